@@ -40,7 +40,7 @@ struct DenseAttentionCall {
   float* out = nullptr;
   const size_t* out_batch_strides = nullptr;
   size_t out_position_stride = 0;
-  /// Of the factors of both products.
+  /// The factors of both products may be rounded to it.
   Precision precision = Precision::Float32;
 };
 

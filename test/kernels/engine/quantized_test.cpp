@@ -232,4 +232,37 @@ TEST(QGemm, RoundsHalvesToEvenAndSaturates) {
   }
 }
 
+/// Every element of both operands is one of the extremes; sums come near the limits of int32.
+TEST(QGemm, ExtremesGiveExactSumsUpToTheLimitsOfInt32) {
+  CallingThread alone;
+  constexpr size_t kRows = 9, kColumns = 17;
+  // The largest product is (-128 - 127) * -128.
+  constexpr size_t kLimit = size_t(INT32_MAX) / (255 * 128);
+  for (size_t depth : {size_t{2}, size_t{65}, size_t{4700}, kLimit}) {
+    for (int left_value : {-128, 127}) {
+      for (int right_value : {-128, 127}) {
+        for (int zero : {-128, 0, 127}) {
+          const Bytes left(kRows * depth, int8_t(left_value));
+          const Bytes right(depth * kColumns, int8_t(right_value));
+          const int64_t sum = int64_t(left_value - zero) * right_value * int64_t(depth);
+          const Floats scales(kColumns, 100.0f / std::max(std::fabs(float(sum)), 1.0f));
+          const int expected = requantized(int32_t(sum), scales[0], {});
+          for (InstructionSet set : instruction_sets()) {
+            const QGemm gemm = QGemm::plan(kColumns, depth, set);
+            Aligned packed(gemm.packed_bytes());
+            gemm.pack({right.data(), kColumns, 1}, zero, scales.data(), nullptr, packed.data());
+            Bytes out(kRows * kColumns, 77);
+            gemm.run({kRows, left.data(), depth, packed.data(), out.data(), kColumns, {}}, alone);
+            for (size_t at = 0; at < out.size(); ++at) {
+              ASSERT_EQ(expected, int(out[at]))
+                  << name_of(set) << ", depth " << depth << ": " << left_value << ", "
+                  << right_value << ", " << zero;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace

@@ -38,7 +38,7 @@ class AttentionFusion final {
     uint32_t operands[4] = {kNoValue, kNoValue, kNoValue, kNoValue};  ///< by FusedAttention
     uint32_t scores = kNoValue;
     FusedAttention attention;
-    /// A reshape of queries, and what it reads in place of its product with a factor.
+    /// A reshape of queries behind a product with a factor, and the value before that product.
     size_t reshape = SIZE_MAX;
     uint32_t unscaled = kNoValue;
   };
@@ -63,7 +63,7 @@ class AttentionFusion final {
   }
   void take(Found* found, uint32_t id) { found->inner.push_back(producers_[id]); }
 
-  /// Whether a reshape keeps the two last dimensions, whatever the sizes are.
+  /// True if a reshape keeps the two last dimensions for inputs of any size.
   bool keeps_matrices(const Node& node) const {
     const auto* sizes = node.as<fb::StaticReshape>().new_shape();
     const Shape& from = shape(node.operand(0));
@@ -164,7 +164,7 @@ class AttentionFusion final {
     }
   }
 
-  /// Whether a mask adds to scores of this shape without making them more.
+  /// True if scores and their sum with the mask have the same shape.
   bool fits(uint32_t mask, const Shape& scores) const {
     Shape sum;
     return is_float(mask) && broadcast(shape(mask), scores, &sum) && sum.rank == scores.rank &&

@@ -76,7 +76,7 @@ struct Clamp {
 /// Nodes that only fusion makes; no payload has them.
 enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention };
 
-/// What fuse_attention() found around a softmax of scores. The node's operands are queries, keys,
+/// Parameters of a node that fuse_attention() makes. Its operands are queries, keys,
 /// values and the mask, or kNoValue; its result has the shape of the last product's.
 struct FusedAttention {
   enum : size_t { kQuery, kKey, kValue, kMask, kResult, kOrders };
@@ -84,9 +84,9 @@ struct FusedAttention {
   /// Changes of layout behind an operand and behind the result: dimension d is dimension order[d]
   /// of the operand.
   uint8_t orders[kOrders][Shape::kMaxRank];
-  /// Of keys: [..., keys, channels]; else [..., channels, keys].
+  /// Keys are [..., keys, channels]; else [..., channels, keys].
   bool keys_are_rows = false;
-  /// Of values: [..., channels, keys]; else [..., keys, channels].
+  /// Values are [..., channels, keys]; else [..., keys, channels].
   bool values_are_columns = false;
   float scale = 1;
 
@@ -125,8 +125,7 @@ struct Node {
   kernels::engine::Activation activation = kernels::engine::Activation::None;
   /// Added to the result before the clamp and activation.
   uint32_t residual = kNoValue;
-  /// A value of which only the shape is needed: the one that the product made before the addition
-  /// became part of it.
+  /// A value that only gives its shape: the product's result before the addition became part of it.
   uint32_t unfused = kNoValue;
 
   // Fused layer norms only: elements that share a mean, and the addend of the variance.

@@ -46,7 +46,7 @@ Matrices matrices_of(const Shape& from, const uint8_t* order) {
   return result;
 }
 
-/// Those that the layout `order` of them is stored in.
+/// Matrices whose elements are stored in the layout that `order` makes of them.
 Matrices stored_as(const Shape& stored, const uint8_t* order) {
   Matrices result;
   result.shape.rank = stored.rank;
