@@ -1,0 +1,64 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Every hostile program is refused by a rule that has a name, or runs inside of its memory: a build
+// with -DEXECUTORCH_SANITIZE=address,undefined sees each byte beyond. Programs run as they are, and
+// with tensors in planned buffers of their own, on inputs of many kinds, traced and not.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fuzz/hostile/hostile_programs.h"
+#include "fuzz/program/execute_program.h"
+#include "fuzz/program/mutate_program.h"
+#include "runtime/log_capture.h"
+
+namespace executorch::testing {
+namespace {
+
+using runtime::Error;
+
+constexpr uint64_t kScripts = 12;
+
+/// Runs the program with several scripts; the messages of all.
+std::string run(const TestProgram& program, fuzz::Outcome* last) {
+  const ProgramFile file(program);
+  // A block of exactly these bytes.
+  const std::vector<uint8_t> bytes(file.data(), file.data() + file.size());
+  const LogCapture log;
+  for (uint64_t script = 0; script < kScripts; ++script) {
+    *last = fuzz::execute_program({bytes.data(), bytes.size()}, script);
+  }
+  return log.text();
+}
+
+class HostileProgramTest : public ::testing::TestWithParam<HostileProgram> {};
+
+TEST_P(HostileProgramTest, IsRefusedOrRunsInsideOfItsMemory) {
+  const HostileProgram& row = GetParam();
+  const TestProgram program = row.make();
+  fuzz::Outcome outcome;
+  const std::string messages = run(program, &outcome);
+  if (row.refused.empty()) {
+    EXPECT_EQ(outcome.load, Error::Ok) << messages;
+    EXPECT_EQ(outcome.methods_loaded, 1u) << messages;
+  } else {
+    EXPECT_EQ(outcome.methods_loaded, 0u);
+    EXPECT_NE(messages.find(row.refused), std::string::npos) << messages;
+  }
+  TestProgram separate = program;
+  fuzz::separate_planned(separate);
+  run(separate, &outcome);
+}
+
+std::string name_of(const ::testing::TestParamInfo<HostileProgram>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Relations, HostileProgramTest, ::testing::ValuesIn(hostile_relations()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Files, HostileProgramTest, ::testing::ValuesIn(hostile_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(Calls, HostileProgramTest, ::testing::ValuesIn(hostile_calls()), name_of);
+
+}  // namespace
+}  // namespace executorch::testing

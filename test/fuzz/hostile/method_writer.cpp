@@ -1,0 +1,74 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <algorithm>
+
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
+
+#include "fuzz/hostile/hostile_programs.h"
+
+namespace executorch::testing {
+
+uint64_t planned_bytes(Type type, const Sizes& sizes) {
+  uint64_t bytes = runtime::elementSize(static_cast<runtime::etensor::ScalarType>(type));
+  for (const int32_t size : sizes) {
+    bytes = size < 0 || bytes > (1u << 20) ? 0 : bytes * static_cast<uint64_t>(size);
+  }
+  return bytes;
+}
+
+int32_t MethodWriter::given(Type type, Sizes sizes, Dynamism dynamism) {
+  TestTensor made;
+  made.type = type;
+  made.dim_order.clear();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    made.dim_order.push_back(static_cast<uint8_t>(i));
+  }
+  made.sizes = std::move(sizes);
+  made.dynamism = dynamism;
+  return value(tensor(made));
+}
+
+int32_t MethodWriter::at(uint64_t offset, Type type, Sizes sizes, Dynamism dynamism) {
+  const uint64_t bytes = planned_bytes(type, sizes);
+  const int32_t made = given(type, std::move(sizes), dynamism);
+  tensor_at(made).memory_id = 1;
+  tensor_at(made).offset = offset;
+  end_ = std::max(end_, offset + bytes);
+  return made;
+}
+
+int32_t MethodWriter::planned(Type type, Sizes sizes, Dynamism dynamism) {
+  return at((end_ + 15) / 16 * 16, type, std::move(sizes), dynamism);
+}
+
+int32_t MethodWriter::constant(Type type, Sizes sizes) {
+  const int32_t made = given(type, std::move(sizes));
+  tensor_at(made).data_buffer_idx = 1;
+  return made;
+}
+
+int32_t MethodWriter::ints(const std::vector<int64_t>& numbers) {
+  std::vector<int64_t> items;
+  for (const int64_t number : numbers) {
+    items.push_back(value(integer(number)));
+  }
+  return value(list(Kind::IntList, std::move(items)));
+}
+
+void MethodWriter::call(const std::string& op, std::vector<int32_t> arguments) {
+  const size_t point = op.find('.');
+  const std::pair<std::string, std::string> name(
+      op.substr(0, point), point == std::string::npos ? "" : op.substr(point + 1));
+  auto& operators = plan().operators;
+  auto found = std::find(operators.begin(), operators.end(), name);
+  if (found == operators.end()) {
+    found = operators.insert(found, name);
+  }
+  code().push_back(kernel(static_cast<int32_t>(found - operators.begin()), std::move(arguments)));
+}
+
+TestProgram MethodWriter::finish() {
+  plan().buffer_sizes = {0, static_cast<int64_t>(end_)};
+  return program_;
+}
+
+}  // namespace executorch::testing
