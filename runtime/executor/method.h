@@ -82,9 +82,9 @@ class Method final {
   /// program's value.
   /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
-  /// Whether the plan has memory for the input, and no value depends on where the input is. The
-  /// first question of this kind finds the answers for all inputs and outputs, in temporary memory
-  /// if they are more than 16: false where there is none.
+  /// Whether the plan has memory for the input, and no value depends on its place. The first call
+  /// computes the answers for all inputs and outputs. It takes temporary memory for more than 16 of
+  /// them, and returns false without.
   bool input_stands_alone(size_t input_idx) const;
   /// As set_input(), for an input that the plan has memory for: it is not copied there. The method
   /// reads the tensor where it is, which must stay as it is until execution has ended.
@@ -197,7 +197,7 @@ class Method final {
   /// The tensor that output `index` is in the program, wherever a MoveCall has pointed the value
   /// to.
   executorch::aten::Tensor own_output(size_t index) const;
-  /// Whether the value has the flag, one of those that mark_unaliased_values() sets.
+  /// Whether the value has `flag`: kUnaliasedInput or kUnaliasedOutput.
   bool is_unaliased(size_t value, uint8_t flag) const;
   /// The checks that any memory for an output has to pass.
   Error give_output_memory(void* buffer, size_t size, size_t output_idx);
@@ -264,9 +264,9 @@ class Method final {
     void* context = nullptr;
   };
   LoopLimits loop_limits_;
-  /// Where questions that are asked for each index in turn go on.
+  /// State of searches, so that a query for every index is linear in total.
   struct Cache {
-    /// Where get_attribute() begins to look.
+    /// The first value that get_attribute() compares.
     size_t next_attribute = 0;
     /// own_output(): the first `counted_values` values have `counted_tensors` tensors.
     size_t counted_values = 0;

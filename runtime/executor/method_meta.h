@@ -167,10 +167,9 @@ class MethodMeta final {
   const executorch_flatbuffer::ExecutionPlan* plan_;
   /// Of the parametric plan.
   size_t plan_words_;
-  /// A value, and how many attributes there are before it. So attributes that are asked for one
-  /// after the other take one walk together.
+  /// A value and the number of attributes before it: the next search continues there.
   mutable SearchPosition attribute_;
-  /// The number of attributes and 1; 0: they have not been counted.
+  /// The number of attributes plus 1; 0 before they are counted.
   mutable SearchPosition attributes_;
 };
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which inputs and outputs could as well be elsewhere than where the plan has them.
+// Finds inputs and outputs whose planned memory nothing else depends on.
 #pragma once
 
 #include <stddef.h>
