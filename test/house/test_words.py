@@ -1,0 +1,50 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Words and constructions that docs/style.md refuses stay out of rewritten folders and become fewer in the others."""
+
+import pytest
+from house.words import REFUSED, ROOT, counts, prose, recorded
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, int]:
+    return counts()
+
+
+def test_no_folder_has_more_refused_words_than_recorded(found: dict[str, int]) -> None:
+    allowed = recorded()
+    more = {
+        folder: (number, allowed.get(folder, 0)) for folder, number in found.items() if number > allowed.get(folder, 0)
+    }
+    assert not more, f"folder: (found, allowed) {more}; `python test/house/words.py FOLDER` lists the places"
+
+
+def test_the_record_names_no_clean_folder(found: dict[str, int]) -> None:
+    clean = sorted(set(recorded()) - set(found))
+    assert not clean, f"clean now: {clean}; run `python test/house/words.py --write`"
+
+
+def test_the_page_on_style_lists_every_refused_word() -> None:
+    page = (ROOT / "docs/style.md").read_text()
+    assert not [words for words in REFUSED if f"| {words} |" not in page]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("# the partitioner is told", "told, tells, is asked"),
+        ("# `aten::lstm.input` and its kin", "its kin"),
+        ("# kernels that the target has not.", "have not, for lack"),
+        ("# the layout is no tensor's", "is no X's"),
+        ("# What a backend returns", "a sentence that opens with What, Which, Whether or Who"),
+        ("# Of several, the first", "Of several, the …"),
+    ],
+)
+def test_a_refused_line_is_found(line: str, words: str) -> None:
+    ((_, text),) = prose("file.py", line + "\n")
+    assert REFUSED[words].search(text)
+
+
+@pytest.mark.parametrize("line", ["# it has not been read", "# Report what differs.", "# `told` is a name"])
+def test_a_plain_line_passes(line: str) -> None:
+    ((_, text),) = prose("file.py", line + "\n")
+    assert not [words for words, pattern in REFUSED.items() if pattern.search(text)]

@@ -1,0 +1,118 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Words and constructions that docs/style.md refuses, and how often each folder still has them.
+
+`python test/house/words.py` lists the places, `--write` records the present counts in `words.json`.
+"""
+
+import ast
+import collections
+import io
+import json
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = Path(__file__).with_name("words.json")
+
+# The words as docs/style.md lists them → the pattern that finds them.
+REFUSED = {
+    "told, tells, is asked": re.compile(r"\b(told|tells|(is|are|was|were|be|been) asked(?! for))\b", re.I),
+    "its kin": re.compile(r"\bkin\b", re.I),
+    "have not, for lack": re.compile(r"\b(have|has|had) not(?= (a|an|the|any|what|all)\b|[.,;:)]|$)", re.I),
+    "is no X's": re.compile(r"\b(is|are) no \w+'s?(?!\w)", re.I),
+    "what is there, what it is": re.compile(r"\bwhat (is there|are there|it is|they are|it has|they have)\b", re.I),
+    "Of several, the …": re.compile(r"(^|[.:] )Of (several|two|those|these|them|all|what)\b"),
+    "as … else": re.compile(r"\b(as|than) [\w ]{3,40} else\b(?! (if|branch|block|case))", re.I),
+    "a sentence that opens with What, Which, Whether or Who": re.compile(
+        r"^(?![#|])\W*(What|Which|Whether|Who|Whose) [a-z][^?]*$"  # headings and questions may
+    ),
+}
+SUFFIXES = (".py", ".pyi", ".h", ".cpp", ".cc", ".c", ".inc", ".md", ".cmake", ".sh", ".fbs")
+# Notes of old releases, and the files that quote the words.
+LEFT_OUT = ("CHANGELOG.md", "docs/style.md", "test/house/words.py", "test/house/test_words.py")
+
+
+def _files() -> list[str]:
+    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in sorted(set(listed)) if name.endswith(SUFFIXES) and name not in LEFT_OUT]
+
+
+def _python(text: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("#! ")
+    for node in ast.walk(ast.parse(text)):
+        # Docstrings and messages; a short string is a name or a key.
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and " " in node.value
+            and len(node.value) > 25
+        ):
+            for offset, line in enumerate(node.value.splitlines()):
+                yield node.lineno + offset, line.strip()
+
+
+def _comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.search(rf"(?:^|\s){mark}+!?\s?(.*)", line)
+        yield number, " ".join([found[1] if found else "", *re.findall(r'"([^"]{25,})"', line)]).strip()
+
+
+def _markdown(text: str) -> Iterator[tuple[int, str]]:
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_code ^= line.lstrip().startswith("```")
+        if not is_code:
+            yield number, line.strip()
+
+
+def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Return the numbered lines of comments, docstrings, messages or documentation of a file, without quoted code."""
+    if name.endswith((".py", ".pyi")):
+        lines = _python(text)
+    elif name.endswith(".md"):
+        lines = _markdown(text)
+    else:
+        lines = _comments(text, "#" if name.endswith((".cmake", ".sh")) else "//")
+    for number, line in lines:
+        yield number, re.sub(r"`[^`]*`", "``", line)
+
+
+def folder_of(name: str) -> str:
+    """Return the folder under which a file is counted: its first two, or its only one."""
+    return "/".join(Path(name).parts[:-1][:2]) or "."
+
+
+def places() -> list[tuple[str, int, str, str]]:
+    """Return (file, line, refused words, text) of every place."""
+    found = []
+    for name in _files():
+        for number, line in prose(name, (ROOT / name).read_text()):
+            found += [(name, number, words, line) for words, pattern in REFUSED.items() if pattern.search(line)]
+    return found
+
+
+def counts() -> dict[str, int]:
+    """Return the number of places of each folder that has any."""
+    return dict(sorted(collections.Counter(folder_of(name) for name, *_ in places()).items()))
+
+
+def recorded() -> dict[str, int]:
+    """Return the counts that `words.json` allows."""
+    allowed: dict[str, int] = json.loads(RECORD.read_text())
+    return allowed
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        RECORD.write_text(json.dumps(counts(), indent=1) + "\n")
+    else:
+        for name, number, words, line in places():
+            if not sys.argv[1:] or name.startswith(tuple(sys.argv[1:])):
+                print(f"{name}:{number}: {words}: {line[:120]}")
