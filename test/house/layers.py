@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tables of who may import or include whom (docs/architecture.md); `test_layering.py` reads them."""
+"""Tables of allowed imports and includes (docs/architecture.md); `test_layering.py` reads them."""
 
 PACKAGES = ("backends", "codegen", "devtools", "exir", "export", "extension", "runtime", "util")
 

@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which tensors a graph holds, how long each is needed, and which may share an operand's memory."""
+"""Tensors of a graph: which there are, their lifetimes, and those that may share memory with an operand."""
