@@ -9,15 +9,18 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/operator": {"exir/error"},
     "exir/graph_module": set(),
     "exir/schema": set(),
+    "exir/debug_handle_utils": set(),
+    "exir/dim_order_utils": set(),
     "exir/error": set(),
     "exir/serialize": {"exir/schema", "exir/error", "exir/scalar_type", "exir/tensor_layout"},
     "exir/rewrite": {"exir/rewrite", "exir/dialects", "exir/operator", "exir/graph_module", "exir/error"}
     | {"exir/pass_base"},
     "exir/memory": {"exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/tensor"},
     "exir/passes": {"exir/passes", "exir/rewrite", "exir/memory", "exir/dialects", "exir/operator", "exir/error"}
-    | {"exir/graph_module", "exir/pass_base", "exir/tensor", "exir/schema", "exir/scalar_type", "exir/delegate"},
+    | {"exir/graph_module", "exir/pass_base", "exir/tensor", "exir/schema", "exir/scalar_type", "exir/delegate"}
+    | {"exir/debug_handle_utils", "exir/dim_order_utils"},
     "exir/decompose": {"exir/decompose", "exir/rewrite", "exir/dialects", "exir/operator", "exir/error"}
-    | {"exir/graph_module", "exir/pass_base"},
+    | {"exir/graph_module", "exir/pass_base", "exir/debug_handle_utils"},
     "exir/emit": {"exir/emit", "exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"}
     | {"exir/tensor", "exir/tensor_format", "exir/scalar_type", "exir/named_data", "exir/delegate"},
     "exir/backend": {"exir/backend", "exir/rewrite", "exir/dialects", "exir/graph_module", "exir/error", "exir/schema"}
