@@ -157,7 +157,7 @@ bool Bundle::is_bundle(Span<const uint8_t> file) {
 
 Result<Bundle> Bundle::open(Span<const uint8_t> file) {
   ET_CHECK_OR_RETURN_ERROR(is_bundle(file), NotSupported,
-                           "bundled program: expected identifier %s, found %zu other bytes",
+                           "bundled program: expected identifier %s, found another in %zu bytes",
                            fb::BundledProgramIdentifier(), file.size());
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(file.data()) % kFileAlignment == 0,
                            InvalidArgument,

@@ -151,12 +151,12 @@ class Marker final {
                        (block_.flags[index] & kWrittenValue) != 0)) {
         return;
       }
-      const PlannedRange range = planned_range(*tensor);
-      if (range.buffer == 0) {
+      if (planned_range(*tensor).buffer == 0) {
         return;
       }
       if (candidates != nullptr) {
-        candidates[found] = {range, static_cast<uint32_t>(value), 0};
+        // GCC takes a copy of a local range for a pointer to it (-Wdangling-pointer).
+        candidates[found] = {planned_range(*tensor), static_cast<uint32_t>(value), 0};
       }
       ++found;
     };

@@ -71,7 +71,7 @@ def test_profile_takes_the_record_by_option(exported: Path, tmp_path: Path, caps
     shutil.copy(exported / "delegated.pte", program)
     shutil.copy(exported / "delegated.etrecord", record)
     unknown = profiled(capsys, str(program), "--by", "module")
-    assert " 0.0 % of it known" in unknown and "second" not in unknown
+    assert " 0.0 % of it attributed" in unknown and "second" not in unknown
     for option in ("--etrecord", "--record"):
         assert "\nsecond " in profiled(capsys, str(program), "--by", "module", option, str(record))
 

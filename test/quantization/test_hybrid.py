@@ -71,5 +71,5 @@ def test_layers_of_a_hybrid_are_left_in_float_until_the_budget_is_met_or_cannot_
     found = leave_sensitive_layers_in_float(changed, _quantizer, data, budget=39)
     assert found.report.sqnr >= 39 and 0 < len(found.left_in_float) < 5
     model, changed, data = _models()
-    with pytest.raises(ValueError, match="no layer left to the quantizer, 60 dB wanted"):
+    with pytest.raises(ValueError, match="with no layer left to exclude, expected 60 dB"):
         leave_sensitive_layers_in_float(changed, _quantizer, data[:1], budget=60, at_once=5, reference=model)

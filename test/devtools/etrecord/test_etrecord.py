@@ -65,7 +65,7 @@ def test_generate_etrecord_takes_bundled_programs_and_open_files() -> None:
 def test_what_a_record_lacks_or_has_already_is_said(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="generate_etrecord=True"):
         to_edge(torch.export.export(Block().eval(), (X,))).to_executorch().get_etrecord()
-    with pytest.raises(RuntimeError, match="no edge program"):
+    with pytest.raises(RuntimeError, match="lacks the edge program"):
         ETRecord().save(tmp_path / "record.bin")
     made = program(Block().eval())
     record = made.get_etrecord()
@@ -81,7 +81,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
         parse_etrecord(tmp_path / "text")
     with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
         archive.writestr("else", "")
-    with pytest.raises(RuntimeError, match="no entry 'ETRECORD_V0'"):
+    with pytest.raises(RuntimeError, match="entry 'ETRECORD_V0' is missing"):
         parse_etrecord(tmp_path / "zip")
 
 

@@ -101,7 +101,7 @@ def test_what_cannot_be_left_out_is_said(program: bytes) -> None:
     for asked, message in (
         ({"methods": ["forward"]}, r"unknown method \['forward'\]: the file has \['count', 'halve'\]"),
         ({"methods": ["count", "halve"]}, "cannot remove all methods"),
-        ({"backends": ["XnnpackBackend"]}, r"no backend \['XnnpackBackend'\]"),
+        ({"backends": ["XnnpackBackend"]}, r"unknown backend \['XnnpackBackend'\]: the file has \[\]"),
         ({"named_data": ["key"]}, r"no named data \['key'\]"),
     ):
         with pytest.raises(EditError, match=message):

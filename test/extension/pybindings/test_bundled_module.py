@@ -53,7 +53,7 @@ def _renamed() -> bytes:
 
 
 def test_damaged_bundles_are_refused() -> None:
-    with pytest.raises(NotSupportedError, match="no bundled program"):
+    with pytest.raises(NotSupportedError, match="expected identifier"):
         portable_lib._load_bundled_program_from_buffer(b"")
     with pytest.raises(InvalidProgramError, match="damaged"):
         portable_lib._load_bundled_program_from_buffer(DATA[: len(DATA) // 2])

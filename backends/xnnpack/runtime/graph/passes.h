@@ -41,9 +41,6 @@ void fuse_silu(Graph* graph);
 /// Makes one node of each layer norm, which payloads have as a dozen.
 void fuse_layer_norms(Graph* graph);
 
-/// Makes one node of each product, softmax and product.
-void fuse_attention(Graph* graph);
-
 /// Fuses additions and activations into the product before them.
 /// @param has_epilogue Whether a node's operator can.
 void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue);

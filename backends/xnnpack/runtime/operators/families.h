@@ -36,7 +36,6 @@ OperatorResult create_transpose(const Node& node, const OperatorContext& context
 OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context);
 OperatorResult create_quantized_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_planes(const Node& node, const OperatorContext& context);
-OperatorResult create_attention(const Node& node, const OperatorContext& context);
 /// Nodes that fusion makes.
 OperatorResult create_fused(const Node& node, const OperatorContext& context);
 
