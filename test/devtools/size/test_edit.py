@@ -102,7 +102,7 @@ def test_what_cannot_be_left_out_is_said(program: bytes) -> None:
         ({"methods": ["forward"]}, r"unknown method \['forward'\]: the file has \['count', 'halve'\]"),
         ({"methods": ["count", "halve"]}, "cannot remove all methods"),
         ({"backends": ["XnnpackBackend"]}, r"unknown backend \['XnnpackBackend'\]: the file has \[\]"),
-        ({"named_data": ["key"]}, r"no named data \['key'\]"),
+        ({"named_data": ["key"]}, r"unknown named data \['key'\]"),
     ):
         with pytest.raises(EditError, match=message):
             strip(program, **asked)  # type: ignore[arg-type]

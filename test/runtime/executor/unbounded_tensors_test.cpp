@@ -134,7 +134,7 @@ TEST(UnboundedTensors, AnAllocatorThatHasTooLittleFailsTheExecutionOnly) {
   {
     const LogCapture log;
     EXPECT_NE(method->execute(), Error::Ok);
-    EXPECT_TRUE(log.contains("no 400 bytes")) << log.text();
+    EXPECT_TRUE(log.contains("lacks 400 bytes")) << log.text();
   }
   ledger.limit = 400;
   EXPECT_EQ(method->execute(), Error::Ok);
