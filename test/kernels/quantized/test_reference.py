@@ -225,7 +225,7 @@ BAD: dict[str, tuple[str, tuple[Any, ...], torch.Tensor, str]] = {
         "dequantize_per_channel_group.out",
         (torch.ones(2, 6).to(torch.int8), torch.ones(2, 2), None, -8, 7, torch.int8, 4, torch.float32),
         torch.zeros(2, 6),
-        "no groups of 4",
+        "cannot be divided into groups of 4",
     ),
 }
 
