@@ -110,7 +110,7 @@ def _with_rope_scaling(file: GGUFFile, args: ModelArgs) -> ModelArgs:
     stored = file.tensors.get(_ROPE_FACTORS)
     if stored is None:
         return args
-    divisors = torch.from_numpy(stored.dequantize().copy()).flatten()
+    divisors = torch.from_numpy(stored.dequantize()).flatten()
     plain = frequencies(args)
     if divisors.shape != plain.shape:
         raise ModelArgsError(f"{file.path}: {_ROPE_FACTORS}: expected {len(plain)} values, found {len(divisors)}")
@@ -140,7 +140,7 @@ def weights_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, torch.Tensor]:
             unknown.append(name)
             continue
         ours = re.sub(pattern, _NAMES[pattern], name)
-        weight = torch.from_numpy(tensor.dequantize().copy())
+        weight = torch.from_numpy(tensor.dequantize())
         rotated = _ROTATED.fullmatch(ours)
         if rotated is not None and stored_in_halves != args.use_hf_rope:
             heads = args.n_heads if rotated[1] == "q" else args.key_heads

@@ -60,7 +60,7 @@ class GGUFTensor:
     data: NDArray[numpy.uint8]
 
     def dequantize(self) -> NDArray[numpy.float32]:
-        """The values as float32."""
+        """Return the values as float32, in memory of their own."""
         return dequantize(self.type.name, self.data).reshape(self.shape)
 
 
