@@ -49,9 +49,7 @@ class Marker final {
   Marker(const fb::ExecutionPlan& plan, const MethodBlock& block) : plan_(plan), block_(block) {}
 
   Error mark(MemoryAllocator& temp) {
-    for (uint8_t& flags : block_.flags) {
-      flags &= static_cast<uint8_t>(~kOtherUse);
-    }
+    clear_uses();
     bool is_straight = true;
     for (uint32_t c = 0; c < count(plan_.chains()); ++c) {
       const auto* instructions = plan_.chains()->Get(c)->instructions();
@@ -71,9 +69,7 @@ class Marker final {
     const size_t found = candidates == nullptr || most == 0 ? 0 : find_candidates(candidates);
     const size_t left = keep_apart({candidates, found});
     compare_all({candidates, left});
-    for (uint8_t& flags : block_.flags) {
-      flags &= static_cast<uint8_t>(~kOtherUse);
-    }
+    clear_uses();
     for (size_t i = 0; i < left; ++i) {
       if (candidates[i].next == i) {
         uint8_t& flags = block_.flags[candidates[i].value];
@@ -84,6 +80,11 @@ class Marker final {
   }
 
  private:
+  void clear_uses() {
+    for (uint8_t& flags : block_.flags) {
+      flags &= static_cast<uint8_t>(~kOtherUse);
+    }
+  }
   uint8_t uses(size_t value) const { return block_.flags[value] & kOtherUse; }
   void set_uses(int32_t value, uint8_t uses) {
     uint8_t& flags = block_.flags[static_cast<size_t>(value)];
