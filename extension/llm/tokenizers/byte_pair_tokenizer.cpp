@@ -22,10 +22,11 @@ void BytePairTokenizer::use(std::unique_ptr<internal::BytePairs> model, uint64_t
 Result<std::vector<uint64_t>> BytePairTokenizer::encode(const std::string& input, int8_t bos,
                                                         int8_t eos) const {
   if (!initialized_) return Error::Uninitialized;
-  std::vector<uint64_t> tokens(size_t(bos < 0 ? 0 : bos), bos_tok_);
+  std::vector<uint64_t> tokens;
+  append(tokens, bos, bos_tok_);
   const Error error = model_->encode(input, tokens);
   if (error != Error::Ok) return error;
-  tokens.insert(tokens.end(), size_t(eos < 0 ? 0 : eos), eos_tok_);
+  append(tokens, eos, eos_tok_);
   return tokens;
 }
 

@@ -86,7 +86,8 @@ Result<std::vector<uint64_t>> Llama2cTokenizer::encode(const std::string& input,
     }
     rest.remove_prefix(length == 0 ? 1 : length);
   }
-  std::vector<uint64_t> tokens(size_t(bos < 0 ? 0 : bos), bos_tok_);
+  std::vector<uint64_t> tokens;
+  append(tokens, bos, bos_tok_);
   const auto merged =
       internal::merge_symbols(symbols, [&](uint64_t left, uint64_t right, internal::Merge& merge) {
         const auto found = ids_.find(pieces_[left] + pieces_[right]);
@@ -95,7 +96,7 @@ Result<std::vector<uint64_t>> Llama2cTokenizer::encode(const std::string& input,
         return true;
       });
   tokens.insert(tokens.end(), merged.begin(), merged.end());
-  tokens.insert(tokens.end(), size_t(eos < 0 ? 0 : eos), eos_tok_);
+  append(tokens, eos, eos_tok_);
   return tokens;
 }
 

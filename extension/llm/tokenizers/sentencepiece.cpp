@@ -41,7 +41,8 @@ Result<std::vector<uint64_t>> SPTokenizer::encode(const std::string& input, int8
            bos > 0 && !model_->bos.has_value() ? "begins" : "ends");
     return Error::EncodeFailure;
   }
-  std::vector<uint64_t> tokens(size_t(bos < 0 ? 0 : bos), bos_tok_);
+  std::vector<uint64_t> tokens;
+  append(tokens, bos, bos_tok_);
   const std::string text = model_->normalize(input);
   bool is_behind_unknown = false;
   for (const PieceOfText& piece : model_->divide(text)) {
@@ -55,7 +56,7 @@ Result<std::vector<uint64_t>> SPTokenizer::encode(const std::string& input, int8
     }
     is_behind_unknown = is_unknown;
   }
-  tokens.insert(tokens.end(), size_t(eos < 0 ? 0 : eos), eos_tok_);
+  append(tokens, eos, eos_tok_);
   return tokens;
 }
 

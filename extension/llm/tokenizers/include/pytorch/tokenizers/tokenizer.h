@@ -2,6 +2,7 @@
 // The interface of tokenizers. A loaded tokenizer is immutable: threads may share it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,11 @@ class Tokenizer {
   virtual bool is_loaded() const { return initialized_; }
 
  protected:
+  /// Appends `token` `times` times; nothing for a negative number.
+  static void append(std::vector<uint64_t>& tokens, int8_t times, uint64_t token) {
+    tokens.insert(tokens.end(), size_t(times < 0 ? 0 : times), token);
+  }
+
   bool initialized_ = false;
   int32_t vocab_size_ = 0;
   uint64_t bos_tok_ = 0, eos_tok_ = 0, unk_tok_ = 0;
