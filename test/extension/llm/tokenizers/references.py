@@ -70,7 +70,12 @@ def byte_ranks(size: int) -> dict[bytes, int]:
 
 
 def write_tiktoken(path: Path, ranks: dict[bytes, int]) -> Path:
-    path.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items()))
+    """Write tokens ordered by rank, single bytes first, as published files are; `get_vocab()` has no order."""
+    lines = (
+        f"{base64.b64encode(piece).decode()} {rank}\n"
+        for piece, rank in sorted(ranks.items(), key=lambda item: item[1])
+    )
+    path.write_text("".join(lines))
     return path
 
 
