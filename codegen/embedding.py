@@ -55,7 +55,7 @@ def _source(path: Path, name: str, library: str, temp_bytes: int, methods: list[
     return f"""{_BANNER.format(source=path.name)}
 #include "{name}.h"
 
-#include <executorch/runtime/executor/method_layout.h>
+#include <executorch/runtime/executor/plan/method_layout.h>
 
 // A separate section, so that the linker can drop an unused program.
 __asm__(

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Memory needs of a program file's methods: the counts of ``runtime/executor/method_layout.h``, and sizes that the
+"""Memory needs of a program file's methods: the counts of ``runtime/executor/plan/method_layout.h``, and sizes that the
 exporter measured.
 """
 

@@ -5,8 +5,8 @@
 
 #include <executorch/devtools/bundled_program/schema/bundled_program_schema_generated.h>
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
-#include <executorch/runtime/executor/flatbuffer_structure.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/verify/flatbuffer_structure.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::bundled_program {

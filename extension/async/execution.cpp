@@ -11,7 +11,7 @@
 #include <executorch/extension/async/heap_temp_allocator.h>
 #include <executorch/extension/async/task_order.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
-#include <executorch/runtime/executor/call_failure.h>
+#include <executorch/runtime/executor/execute/call_failure.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {

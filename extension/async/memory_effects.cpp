@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
-#include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/plan_values.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include <executorch/runtime/executor/method_layout.h>
+#include <executorch/runtime/executor/plan/method_layout.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {

@@ -8,7 +8,7 @@
 
 #include <executorch/extension/async/memory_effects.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {

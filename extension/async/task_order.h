@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <executorch/runtime/core/result.h>
-#include <executorch/runtime/executor/method_layout.h>
+#include <executorch/runtime/executor/plan/method_layout.h>
 #include <executorch/runtime/executor/program.h>
 
 namespace executorch {

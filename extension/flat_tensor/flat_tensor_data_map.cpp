@@ -8,8 +8,8 @@
 #include <executorch/extension/flat_tensor/serialize/flat_tensor_generated.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/core/overflow.h>
-#include <executorch/runtime/executor/flatbuffer_structure.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/verify/flatbuffer_structure.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::extension {

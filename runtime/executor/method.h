@@ -12,10 +12,10 @@
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/result.h>
+#include <executorch/runtime/executor/execute/parametric_plan.h>
 #include <executorch/runtime/executor/memory_manager.h>
-#include <executorch/runtime/executor/method_layout.h>
 #include <executorch/runtime/executor/method_meta.h>
-#include <executorch/runtime/executor/parametric_plan.h>
+#include <executorch/runtime/executor/plan/method_layout.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 namespace executorch_flatbuffer {

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
-#include <executorch/runtime/executor/method_layout.h>
-#include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/plan_values.h>
-#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/plan/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
-#include <executorch/runtime/executor/method_loader.h>
-#include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/parametric_plan.h>
-#include <executorch/runtime/executor/plan_values.h>
-#include <executorch/runtime/executor/program_header.h>
-#include <executorch/runtime/executor/program_structure.h>
-#include <executorch/runtime/executor/program_verifier.h>
+#include <executorch/runtime/executor/execute/parametric_plan.h>
+#include <executorch/runtime/executor/load/method_loader.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/verify/program_header.h>
+#include <executorch/runtime/executor/verify/program_structure.h>
+#include <executorch/runtime/executor/verify/program_verifier.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {

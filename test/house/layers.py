@@ -92,6 +92,10 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/kernel": {"runtime/kernel", "runtime/core", "runtime/platform"},
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
     "runtime/executor": {"runtime", "schema"},
+    "runtime/executor/plan": {"runtime/executor/plan", "schema"}
+    | {"runtime/core", "runtime/kernel", "runtime/backend", "runtime/platform"},
+    "runtime/executor/verify": {"runtime/executor/verify", "runtime/executor/plan", "schema"}
+    | {"runtime/core", "runtime/platform"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
     # Plain types alone: no tensors, no registry. Its formulas of single numbers are the loops' as well.
     "kernels/engine": {"kernels/engine", "runtime/core/function_ref", "runtime/platform"}
@@ -108,7 +112,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
-    | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector"}
+    | {"runtime/executor/verify/flatbuffer_structure", "runtime/executor/plan/optional_vector"}
     | {"extension/threadpool", "extension/memory_allocator/no_memory", "extension/memory_allocator/physical_memory"},
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}
     | {"extension/memory_allocator/no_memory"},

@@ -18,7 +18,7 @@ from torch.utils._sympy.functions import Min as TorchMin
 
 
 class Operation(IntEnum):
-    """The runtime's numbering (`runtime/executor/parametric_plan.cpp`)."""
+    """The runtime's numbering (`runtime/executor/execute/parametric_plan.cpp`)."""
 
     CONSTANT = 0  # a is the number's low 32 bits, b the high ones
     INPUT_SIZE = 1  # of input a, dimension b

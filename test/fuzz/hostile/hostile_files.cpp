@@ -353,7 +353,7 @@ Rows shapes() {
   };
 }
 
-// Steps of a parametric plan: runtime/executor/parametric_plan.cpp has the format.
+// Steps of a parametric plan: runtime/executor/execute/parametric_plan.cpp has the format.
 constexpr uint32_t kNumber = 0;
 constexpr uint32_t kInputSize = 1;
 constexpr uint32_t kMultiply = 3;

@@ -13,7 +13,7 @@ using Kind = fb::KernelTypes;
 
 namespace {
 
-// runtime/executor/parametric_plan.cpp has the format.
+// runtime/executor/execute/parametric_plan.cpp has the format.
 enum Operation : uint32_t { kConstant, kInputSize, kAdd, kMultiply, kDivide, kMaximum };
 constexpr uint32_t kBuffer = 1;
 

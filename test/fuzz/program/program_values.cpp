@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/planned_range.h>
-#include <executorch/runtime/executor/program_header.h>
-#include <executorch/runtime/executor/program_structure.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/planned_range.h>
+#include <executorch/runtime/executor/verify/program_header.h>
+#include <executorch/runtime/executor/verify/program_structure.h>
 
 namespace executorch::fuzz {
 namespace {

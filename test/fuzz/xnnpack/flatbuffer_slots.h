@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include <executorch/runtime/executor/flatbuffer_structure.h>
+#include <executorch/runtime/executor/verify/flatbuffer_structure.h>
 
 namespace executorch::fuzz {
 

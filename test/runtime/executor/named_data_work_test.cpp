@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <executorch/runtime/executor/program_data_map.h>
+#include <executorch/runtime/executor/load/program_data_map.h>
 
 #include "../log_capture.h"
 #include "loaded_program.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <executorch/runtime/executor/parametric_plan.h>
+#include <executorch/runtime/executor/execute/parametric_plan.h>
 
 #include "../log_capture.h"
 #include "loaded_program.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include <executorch/runtime/executor/program_structure.h>
+#include <executorch/runtime/executor/verify/program_structure.h>
 
 #include "../log_capture.h"
 #include "loaded_program.h"

@@ -8,7 +8,7 @@
 
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

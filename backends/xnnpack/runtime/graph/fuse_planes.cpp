@@ -6,7 +6,7 @@
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/kernels/engine/planes/planes.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

@@ -10,7 +10,7 @@
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

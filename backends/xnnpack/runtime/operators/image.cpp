@@ -8,7 +8,7 @@
 #include <executorch/kernels/engine/pack/pack.h>
 #include <executorch/kernels/engine/pool/pool.h>
 #include <executorch/kernels/engine/resize/resize.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {

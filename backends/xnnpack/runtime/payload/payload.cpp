@@ -10,7 +10,7 @@
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
 #include <executorch/runtime/core/overflow.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
-#include <executorch/runtime/executor/flatbuffer_structure.h>
+#include <executorch/runtime/executor/verify/flatbuffer_structure.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 

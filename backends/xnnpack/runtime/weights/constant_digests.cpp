@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <executorch/backends/xnnpack/runtime/weights/quick_digest.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -2,7 +2,7 @@
 #include <executorch/backends/xnnpack/runtime/weights/weight_keys.h>
 
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -2,7 +2,7 @@
 // Pooling, reductions over images, resizing and transposing on XNNPACK.
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/operator.h>
-#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

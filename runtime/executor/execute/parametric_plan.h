@@ -1,0 +1,82 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Planned memory as a function of the inputs' sizes: what a program may keep beside the plan for
+// the largest ones. The form is that of exir/memory/sizes/parametric.py; docs/memory-planning.md
+// has it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/platform/compiler.h>
+
+// Defined where parametric plans are linked in. The target `executorch` does; a runtime without
+// them takes the plan for the largest inputs, which every program has.
+extern "C" {
+extern const int executorch_link_parametric_plan ET_WEAK;
+}
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+/// Named data of a program under this name, followed by a method's, is the method's parametric
+/// plan.
+inline constexpr char kParametricPlanPrefix[] = "executorch.plan.";
+/// The planned buffer that it is about, as MethodMeta counts. All others are static.
+inline constexpr size_t kParametricBuffer = 0;
+inline constexpr uint32_t kParametricMemoryId = 1;
+
+/// Whether this program has the code; without it, none of the functions marked weak may be called.
+inline bool parametric_plans_are_linked() { return &executorch_link_parametric_plan != nullptr; }
+
+/// Straight-line arithmetic over the inputs' sizes, and which of its results are tensors' sizes and
+/// places. Whatever it says, tensors lie inside of the buffer's size in the file, and inside of
+/// what the caller gave; their capacity is what was computed.
+class ParametricPlan final {
+ public:
+  ParametricPlan() = default;
+
+  /// Verifies `block.plan_words`, if there are any.
+  /// @retval Error::InvalidProgram The log says what is wrong. Error::NotSupported Another version.
+  [[nodiscard]] ET_WEAK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
+                                   const MethodBlock& block);
+
+  /// False: the method has none, and all of its memory is bound already.
+  bool exists() const { return steps_ > 0; }
+
+  /// Bytes of the buffer for the sizes that the inputs have now.
+  /// @retval Error::InvalidArgument They lead to sizes that are negative, or beyond the plan's
+  /// limit.
+  ET_WEAK Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan,
+                               const MethodBlock& block);
+
+  /// Gives every tensor of the buffer its sizes and memory, if either has changed, and checks that
+  /// operands and results are apart there (alias_model.h): values are reset to those of the
+  /// program. `program_size` in bytes bounds the work.
+  /// @retval Error::MemoryAllocationFailed The caller's buffer is too small.
+  /// @retval Error::InvalidProgram The places are not apart. Others as bytes().
+  [[nodiscard]] ET_WEAK Error place(const executorch_flatbuffer::ExecutionPlan& plan,
+                                    const MethodBlock& block, HierarchicalAllocator& memory,
+                                    size_t program_size);
+
+ private:
+  Error evaluate(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  Error verify_steps(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  Error verify_tensors(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  Error place_tensor(const uint32_t* record, const MethodBlock& block, size_t limit,
+                     void* base) const;
+
+  uint32_t steps_ = 0;
+  uint32_t tensors_ = 0;
+  uint32_t height_ = 0;
+  /// Where tensors are placed now; null: nowhere.
+  void* base_ = nullptr;
+};
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,351 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/load/alias_model.h>
+
+#include <new>
+#include <utility>
+
+#include <executorch/runtime/executor/load/value_loader.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/plan/tensor_source.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::is_view;
+using executorch::runtime::internal::planned_range;
+using executorch::runtime::internal::PlannedRange;
+using executorch::runtime::internal::tensor_at;
+using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::tensors_in;
+using executorch::runtime::internal::TensorSource;
+using executorch::runtime::internal::text;
+using executorch::runtime::internal::value_at;
+
+namespace {
+
+/// The end of a list of values.
+constexpr uint32_t kEnd = (1u << 29) - 1;
+/// Ranges of addresses have it as their buffer; those of the file number theirs.
+constexpr uint32_t kAddresses = UINT32_MAX;
+
+}  // namespace
+
+struct AliasModel::Role {
+  static constexpr uint32_t kWrite = 1;
+  /// Read, and not where a written value is.
+  static constexpr uint32_t kRead = 2;
+  /// Read, possibly where a written value is.
+  static constexpr uint32_t kReadInPlace = 4;
+};
+
+Error AliasModel::check() {
+  static_assert(sizeof(Node) <= sizeof(EValue) && alignof(Node) <= alignof(EValue) &&
+                    sizeof(Place) <= sizeof(EValue) && alignof(Place) <= alignof(EValue),
+                "the memory of a value is that of its node, and then of its place");
+  for (EValue& value : block_.values) {
+    value.~EValue();
+  }
+  set_up();
+  const Error error = check_all();
+  for (EValue& value : block_.values) {
+    new (&value) EValue();
+  }
+  point_values(plan_, block_);
+  return error;
+}
+
+void AliasModel::set_up() {
+  nodes_ = reinterpret_cast<Node*>(block_.values.data());
+  uint32_t tensors = 0;
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    const fb::Tensor* const tensor = tensor_at(plan_, i);
+    Node& node = *new (&nodes_[i]) Node{i, i, 0, kEnd, 0, 0, kNoTensor};
+    if (tensor != nullptr) {
+      node.slot = tensors++;
+      node.is_resizable = tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC;
+      if (tensor->allocation_info() == nullptr) {
+        node.is_given = tensor_source(*tensor) == TensorSource::None;
+        block_.flags[i] |= node.is_given != 0 ? kLateValue : kConstantValue;
+      }
+    }
+  }
+}
+
+Error AliasModel::check_all() {
+  ET_CHECK_OK_OR_RETURN_ERROR(for_each_instruction(&AliasModel::link));
+  ET_CHECK_OK_OR_RETURN_ERROR(for_each_instruction(&AliasModel::check_instruction));
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    block_.flags[i] |= block_.flags[find(i)] & kConstantValue;
+  }
+  consume_inputs();
+  return Error::Ok;
+}
+
+Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(Instruction&)) {
+  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
+    ET_CHECK_OK_OR_RETURN_ERROR((this->*visit)(block_.instructions[index_]));
+  }
+  return Error::Ok;
+}
+
+bool AliasModel::is_tensor(uint32_t value) const { return nodes_[value].slot != kNoTensor; }
+
+bool AliasModel::is_view_call(const Instruction& loaded) const {
+  // The kernel is what it is by its name, however the file splits that.
+  return loaded.opcode == Opcode::Kernel && is_view(*plan_.operators()->Get(loaded.op)) &&
+         loaded.number >= 3 && is_tensor(index_of(loaded.arguments[0])) &&
+         is_tensor(index_of(loaded.arguments[2]));
+}
+
+/// Makes one class of what a move or view leads from and to.
+Error AliasModel::link(Instruction& loaded) {
+  uint8_t flag = kMovedValue;
+  uint32_t target = 1;
+  if (is_view_call(loaded)) {
+    flag = kViewValue;
+    target = 2;
+  } else if (loaded.opcode != Opcode::Move) {
+    views_outlive_ |= loaded.opcode == Opcode::JumpFalse;
+    return Error::Ok;
+  }
+  const uint32_t from = index_of(loaded.arguments[0]);
+  const uint32_t to = index_of(loaded.arguments[target]);
+  if (!is_tensor(from)) {
+    return Error::Ok;
+  }
+  if (flag == kViewValue) {
+    has_views_ = true;
+    ET_CHECK_OK_OR_RETURN_ERROR(check_shown(from, to));
+  } else {
+    views_outlive_ = true;
+  }
+  const int other = block_.flags[to] & (kInputValue | kViewValue | kMovedValue) & ~flag;
+  ET_CHECK_OR_RETURN_ERROR(other == 0 && from != to, InvalidProgram,
+                           "method '%s', instruction %zu: value %u becomes %s value %u, but is %s; "
+                           "expected a value that "
+                           "nothing else gives memory or sizes",
+                           text(plan_.name()), index_, to,
+                           flag == kViewValue ? "a view of" : "the tensor that is", from,
+                           other == 0                   ? "the same"
+                           : (other & kInputValue) != 0 ? "an input"
+                           : (other & kViewValue) != 0  ? "a view"
+                                                        : "the target of a MoveCall");
+  block_.flags[to] |= flag | (flag == kViewValue ? kLateValue : 0);
+  const uint32_t root = find(from);
+  const uint32_t joined = find(to);
+  if (root != joined) {
+    nodes_[joined].root = root;
+    // A view has no bytes but its base's: by itself it need not be looked at with the class.
+    if (flag != kViewValue || nodes_[joined].next != joined) {
+      std::swap(nodes_[root].next, nodes_[joined].next);
+    }
+  }
+  block_.flags[root] |= (block_.flags[joined] | block_.flags[to]) & (kConstantValue | kLateValue);
+  return Error::Ok;
+}
+
+Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
+  const fb::Tensor& shown = *tensor_at(plan_, view);
+  const TensorSource source = tensor_source(shown);
+  const PlannedRange own = planned_range(shown);
+  const PlannedRange whole = planned_range(*tensor_at(plan_, base));
+  const bool is_at_base = own.buffer == whole.buffer && own.begin == whole.begin &&
+                          own.end <= whole.end && source == TensorSource::Planned;
+  ET_CHECK_OR_RETURN_ERROR(
+      (source == TensorSource::None || is_at_base) &&
+          shown.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND,
+      InvalidProgram,
+      "method '%s', instruction %zu: the view, value %u, has memory of its own or no bound (source "
+      "%u, buffer %u, bytes %" PRIu64 " to %" PRIu64
+      "); expected none, or its base's, value %u (buffer %u, bytes %" PRIu64 " to %" PRIu64 ")",
+      text(plan_.name()), index_, view, static_cast<unsigned>(source), own.buffer, own.begin,
+      own.end, base, whole.buffer, whole.begin, whole.end);
+  return Error::Ok;
+}
+
+uint32_t AliasModel::find(uint32_t value) {
+  while (nodes_[value].root != value) {
+    value = nodes_[value].root = nodes_[nodes_[value].root].root;
+  }
+  return value;
+}
+
+Error AliasModel::check_instruction(Instruction& loaded) {
+  const Span<EValue*> arguments(loaded.arguments, loaded.number);
+  uint64_t written = Kernel::kDisjoint;
+  size_t first_written = arguments.size();
+  const bool is_view = is_view_call(loaded);
+  late_ = false;
+  list_ = kEnd;
+  if (loaded.opcode == Opcode::Kernel) {
+    // Afterwards, an operator's kernel is the last one that was found for it.
+    const Kernel& kernel = is_loaded_ ? *block_.kernels[loaded.op] : *loaded.source;
+    written = kernel.written_;
+    loaded.kernel = is_loaded_ ? loaded.kernel : kernel.op_;
+    first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
+  } else if (loaded.opcode != Opcode::Delegate) {
+    return Error::Ok;
+  }
+  if (is_view) {
+    // It reads where its base is and how large; it writes neither to the base nor to the view.
+    use(index_of(arguments[0]));
+    block_.flags[index_of(arguments[2])] |= kMadeView;
+    return Error::Ok;
+  }
+  if (arguments.empty()) {
+    return Error::Ok;
+  }
+  if (loaded.opcode == Opcode::Delegate) {
+    const Delegate& delegate = *loaded.delegate;
+    const size_t outputs = delegate.backend->output_count(delegate.handle);
+    // Where the backend does not say, the last argument counts.
+    first_written -= outputs == BackendInterface::kUnknownOutputs ? 1 : outputs;
+    ET_CHECK_OR_RETURN_ERROR(
+        first_written <= arguments.size(), InvalidProgram,
+        "method '%s', instruction %zu: delegate %zu has %zu outputs, expected at most the call's "
+        "%zu arguments",
+        text(plan_.name()), index_, static_cast<size_t>(&delegate - block_.delegates.data()),
+        outputs, arguments.size());
+  }
+  const Error error = check_call(arguments, written, first_written);
+  loaded.has_late_memory = late_;
+  return error;
+}
+
+Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t first_written) {
+  // What is written to first: then the last argument, which repeats what an operator returns, is
+  // known for what it is.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const bool is_written =
+          i >= first_written || (i < Kernel::kMostWritten && (written >> i & 1) != 0);
+      if (is_written == (pass != 0)) {
+        continue;
+      }
+      const bool is_apart = (written & Kernel::kDisjoint) != 0 &&
+                            (i != 0 || (written & Kernel::kDisjointButFirst) == 0);
+      const uint32_t role = is_written ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
+      const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
+      ET_CHECK_OK_OR_RETURN_ERROR(touch_all(i, index_of(arguments[i]), role, returned));
+    }
+    written_ = pass == 0 ? list_ : written_;
+  }
+  return check_places();
+}
+
+/// Gives the tensor, or the tensors of a list, a role; but for those that have the role `returned`.
+Error AliasModel::touch_all(size_t argument, uint32_t value, uint32_t role, uint32_t returned) {
+  const auto single = static_cast<int32_t>(value);
+  const Indices tensors =
+      is_tensor(value) ? Indices(&single, 1) : tensors_in(value_at(plan_, value));
+  for (const int32_t item : tensors) {
+    if (item >= 0 && (nodes_[item].role & returned) == 0 &&
+        is_tensor(static_cast<uint32_t>(item))) {
+      ET_CHECK_OK_OR_RETURN_ERROR(touch(argument, static_cast<uint32_t>(item), role));
+    }
+  }
+  return Error::Ok;
+}
+
+/// Gives the value, and all that may be the same, a role, if it may have it.
+Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
+  const uint32_t root = find(value);
+  const uint8_t flags = block_.flags[value];
+  const uint8_t class_flags = block_.flags[root];
+  late_ |= (class_flags & kLateValue) != 0;
+  use(value);
+  const bool writes = role == Role::kWrite;
+  const bool is_constant = writes && (class_flags & kConstantValue) != 0;
+  const bool is_view = writes && (flags & kViewValue) != 0;
+  // A value that is written to already may be read as well if the kernel allows that and never
+  // changes its sizes.
+  const bool is_same = (nodes_[root].role & Role::kWrite) != 0 &&
+                       (role != Role::kReadInPlace || (class_flags & kResizedValue) != 0);
+  ET_CHECK_OR_RETURN_ERROR(
+      !is_constant && !is_view && !is_same, InvalidProgram,
+      "method '%s', instruction %zu: argument %zu (value %u) is %s, but %s", text(plan_.name()),
+      index_, argument, value, writes ? "written to" : "read",
+      is_constant ? "may be a constant"
+      : is_view   ? "is a view, which shows another value's memory"
+                  : "may be the same tensor as another argument that is written to or resized");
+  uint32_t member = root;
+  do {
+    Node& node = nodes_[member];
+    if (node.role == 0) {
+      node.link = list_;
+      list_ = member;
+    }
+    node.role |= role;
+    if (writes) {
+      block_.flags[member] |= kWrittenValue;
+      block_.flags[root] |= node.is_resizable != 0 ? kResizedValue : 0;
+    }
+    member = node.next;
+    ET_CHECK_OR_RETURN_ERROR(member == root || spend(), InvalidProgram,
+                             "method '%s', instruction %zu: value %u shares its memory with too "
+                             "many others for the size of the file",
+                             text(plan_.name()), index_, value);
+  } while (member != root);
+  return Error::Ok;
+}
+
+/// A view that is used before it is made may show what it showed in the last execution.
+void AliasModel::use(uint32_t value) {
+  views_outlive_ |= (block_.flags[value] & (kViewValue | kMadeView)) == kViewValue;
+}
+
+PlannedRange AliasModel::range(uint32_t value, uint32_t slot) const {
+  const auto& tensor = tensor_in(block_.tensors[slot]);
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+  if (begin == 0) {
+    return planned_range(*tensor_at(plan_, value));
+  }
+  const size_t bytes = tensor.nbytes();
+  return bytes == 0 ? PlannedRange() : PlannedRange{kAddresses, begin, begin + bytes};
+}
+
+/// No value that is written to shares bytes with another one, but for a whole one that may be read
+/// there. The roles end.
+Error AliasModel::check_places() {
+  const auto in_file = [this](uint32_t value) { return planned_range(*tensor_at(plan_, value)); };
+  (void)in_file;  // for the message alone
+  for (uint32_t written = written_; written != kEnd; written = nodes_[written].link) {
+    const PlannedRange place = range(written);
+    const uint32_t root = find(written);
+    // Each two that are written to are compared once.
+    uint32_t other = place.buffer == 0 ? written : list_;
+    for (; other != written; other = nodes_[other].link) {
+      ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
+                               "method '%s', instruction %zu: too many arguments are written to "
+                               "for the size of the file",
+                               text(plan_.name()), index_);
+      if (find(other) == root) {
+        continue;
+      }
+      const uint32_t role = nodes_[other].role;
+      const PlannedRange own = range(other);
+      const bool may_be_same =
+          role == Role::kReadInPlace && own.begin == place.begin && own.end == place.end;
+      ET_CHECK_OR_RETURN_ERROR(
+          may_be_same || !own.overlaps(place), InvalidProgram,
+          "method '%s', instruction %zu: value %u (bytes %" PRIu64 " to %" PRIu64
+          " of planned buffer %u) shares bytes with value %u (%" PRIu64 " to %" PRIu64
+          "), which the call writes to; expected %s",
+          text(plan_.name()), index_, other, in_file(other).begin, in_file(other).end,
+          in_file(other).buffer, written, in_file(written).begin, in_file(written).end,
+          role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
+    }
+  }
+  for (; list_ != kEnd; list_ = nodes_[list_].link) {
+    nodes_[list_].role = 0;
+  }
+  return Error::Ok;
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

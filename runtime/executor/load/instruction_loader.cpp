@@ -1,0 +1,199 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/load/instruction_loader.h>
+
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
+#include <executorch/runtime/executor/plan/operator_text.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/kernel/kernel_list.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::arguments_of;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::kOperatorTextSize;
+using executorch::runtime::internal::text;
+using executorch::runtime::internal::write_operator_text;
+using Call = fb::InstructionArguments;
+
+namespace {
+
+/// Stands in the list of kernels for an operator that has been reported as missing.
+constexpr Kernel kMissing;
+
+/// A kernel key has at most 16 tensors, and the operator's result after them.
+constexpr size_t kMostKeyTensors = 16 + 1;
+
+bool has_keyed_kernels(Span<const Kernel> kernels) {
+  const size_t size = kernels.empty() ? registered_kernel_count() : kernels.size();
+  for (size_t i = 0; i < size; ++i) {
+    const Kernel& kernel = kernels.empty() ? registered_kernel(i) : kernels[i];
+    if (!kernel.kernel_key_.is_fallback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct DimOrder {
+  executorch::aten::DimOrderType dims[kTensorDimensionLimit];
+};
+
+/// Dtypes and dim orders of the tensors among the arguments. `orders` is memory for the dim orders.
+size_t describe_tensors(Span<EValue* const> arguments, DimOrder* orders, TensorMeta* metas) {
+  size_t found = 0;
+  for (size_t i = 0; i < arguments.size() && found < kMostKeyTensors; ++i) {
+    if (arguments[i]->isTensor()) {
+      const auto& tensor = arguments[i]->toTensor();
+      const auto rank = static_cast<size_t>(tensor.dim());
+      const bool known = get_dim_order(tensor, orders[found].dims, rank) == Error::Ok;
+      metas[found] = TensorMeta(tensor.scalar_type(), {orders[found].dims, known ? rank : 0});
+      ++found;
+    }
+  }
+  return found;
+}
+
+/// nullptr if there is none.
+const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const Kernel> kernels) {
+  if (kernels.empty()) {
+    const Result<const Kernel*> found = find_kernel(name, metas);
+    return found.ok() ? *found : nullptr;
+  }
+  return find_in_list(name, metas, kernels);
+}
+
+/// The same by dtypes and dim orders. A program's last argument repeats `out`, as what the operator
+/// returns; a key may list that tensor too, as in ExecuTorch 1.4, or not. A function of its own, so
+/// that programs without keyed kernels need no stack for it.
+ET_NOINLINE const Kernel* look_up_keyed(const char* name, Span<EValue* const> arguments,
+                                        Span<const Kernel> kernels) {
+  TensorMeta metas[kMostKeyTensors];
+  DimOrder orders[kMostKeyTensors];
+  const size_t count = describe_tensors(arguments, orders, metas);
+  const Kernel* const kernel = look_up(name, {metas, count}, kernels);
+  const size_t last = arguments.size() - 1;
+  const bool is_repeated =
+      arguments.size() > 1 && arguments[last] == arguments[last - 1] && arguments[last]->isTensor();
+  const bool is_specialized = kernel != nullptr && !kernel->kernel_key_.is_fallback();
+  return is_specialized || !is_repeated ? kernel : look_up(name, {metas, count - 1}, kernels);
+}
+
+}  // namespace
+
+InstructionLoader::InstructionLoader(const fb::ExecutionPlan& plan, Span<const Kernel> kernels,
+                                     const MethodBlock& block, Span<EValue*> pointers)
+    : plan_(plan),
+      kernels_(kernels),
+      block_(block),
+      pointers_(pointers),
+      keyed_kernels_(has_keyed_kernels(kernels)) {}
+
+Error InstructionLoader::load() {
+  for (const Kernel*& kernel : block_.kernels) {
+    kernel = nullptr;
+  }
+  for (size_t c = 0; c < count(plan_.chains()); ++c) {
+    const auto* instructions = plan_.chains()->Get(c)->instructions();
+    const size_t chain_start = index_;
+    for (size_t i = 0; i < count(instructions); ++i, ++index_) {
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          load_one(*instructions->Get(i), chain_start, &block_.instructions[index_]));
+    }
+  }
+  return any_missing_ ? Error::OperatorMissing : Error::Ok;
+}
+
+Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_start,
+                                  Instruction* instruction) {
+  *instruction = Instruction{};
+  switch (source.instr_args_type()) {
+    case Call::KernelCall:
+      return load_kernel(source, instruction);
+    case Call::DelegateCall: {
+      const Span<EValue*> arguments = point_at(arguments_of(source));
+      const int32_t index = source.instr_args_as_DelegateCall()->delegate_index();
+      instruction->opcode = Opcode::Delegate;
+      instruction->delegate = &block_.delegates[static_cast<size_t>(index)];
+      instruction->arguments = arguments.data();
+      instruction->number = static_cast<uint32_t>(arguments.size());
+      return Error::Ok;
+    }
+    case Call::MoveCall: {
+      const fb::MoveCall& call = *source.instr_args_as_MoveCall();
+      const int32_t from_to[] = {call.move_from(), call.move_to()};
+      instruction->opcode = Opcode::Move;
+      instruction->arguments = point_at(from_to).data();
+      return Error::Ok;
+    }
+    case Call::JumpFalseCall: {
+      const fb::JumpFalseCall& call = *source.instr_args_as_JumpFalseCall();
+      const int32_t condition[] = {call.cond_value_index()};
+      instruction->opcode = Opcode::JumpFalse;
+      instruction->arguments = point_at(condition).data();
+      instruction->number = static_cast<uint32_t>(chain_start) +
+                            static_cast<uint32_t>(call.destination_instruction());
+      return Error::Ok;
+    }
+    default: {
+      const int32_t freed[] = {source.instr_args_as_FreeCall()->value_index()};
+      instruction->opcode = Opcode::Free;
+      instruction->arguments = point_at(freed).data();
+      return Error::Ok;
+    }
+  }
+}
+
+Error InstructionLoader::load_kernel(const fb::Instruction& source, Instruction* instruction) {
+  const fb::KernelCall& call = *source.instr_args_as_KernelCall();
+  const Span<EValue*> arguments = point_at(arguments_of(source));
+  const Span<EValue* const> checked(arguments.data(), arguments.size());
+  const Kernel* kernel = ET_UNWRAP(find(static_cast<size_t>(call.op_index()), checked));
+  if (kernel == &kMissing) {
+    return Error::Ok;
+  }
+  const Error error = kernel->check_ == nullptr ? Error::Ok : kernel->check_(checked);
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      error, "method '%s', instruction %zu: operator %s does not take these arguments",
+      text(plan_.name()), index_, kernel->name_);
+  instruction->opcode = Opcode::Kernel;
+  instruction->source = kernel;
+  instruction->op = static_cast<uint16_t>(call.op_index());
+  instruction->arguments = arguments.data();
+  instruction->number = static_cast<uint32_t>(arguments.size());
+  return Error::Ok;
+}
+
+Result<const Kernel*> InstructionLoader::find(size_t op, Span<EValue* const> arguments) {
+  const Kernel*& known = block_.kernels[op];
+  if (known == &kMissing || (known != nullptr && !keyed_kernels_)) {
+    return known;
+  }
+  char name[kOperatorTextSize];
+  ET_CHECK_OK_OR_RETURN_ERROR(write_operator_text(*plan_.operators()->Get(op), name));
+  known = keyed_kernels_ ? look_up_keyed(name, arguments, kernels_) : look_up(name, {}, kernels_);
+  if (known == nullptr) {
+    ET_LOG(Error, "method '%s', instruction %zu: no kernel for operator %s", text(plan_.name()),
+           index_, name);
+    any_missing_ = true;
+    known = &kMissing;
+  }
+  return known;
+}
+
+Span<EValue*> InstructionLoader::point_at(Indices indices) {
+  const Span<EValue*> taken(pointers_.data(), indices.size());
+  pointers_ = {pointers_.data() + indices.size(), pointers_.size() - indices.size()};
+  for (size_t i = 0; i < indices.size(); ++i) {
+    taken[i] = &block_.values[static_cast<size_t>(indices[i])];
+  }
+  return taken;
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

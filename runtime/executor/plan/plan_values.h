@@ -1,0 +1,92 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// How the values of a verified method are read. The generated accessors are compiled wherever they
+// are called; these are compiled once, unless code may be large.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/platform/compiler.h>
+#include <executorch/schema/program_generated.h>
+
+// A function in a header: compiled into its callers, or once for all where code is to be small.
+#if defined(__OPTIMIZE_SIZE__)
+#define ET_INLINE_UNLESS_SMALL ET_NOINLINE inline
+#else
+#define ET_INLINE_UNLESS_SMALL inline
+#endif
+
+namespace executorch::runtime::internal {
+
+/// How many values the method has.
+ET_INLINE_UNLESS_SMALL size_t value_count(const executorch_flatbuffer::ExecutionPlan& plan) {
+  return count(plan.values());
+}
+/// The method's value `index`, which must exist.
+ET_INLINE_UNLESS_SMALL const executorch_flatbuffer::EValue& value_at(
+    const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
+  return *plan.values()->Get(static_cast<uint32_t>(index));
+}
+/// A segment of the program, which has as many.
+const executorch_flatbuffer::DataSegment& segment_at(const executorch_flatbuffer::Program& program,
+                                                     size_t index);
+
+/// Value `index` if it is a tensor, else null.
+ET_INLINE_UNLESS_SMALL const executorch_flatbuffer::Tensor* tensor_at(
+    const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
+  return value_at(plan, index).val_as_Tensor();
+}
+
+/// The table of a value of any kind; `T` is the kind's.
+ET_INLINE_UNLESS_SMALL const void* table_of(const executorch_flatbuffer::EValue& value) {
+  return value.val();
+}
+template <typename T>
+const T& as(const executorch_flatbuffer::EValue& value) {
+  return *static_cast<const T*>(table_of(value));
+}
+
+/// The items of a list of any kind, which have theirs in the same field; empty for other values.
+ET_INLINE_UNLESS_SMALL Span<const int32_t> list_items(const executorch_flatbuffer::EValue& value) {
+  return value.val_type() < executorch_flatbuffer::KernelTypes::IntList
+             ? Span<const int32_t>()
+             : items(as<executorch_flatbuffer::TensorList>(value).items());
+}
+/// The same for items of another type than int32_t, which is the list's.
+template <typename T>
+Span<const T> list_items(const executorch_flatbuffer::EValue& value) {
+  const Span<const int32_t> items = list_items(value);
+  return {reinterpret_cast<const T*>(items.data()), items.size()};
+}
+inline size_t list_size(const executorch_flatbuffer::EValue& value) {
+  return list_items(value).size();
+}
+
+/// The items of a list of tensors, of which some may be -1; empty for all other values.
+ET_INLINE_UNLESS_SMALL Span<const int32_t> tensors_in(const executorch_flatbuffer::EValue& value) {
+  return value.val_type() < executorch_flatbuffer::KernelTypes::TensorList ? Span<const int32_t>()
+                                                                           : list_items(value);
+}
+
+/// The method's instruction `index`, counted through its chains; null if there are not as many.
+const executorch_flatbuffer::Instruction* instruction_at(
+    const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
+
+/// Whether the operator of that name makes a tensor a view of another: (self, size, out). The
+/// overload may be part of the name: the loader finds the kernel in both cases.
+bool is_view(const char* name);
+inline bool is_view(const executorch_flatbuffer::Operator& op) { return is_view(text(op.name())); }
+
+/// The arguments of a call of a kernel or delegate; empty for all other instructions.
+ET_INLINE_UNLESS_SMALL Span<const int32_t> arguments_of(
+    const executorch_flatbuffer::Instruction& instruction) {
+  if (const auto* call = instruction.instr_args_as_KernelCall()) {
+    return items(call->args());
+  }
+  const auto* call = instruction.instr_args_as_DelegateCall();
+  return call == nullptr ? Span<const int32_t>() : items(call->args());
+}
+
+}  // namespace executorch::runtime::internal

@@ -1,0 +1,52 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Where a tensor's data comes from: what its fields in the file say together.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch::runtime::internal {
+
+enum class TensorSource : uint8_t {
+  /// Given at run time: an input, an output, or the result of a view.
+  None,
+  /// Planned memory.
+  Planned,
+  /// Part of the program, used in place.
+  Constant,
+  /// Planned memory, with an initial value that is part of the program.
+  Mutable,
+  /// Found by name outside of the program: used in place or, if memory is planned, copied there.
+  External,
+};
+
+inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
+  const executorch_flatbuffer::ExtraTensorInfo* extra = tensor.extra_tensor_info();
+  if (extra != nullptr &&
+      extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL) {
+    return TensorSource::External;
+  }
+  const bool planned = tensor.allocation_info() != nullptr;
+  if (tensor.data_buffer_idx() > 0) {
+    return planned ? TensorSource::Mutable : TensorSource::Constant;
+  }
+  return planned ? TensorSource::Planned : TensorSource::None;
+}
+
+/// Whether the tensor has memory that grows as it is resized, unless it is an input, whose memory
+/// is the caller's: nothing bounds its sizes.
+inline bool grows_unless_input(const executorch_flatbuffer::Tensor& tensor) {
+  return tensor.shape_dynamism() == executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_UNBOUND &&
+         tensor_source(tensor) == TensorSource::None && count(tensor.sizes()) > 0;
+}
+
+/// Offset in bytes in the planned buffer.
+inline uint64_t planned_offset(const executorch_flatbuffer::AllocationDetails& allocation) {
+  return static_cast<uint64_t>(allocation.memory_offset_high()) << 32 |
+         allocation.memory_offset_low();
+}
+
+}  // namespace executorch::runtime::internal

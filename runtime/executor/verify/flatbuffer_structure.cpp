@@ -1,0 +1,257 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/verify/flatbuffer_structure.h>
+
+#include <string.h>
+
+#include <algorithm>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::runtime::internal {
+namespace {
+
+/// Of a scalar or a vector's items, in bytes.
+size_t width_of(FieldKind kind) { return size_t{1} << (static_cast<unsigned>(kind) & 3); }
+
+class Walk final {
+ public:
+  Walk(Span<const uint8_t> bytes, const StructureRules& rules)
+      : bytes_(bytes), rules_(rules), visits_left_(bytes.size()) {}
+
+  /// `type` is the table's index in the rules.
+  bool table(size_t position, size_t type);
+  /// Reads the offset at `position` and moves to what it points at.
+  bool follow(size_t position, size_t* target) const;
+
+ private:
+  /// A table's vtable, as it is being walked.
+  struct Vtable {
+    size_t table;
+    size_t position;
+    size_t size;
+  };
+
+  /// Whether `size` bytes at `position` lie inside, aligned to `alignment`, a power of two.
+  bool inside(size_t position, size_t size, size_t alignment) const {
+    return position <= bytes_.size() && size <= bytes_.size() - position &&
+           (position & (alignment - 1)) == 0;
+  }
+  template <typename T>
+  T read(size_t position) const {
+    T value;
+    memcpy(&value, bytes_.data() + position, sizeof(T));
+    return value;
+  }
+  bool visit() { return visits_left_ > 0 && visits_left_-- > 0; }
+
+  /// The result of checking a vtable for a type of table. Writers share vtables, so the next table
+  /// of the type usually matches: it needs only enough room and the same alignment.
+  struct Layout {
+    uint32_t vtable = 0;
+    /// Where the last scalar ends. The initial value matches no table.
+    uint32_t extent = UINT32_MAX;
+    /// One bit for each row of the type: the field is present and is not a scalar.
+    uint32_t references = 0;
+    uint8_t type = 0;
+    /// The alignment of the widest scalar, minus 1, and these bits of the table's position.
+    uint8_t alignment = 0;
+    uint8_t position = 0;
+  };
+  static constexpr size_t kLayouts = 32;
+
+  bool matches(const Layout& layout, const Vtable& vtable, size_t type) const {
+    return layout.type == type && layout.vtable == vtable.position &&
+           layout.extent <= bytes_.size() - vtable.table &&
+           ((layout.position ^ vtable.table) & layout.alignment) == 0;
+  }
+  bool read_layout(const Vtable& vtable, size_t type, Layout* layout) const;
+
+  /// Logs the fault of a field and returns false.
+  bool log_field(size_t position, size_t type, const FieldRule& field, const char* fault) const;
+  size_t field_position(const Vtable& vtable, size_t slot) const;
+  bool field(const Vtable& vtable, size_t position, const FieldRule& field);
+  bool vector(size_t position, size_t width, size_t* first, size_t* count);
+  bool string(size_t position);
+  bool table_vector(size_t position, size_t type);
+  bool union_member(const Vtable& vtable, const FieldRule& field, size_t position);
+
+  Span<const uint8_t> bytes_;
+  const StructureRules& rules_;
+  size_t visits_left_;
+  /// Indexed by the type modulo kLayouts.
+  Layout layouts_[kLayouts];
+};
+
+bool Walk::follow(size_t position, size_t* target) const {
+  if (!inside(position, sizeof(uint32_t), sizeof(uint32_t))) {
+    return false;
+  }
+  const auto offset = read<uint32_t>(position);
+  *target = position + offset;
+  // An offset of 0 would point at itself.
+  return offset != 0 && offset <= bytes_.size() - position;
+}
+
+bool Walk::table(size_t position, size_t type) {
+  if (!visit() || !inside(position, sizeof(int32_t), sizeof(int32_t))) {
+    ET_LOG(Error, "flatbuffer: table %s at byte %zu is not inside the %zu bytes",
+           rules_.names[type], position, bytes_.size());
+    return false;
+  }
+  // A vtable before the bytes wraps around: its position is then beyond their end.
+  Vtable vtable{position, position - static_cast<size_t>(read<int32_t>(position)), 0};
+  Layout& known = layouts_[type % kLayouts];
+  if (!matches(known, vtable, type)) {
+    Layout layout;
+    if (!read_layout(vtable, type, &layout)) {
+      return false;
+    }
+    known = layout;
+  }
+  vtable.size = read<uint16_t>(vtable.position);
+  const FieldRule* row = rules_.fields.data() + rules_.tables[type].first;
+  for (uint32_t left = known.references; left != 0; left >>= 1, ++row) {
+    if ((left & 1) != 0 && !field(vtable, field_position(vtable, row->vtable_slot), *row)) {
+      return log_field(position, type, *row, "damaged");
+    }
+  }
+  return true;
+}
+
+bool Walk::log_field(size_t position, size_t type, const FieldRule& field,
+                     const char* fault) const {
+  (void)position, (void)type, (void)field, (void)fault;  // for the message alone
+  ET_LOG(Error, "flatbuffer: table %s at byte %zu: the field in vtable slot %u is %s",
+         rules_.names[type], position, static_cast<unsigned>(field.vtable_slot), fault);
+  return false;
+}
+
+/// Checks the vtable, the presence of required fields and the places of scalars.
+bool Walk::read_layout(const Vtable& at, size_t type, Layout* layout) const {
+  constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
+  Vtable vtable = at;
+  if (inside(vtable.position, kSmallestVtable, sizeof(uint16_t))) {
+    vtable.size = read<uint16_t>(vtable.position);
+  }
+  if (vtable.size < kSmallestVtable || vtable.size % sizeof(uint16_t) != 0 ||
+      !inside(vtable.position, vtable.size, 1)) {
+    ET_LOG(Error,
+           "flatbuffer: vtable of table %s at byte %zu has %zu bytes, or is not inside the %zu "
+           "bytes",
+           rules_.names[type], at.table, vtable.size, bytes_.size());
+    return false;
+  }
+  layout->vtable = static_cast<uint32_t>(vtable.position);
+  layout->type = static_cast<uint8_t>(type);
+  layout->position = static_cast<uint8_t>(vtable.table);
+  layout->extent = 0;
+  const TableRule rule = rules_.tables[type];
+  for (unsigned i = 0; i < rule.count; ++i) {
+    const FieldRule& row = rules_.fields[rule.first + i];
+    const size_t offset = field_position(vtable, row.vtable_slot) - vtable.table;
+    if (offset == 0) {
+      if (row.presence == Presence::Required) {
+        return log_field(at.table, type, row, "missing");
+      }
+    } else if (row.kind > FieldKind::Scalar8) {
+      layout->references |= 1u << i;
+    } else {
+      const size_t width = width_of(row.kind);
+      if (offset + width > bytes_.size() - vtable.table ||
+          ((vtable.table + offset) & (width - 1)) != 0) {
+        return log_field(at.table, type, row, "damaged");
+      }
+      layout->extent = std::max(layout->extent, static_cast<uint32_t>(offset + width));
+      layout->alignment = static_cast<uint8_t>(layout->alignment | (width - 1));
+    }
+  }
+  return true;
+}
+
+/// The table's own position if the field is absent.
+size_t Walk::field_position(const Vtable& vtable, size_t slot) const {
+  // Both are even.
+  return vtable.table + (slot < vtable.size ? read<uint16_t>(vtable.position + slot) : 0);
+}
+
+/// Checks a field that refers to something else: a string, vector, table or union.
+bool Walk::field(const Vtable& vtable, size_t position, const FieldRule& field) {
+  size_t target = 0;
+  if (!follow(position, &target)) {
+    return false;
+  }
+  size_t first = 0;
+  size_t count = 0;
+  switch (field.kind) {
+    case FieldKind::String:
+      return string(target);
+    case FieldKind::Table:
+      return table(target, field.table);
+    case FieldKind::TableVector:
+      return table_vector(target, field.table);
+    case FieldKind::Union:
+      return union_member(vtable, field, target);
+    default:
+      return vector(target, width_of(field.kind), &first, &count);
+  }
+}
+
+bool Walk::vector(size_t position, size_t width, size_t* first, size_t* count) {
+  if (!visit() || !inside(position, sizeof(uint32_t), sizeof(uint32_t))) {
+    return false;
+  }
+  *count = read<uint32_t>(position);
+  *first = position + sizeof(uint32_t);
+  // The alignment of no items does not matter, and not every writer cares for it.
+  return *count == 0 || (*count <= (bytes_.size() - *first) / width && (*first & (width - 1)) == 0);
+}
+
+bool Walk::string(size_t position) {
+  size_t first = 0;
+  size_t count = 0;
+  return vector(position, 1, &first, &count) && first + count < bytes_.size() &&
+         bytes_[first + count] == '\0';
+}
+
+bool Walk::table_vector(size_t position, size_t type) {
+  size_t first = 0;
+  size_t count = 0;
+  if (!vector(position, sizeof(uint32_t), &first, &count)) {
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    size_t target = 0;
+    if (!follow(first + i * sizeof(uint32_t), &target) || !table(target, type)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Walk::union_member(const Vtable& vtable, const FieldRule& field, size_t target) {
+  const size_t type_position = field_position(vtable, field.vtable_slot - sizeof(uint16_t));
+  if (type_position == vtable.table || !inside(type_position, 1, 1)) {
+    return false;
+  }
+  const uint8_t type = bytes_[type_position];
+  if (type > field.members) {
+    ET_LOG(Error, "flatbuffer: a union is of kind %u, of which %u are known",
+           static_cast<unsigned>(type), static_cast<unsigned>(field.members));
+  }
+  // Type 0 is "none": a union with a value has another.
+  return type >= 1 && type <= field.members && table(target, field.table + type - 1);
+}
+
+}  // namespace
+
+Error verify_flatbuffer_structure(Span<const uint8_t> bytes, const StructureRules& rules) {
+  ET_CHECK_OR_RETURN_ERROR(bytes.size() <= INT32_MAX, InvalidProgram,
+                           "flatbuffer of %zu bytes, expected at most %d", bytes.size(), INT32_MAX);
+  Walk walk(bytes, rules);
+  size_t position = 0;
+  ET_CHECK_OR_RETURN_ERROR(walk.follow(0, &position), InvalidProgram,
+                           "flatbuffer: the root lies outside of the %zu bytes", bytes.size());
+  return walk.table(position, rules.root) ? Error::Ok : Error::InvalidProgram;
+}
+
+}  // namespace executorch::runtime::internal

@@ -1,0 +1,165 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <stdint.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/plan/tensor_source.h>
+#include <executorch/runtime/executor/verify/program_verifier.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::runtime::internal {
+namespace {
+
+namespace fb = executorch_flatbuffer;
+using Call = fb::InstructionArguments;
+using Kind = fb::KernelTypes;
+
+/// One instruction and where it stands.
+class Checker final {
+ public:
+  Checker(const fb::ExecutionPlan& plan, size_t index, size_t instructions, WorkBudget* budget)
+      : plan_(plan), index_(index), instructions_(instructions), budget_(budget) {}
+
+  Error check(const fb::Instruction& instruction) const {
+    switch (instruction.instr_args_type()) {
+      case Call::KernelCall:
+        ET_CHECK_OK_OR_RETURN_ERROR(call(*instruction.instr_args_as_KernelCall()));
+        break;
+      case Call::DelegateCall:
+        ET_CHECK_OK_OR_RETURN_ERROR(call(*instruction.instr_args_as_DelegateCall()));
+        break;
+      case Call::MoveCall:
+        return move(*instruction.instr_args_as_MoveCall());
+      case Call::JumpFalseCall:
+        return jump(*instruction.instr_args_as_JumpFalseCall());
+      case Call::FreeCall:
+        return value(instruction.instr_args_as_FreeCall()->value_index(), "FreeCall", Kind::Tensor);
+      default:
+        return Error::InvalidProgram;
+    }
+    return arguments(arguments_of(instruction));
+  }
+
+ private:
+  Error call(const fb::KernelCall& call) const {
+    // Loaded instructions have 16 bits for it.
+    constexpr size_t kMost = UINT16_MAX;
+    return in_range(call.op_index(), std::min(count(plan_.operators()), kMost), "operator");
+  }
+
+  Error call(const fb::DelegateCall& call) const {
+    return in_range(call.delegate_index(), count(plan_.delegates()), "delegate");
+  }
+
+  Error arguments(Span<const int32_t> arguments) const {
+    for (const int32_t argument : arguments) {
+      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, value_count(plan_), "argument: value"));
+      ET_CHECK_OR_RETURN_ERROR(
+          budget_->spend(1 + list_size(value_at(plan_, static_cast<size_t>(argument)))),
+          InvalidProgram,
+          "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
+          text(plan_.name()), index_);
+    }
+    return Error::Ok;
+  }
+
+  Error move(const fb::MoveCall& move) const {
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), value_count(plan_), "value"));
+    const Kind moved = kind(move.move_from());
+    ET_CHECK_OK_OR_RETURN_ERROR(value(move.move_to(), "MoveCall", moved));
+    // Numbers and tensors alone: what lists hold, and who may write to that, never changes.
+    ET_CHECK_OR_RETURN_ERROR(
+        moved <= Kind::Tensor, InvalidProgram,
+        "method '%s', instruction %zu: MoveCall on value %d of kind %u, expected a tensor, a "
+        "number or None (1 to 5)",
+        text(plan_.name()), index_, move.move_to(), static_cast<unsigned>(moved));
+    return moved != Kind::Tensor ? Error::Ok : move_tensor(move.move_from(), move.move_to());
+  }
+
+  /// Kernels are chosen, and their arguments checked, by what values are in the program: a tensor
+  /// takes the place of one like it.
+  Error move_tensor(int32_t from, int32_t to) const {
+    const fb::Tensor& moved = *tensor_at(plan_, static_cast<size_t>(from));
+    const fb::Tensor& target = *tensor_at(plan_, static_cast<size_t>(to));
+    const TensorSource source = tensor_source(target);
+    ET_CHECK_OR_RETURN_ERROR(
+        source == TensorSource::None || source == TensorSource::Planned, InvalidProgram,
+        "method '%s', instruction %zu: MoveCall onto value %d, which has data of the program or "
+        "from outside of it (source %u), expected none",
+        text(plan_.name()), index_, to, static_cast<unsigned>(source));
+    const auto order = items(moved.dim_order());
+    const auto wanted = items(target.dim_order());
+    ET_CHECK_OR_RETURN_ERROR(
+        moved.scalar_type() == target.scalar_type() && order.size() == wanted.size() &&
+            (order.empty() || memcmp(order.data(), wanted.data(), order.size()) == 0),
+        InvalidProgram,
+        "method '%s', instruction %zu: MoveCall of value %d (scalar type %d, rank %zu) onto value "
+        "%d (type %d, rank %zu), expected the same type, rank and dim order",
+        text(plan_.name()), index_, from, static_cast<int>(moved.scalar_type()), order.size(), to,
+        static_cast<int>(target.scalar_type()), wanted.size());
+    return Error::Ok;
+  }
+
+  Error jump(const fb::JumpFalseCall& jump) const {
+    // The end is a legal target: a branch may be the last thing that a method does.
+    const auto destination = static_cast<uint32_t>(jump.destination_instruction());
+    ET_CHECK_OR_RETURN_ERROR(
+        destination <= instructions_ && destination != index_, InvalidProgram,
+        "method '%s', instruction %zu: jump to instruction %d of %zu, expected another one",
+        text(plan_.name()), index_, jump.destination_instruction(), instructions_);
+    const int32_t condition = jump.cond_value_index();
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(condition, value_count(plan_), "condition: value"));
+    if (kind(condition) != Kind::Tensor) {
+      return value(condition, "JumpFalseCall", Kind::Bool);
+    }
+    const auto type = tensor_at(plan_, static_cast<size_t>(condition))->scalar_type();
+    ET_CHECK_OR_RETURN_ERROR(
+        type == fb::ScalarType::BOOL, InvalidProgram,
+        "method '%s', instruction %zu: JumpFalseCall on a tensor of scalar type "
+        "%d, expected BOOL (11)",
+        text(plan_.name()), index_, static_cast<int>(type));
+    return Error::Ok;
+  }
+
+  Error in_range(int32_t index, size_t size, const char* what) const {
+    ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < size, InvalidProgram,
+                             "method '%s', instruction %zu: %s %d of %zu", text(plan_.name()),
+                             index_, what, index, size);
+    return Error::Ok;
+  }
+
+  Error value(int32_t index, const char* call, Kind wanted) const {
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(index, value_count(plan_), "value"));
+    ET_CHECK_OR_RETURN_ERROR(
+        kind(index) == wanted, InvalidProgram,
+        "method '%s', instruction %zu: %s on value %d of kind %u, expected kind %u",
+        text(plan_.name()), index_, call, index, static_cast<unsigned>(kind(index)),
+        static_cast<unsigned>(wanted));
+    return Error::Ok;
+  }
+
+  Kind kind(int32_t index) const { return value_at(plan_, static_cast<size_t>(index)).val_type(); }
+
+  const fb::ExecutionPlan& plan_;
+  size_t index_;
+  size_t instructions_;
+  WorkBudget* budget_;
+};
+
+}  // namespace
+
+Error verify_instructions(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+  for (size_t c = 0; c < count(plan.chains()); ++c) {
+    const auto* instructions = plan.chains()->Get(c)->instructions();
+    for (size_t i = 0; i < count(instructions); ++i) {
+      const Checker checker(plan, i, count(instructions), budget);
+      ET_CHECK_OK_OR_RETURN_ERROR(checker.check(*instructions->Get(i)));
+    }
+  }
+  return Error::Ok;
+}
+
+}  // namespace executorch::runtime::internal

@@ -1,0 +1,52 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What a program says must make sense, before anything is done with it. program_structure.h has
+// looked at the bytes; here are the meanings: indices, enum values, types of values, sizes, memory
+// ranges, segments, jump targets. After both have passed, neither loading nor executing can reach
+// outside of the file's bytes and the memory that it is given. (What a kernel makes of its
+// arguments is checked by the kernel: their types when a method is loaded, the rest when it runs.)
+//
+// One walk, linear in the size of the flatbuffer. Each fault is logged with its place, what was
+// expected and found.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/executor/verify/program_header.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch::runtime::internal {
+
+/// The only value of Program.version.
+constexpr uint32_t kProgramVersion = 0;
+
+/// @param program Has passed verify_program_structure().
+/// @retval Error::InvalidProgram After a log message.
+/// @retval Error::NotSupported The same, for what is legal but not for this runtime.
+Error verify_program(const executorch_flatbuffer::Program& program, const ProgramHeader& header);
+
+/// How many items of lists may be looked at, in all methods together. Lists that thousands of
+/// tables share cannot make a small file slow to check or large to load: an unshared list never
+/// reaches the limit, the flatbuffer's number of bytes.
+struct WorkBudget {
+  size_t left;
+  [[nodiscard]] bool spend(size_t items) {
+    const bool enough = items <= left;
+    left -= enough ? items : left;
+    return enough;
+  }
+};
+
+/// One method.
+Error verify_plan(const executorch_flatbuffer::Program& program,
+                  const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);
+
+/// Value `index` of a method, a tensor: its shape, and where its data comes from.
+Error verify_tensor(const executorch_flatbuffer::Program& program,
+                    const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
+
+/// The instructions of a method whose values have been verified.
+Error verify_instructions(const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);
+
+}  // namespace executorch::runtime::internal

@@ -1,0 +1,202 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/core/portable_type/tensor_impl.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/plan/tensor_source.h>
+#include <executorch/runtime/executor/verify/program_verifier.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::runtime::internal {
+namespace {
+
+namespace fb = executorch_flatbuffer;
+
+/// A tensor and where it stands, for messages.
+class Checker final {
+ public:
+  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index)
+      : program_(program), plan_(plan), tensor_(*tensor_at(plan, index)), index_(index) {}
+
+  Error check() {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_kind());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_dim_order());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_size());
+    switch (tensor_source(tensor_)) {
+      case TensorSource::None:
+        return Error::Ok;
+      case TensorSource::Planned:
+        return check_planned();
+      case TensorSource::Constant:
+        return check_constant();
+      case TensorSource::Mutable:
+        ET_CHECK_OK_OR_RETURN_ERROR(check_planned());
+        return check_mutable();
+      case TensorSource::External:
+        return tensor_.allocation_info() == nullptr ? check_name() : check_named_and_planned();
+    }
+    return Error::InvalidProgram;
+  }
+
+ private:
+  Error check_kind() const {
+    const fb::ExtraTensorInfo* extra = tensor_.extra_tensor_info();
+    const bool strided = tensor_.storage_offset() == 0 && tensor_.layout() == 0;
+    ET_CHECK_OR_RETURN_ERROR(strided, InvalidProgram,
+                             "method '%s', tensor %zu: storage offset %d, layout %d, expected 0, 0",
+                             text(plan_.name()), index_, tensor_.storage_offset(),
+                             static_cast<int>(tensor_.layout()));
+    const auto dynamism = static_cast<uint8_t>(tensor_.shape_dynamism());
+    const auto location = extra == nullptr ? uint8_t{0} : static_cast<uint8_t>(extra->location());
+    ET_CHECK_OR_RETURN_ERROR(dynamism <= 2 && location <= 1, InvalidProgram,
+                             "method '%s', tensor %zu: shape dynamism %d, expected 0, 1 or 2; "
+                             "location %d, expected 0 or 1",
+                             text(plan_.name()), index_, dynamism, location);
+    const auto device = extra == nullptr ? fb::DeviceType::CPU : extra->device_type();
+    ET_CHECK_OR_RETURN_ERROR(device == fb::DeviceType::CPU, NotSupported,
+                             "method '%s', tensor %zu: device type %d, expected CPU (0)",
+                             text(plan_.name()), index_, static_cast<int>(device));
+    return Error::Ok;
+  }
+
+  Error check_dim_order() const {
+    const auto order = items(tensor_.dim_order());
+    const size_t rank = count(tensor_.sizes());
+    ET_CHECK_OR_RETURN_ERROR(
+        rank <= kTensorDimensionLimit && order.size() == rank, InvalidProgram,
+        "method '%s', tensor %zu: %zu sizes and %zu in the dim order, expected at most %zu of both",
+        text(plan_.name()), index_, rank, order.size(), kTensorDimensionLimit);
+    uint32_t seen = 0;
+    for (const uint8_t dim : order) {
+      ET_CHECK_OR_RETURN_ERROR(
+          dim < rank && (seen >> dim & 1) == 0, InvalidProgram,
+          "method '%s', tensor %zu: dim order of rank %zu has %u twice, or has "
+          "no such dimension",
+          text(plan_.name()), index_, rank, static_cast<unsigned>(dim));
+      seen |= 1u << dim;
+    }
+    return Error::Ok;
+  }
+
+  /// Sets element_size_ and nbytes_.
+  Error check_size() {
+    const auto type = static_cast<etensor::ScalarType>(tensor_.scalar_type());
+    element_size_ = elementSize(type);
+    ET_CHECK_OR_RETURN_ERROR(element_size_ != 0, InvalidProgram,
+                             "method '%s', tensor %zu: scalar type %d is none of the format's",
+                             text(plan_.name()), index_, static_cast<int>(tensor_.scalar_type()));
+    const auto sizes = items(tensor_.sizes());
+    const auto bytes = etensor::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size()));
+    ET_CHECK_OR_RETURN_ERROR(
+        bytes.ok() && strides_fit(), InvalidProgram,
+        "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
+        "or strides do not fit their types",
+        text(plan_.name()), index_, sizes.size());
+    nbytes_ = *bytes;
+    return Error::Ok;
+  }
+
+  /// Strides are int32.
+  bool strides_fit() const {
+    const auto sizes = items(tensor_.sizes());
+    const auto order = items(tensor_.dim_order());
+    int64_t stride = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      if (stride > INT32_MAX) {
+        return false;
+      }
+      stride *= sizes[order[i]] > 1 ? sizes[order[i]] : 1;
+    }
+    return true;
+  }
+
+  /// Whether [offset, offset + nbytes_) lies in `size` bytes, aligned to the elements.
+  Error check_range(uint64_t offset, uint64_t size, const char* what) const {
+    uint64_t end = 0;
+    ET_CHECK_OR_RETURN_ERROR(!add_overflows(offset, uint64_t{nbytes_}, &end) && end <= size &&
+                                 offset % element_size_ == 0,
+                             InvalidProgram,
+                             "method '%s', tensor %zu: %zu bytes at offset %" PRIu64
+                             " of %s, which has %" PRIu64 " bytes; elements have %zu",
+                             text(plan_.name()), index_, nbytes_, offset, what, size,
+                             element_size_);
+    return Error::Ok;
+  }
+
+  Error check_planned() const {
+    const auto sizes = items(plan_.non_const_buffer_sizes());
+    const fb::AllocationDetails& where = *tensor_.allocation_info();
+    // Buffer 0 is reserved.
+    ET_CHECK_OR_RETURN_ERROR(where.memory_id() >= 1 && where.memory_id() < sizes.size(),
+                             InvalidProgram,
+                             "method '%s', tensor %zu: planned buffer %u of %zu, the first being 1",
+                             text(plan_.name()), index_, where.memory_id(), sizes.size());
+    return check_range(planned_offset(where), static_cast<uint64_t>(sizes[where.memory_id()]),
+                       "its planned buffer");
+  }
+
+  Error check_constant() const {
+    const fb::SubsegmentOffsets* constants = program_.constant_segment();
+    if (constants != nullptr && count(constants->offsets()) > 0) {
+      return check_subsegment(*constants, "the constant segment");
+    }
+    const uint32_t index = tensor_.data_buffer_idx();
+    const size_t buffers = count(program_.constant_buffer());
+    ET_CHECK_OR_RETURN_ERROR(index < buffers, InvalidProgram,
+                             "method '%s', tensor %zu: constant %u of %zu", text(plan_.name()),
+                             index_, index, buffers);
+    const auto bytes = items(program_.constant_buffer()->Get(index)->storage());
+    return check_range(0, bytes.size(), "its constant");
+  }
+
+  Error check_mutable() const {
+    const fb::ExtraTensorInfo* extra = tensor_.extra_tensor_info();
+    const uint64_t index = extra == nullptr ? 0 : extra->mutable_data_segments_idx();
+    const size_t segments = count(program_.mutable_data_segments());
+    ET_CHECK_OR_RETURN_ERROR(index < segments, InvalidProgram,
+                             "method '%s', tensor %zu: mutable data segment %" PRIu64 " of %zu",
+                             text(plan_.name()), index_, index, segments);
+    return check_subsegment(*program_.mutable_data_segments()->Get(static_cast<uint32_t>(index)),
+                            "its mutable data segment");
+  }
+
+  Error check_subsegment(const fb::SubsegmentOffsets& subsegments, const char* what) const {
+    const uint32_t index = tensor_.data_buffer_idx();
+    const auto offsets = items(subsegments.offsets());
+    ET_CHECK_OR_RETURN_ERROR(index < offsets.size(), InvalidProgram,
+                             "method '%s', tensor %zu: entry %u of %zu in %s", text(plan_.name()),
+                             index_, index, offsets.size(), what);
+    const fb::DataSegment& segment = segment_at(program_, subsegments.segment_index());
+    return check_range(offsets[index], segment.size(), what);
+  }
+
+  Error check_name() const {
+    const auto* key = tensor_.extra_tensor_info()->fully_qualified_name();
+    ET_CHECK_OR_RETURN_ERROR(key != nullptr && key->size() > 0, InvalidProgram,
+                             "method '%s', tensor %zu: external data without a name",
+                             text(plan_.name()), index_);
+    return Error::Ok;
+  }
+
+  Error check_named_and_planned() const {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_name());
+    return check_planned();
+  }
+
+  const fb::Program& program_;
+  const fb::ExecutionPlan& plan_;
+  const fb::Tensor& tensor_;
+  size_t index_;
+  size_t element_size_ = 0;
+  size_t nbytes_ = 0;
+};
+
+}  // namespace
+
+Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index) {
+  return Checker(program, plan, index).check();
+}
+
+}  // namespace executorch::runtime::internal
