@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Keeps the `val` of nodes right while a graph is rewritten: recomputes only what a change reaches."""
+"""Update the `val` of nodes after a graph was rewritten, only where it can have changed."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def _is_recomputable(node: fx.Node) -> bool:
 
 
 def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
-    """What a call node's `val` is, by the `val`s of its arguments."""
+    """Compute a call node's `val` from the `val`s of its arguments."""
     target: Callable[..., Any] = node.target  # type: ignore[assignment]
     with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
         return target(*with_values(node.args), **with_values(node.kwargs))
 
 
 def give_missing_values(graph_module: fx.GraphModule) -> None:
-    """Computes the `val` of operator calls that have none: torch.fx's pattern replacement makes such nodes."""
-    for held in all_graph_modules(graph_module):
-        missing = [node for node in held.graph.nodes if "val" not in node.meta and _returns(node)]
-        mode = fake_mode_of(held) if missing else None
+    """Compute missing `val`s of operator calls: torch.fx's pattern replacement creates nodes without them."""
+    for module in all_graph_modules(graph_module):
+        missing = [node for node in module.graph.nodes if "val" not in node.meta and _returns(node)]
+        mode = fake_mode_of(module) if missing else None
         for node in missing:
             if mode is not None and all("val" in source.meta for source in node.all_input_nodes):
                 node.meta["val"] = computed_value(mode, node)
@@ -52,10 +52,10 @@ def _returns(node: fx.Node) -> bool:
 
 
 def refresh_values(graph_module: fx.GraphModule, changed: set[fx.Node]) -> None:
-    """Recomputes the values of `changed` and of all that reads a value which came out different.
+    """Recompute the values of `changed`, and of their transitive users as long as layouts change.
 
-    A node whose layout comes out as it was keeps its value object, and with it its symbols. Graphs of control flow are
-    given the new layouts of their operands.
+    A node with an unchanged layout keeps its value object, and with it its symbols. Subgraphs of control flow get the
+    new layouts of their operands.
     """
     mode = fake_mode_of(graph_module)
     dirty = set(changed)
@@ -76,18 +76,18 @@ def refresh_values(graph_module: fx.GraphModule, changed: set[fx.Node]) -> None:
 
 
 def _refresh_inner_graphs(graph_module: fx.GraphModule, call: fx.Node) -> None:
-    """Gives the placeholders of the graphs that `call` runs dense layouts: operands as they are, slices contiguous."""
+    """Update the placeholders of the subgraphs that `call` runs: an operand's layout, or contiguous for its slices."""
     operands = [
-        held
+        item
         for arg in call.args
-        for held in (arg if isinstance(arg, (list, tuple)) else [])
-        if isinstance(held, fx.Node)
+        for item in (arg if isinstance(arg, (list, tuple)) else [])
+        if isinstance(item, fx.Node)
     ]
     for _, inner, node in get_control_flow_submodules(graph_module):
         if node is not call:
             continue
         mode = fake_mode_of(inner)
-        placeholders = [held for held in inner.graph.nodes if held.op == "placeholder"]
+        placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
         touched: set[fx.Node] = set()
         for operand, placeholder in zip(operands, placeholders, strict=False):
             new, old = operand.meta.get("val"), placeholder.meta.get("val")

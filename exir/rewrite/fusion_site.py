@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A place in a graph where dequantize, compute, quantize may become one operator on int8."""
+"""A site: dequantize, compute, quantize in a graph that may become one operator on int8."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from executorch.exir.rewrite.quantized_values import (
 aten: Any = ops.edge.aten
 
 Build = Callable[[], fx.Node]
-"""Makes the node with the result's integers."""
+"""Inserts the fused operator, and returns its node."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """The program whose constants a fusion reads and adds to."""
+    """The constants of a program, which a fusion reads and extends."""
 
     program: ExportedProgram
 
@@ -44,7 +44,7 @@ class Constants:
         return constant_tensors(self.program)
 
     def value(self, node: Any) -> torch.Tensor | None:
-        """The tensor of a node that depends on constants alone; None for another one."""
+        """Return the tensor of a node that depends only on constants, None for any other node."""
         if not isinstance(node, fx.Node) or node.op == "placeholder":
             return self.known.get(node.name) if isinstance(node, fx.Node) else None
         values = {each: self.value(each) for each in node.all_input_nodes}
@@ -63,14 +63,16 @@ class Constants:
         return add_constant(self.program, stem, tensor.contiguous(), value, origin)
 
 
-# On what was made for a reader of uint8: the int8 that it was made of.
+# Key of `node.meta` on a conversion to uint8: its int8 operand.
 _SIGNED = "signed"
 
 
 @dataclass(frozen=True)
 class Site:
-    """quantize: the call at the end. core: what computes; what is between, `moves` and the activations `limits`, is
-    left out. to: the parameters of the result, limited as the activations do.
+    """The nodes core ─▶ (limits, moves ─▶) quantize.
+
+    core: computes the result. moves: calls between that move elements. limits: clamping activations between.
+    to: the parameters of the result, with the clamps of `limits`.
     """
 
     constants: Constants
@@ -81,14 +83,14 @@ class Site:
     to: Quantization
 
     def call(self, name: str, *args: Any) -> fx.Node:
-        """A fused operator in front of the quantize, in place of the core."""
+        """Insert a fused operator that replaces the core, before the quantize."""
         target = getattr(ops.edge.quantized_fused, name).default
         value = self.core.meta["val"]
         value = (value[0] if isinstance(value, (tuple, list)) else value).to(torch.int8)
         return insert_before(self.quantize, target, args, {}, value, self.core)
 
     def integers_behind(self, value: Any) -> fx.Node:
-        """A node with the int8 that `value` stands for: moved as the numbers were."""
+        """Return a node with the int8 of a dequantized `value`, after the same moves."""
         source = moved_by(value)
         if source is not None:
             return self._moved(self.integers_behind(source), value)
@@ -103,13 +105,15 @@ class Site:
         if picked is None:
             return move(integers, like, self.quantize)
         for dim, places in enumerate(picked, 2):
-            held = self.constants.add("_fused_places", places, like)
-            value = torch.ops.aten.index_select(integers.meta["val"], dim, held.meta["val"])
-            integers = insert_before(self.quantize, aten.index_select.default, (integers, dim, held), {}, value, like)
+            indices = self.constants.add("_fused_places", places, like)
+            value = torch.ops.aten.index_select(integers.meta["val"], dim, indices.meta["val"])
+            integers = insert_before(
+                self.quantize, aten.index_select.default, (integers, dim, indices), {}, value, like
+            )
         return integers
 
     def finish(self, integers: fx.Node) -> fx.Node:
-        """The int8 of what was computed as those that the site's readers expect: moved, and of the dtype."""
+        """Apply the site's moves to the result, and convert it to the dtype of the quantize."""
         for each in self.moves:
             integers = self._moved(integers, each)
         if argument(self.quantize, "dtype") is torch.int8:
@@ -119,20 +123,20 @@ class Site:
         return made
 
     def looked_up(self, integers: fx.Node, table: torch.Tensor) -> fx.Node:
-        """What a table makes of integers: its first entry for the least of their dtype."""
-        held = self.constants.add("_fused_table", table, self.core)
+        """Insert a table look-up of integers. The first entry is for the smallest integer of their dtype."""
+        constant = self.constants.add("_fused_table", table, self.core)
         value = integers.meta["val"].to(table.dtype)
         lookup = ops.edge.quantized_fused.lookup.default
-        return insert_before(self.quantize, lookup, (integers, held), {}, value, self.core)
+        return insert_before(self.quantize, lookup, (integers, constant), {}, value, self.core)
 
     @property
     def result(self) -> tuple[int, int, int]:
-        """The last arguments of fused operators."""
-        return self.to.zero, self.to.least, self.to.most
+        """The last arguments of fused operators: zero point, quant_min, quant_max."""
+        return self.to.zero_point, self.to.quant_min, self.to.quant_max
 
 
 def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
-    """What a quantize is the end of; else why nothing can be fused there."""
+    """Return the site that ends with a quantize, or the reason why it cannot be fused."""
     to = quantization_of(quantize)
     if isinstance(to, str):
         return to
@@ -155,7 +159,7 @@ def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
 
 
 def _limits(node: fx.Node) -> tuple[float | None, float | None] | None:
-    """What numbers an activation that only clamps lets through; None for another call."""
+    """Return the limits of a clamping activation, None for any other call."""
     if node.target is aten.relu.default:
         return 0.0, None
     names = {aten.hardtanh.default: ("min_val", "max_val"), aten.clamp.default: ("min", "max")}.get(node.target)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Names of modules inside of branches and bodies, where torch.export records none: from the weights that nodes read."""
+"""Record module paths of nodes in branches and bodies, where torch.export omits them, from the weights they read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _STACK = "nn_module_stack"
 
 
 def name_branch_modules(program: ExportedProgram) -> None:
-    """Gives each node of a branch or body the module of the weights that it reads, or else the module that runs the
-    branch. Nodes whose module is recorded keep it."""
+    """Set the module of each node of a branch or body: the owner of the weights it reads, or the module of the call.
+
+    Nodes with a recorded module keep it.
+    """
     signature = program.graph_signature
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     owners = {node: weights[node.name].rpartition(".")[0] for node in program.graph.nodes if node.name in weights}
@@ -23,21 +25,21 @@ def name_branch_modules(program: ExportedProgram) -> None:
 
 
 def _name(graph_module: GraphModule, owners: Mapping[Node, str]) -> None:
-    """owners: what weights of the graph are of which module."""
-    for _, held, call in get_control_flow_submodules(graph_module):
+    """owners: node of a weight → path of its module."""
+    for _, module, call in get_control_flow_submodules(graph_module):
         operands = [each for arg in call.args if isinstance(arg, (list, tuple)) for each in arg]
-        taken = [node for node in held.graph.nodes if node.op == "placeholder"]
+        taken = [node for node in module.graph.nodes if node.op == "placeholder"]
         given = {
             node: owners[operand]
             for node, operand in zip(taken, operands, strict=False)
             if isinstance(operand, Node) and operand in owners
         }
-        _name_nodes(held, given, call)
-        _name(held, given)
+        _name_nodes(module, given, call)
+        _name(module, given)
 
 
 def _name_nodes(graph_module: GraphModule, given: Mapping[Node, str], call: Node) -> None:
-    made = dict(given)  # and what is made of weights alone
+    made = dict(given)  # and nodes that depend only on weights
     for node in graph_module.graph.nodes:
         if node.op != "call_function" or node.meta.get(_STACK):
             continue

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Rewriting nodes in place: new nodes inherit where they come from, and carry a value of their own."""
+"""Insert, change and replace nodes. New nodes inherit their origin (source lines, modules, debug handles)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import fx
 from torch.fx.node import map_arg
 
-# What says where a node came from; a node made while rewriting another one inherits it.
+# Metadata that describe the origin of a node.
 ORIGIN_KEYS = (
     "stack_trace",
     "nn_module_stack",
@@ -19,12 +19,12 @@ ORIGIN_KEYS = (
     "seq_nr",
     "custom",
     "debug_handle",
-    "fallback",  # which partitioners left it (backend/partition/fallback.py)
+    "fallback",  # partitioners that rejected it (backend/partition/fallback.py)
 )
 
 
 def origin_of(node: fx.Node) -> dict[str, Any]:
-    """The metadata that a node made in the place of `node` inherits."""
+    """Return the metadata that a replacement of `node` inherits."""
     return {key: node.meta[key] for key in ORIGIN_KEYS if key in node.meta}
 
 
@@ -36,7 +36,7 @@ def insert_before(
     value: Any,
     origin: fx.Node | None = None,
 ) -> fx.Node:
-    """A call of `target` in front of `where`, with `value` as its `val` and the origin of `origin` (or `where`)."""
+    """Insert a call of `target` before `where`, with `value` as its `val` and the origin of `origin` (or `where`)."""
     with where.graph.inserting_before(where):
         node = where.graph.call_function(target, args, kwargs)
     node.meta = origin_of(origin or where)
@@ -47,7 +47,7 @@ def insert_before(
 def retarget(
     node: fx.Node, target: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None
 ) -> None:
-    """Makes `node` call another operator, with other arguments where given."""
+    """Make `node` call another operator, and replace args and kwargs if given."""
     node.target = target
     if args is not None:
         node.args = args
@@ -56,13 +56,13 @@ def retarget(
 
 
 def replace_by(node: fx.Node, replacement: fx.Node) -> None:
-    """All users of `node` use `replacement`; `node` is removed."""
+    """Replace all uses of `node` by `replacement`, and erase `node`."""
     node.replace_all_uses_with(replacement)
     node.graph.erase_node(node)
 
 
 def argument(node: fx.Node, name: str) -> Any:
-    """Value of the named argument of an operator call: given by position, by name, or the schema's default."""
+    """Return the named argument of an operator call: by position, by keyword, or the schema's default."""
     for index, item in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
         if item.name == name:
             if index < len(node.args) and not item.kwarg_only:
@@ -72,12 +72,12 @@ def argument(node: fx.Node, name: str) -> Any:
 
 
 def with_values(arguments: Any) -> Any:
-    """`arguments` of a node with every node replaced by its `val`."""
-    return map_arg(arguments, lambda held: held.meta["val"])
+    """Replace every node in `arguments` by its `val`."""
+    return map_arg(arguments, lambda node: node.meta["val"])
 
 
 def same_layout(one: Any, other: Any) -> bool:
-    """Whether two values have equal dtypes, sizes and strides (symbols compared by their expressions)."""
+    """Return whether two values have equal dtypes, sizes and strides. Symbols are compared by their expressions."""
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return (
             one.dtype == other.dtype

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Constants of a program: reading them, adding them as lifted inputs, dropping those that nothing uses."""
+"""Read the constants of a program, add constants as lifted inputs, and drop unused ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TEN
 
 
 def constant_tensors(program: ExportedProgram) -> dict[str, torch.Tensor]:
-    """Placeholder name → tensor, for parameters, constants and buffers that the program never writes to."""
+    """Return placeholder name → tensor for parameters, constants and buffers that the program never writes."""
     written = set(program.graph_signature.buffers_to_mutate.values())
     found: dict[str, torch.Tensor] = {}
     for spec in program.graph_signature.input_specs:
@@ -29,7 +29,7 @@ def constant_tensors(program: ExportedProgram) -> dict[str, torch.Tensor]:
 
 
 def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:
-    """The first input that is not a constant: its position in the signature, and its node (or the first call)."""
+    """Return the signature position and the node (or the first call) of the first input that is not a constant."""
     specs = program.graph_signature.input_specs
     position = next((i for i, spec in enumerate(specs) if spec.kind not in _CONSTANT_KINDS), len(specs))
     node: fx.Node = next(islice(program.graph.nodes, position, None))
@@ -39,9 +39,9 @@ def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:
 def add_constant(
     program: ExportedProgram, stem: str, tensor: torch.Tensor, value: torch.Tensor, origin: fx.Node | None = None
 ) -> fx.Node:
-    """Adds `tensor` to the program's constants and a placeholder for it in front of the user's inputs.
+    """Add `tensor` to the program's constants, and a placeholder for it before the user's inputs. Return its node.
 
-    stem: beginning of its name. value: the fake tensor that stands for it in the graph.
+    stem: prefix of its name. value: its fake tensor in the graph.
     """
     taken = {spec.target for spec in program.graph_signature.input_specs} | set(program.constants)
     index = 0
@@ -65,7 +65,7 @@ def _placeholders(program: ExportedProgram) -> list[fx.Node]:
 
 
 def drop_unused_constants(program: ExportedProgram) -> None:
-    """Removes parameters, buffers and constants that no node reads and the program does not write."""
+    """Remove parameters, buffers and constants that no node reads and the program does not write."""
     signature = program.graph_signature
     written = set(signature.buffers_to_mutate.values()) | set(signature.parameters_to_mutate.values())
     unused = {node.name: node for node in _placeholders(program) if not node.users}
@@ -84,14 +84,14 @@ def drop_unused_constants(program: ExportedProgram) -> None:
 
 
 def lift_tensor_attributes(program: ExportedProgram) -> None:
-    """Turns tensors that the graph reads as attributes (made by users' passes) into lifted constants."""
+    """Convert tensors that the graph reads as attributes (users' passes add such) into lifted constants."""
     module = program.graph_module
     for node in [node for node in module.graph.nodes if node.op == "get_attr"]:
-        held = module
+        value = module
         for part in str(node.target).split("."):
-            held = getattr(held, part)
-        if not isinstance(held, torch.Tensor):
+            value = getattr(value, part)
+        if not isinstance(value, torch.Tensor):
             continue
-        lifted = add_constant(program, "_lifted_tensor_constant", held.detach(), node.meta["val"], node)
+        lifted = add_constant(program, "_lifted_tensor_constant", value.detach(), node.meta["val"], node)
         node.replace_all_uses_with(lifted)
         module.graph.erase_node(node)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A copy of a program whose graph may be changed: graph and signature are copied, weights are shared."""
+"""Copy a program to change its graph: graph and signature are copied, weights are shared."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ __all__ = ["copy_call", "copy_program"]
 
 
 def copy_program(program: ExportedProgram) -> ExportedProgram:
-    """The same program with a graph (subgraphs included), signature and weight tables of its own; tensors are
-    shared."""
+    """Copy a program's graph (with subgraphs), signature and weight tables. The tensors are shared."""
     graph_module = copy_graph_module(program.graph_module)
     signature = program.graph_signature
     return ExportedProgram(
@@ -36,7 +35,7 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
 
 
 def copy_call(entry: ModuleCallEntry) -> ModuleCallEntry:
-    """A copy whose argument names may be changed (torch renames them in place)."""
+    """Copy an entry with its argument names, which torch renames in place."""
     call = entry.signature
     if call is None:
         return ModuleCallEntry(entry.fqn)

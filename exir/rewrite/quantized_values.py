@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers in a graph that stand for 8-bit integers: what dequantize made, and what only moves such numbers.
+"""Dequantized values of 8-bit integers in a graph, and the moves of their elements.
 
-uint8 is told as the int8 that is 128 less, with a zero point that is 128 less: the same numbers, to the bit.
+uint8 is represented as int8 minus 128 with a zero point minus 128, which dequantizes to the same floats.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from executorch.exir.rewrite.node_rewrite import argument, insert_before
 _LIBRARY = "quantized_decomposed::"
 aten: Any = ops.edge.aten
 
-# Each takes a tensor first, moves its elements, and gives the integers of the moved numbers when it moves integers.
+# Operators that only move, repeat or drop elements of their first argument: they commute with dequantize.
 MOVES = (
     aten.alias_copy.default,
     aten.expand_copy.default,
@@ -41,51 +41,53 @@ MOVES = (
     ops.edge.dim_order_ops._clone_dim_order.default,
 )
 
-# Each repeats the rows and columns of images.
+# Operators that repeat rows and columns of images.
 _ENLARGES = (aten.upsample_nearest2d.vec, aten.upsample_nearest2d.default)
 
 UNSIGNED = 128
-"""What uint8 is more than the int8 that it is told as."""
+"""Difference between a uint8 and its representation as int8."""
 
 
 @dataclass(frozen=True)
 class Quantization:
-    """number = (integer - zero) * scale; integers from `least` to `most` are made."""
+    """float = (integer - zero_point) * scale; quantize clamps integers to quant_min … quant_max."""
 
     scale: float
-    zero: int
-    least: int
-    most: int
+    zero_point: int
+    quant_min: int
+    quant_max: int
 
     def integers(self, numbers: torch.Tensor) -> torch.Tensor:
-        """int8 of numbers, as the graph's quantize gives them."""
+        """Quantize floats to int8 as the graph does."""
         decomposed = torch.ops.quantized_decomposed
         made: torch.Tensor = decomposed.quantize_per_tensor(
-            numbers, self.scale, self.zero, self.least, self.most, torch.int8
+            numbers, self.scale, self.zero_point, self.quant_min, self.quant_max, torch.int8
         )
         return made
 
     def numbers(self, integers: torch.Tensor) -> torch.Tensor:
-        """float32 of int8, as the graph's dequantize gives them."""
+        """Dequantize int8 to float32 as the graph does."""
         decomposed = torch.ops.quantized_decomposed
-        made: torch.Tensor = decomposed.dequantize_per_tensor(integers, self.scale, self.zero, -128, 127, torch.int8)
+        made: torch.Tensor = decomposed.dequantize_per_tensor(
+            integers, self.scale, self.zero_point, -128, 127, torch.int8
+        )
         return made
 
     def within(self, least: float | None, most: float | None) -> Quantization:
-        """The same for numbers that are clamped before: the limits are integers' then."""
+        """Return the parameters with the integer limits narrowed to a clamp of the floats."""
         low, high = (None if each is None else int(self.integers(torch.tensor(float(each)))) for each in (least, most))
         return replace(
             self,
-            least=self.least if low is None else max(self.least, low),
-            most=self.most if high is None else min(self.most, high),
+            quant_min=self.quant_min if low is None else max(self.quant_min, low),
+            quant_max=self.quant_max if high is None else min(self.quant_max, high),
         )
 
     def stands_for_the_same(self, other: Quantization) -> bool:
-        return (self.scale, self.zero) == (other.scale, other.zero)
+        return (self.scale, self.zero_point) == (other.scale, other.zero_point)
 
 
 def operator(node: Any) -> str:
-    """The qualified name of the operator that a node calls ("aten::add.Tensor"), or ""."""
+    """Return the qualified name of the operator that a node calls ("aten::add.Tensor"), or ""."""
     target = getattr(node, "target", None)
     if getattr(node, "op", "") != "call_function" or not callable(getattr(target, "name", None)):
         return ""
@@ -101,9 +103,9 @@ def is_dequantize(node: Any) -> bool:
 
 
 def quantization_of(node: fx.Node) -> Quantization | str:
-    """The parameters of a call that quantizes or dequantizes a tensor of int8 or uint8; else why there are none."""
+    """Return the parameters of a per-tensor quantize or dequantize of int8 or uint8, or why it has none."""
     if not operator(node).endswith(("quantize_per_tensor.default", "quantize_per_tensor")):
-        return "its scales are found while running, or are of channels or groups"
+        return "its scale is computed at run time, or it has scales per channel or group"
     dtype = argument(node, "dtype")
     if dtype not in (torch.int8, torch.uint8):
         return f"its integers are {dtype}, and fused operators take torch.int8 and torch.uint8"
@@ -113,13 +115,13 @@ def quantization_of(node: fx.Node) -> Quantization | str:
     zero, least, most = (int(each) for each in rest)
     limits = torch.iinfo(dtype)
     if not (limits.min <= least <= most <= limits.max and limits.min <= zero <= limits.max):
-        return f"its zero point and limits {zero}, {least}, {most} are beyond {dtype}"
+        return f"its zero point and limits {zero}, {least}, {most} are out of range for {dtype}"
     less = UNSIGNED if dtype is torch.uint8 else 0
     return Quantization(float(scale), zero - less, least - less, most - less)
 
 
 def _parts(node: fx.Node) -> list[int] | None:
-    """The sizes of the parts if a node is one of a tensor that is split; else None."""
+    """Return the sizes of all parts if a node is one part of a split tensor, else None."""
     split: Any = node.args[0] if node.target is python.getitem else None
     if getattr(split, "target", None) is not aten.split_with_sizes_copy.default:
         return None
@@ -128,7 +130,7 @@ def _parts(node: fx.Node) -> list[int] | None:
 
 
 def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """The rows and columns, maybe several times, that a call takes of contiguous images of fixed sizes; else None."""
+    """Return the row and column indices that a nearest upsampling reads of contiguous images, else None."""
     source: Any = node.args[0] if node.target in _ENLARGES else None
     if source is None or list(source.meta["val"].dim_order()) != [0, 1, 2, 3]:
         return None
@@ -144,7 +146,7 @@ def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
 
 
 def moved_by(node: Any) -> fx.Node | None:
-    """What a call only moves elements of; None for another node."""
+    """Return the operand of a call that only moves elements, None for any other node."""
     if not isinstance(node, fx.Node) or node.op != "call_function":
         return None
     source: Any = node.args[0] if node.target in MOVES or picked_by(node) is not None else None
@@ -154,7 +156,7 @@ def moved_by(node: Any) -> fx.Node | None:
 
 
 def source_of(value: Any) -> fx.Node | str:
-    """The call that dequantized what `value` has, maybe moved since; else why there is none."""
+    """Return the dequantize of a value, through moves, or why there is none."""
     while (moved := moved_by(value)) is not None:
         value = moved
     if not is_dequantize(value):
@@ -164,13 +166,13 @@ def source_of(value: Any) -> fx.Node | str:
 
 
 def operand(value: Any) -> Quantization | str:
-    """The parameters of an operand's integers."""
+    """Return the parameters of an operand's integers, or why there are none."""
     source = source_of(value)
     return source if isinstance(source, str) else quantization_of(source)
 
 
 def move(integers: fx.Node, like: fx.Node, where: fx.Node) -> fx.Node:
-    """What `like` does to numbers, done to integers, in front of `where`."""
+    """Insert the move `like` on integers, before `where`."""
     value = like.meta["val"].to(torch.int8)
     sizes = _parts(like)
     if sizes is None:

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Inputs that are numbers and may vary become tensors without dimensions, of which the program reads the number.
+"""Replace dynamic scalar inputs by 0-dimensional tensors, from which the program reads the scalar.
 
-A program holds the number of a fixed one; memory that a caller can write another number to is a tensor.
+A scalar input of a program is a fixed value; only tensor inputs can change between executions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DTYPES = {SymIntArgument: torch.int64, SymFloatArgument: torch.float64, SymBool
 
 
 def scalar_inputs_to_tensors(program: ExportedProgram) -> None:
-    """int64, float64 and bool tensors for the inputs that torch.export gave a symbol and that something reads."""
+    """Make int64, float64 and bool tensors of the symbolic inputs that a node reads."""
     placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:
         dtype = _DTYPES.get(type(spec.arg))

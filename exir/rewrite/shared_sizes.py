@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A size is computed once, and asked of an input of the graph where one has it: so it depends on no operator, and what
-needs it can be delegated together with what it was asked of."""
+"""Compute each size once, from an input of the graph where possible.
+
+The size then depends on no operator, so one delegate can contain both the operator and the reader of its size.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _SIZE = torch.ops.aten.sym_size.int
 
 
 def share_sizes(graph: fx.Graph) -> None:
-    """Replaces every number by the first node with the same formula of symbols, in place."""
+    """Replace every symbolic integer by the first node with the same expression, in place."""
     of_inputs = _sizes_of_inputs(graph)
     first: dict[str, fx.Node] = {}
     inputs_end = next(node for node in graph.nodes if node.op != "placeholder")
@@ -22,16 +24,16 @@ def share_sizes(graph: fx.Graph) -> None:
         if not isinstance(value, torch.SymInt):
             continue
         formula = str(value.node.expr)
-        held = of_inputs.get(formula)
-        if formula not in first and node.op == "call_function" and held is not None and node.args != held:
-            first[formula] = insert_before(inputs_end, _SIZE, held, {}, value, node)
+        input_size = of_inputs.get(formula)
+        if formula not in first and node.op == "call_function" and input_size is not None and node.args != input_size:
+            first[formula] = insert_before(inputs_end, _SIZE, input_size, {}, value, node)
         known = first.setdefault(formula, node)
         if known is not node and node.op == "call_function":
             replace_by(node, known)
 
 
 def _sizes_of_inputs(graph: fx.Graph) -> dict[str, tuple[fx.Node, int]]:
-    """(placeholder, dimension) by the formula of a size that varies."""
+    """Return {expression of a dynamic size: (placeholder, dimension)}."""
     found: dict[str, tuple[fx.Node, int]] = {}
     for node in graph.find_nodes(op="placeholder"):
         value = node.meta.get("val")

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A method that only reads a buffer which another method updates: the buffer is state to it as well, no constant.
+"""Make a buffer state in methods that only read it, if another method updates it.
 
-It returns the buffer as its own new value. All that asks the signature what is state finds it, nothing is copied.
+The reading method returns the buffer as its own new value, which marks it as state in the signature without a copy.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, Tens
 
 
 def updated_buffers(programs: Iterable[ExportedProgram]) -> set[str]:
-    """Names of the buffers that one of the methods updates."""
+    """Return the names of the buffers that any of the methods updates."""
     return {name for program in programs for name in program.graph_signature.buffers_to_mutate.values()}
 
 
 def read_as_state(programs: Mapping[str, ExportedProgram], names: set[str]) -> None:
-    """Rewrites, in place, the methods that only read buffers with these names."""
+    """Rewrite the methods that only read buffers with these names, in place."""
     for program in programs.values():
         signature = program.graph_signature
         own = set(signature.buffers_to_mutate.values())

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Parts of tensors that an operator writes to.
+"""Writes of an operator to parts of tensors.
 
 own(x[1:], y)      →      part = slice_copy(x, 0, 1, n);  own(part, y);  x = slice_scatter(x, part, 0, 1, n)
 
-What is no slice is a part by its strides (`as_strided_copy`, `as_strided_scatter`). The facts are those that torch
-writes on `auto_functionalized_v2`, below a prefix for each tensor.
+Parts that are not slices use strides (`as_strided_copy`, `as_strided_scatter`). The descriptions of parts are keyword
+arguments of `auto_functionalized_v2`, with a prefix for each tensor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from executorch.exir.error import ExportError
 from executorch.exir.rewrite.node_rewrite import insert_before, with_values
 
 _aten = exir_ops.edge.aten
-# What follows a tensor's prefix, the operator that copies such a part, and the one that puts it back.
+# Suffixes of the keyword arguments, the operator that copies such a part, and the one that puts it back.
 _FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
     (("_slice_dim", "_slice_start", "_slice_end"), _aten.slice_copy.Tensor, _aten.slice_scatter.default),
     (("_size", "_stride", "_storage_offset"), _aten.as_strided_copy.default, _aten.as_strided_scatter.default),
@@ -30,7 +30,7 @@ _FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
 
 @dataclass(frozen=True)
 class Part:
-    """copy(base, *arguments) reads a part, put(base, part, *arguments) gives the base with another one."""
+    """copy(base, *arguments) reads a part; put(base, part, *arguments) returns the base with the part replaced."""
 
     copy: Any
     put: Any
@@ -39,14 +39,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Place:
-    """base: number of the tensor that is written; part: which part of it, None for all."""
+    """base: index of the written tensor. part: the written part, None for the whole tensor."""
 
     base: int
     part: Part | None
 
 
 def place_of(call: fx.Node, prefix: str) -> Place | None:
-    """Where a tensor of an `auto_functionalized_v2` call lies; None if the call is given no tensor there."""
+    """Return the place that an `auto_functionalized_v2` call writes for a prefix, None for an absent tensor."""
     base: Any = call.kwargs.get(f"{prefix}_base_index")
     if base is None:
         return None
@@ -58,12 +58,12 @@ def place_of(call: fx.Node, prefix: str) -> Place | None:
 
 
 def copy_part(call: fx.Node, base: fx.Node, place: Place) -> fx.Node:
-    """A copy of the part, made before `call`; the base itself where all of it is written."""
+    """Insert a copy of the part before `call`. For a whole tensor, return the base."""
     return base if place.part is None else _called(call, place.part.copy, (base, *place.part.arguments))
 
 
 def put_part(call: fx.Node, base: fx.Node, part: fx.Node, place: Place) -> fx.Node:
-    """The base with a part replaced; the base itself where all of it was written."""
+    """Insert the base with the part replaced before `call`. For a whole tensor, return the base."""
     return base if place.part is None else _called(call, place.part.put, (base, part, *place.part.arguments))
 
 
@@ -72,8 +72,10 @@ def _called(call: fx.Node, target: Any, args: tuple[Any, ...]) -> fx.Node:
 
 
 def check_disjoint(call: fx.Node, bases: Sequence[fx.Node], places: Mapping[str, Place]) -> None:
-    """Raises `ExportError` unless the parts of one tensor that `call` writes are known to have no element in common:
-    each is written in a copy of its own."""
+    """Raise `ExportError` unless the parts of each tensor that `call` writes are provably disjoint.
+
+    Each part is written in a separate copy, so overlapping writes would be lost.
+    """
     for i, base in enumerate(bases):
         parts = {key: place for key, place in places.items() if place.base == i}
         if len(parts) < 2 or all(place.part is None for place in parts.values()):
@@ -95,4 +97,4 @@ def _known_disjoint(base: torch.Tensor, parts: Sequence[Part | None]) -> bool:
 
 
 def _flat(arguments: Sequence[Any]) -> list[Any]:
-    return [each for held in arguments for each in (held if isinstance(held, (list, tuple)) else [held])]
+    return [item for value in arguments for item in (value if isinstance(value, (list, tuple)) else [value])]

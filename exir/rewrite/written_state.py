@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""State that a program writes in place, as torch.export says it of functional programs: new values are returned first.
+"""Describe in-place writes to state as torch.export does: the program returns the new values before other outputs.
 
 forward(count, x):  count.add_(1); return x        →        forward(count, x):  new = count + 1; return new, x
 """
@@ -12,7 +12,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
 
-# Kinds of what may be written, and of the output that says so.
+# Kinds of writable inputs → kind of the output that updates them.
 _OUTPUTS = {
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
     InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
@@ -20,13 +20,13 @@ _OUTPUTS = {
 
 
 def writable_state(program: ExportedProgram) -> list[fx.Node]:
-    """The placeholders of buffers and of the user's inputs."""
+    """Return the placeholders of buffers and of the user's inputs."""
     kinds = {spec.arg.name: spec.kind for spec in program.graph_signature.input_specs}
     return [node for node in program.graph.find_nodes(op="placeholder") if kinds[node.name] in _OUTPUTS]
 
 
 def return_written_state(program: ExportedProgram, written: Mapping[fx.Node, fx.Node]) -> None:
-    """Makes the new values of `written` (by placeholder) outputs in front of the others, in the order of inputs."""
+    """Insert the values of `written` (placeholder → new value) before the other outputs, in the order of inputs."""
     signature, output = program.graph_signature, program.graph.output_node()
     specs = []
     values = []

@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ATen operators become edge operators: dtypes, scalars, dim orders and debug handles."""
+"""Passes from the ATen dialect to the Edge dialect: dtypes, scalars, dim orders and debug handles."""

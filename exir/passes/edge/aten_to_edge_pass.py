@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ATen operators become edge operators, and nodes are named for them."""
+"""Replace ATen operators by edge operators, and rename the nodes accordingly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from executorch.exir.dialects._ops import edge_op
 from executorch.exir.graph_module import all_graph_modules
 
-# Operators on sizes, not on tensors: they are the same in every dialect.
+# Operators that return sizes, not tensors: they are the same in every dialect.
 SIZE_OPERATORS = (
     torch.ops.aten.sym_size.int,
     torch.ops.aten.sym_numel.default,
@@ -25,8 +25,8 @@ class AtenToEdgePass(PassBase):
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in held.graph.nodes:
+        for module in all_graph_modules(graph_module):
+            for node in module.graph.nodes:
                 if isinstance(node.target, OpOverload) and node.target not in SIZE_OPERATORS:
                     node.target = edge_op(node.target)
                     node._rename(str(node.target).replace(".", "_").lower())

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Debug handles: one number for each node of the exported program, kept by all that it is lowered to."""
+"""Debug handles: one number for each node of the exported program. The nodes it is lowered to inherit the number."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from executorch.exir.graph_module import bfs_trace_with_node_process
 
 
 def source_of(node: fx.Node) -> Any:
-    """What identifies the node of the exported program that `node` comes from; the node itself if none is recorded."""
+    """Return an identity of the node of the exported program that `node` comes from, or `node` if none is recorded."""
     root = root_source(node)
     return node if root is None else (getattr(root, "graph_id", None), getattr(root, "name", str(root)))
 
 
 class DebugHandleGeneratorPass(PassBase):
-    """Numbers call nodes from 1 in graph order; nodes of one source share a number. Numbers given before are kept; a
-    node that several were fused to has theirs, as a tuple."""
+    """Numbers call nodes from 1 in graph order; nodes with the same source share a number.
+
+    Existing numbers stay. A node that replaces several fused nodes has a tuple of their numbers.
+    """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         handles: dict[Any, int] = {}
@@ -45,5 +47,5 @@ class DebugHandleGeneratorPass(PassBase):
 
 
 def generate_missing_debug_handles(graph_module: fx.GraphModule) -> None:
-    """Numbers the call nodes that have no debug handle yet."""
+    """Number the call nodes that lack a debug handle."""
     DebugHandleGeneratorPass()(graph_module)

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Sizes that a view or expand need not be told: what follows from the others is neither computed nor passed on.
+"""Replace computed sizes of views and expands by -1 where the operator can infer them.
 
-A delegate that takes tensors alone can then take such a view, too.
+The graph then no longer computes the size, and a delegate that takes only tensors as inputs can take the view.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ _NAMES = ("aten::view_copy", "aten::expand_copy")
 
 
 class InferredSizesPass(PassBase):
-    """Replaces a size that is computed while running by -1 where it follows from the others: one of a view, and those
-    of an expand that are the operand's.
+    """Replaces sizes that are computed at run time by -1: the only such size of a view, and the sizes of an expand that
+    equal the operand's.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in held.graph.nodes:
+        for module in all_graph_modules(graph_module):
+            for node in module.graph.nodes:
                 name = node.target.name() if callable(getattr(node.target, "name", None)) else ""
                 if node.op != "call_function" or name not in _NAMES:
                     continue
-                sizes = _told(node)
-                computed = [place for place, size in enumerate(sizes) if isinstance(size, fx.Node)]
-                if not computed or not _follow(node, name, computed):
+                sizes = _given_sizes(node)
+                computed_dims = [dim for dim, size in enumerate(sizes) if isinstance(size, fx.Node)]
+                if not computed_dims or not _can_be_inferred(node, name, computed_dims):
                     continue
-                node.update_arg(1, [_INFERRED if place in computed else size for place, size in enumerate(sizes)])
+                node.update_arg(1, [_INFERRED if dim in computed_dims else size for dim, size in enumerate(sizes)])
                 modified = True
         return PassResult(graph_module, modified)
 
 
-def _told(node: fx.Node) -> list[Any]:
-    """The sizes of a call; numbers that the model has left to be inferred (-1 of a view or an expand) are given."""
+def _given_sizes(node: fx.Node) -> list[Any]:
+    """Return the sizes argument of a call, with each -1 of the model replaced by the size where that is a constant."""
     known = node.meta["val"].shape
     sizes: list[Any] = list(node.args[1])  # type: ignore[arg-type]
-    left = [place for place, size in enumerate(sizes) if size == _INFERRED and isinstance(known[place], int)]
-    return [known[place] if place in left else size for place, size in enumerate(sizes)]
+    inferred = [dim for dim, size in enumerate(sizes) if size == _INFERRED and isinstance(known[dim], int)]
+    return [known[dim] if dim in inferred else size for dim, size in enumerate(sizes)]
 
 
-def _follow(node: fx.Node, name: str, places: list[int]) -> bool:
+def _can_be_inferred(node: fx.Node, name: str, dims: list[int]) -> bool:
     if name == "aten::view_copy":
-        return len(places) == 1 and _INFERRED not in _told(node)
+        return len(dims) == 1 and _INFERRED not in _given_sizes(node)
     source, expanded = node.args[0].meta["val"].shape, node.meta["val"].shape  # type: ignore[union-attr]
     first = len(expanded) - len(source)
-    return all(place >= first and str(source[place - first]) == str(expanded[place]) for place in places)
+    return all(dim >= first and str(source[dim - first]) == str(expanded[dim]) for dim in dims)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Memory formats become dim orders: `_to_copy`, `clone` and `empty` → their `dim_order_ops` counterparts; and back."""
+"""Replace memory formats by dim orders (`_to_copy`, `clone` and `empty` → `dim_order_ops`), and the reverse."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _MEMORY_FORMAT_OPERATORS = {
 
 
 def _dense_dim_order(value: torch.Tensor) -> list[int]:
-    """Dim order of a value; contiguous for one that overlaps itself (a copy of it is contiguous)."""
+    """Return the dim order of a value. It is contiguous if the value overlaps itself (stride 0), as a copy is."""
     if any(isinstance(step, int) and step == 0 for step in value.stride()):
         return list(range(value.dim()))
     return list(dim_order_from_stride(value.stride()))
 
 
 class MemoryFormatOpsPass(PassBase):
-    """Replaces the operators of `DIM_ORDER_OPERATORS`; the dim order is always written out, as the result has it."""
+    """Replaces the operators of `DIM_ORDER_OPERATORS`. The dim order of the result becomes an explicit argument."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
+        for module in all_graph_modules(graph_module):
             changed: set[fx.Node] = set()
-            for node in held.graph.nodes:
+            for node in module.graph.nodes:
                 target = node.target
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 if name in DIM_ORDER_OPERATORS:
@@ -56,29 +56,29 @@ class MemoryFormatOpsPass(PassBase):
                     retarget(node, DIM_ORDER_OPERATORS[name], kwargs=kwargs)
                     changed.add(node)
             if changed:
-                refresh_values(held, changed)
+                refresh_values(module, changed)
                 modified = True
         return PassResult(graph_module, modified)
 
 
 class DimOrderOpsRevertPass(PassBase):
-    """Replaces operators with a dim order by the edge operators with a memory format that they were made of.
+    """Replaces operators with a dim order by the edge operators with a memory format that they came from.
 
-    For backends that know memory formats. Raises `ExportError` for a dim order that no memory format means.
+    For backends that read memory formats. Raises `ExportError` for a dim order without a memory format.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            changed = {node for node in held.graph.nodes if node.target in _MEMORY_FORMAT_OPERATORS}
+        for module in all_graph_modules(graph_module):
+            changed = {node for node in module.graph.nodes if node.target in _MEMORY_FORMAT_OPERATORS}
             for node in changed:
                 target = _MEMORY_FORMAT_OPERATORS[node.target]
                 options = {argument.name for argument in target._schema.arguments}
                 kwargs = {key: value for key, value in node.kwargs.items() if key in options}
                 retarget(node, target, kwargs={**kwargs, "memory_format": _memory_format(node)})
             if changed:
-                refresh_values(held, changed)
-                held.recompile()
+                refresh_values(module, changed)
+                module.recompile()
                 modified = True
         return PassResult(graph_module, modified)
 
@@ -89,7 +89,7 @@ def _memory_format(node: fx.Node) -> torch.memory_format:
     try:
         return get_memory_format(None if dim_order is None else list(dim_order))
     except ValueError as error:
-        # Copies of dense tensors preserve whatever dim order these have.
+        # A copy to the source's own dim order needs no name for it.
         if isinstance(source, torch.Tensor) and _dense_dim_order(source) == dim_order:
             return torch.preserve_format
         raise ExportError("revert dim orders", node, str(error)) from error

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operands of different dtypes are converted in the graph, where PyTorch would convert them inside of the operator."""
+"""Convert operands of different dtypes in the graph. PyTorch converts them inside the operator."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from executorch.exir.rewrite.node_rewrite import insert_before
 
 
 class PromoteDtypesPass(PassBase):
-    """Inserts `_to_copy` on operands whose dtype is not the one computed in. Runs before dim orders are introduced.
+    """Inserts `_to_copy` on operands whose dtype differs from the promoted one. Runs before `MemoryFormatOpsPass`.
 
-    Which operators promote which operands is in the table of operators (dialects/operator_table.py).
+    The operator table (dialects/operator_table.py) lists the operands that each operator promotes.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 if isinstance(node.target, OpOverload):
                     modified = _promote(node, _promoted_positions(node.target)) or modified
         return PassResult(graph_module, modified)
@@ -40,14 +40,14 @@ def _promoted_positions(op: OpOverload) -> tuple[int, ...]:
 
 def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
     operands = [node.args[index] for index in positions if index < len(node.args)]
-    nodes = [held for one in operands for held in _each(one) if isinstance(held, fx.Node)]
-    values = [held.meta["val"] for held in nodes]
+    nodes = [operand for one in operands for operand in _each(one) if isinstance(operand, fx.Node)]
+    values = [operand.meta["val"] for operand in nodes]
     if len({value.dtype for value in values}) < 2:
         return False
     dtype = promoted_dtype(values)
     result = node.meta["val"]
     if isinstance(result, torch.Tensor) and result.is_floating_point() and not dtype.is_floating_point:
-        # Integers of which an operator makes floating point are never cut to each other's width.
+        # If integers give a float result (true division), int64 must not be narrowed to another operand's width first.
         dtype = result.dtype
     args = list(node.args)
     for index in positions:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Assertions and range hints leave the graph: they were for the exporter, the runtime checks its inputs itself."""
+"""Remove assertions and range hints from the graph: only the exporter needs them. The runtime checks its inputs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ASSERTIONS = frozenset(
 
 
 class RemoveGraphAssertsPass(PassBase):
-    """Erases calls of `ASSERTIONS`; what only they used is left to dead-code elimination."""
+    """Erases calls of `ASSERTIONS`. Dead-code elimination removes the values that only they used."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in reversed(list(held.graph.nodes)):
+        for module in all_graph_modules(graph_module):
+            for node in reversed(list(module.graph.nodes)):
                 if node.op == "call_function" and node.target in ASSERTIONS and not node.users:
-                    held.graph.erase_node(node)
+                    module.graph.erase_node(node)
                     modified = True
         return PassResult(graph_module, modified)

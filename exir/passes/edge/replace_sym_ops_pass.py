@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Python arithmetic on sizes (`operator.add` on a SymInt) becomes calls of the runtime's own operators."""
+"""Replace Python arithmetic on sizes (`operator.add` on a SymInt) by the runtime's prim ops."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SQUARE_ROOTS = (math.sqrt, torch.sym_sqrt)
 
 
 class ReplaceSymOpsPass(PassBase):
-    """Raises `ExportError` for a function on sizes that the runtime has no operator for."""
+    """Replaces functions on sizes by `executorch_prim` operators. Raises `ExportError` for a function without one."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 if node.op != "call_function":
                     continue
                 if node.target in (torch.ops.aten.sym_size.default, torch.ops.aten.sym_stride.default):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers given where a schema says Tensor become tensors: in the edge dialect a kernel never guesses a dtype."""
+"""Replace scalars by tensors where the schema says Tensor, so that kernels need not guess a dtype."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.rewrite.node_rewrite import insert_before, origin_of
 
-_NUMBERS = (int, float, bool)
+_SCALARS = (int, float, bool)
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _aten = torch.ops.aten
-_OF_TRUTH_VALUES: dict[Any, OpOverload] = {
+_TENSOR_OVERLOADS: dict[Any, OpOverload] = {
     _aten.add.Scalar: _aten.add.Tensor,
     _aten.bitwise_and.Scalar: _aten.bitwise_and.Tensor,
     _aten.bitwise_or.Scalar: _aten.bitwise_or.Tensor,
@@ -27,18 +27,18 @@ _OF_TRUTH_VALUES: dict[Any, OpOverload] = {
     _aten.mul.Scalar: _aten.mul.Tensor,
 }
 _16_BITS = (torch.float16, torch.bfloat16)
-# Where eager takes a number as it is, whatever the tensor's dtype, and rounds the result alone.
-_TAKES_ANY_NUMBER = frozenset(
+# Eager computes these with the exact scalar, whatever the tensor's dtype, and rounds only the result.
+_COMPUTES_WITH_EXACT_SCALAR = frozenset(
     {_aten.add.Tensor, _aten.sub.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten.div.Tensor_mode}
 )
 
 
 def promoted_dtype(values: list[Any]) -> torch.dtype:
-    """The dtype that PyTorch computes in for these tensors and numbers."""
+    """Return the dtype in which PyTorch computes with these tensors and scalars."""
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    numbers = [value for value in values if not isinstance(value, torch.Tensor)]
+    scalars = [value for value in values if not isinstance(value, torch.Tensor)]
     result: Any = None
-    for value in [*tensors, *(_plain(number) for number in numbers)]:
+    for value in [*tensors, *(_plain(number) for number in scalars)]:
         result = value if result is None else torch.empty(_rank(result, value), dtype=torch.result_type(result, value))
     if isinstance(result, torch.Tensor):
         return result.dtype
@@ -46,7 +46,7 @@ def promoted_dtype(values: list[Any]) -> torch.dtype:
 
 
 def _rank(one: Any, other: Any) -> list[int]:
-    """A size whose rank says whether the result so far counts as a dimensioned tensor (as PyTorch's promotion does)."""
+    """Return a size of rank 1 if a value is a tensor with dimensions, else of rank 0: promotion differs."""
     return [0] if any(isinstance(value, torch.Tensor) and value.dim() > 0 for value in (one, other)) else []
 
 
@@ -56,23 +56,26 @@ def _plain(number: Any) -> Any:
 
 
 class ScalarToTensorPass(PassBase):
-    """Numbers become 0-dimensional constants (one for each dtype and value), symbols a `scalar_tensor` call.
+    """Replaces scalars by 0-dimensional constants, one for each dtype and value, and symbols by `scalar_tensor` calls.
 
-    Their dtype is the one that the operator computes in, so that nothing is converted while running.
+    They have the dtype in which the operator computes, so that no conversion runs.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 if node.op == "call_function" and isinstance(node.target, (OpOverload, EdgeOpOverload)):
-                    modified = _convert(held, node) or modified
+                    modified = _convert(module, node) or modified
         return PassResult(graph_module, modified)
 
 
-def _keep_truth_values(node: fx.Node) -> None:
-    """`x ^ True` of truth values is one: told from `x ^ 1`, an integer, by the dtype that only a tensor has."""
-    tensor_form = _OF_TRUTH_VALUES.get(node.target) if len(node.args) == 2 else None
+def _use_tensor_overload_for_bool(node: fx.Node) -> None:
+    """Use the tensor overload for `x ^ True` with a boolean x, whose result is boolean.
+
+    With a Scalar argument, the call could not be distinguished from `x ^ 1`, whose result is an integer.
+    """
+    tensor_form = _TENSOR_OVERLOADS.get(node.target) if len(node.args) == 2 else None
     if tensor_form is not None and isinstance(node.args[1], bool) and _value(node.args[0]).dtype is torch.bool:
         node.target = tensor_form
 
@@ -82,43 +85,47 @@ def _value(argument: Any) -> Any:
 
 
 def _convert(graph_module: fx.GraphModule, node: fx.Node) -> bool:
-    _keep_truth_values(node)
+    _use_tensor_overload_for_bool(node)
     schema = node.target._schema.arguments  # type: ignore[union-attr]
     wants_tensor = [index for index, item in enumerate(schema) if str(item.type) in ("Tensor", "Optional[Tensor]")]
     given = {index: _value(node.args[index]) for index in wants_tensor if index < len(node.args)}
-    to_make = [index for index, value in given.items() if isinstance(value, (*_NUMBERS, *_SYMBOLS))]
-    if not to_make:
+    converted = [index for index, value in given.items() if isinstance(value, (*_SCALARS, *_SYMBOLS))]
+    if not converted:
         return False
     others = [value for index, value in given.items() if value is not None and schema[index].name != "condition"]
     dtype = promoted_dtype(others)
     result = _value(node)
     if isinstance(result, torch.Tensor) and result.dtype.is_floating_point and not dtype.is_floating_point:
-        dtype = result.dtype  # true division of integers: 300 is not to be cut to the width of int8
-    if dtype in _16_BITS and not all(_is_held(node, value, dtype) for value in given.values()):
-        dtype = _computed_in_float32(node)
+        dtype = result.dtype  # true division of integers: an int8 operand must not narrow the scalar 300
+    if dtype in _16_BITS and not all(_keeps_result(node, value, dtype) for value in given.values()):
+        dtype = _compute_in_float32(node)
     args = list(node.args)
-    for index in to_make:
+    for index in converted:
         args[index] = _tensor_for(graph_module, node, args[index], dtype)
     node.args = tuple(args)
     return True
 
 
-def _is_held(node: fx.Node, number: Any, dtype: torch.dtype) -> bool:
-    """Whether `dtype` can stand for the number: it neither overflows nor vanishes, and no floor is taken after it."""
-    if not isinstance(number, (int, float)) or not math.isfinite(number) or node.target not in _TAKES_ANY_NUMBER:
+def _keeps_result(node: fx.Node, number: Any, dtype: torch.dtype) -> bool:
+    """Return whether the call gives eager's result with the number rounded to `dtype`.
+
+    The rounded number must be close (no overflow, no underflow), and exact if a floor or truncation follows.
+    """
+    computes_with_scalar = node.target in _COMPUTES_WITH_EXACT_SCALAR
+    if not isinstance(number, (int, float)) or not math.isfinite(number) or not computes_with_scalar:
         return True
     error = 0.0 if node.target is _aten.div.Tensor_mode else torch.finfo(dtype).eps * abs(number)
     return abs(torch.tensor(number, dtype=dtype).item() - number) <= error
 
 
-def _computed_in_float32(node: fx.Node) -> torch.dtype:
-    """Converts the tensors of a call to float32, and its result back."""
+def _compute_in_float32(node: fx.Node) -> torch.dtype:
+    """Convert the tensors of a call to float32, and its result back. Return float32."""
     value = node.meta["val"]
     for operand in node.all_input_nodes:
-        held = operand.meta["val"]
-        if isinstance(held, torch.Tensor):
-            with held.fake_mode:  # type: ignore[attr-defined]
-                wide = held.to(torch.float32)
+        tensor = operand.meta["val"]
+        if isinstance(tensor, torch.Tensor):
+            with tensor.fake_mode:  # type: ignore[attr-defined]
+                wide = tensor.to(torch.float32)
             kind = {"dtype": torch.float32}
             node.replace_input_with(operand, insert_before(node, _aten._to_copy.default, (operand,), kind, wide))
     with value.fake_mode:
@@ -136,13 +143,13 @@ def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: Any, dtype:
         return insert_before(user, torch.ops.aten.scalar_tensor.default, (number,), {"dtype": dtype}, value)
     name = f"_scalar_{str(dtype).removeprefix('torch.')}_{number}".replace(".", "_").replace("-", "m").replace("+", "")
     if not hasattr(graph_module, name):
-        # As in eager, an integer that the dtype does not hold wraps around.
+        # As in eager, an integer outside the range of the dtype wraps around.
         value = torch.tensor(number).to(dtype) if isinstance(number, int) else torch.tensor(number, dtype=dtype)
         graph_module.register_buffer(name, value)
-    for held in graph_module.graph.nodes:
-        if held.op == "get_attr" and held.target == name:
-            return held  # type: ignore[no-any-return]
-    first = next(held for held in graph_module.graph.nodes if held.op not in ("placeholder",))
+    for other in graph_module.graph.nodes:
+        if other.op == "get_attr" and other.target == name:
+            return other  # type: ignore[no-any-return]
+    first = next(other for other in graph_module.graph.nodes if other.op not in ("placeholder",))
     with graph_module.graph.inserting_before(first):
         constant = graph_module.graph.get_attr(name)
     constant.meta = origin_of(user)

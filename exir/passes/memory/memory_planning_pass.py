@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""MemoryPlanningPass: gives every tensor of a method its place in memory."""
+"""MemoryPlanningPass: assign a memory id and offset to every tensor of a method."""
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
@@ -16,7 +16,7 @@ from executorch.exir.memory.solve.concurrency import concurrent as plan_apart
 from executorch.exir.memory.suite import MemoryPlanningAlgorithmSuite
 from executorch.exir.tensor import ALIGNMENT, TensorSpec
 
-# Where buffers shared between methods are: behind the methods' own arena.
+# Memory id of the buffers that methods share. Arena 1 holds each method's own tensors.
 _SHARED_ARENA = 2
 
 
@@ -24,15 +24,15 @@ class MemoryPlanningPass(PassBase):
     """memory_planning_algo: called with (alignment, specs, graph_module, graph_signature, extra_padding); sets mem_id
     and mem_offset of the specs and returns the arenas' sizes, entry 0 reserved. Sizes and alignment in bytes.
 
-    alloc_graph_input / _output / _mutable_buffers: whether these are planned, or bound by the caller at run time.
-    share_mutable_buffers: buffers of one name are one memory for all methods planned with this pass.
+    alloc_graph_input / _output / _mutable_buffers: True plans these; with False, the caller binds them at run time.
+    share_mutable_buffers: buffers of one name share memory across all methods planned with this pass.
     allow_lifetime_and_storage_overlap: accept plans in which tensors alive together share bytes.
-    parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution; what is
-    stated for the largest sizes is the limit (docs/memory-planning.md). Planned inputs and state have arena 2 then.
-    concurrent: what is independent in the method may run at the same time (`execute_async`): the default algorithm is
-    `exir.memory.solve.concurrency.concurrent`, and a plan that makes independent instructions wait is refused when it
-    is emitted. Not together with parametric.
-    A subclass may set mem_id of specs in `run` before calling it here: arenas are the user's to choose
+    parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution. It records
+    arena sizes for the largest inputs (docs/memory-planning.md). Planned inputs and state are in arena 2.
+    concurrent: independent instructions of the method may run at the same time (`execute_async`). The default algorithm
+    is `exir.memory.solve.concurrency.concurrent`. Emission refuses a plan that makes independent instructions wait.
+    Cannot be combined with parametric.
+    A subclass may choose arenas: set mem_id of specs in `run` before it calls this one
     (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule).
     """
 
@@ -74,7 +74,7 @@ class MemoryPlanningPass(PassBase):
         return self.run(graph_module)
 
     def run(self, graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> PassResult:
-        """Plans one method; raises MemoryPlanningError if the plan does not hold."""
+        """Plan one method. Raises MemoryPlanningError for an invalid plan."""
         insert_calls_to_free(graph_module)
         if self.concurrent:
             graph_module.meta[CONCURRENT] = True
@@ -102,14 +102,14 @@ class MemoryPlanningPass(PassBase):
         return PassResult(graph_module, True)
 
     def run_multimethod(self) -> None:
-        """Places the buffers that the methods share; to be called when every method has been planned."""
+        """Place the buffers that the methods share. Call it after every method has been planned."""
         if not self._planned:
             return
         for name in self._shared.keys() & self._only_read:
             raise MemoryPlanningError(
                 name,
-                "one method updates this buffer, another one holds it as a constant and would see its first value for "
-                "ever; rewrite/shared_state.py makes it state there",
+                "one method updates this buffer, another one stores it as a constant and would always read its initial "
+                "value; rewrite/shared_state.py makes it state there",
             )
         end, step = 0, unit(self.alignment, (spec for specs in self._shared.values() for spec in specs))
         for name, specs in self._shared.items():

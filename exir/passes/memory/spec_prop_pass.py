@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`node.meta["spec"]`: the TensorSpec of every value, in the structure of its `val`."""
+"""Set `node.meta["spec"]`: the TensorSpecs of a node's values, in the structure of its `val`."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from executorch.exir.tensor import TensorSpec
 
 
 def make_spec(value: Any, const: bool = False) -> TensorSpec | None:
-    """The spec of a fake tensor, None for numbers, symbols and None."""
+    """Return the spec of a fake tensor, None for any other value."""
     if not isinstance(value, torch.Tensor):
         return None
     if any(isinstance(step, int) and step == 0 for step in value.stride()):
-        value = torch.empty(
-            value.shape, dtype=value.dtype, device="meta"
-        )  # a copy of what overlaps itself is contiguous
+        # The tensor overlaps itself; the copy that is stored is contiguous.
+        value = torch.empty(value.shape, dtype=value.dtype, device="meta")
     spec = TensorSpec.from_tensor(value)
     spec.const = const
     return spec
 
 
 class SpecPropPass(PassBase):
-    """Gives specs. A value that several nodes stand for (getitem, an output) has one spec, shared by all of them."""
+    """Sets specs. Nodes that denote the same value (getitem, output, in-place operators) share its spec."""
 
     def __call__(self, graph_module: fx.GraphModule) -> PassResult:
         self.propagate(graph_module, set())
@@ -42,16 +41,16 @@ class SpecPropPass(PassBase):
         return self(graph_module)
 
     def update_placeholder_tensor_specs(self, program: ExportedProgram, graph_module: fx.GraphModule) -> None:
-        """Marks the specs of parameters, constants and buffers that are only read as constants."""
+        """Mark the specs of parameters, constants and read-only buffers as constant."""
         constants = constant_names(program)
         for node in graph_module.graph.nodes:
             if node.op == "placeholder" and node.name in constants and node.meta.get("spec") is not None:
                 node.meta["spec"].const = True
 
     def propagate(self, graph_module: fx.GraphModule, constants: set[str]) -> None:
-        """Gives specs to all graphs; placeholders of the outermost graph named in `constants` are constant."""
-        for held in all_graph_modules(graph_module):
-            for node in held.graph.nodes:
+        """Set specs in all graphs. Placeholders of the outermost graph named in `constants` are constant."""
+        for module in all_graph_modules(graph_module):
+            for node in module.graph.nodes:
                 if node.op == "output":
                     node.meta["spec"] = fx.node.map_arg(node.args[0], lambda arg: arg.meta.get("spec"))
                 elif node.target is operator.getitem:
@@ -59,21 +58,21 @@ class SpecPropPass(PassBase):
                 elif node.op == "call_function" and written_placeholder(node) is not node:
                     node.meta["spec"] = written_placeholder(node).meta["spec"]
                 elif node.op == "get_attr" and "val" not in node.meta:
-                    _attribute_spec(held, node)
+                    _attribute_spec(module, node)
                 else:
-                    const = node.op == "get_attr" or (held is graph_module and node.name in constants)
+                    const = node.op == "get_attr" or (module is graph_module and node.name in constants)
                     node.meta["spec"] = pytree.tree_map(
                         lambda value, c=const: make_spec(value, c), node.meta.get("val")
                     )
 
 
 def _attribute_spec(graph_module: fx.GraphModule, node: fx.Node) -> None:
-    held = getattr(graph_module, str(node.target), None)
-    node.meta["spec"] = make_spec(held, const=True)
+    attribute = getattr(graph_module, str(node.target), None)
+    node.meta["spec"] = make_spec(attribute, const=True)
 
 
 def constant_names(program: ExportedProgram) -> set[str]:
-    """Names of the placeholders of a program that hold data which is never written to."""
+    """Return the names of a program's placeholders for data that the method never writes."""
     written = set(program.graph_signature.buffers_to_mutate.values())
     written |= set(getattr(program.graph_signature, "parameters_to_mutate", {}).values())
     kinds = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)

@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Sizes that are unknown until run time get their upper bound: memory is planned for it. Those that have none are
-left to the runtime, which asks an allocator for memory when it knows them."""
+"""Replace dynamic sizes by their upper bounds, for which memory is planned.
+
+The runtime allocates tensors with a size without bound when it knows the size.
+"""
 
 from __future__ import annotations
 
@@ -21,27 +23,27 @@ from executorch.exir.tensor import TensorSpec, stride_from_dim_order
 
 
 def upper_bound(size: int | torch.SymInt) -> int | None:
-    """Largest value that a size can have by the ranges of its symbols, or None if nothing bounds it."""
+    """Return the largest value of a size by the ranges of its symbols, or None if it is unbounded."""
     if isinstance(size, int):
         return size
     node = size.node
     if node.expr.is_number:
         return int(node.expr)
     largest = bound_sympy(node.expr, node.shape_env.var_to_range).upper
-    # A bound at the end of what an index can be says nothing: the exporter invents it.
+    # The exporter invents a bound near the largest index where the model states none.
     if largest is int_oo or not largest.is_finite or int(largest) >= torch.iinfo(torch.int64).max // 2:
         return None
     return int(largest)
 
 
 def hint(size: int | torch.SymInt) -> int | None:
-    """The size in the example inputs, or None if it depends on data."""
+    """Return the size in the example inputs, or None if it depends on data."""
     if isinstance(size, int):
         return size
     return size.node.hint if size.node.has_hint() else None
 
 
-# How many tensors a warning names.
+# Maximum number of tensors that a warning names.
 _NAMED = 4
 
 
@@ -57,8 +59,8 @@ class _SymShapeEvalPass(PassBase):
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         unbounded: dict[TensorSpec, str] = {}
-        for held in all_graph_modules(graph_module):
-            for node in held.graph.nodes:
+        for module in all_graph_modules(graph_module):
+            for node in module.graph.nodes:
                 for spec in pytree.tree_leaves(node.meta.get("spec")):
                     if isinstance(spec, TensorSpec) and not all(isinstance(size, int) for size in spec.shape):
                         without = self._bound(node, spec)
@@ -69,7 +71,7 @@ class _SymShapeEvalPass(PassBase):
         return PassResult(graph_module, True)
 
     def _bound(self, node: fx.Node, spec: TensorSpec) -> str:
-        """Sets the spec's sizes; its dimensions that have no bound, which get size 0, as text."""
+        """Set the spec's sizes. Return the unbounded dimensions, which get size 0, as text."""
         sizes: list[Any] = []
         unbounded: list[str] = []
         for dim, size in enumerate(spec.shape):
@@ -100,8 +102,8 @@ def _explain(tensors: list[str], missing: str) -> str:
 class ConstraintBasedSymShapeEvalPass(_SymShapeEvalPass):
     """Takes the upper bounds that `torch.export.Dim(…, max=…)` and `torch._check` state.
 
-    Tensors with a size that has none are not planned, which a warning says: the runtime allocates them from the
-    MemoryManager's dynamic allocator when they are resized. With `allow_unbounded=False`, `ExportError` is raised.
+    Tensors with an unbounded size are not planned; the pass warns about them. The runtime allocates them from the
+    MemoryManager's dynamic allocator when it resizes them. With `allow_unbounded=False`, the pass raises `ExportError`.
     """
 
     _missing = "has no upper bound; give one with torch.export.Dim(name, max=...) or torch._check(size <= ...)"
@@ -115,9 +117,9 @@ class ConstraintBasedSymShapeEvalPass(_SymShapeEvalPass):
 
 
 class HintBasedSymShapeEvalPass(_SymShapeEvalPass):
-    """Takes the sizes of the example inputs as upper bounds; for a size that depends on data, the bound that it states.
+    """Takes the sizes of the example inputs as upper bounds, or the stated bound of a size that depends on data.
 
-    Raises `ExportError` for a size that depends on data and has no bound.
+    Raises `ExportError` for a size that depends on data and is unbounded.
     """
 
     _missing = (

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators become their out variants, and their results explicit allocations."""
+"""Replace operators by their out variants, with explicit allocations of their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from executorch.exir.operator.convert import find_out_variant, out_argument_name
 from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass
 from executorch.exir.passes.state.reinplace import WRITES_ITS_FIRST_ARGUMENT
 
-# Operators that the runtime calls as they are: they make numbers, or write to an argument of their own.
+# Operators without an out variant that the runtime calls: they return scalars, or write to one of their arguments.
 _NO_OUT_NAMESPACES = ("executorch_prim",)
 _NO_OUT_NAMES = (
     "aten::sym_size.int",
@@ -34,8 +34,8 @@ _NO_OUT_NAMES = (
 class ToOutVarPass(PassBase):
     """`y = op(x)` → `buffer = alloc(…); y = op.out(x, out=buffer)`.
 
-    ignore_to_out_var_failure: leaves operators without an out variant as they are instead of raising.
-    Raises `ExportError` that lists every operator that has none.
+    ignore_to_out_var_failure: leave operators without an out variant in the graph instead of raising an error.
+    Raises `VerificationError` that lists every operator without an out variant.
     """
 
     def __init__(self, ignore_to_out_var_failure: bool = False) -> None:
@@ -44,10 +44,10 @@ class ToOutVarPass(PassBase):
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         missing: list[tuple[fx.Node, str]] = []
         graphs = list(all_graph_modules(graph_module))
-        if not any("spec" in node.meta for held in graphs for node in held.graph.nodes):
-            SpecPropPass()(graph_module)  # outside of the pipeline, the pass gets a graph without specs
-        for held in graphs:
-            for node in list(held.graph.nodes):
+        if not any("spec" in node.meta for module in graphs for node in module.graph.nodes):
+            SpecPropPass()(graph_module)  # users may run this pass alone, on a graph without specs
+        for module in graphs:
+            for node in list(module.graph.nodes):
                 if node.op == "call_function" and isinstance(node.target, (OpOverload, EdgeOpOverload)):
                     _convert(node, missing)
         if missing and not self.ignore_to_out_var_failure:
@@ -60,7 +60,7 @@ def _convert(node: fx.Node, missing: list[tuple[fx.Node, str]]) -> None:
     if op.namespace in _NO_OUT_NAMESPACES or op.name() in _NO_OUT_NAMES:
         node.target = op
         return
-    if out_argument_names(op) or not op._schema.returns:  # the second: what it writes to are its arguments
+    if out_argument_names(op) or not op._schema.returns:  # without returns, the operator writes to its arguments
         node.target = op
         return
     variant = find_out_variant(op)

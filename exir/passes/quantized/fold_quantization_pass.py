@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Quantizing what was dequantized with the same scale and zero point gives the integers that there were."""
+"""Remove quantize(dequantize(x)) with equal scale and zero point, which is x."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _parameters(node: fx.Node) -> dict[str, Any]:
 
 
 def undoes(node: fx.Node, source: Any) -> bool:
-    """Whether `node` quantizes what `source` dequantized, without clamping: all integers of the dtype are allowed."""
+    """Return whether `node` quantizes the result of the dequantize `source` with equal parameters, without clamping."""
     name, other = _name(node), _name(source)
     if not (name.startswith(_QUANTIZE) and other.startswith(_DEQUANTIZE)):
         return False
@@ -41,15 +41,17 @@ def undoes(node: fx.Node, source: Any) -> bool:
 
 
 class FoldQuantizationPass(PassBase):
-    """Removes quantize(dequantize(x)) with equal parameters on 8-bit integers. Exact: (x - z) * s / s is off by less
-    than half, so that it rounds to x - z again. Never between an input and an output: the two must not share memory.
+    """Removes quantize(dequantize(x)) with equal parameters on 8-bit integers.
+
+    This is exact: the error of (x - z) * s / s is less than half, so it rounds to x - z. A pair between an input and an
+    output stays: the two must not share memory.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            outputs = set(held.graph.output_node().all_input_nodes)
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            outputs = set(module.graph.output_node().all_input_nodes)
+            for node in list(module.graph.nodes):
                 if node.op != "call_function" or node in outputs or not undoes(node, node.args[0]):
                     continue
                 replace_by(node, node.args[0].args[0])

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""mm(convert(int8), convert(constant int8)) in int32, as torchao's `_int_mm` is decomposed to, becomes one operator on
-the int8: exact, as it was.
+"""Fuse mm(convert(int8), convert(constant int8)) in int32, the decomposition of torchao's `_int_mm`.
+
+One operator on int8 operands replaces it, with equal results.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.fusion_site import Constants, aten
 from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 
-# Sums of so many products of int8 fit int32 (kernels/quantized/int8/integer_loops.h).
-_MOST_TERMS = (1 << 17) - 1
+# int32 holds the sum of this many products of two int8 (kernels/quantized/int8/integer_loops.h).
+_MAX_TERMS = (1 << 17) - 1
 _CONVERT = ops.edge.dim_order_ops._to_dim_order_copy.default
 
 
 def fuse_integer_products(constants: Constants) -> bool:
-    """In place; whether there were any."""
+    """Fuse in place. Return whether anything was fused."""
     found = [node for node in constants.program.graph.nodes if node.target is aten.mm.default]
     fused = [_fuse(constants, node) for node in found]
     return any(fused)
@@ -40,7 +41,7 @@ def _fuse(constants: Constants, node: fx.Node) -> bool:
 
 
 def _is_converted(node: Any) -> bool:
-    """Whether a call makes int32 of int8."""
+    """Return whether a call converts int8 to int32."""
     return (
         isinstance(node, fx.Node)
         and node.target is _CONVERT
@@ -50,7 +51,7 @@ def _is_converted(node: Any) -> bool:
 
 
 def _weight(constants: Constants, node: Any) -> fx.Node | None:
-    """A node with the right operand's int8, its columns as rows; None where they are not constant."""
+    """Return a constant node with the transposed int8 right operand, or None if that is not constant or too long."""
     columns_are_rows, is_converted, at = False, False, node
     while isinstance(at, fx.Node) and (at.target is aten.permute_copy.default or _is_converted(at)):
         if at.target is aten.permute_copy.default:
@@ -61,6 +62,6 @@ def _weight(constants: Constants, node: Any) -> fx.Node | None:
     if not is_converted or tensor is None or tensor.dim() != 2:
         return None
     rows = tensor if columns_are_rows else tensor.t()
-    if rows.shape[1] > _MOST_TERMS:
+    if rows.shape[1] > _MAX_TERMS:
         return None
     return at if columns_are_rows and tensor.is_contiguous() else constants.add("_fused_weight", rows, node)

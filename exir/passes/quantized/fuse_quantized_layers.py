@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Layers with weights, quantized: convolution and linear."""
+"""Fusion of quantized layers with weights: convolution, transposed convolution and linear."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from executorch.exir.rewrite.quantized_values import (
 
 # int32 holds the sum of this many products of two int8 (kernels/quantized/int8/integer_loops.h), or of int8 with int8
 # minus a zero point (kernels/quantized/conv/transposed.cpp).
-_MOST_TERMS = (1 << 17) - 1
-_MOST_CENTRED_TERMS = (1 << 16) - 1
+_MAX_TERMS = (1 << 17) - 1
+_MAX_CENTERED_TERMS = (1 << 16) - 1
 
 
 @dataclass(frozen=True)
 class Weights:
-    """node, integers: int8. scales: float64, one for each channel. sums: float64, of each channel's integers."""
+    """Constant int8 weights.
+
+    node: has the value `integers`. scales: float64, one for each channel. sums: of each channel's integers, float64.
+    """
 
     node: fx.Node
     integers: torch.Tensor
@@ -51,7 +54,7 @@ def _convolution(site: Site, name: str, names: tuple[str, ...], groups_of_inputs
 
 
 def linear(site: Site) -> Build | str:
-    """addmm and mm with a transposed weight, as linear layers are decomposed to, and linear itself."""
+    """Match linear, and its decompositions: addmm and mm with a transposed weight."""
     node = site.core
     if operator(node) == "aten::linear":
         source, weight, bias = (argument(node, name) for name in ("input", "weight", "bias"))
@@ -65,13 +68,16 @@ def linear(site: Site) -> Build | str:
         source, transposed, *rest = (argument(node, name) for name in names)
         bias = rest[0] if rest else None
         if getattr(transposed, "target", None) is not aten.permute_copy.default:
-            return "its second operand is no transposed weight"
+            return "its second operand is not a transposed weight"
         weight = transposed.args[0]
     return _layer(site, "linear", source, _weights(site.constants, weight), bias, None)
 
 
 def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weights | str:
-    """Weights [channels, …]; with groups_of_inputs [inputs, channels / groups, …], of a transposed convolution."""
+    """Return the weights of a node of shape [channels, …], or the reason why they cannot be fused.
+
+    With groups_of_inputs, of a transposed convolution, the shape is [inputs, channels / groups, …].
+    """
     if not is_dequantize(node):
         return "its weights are not quantized"
     integers: Any = argument(node, "input")
@@ -96,16 +102,16 @@ def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weig
     if groups_of_inputs:  # inputs of a group next to its channels
         rows = tensor.unflatten(0, (groups_of_inputs, -1)).transpose(1, 2).flatten(0, 1)
         scales = scales.expand(tensor.shape[1]).repeat(groups_of_inputs)
-    most = _MOST_CENTRED_TERMS if groups_of_inputs else _MOST_TERMS
-    if rows.numel() > most * rows.shape[0] or rows.numel() == 0:
-        return f"its weights {list(tensor.shape)} are beyond what int32 sums, or none"
+    max_terms = _MAX_CENTERED_TERMS if groups_of_inputs else _MAX_TERMS
+    if rows.numel() > max_terms * rows.shape[0] or rows.numel() == 0:
+        return f"its weights {list(tensor.shape)} are empty, or a channel has too many for a sum in int32"
     return Weights(integers, tensor, scales.double().expand(rows.shape[0]), rows.double().flatten(1).sum(1))
 
 
 def _layer(
     site: Site, name: str, source: Any, weights: Weights | str, bias: Any, arguments: tuple[Any, ...] | None
 ) -> Build | str:
-    """arguments: those of a convolution after its constants."""
+    """arguments: of a convolution, those after its constants; None for linear."""
     of = operand(source)
     for each in (of, weights):
         if isinstance(each, str):
@@ -113,11 +119,11 @@ def _layer(
     assert isinstance(of, Quantization) and isinstance(weights, Weights)
     addend = torch.zeros(1) if bias is None else site.constants.value(bias)
     if addend is None or addend.numel() not in (1, len(weights.scales)) or addend.dim() > 1:
-        return "its bias is no constant of one number for each output channel"
+        return "its bias is not a constant with one value for each output channel"
     scales = of.scale * weights.scales / site.to.scale
     offsets = (addend.double().reshape(-1) / site.to.scale).expand(len(scales))
     if name != "transposed_convolution":
-        offsets = offsets - scales * of.zero * weights.sums
+        offsets = offsets - scales * of.zero_point * weights.sums
 
     def build() -> fx.Node:
         constants = site.constants
@@ -130,6 +136,6 @@ def _layer(
         input = site.integers_behind(source)
         if arguments is None:
             return site.call(name, input, weight, *made, *site.result)
-        return site.call(name, input, of.zero, weight, *made, *arguments, *site.result)
+        return site.call(name, input, of.zero_point, weight, *made, *arguments, *site.result)
 
     return build

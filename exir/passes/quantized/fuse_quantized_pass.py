@@ -1,16 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""dequantize ─▶ compute ─▶ (clamp, move ─▶) quantize of int8 becomes one operator on integers.
+"""Fuse dequantize ─▶ compute ─▶ (clamp, move ─▶) quantize of int8 into one operator on integers.
 
-convolution, linear (addmm, mm)          quantized_fused::convolution, transposed_convolution, linear: weights stay as
-                                         they are in the file
+convolution, linear (addmm, mm)          quantized_fused::convolution, transposed_convolution, linear: the stored
+                                         weights do not change
 max_pool2d, avg_pool2d, mean             quantized_fused::max_pool2d, avg_pool2d, mean
-element by element, of one tensor        quantized_fused::lookup, or the limits of what made the integers
+elementwise on one tensor                quantized_fused::lookup, or clamp limits of the operator before
 add, sub, mul                            quantized_decomposed::add, quantized_fused::sub, mul
-cat, pad, and what only moves            the same operator on integers
+cat, pad, and moves of elements          the same operator on integers
 mm of int8 converted to int32            quantized_fused::product
 
-Run on what no delegate took. Results are those of the float pattern, but for numbers that lie so near to the middle of
-two integers that the float sums' own rounding decides (exir/operator/quantized_fused.py).
+The pass runs on the nodes outside delegates. Results equal those of the float pattern, except where a value is so near
+to the middle of two integers that the rounding of the float sums decides (exir/operator/quantized_fused.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from executorch.exir.rewrite.program_constants import drop_unused_constants
 from executorch.exir.rewrite.quantized_values import is_dequantize, is_quantize, moved_by
 
 HasKernel = Callable[[str], bool]
-"""Whether the target has a kernel of that name ("quantized_fused::linear.out")."""
+"""Returns whether the target has the named kernel ("quantized_fused::linear.out")."""
 
 _FUSED = "quantized_fused::"
 
@@ -66,7 +66,7 @@ _PATTERNS: dict[Any, _Pattern] = {
 
 
 def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
-    """Fuses all that the target has kernels for, in place."""
+    """Fuse every pattern for which the target has kernels, in place."""
     constants = Constants(program)
     modified = has_kernel(f"{_FUSED}product.out") and fuse_integer_products(constants)
     for node in list(program.graph.nodes):
@@ -89,8 +89,10 @@ def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
 
 
 def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> None:
-    """What was made behind `before` has the handles of all that it computes: the core's and of the activations that
-    limit it, and, if it is the last, of the quantize as well."""
+    """Set the debug handles of the new nodes after `before`.
+
+    `made` gets the handles of the core and of the activations that clamp its result; `last` also those of the quantize.
+    """
     new, at = set(), site.quantize.prev
     while at is not before:
         new.add(at)
@@ -103,7 +105,7 @@ def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> 
 
 
 def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:
-    """For each call that is quantized after: "" if it will be fused, else why not. The program stays as it is."""
+    """Return, for each call before a quantize, why it cannot be fused, or "" if it can. The program does not change."""
     constants = Constants(program)
     found: dict[fx.Node, str] = {}
     for node in program.graph.nodes:
@@ -119,10 +121,10 @@ def _match(site: Site, has_kernel: HasKernel) -> Build | str:
     pattern = _PATTERNS.get(site.core.target, _FUNCTION)
     if pattern.match is convolution and argument(site.core, "transposed"):
         pattern = _TRANSPOSED
-    if moved_by(site.core) is not None:  # read by several: each has its own parts of the integers
+    if moved_by(site.core) is not None:  # a move with several readers: each reader moves the integers itself
         pattern = _FUNCTION
     found = _matched(site, pattern, has_kernel)
-    # Of a tensor and a number, or of one tensor with itself, a sum is a function of one tensor.
+    # The sum of a tensor and a scalar, or of a tensor and itself, is a function of one tensor.
     if isinstance(found, str) and pattern.match is combination:
         alone = _matched(site, _FUNCTION, has_kernel)
         return found if isinstance(alone, str) else alone
@@ -131,6 +133,6 @@ def _match(site: Site, has_kernel: HasKernel) -> Build | str:
 
 def _matched(site: Site, pattern: _Pattern, has_kernel: HasKernel) -> Build | str:
     if len(site.core.users) != 1 and pattern is not _FUNCTION and not is_dequantize(site.core):
-        return "its result is read as numbers, too"
+        return "another node reads its float result"
     missing = [name for name in pattern.kernels if not has_kernel(name)]
     return f"the target has no kernel for {' and '.join(missing)}" if missing else pattern.match(site)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Maxima and means of quantized images."""
+"""Fusion of quantized max pooling, average pooling and means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import fx
 
-from executorch.exir.passes.quantized.fuse_quantized_tables import mapped, requantizing
+from executorch.exir.passes.quantized.fuse_quantized_tables import apply_table, requantization_table
 from executorch.exir.rewrite.fusion_site import Build, Site
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.rewrite.quantized_values import operand, operator
@@ -17,7 +17,7 @@ _POOLING = ("kernel_size", "stride", "padding")
 
 
 def maximum(site: Site) -> Build | str:
-    """The first result of max_pool2d_with_indices: the greatest integer stands for the greatest number."""
+    """Match the first result of max_pool2d_with_indices. Quantization keeps the order, so integers give the maximum."""
     pool: Any = site.core.args[0]
     if site.core.target is not python.getitem or site.core.args[1] != 0:
         return "its indices are used"
@@ -27,19 +27,19 @@ def maximum(site: Site) -> Build | str:
     of = operand(source)
     if isinstance(of, str):
         return of
-    table = requantizing(of, site.to)
+    table = requantization_table(of, site.to)
 
     def build() -> fx.Node:
         arguments = [list(argument(pool, name)) for name in (*_POOLING, "dilation")]
         input = site.integers_behind(source)
-        made = site.call("max_pool2d", input, *arguments, argument(pool, "ceil_mode"))
-        return mapped(site, made, table)
+        pooled = site.call("max_pool2d", input, *arguments, argument(pool, "ceil_mode"))
+        return apply_table(site, pooled, table)
 
     return build
 
 
 def mean(site: Site) -> Build | str:
-    """Of dimensions."""
+    """Match a mean over dimensions."""
     node = site.core
     source = argument(node, "self")
     of = operand(source)
@@ -51,13 +51,13 @@ def mean(site: Site) -> Build | str:
     def build() -> fx.Node:
         input = site.integers_behind(source)
         dims, keepdim = list(argument(node, "dim") or ()), argument(node, "keepdim")
-        return site.call("mean", input, of.zero, of.scale / site.to.scale, dims, keepdim, *site.result)
+        return site.call("mean", input, of.zero_point, of.scale / site.to.scale, dims, keepdim, *site.result)
 
     return build
 
 
 def average(site: Site) -> Build | str:
-    """Of windows."""
+    """Match average pooling."""
     node = site.core
     source = argument(node, "self")
     of = operand(source)
@@ -68,13 +68,13 @@ def average(site: Site) -> Build | str:
         input = site.integers_behind(source)
         windows = [list(argument(node, name)) for name in _POOLING]
         rest = [argument(node, name) for name in ("ceil_mode", "count_include_pad", "divisor_override")]
-        return site.call("avg_pool2d", input, of.zero, of.scale / site.to.scale, *windows, *rest, *site.result)
+        return site.call("avg_pool2d", input, of.zero_point, of.scale / site.to.scale, *windows, *rest, *site.result)
 
     return build
 
 
 def fitted_average(site: Site) -> Build | str:
-    """Of windows fitted to a size of the result, where all are alike."""
+    """Match adaptive average pooling whose windows have equal sizes."""
     node = site.core
     source: Any = argument(node, "self")
     of = operand(source)
@@ -84,12 +84,12 @@ def fitted_average(site: Site) -> Build | str:
     if not all(isinstance(each, int) for each in sizes) or any(
         size % want for size, want in zip(sizes, wanted, strict=True)
     ):
-        return f"its windows are not all alike: {sizes} to {wanted}"
+        return f"its windows have different sizes: {sizes} to {wanted}"
     window = [size // want for size, want in zip(sizes, wanted, strict=True)]
 
     def build() -> fx.Node:
         input = site.integers_behind(source)
         rest = (window, window, [0, 0], False, True, None)
-        return site.call("avg_pool2d", input, of.zero, of.scale / site.to.scale, *rest, *site.result)
+        return site.call("avg_pool2d", input, of.zero_point, of.scale / site.to.scale, *rest, *site.result)
 
     return build

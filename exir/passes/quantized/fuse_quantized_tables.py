@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Functions of one quantized tensor, element by element, as the table of their 256 results: exactly what the graph
-computes. Sums, products, concatenations and paddings of quantized tensors."""
+"""Fusion of elementwise functions, sums, products, concatenations and paddings of quantized tensors.
+
+An elementwise function of one tensor becomes a table of its 256 results, which the graph itself computes.
+"""
 
 from __future__ import annotations
 
@@ -22,42 +24,48 @@ from executorch.exir.rewrite.quantized_values import (
 )
 
 _INTEGERS = torch.arange(-128, 128).to(torch.int8)
-# Element by element, though PyTorch does not say so of them.
+# Elementwise operators that PyTorch does not tag as pointwise.
 _ELEMENTWISE = ("aten::hardswish",)
-# Operators whose last arguments are the limits of their results.
+# Operators whose last two arguments clamp their results.
 _LIMITED = (
     *(f"quantized_fused::{name}" for name in ("convolution", "transposed_convolution", "linear", "mean", "avg_pool2d")),
     *("quantized_decomposed::add", "quantized_fused::mul", "quantized_fused::sub"),
 )
 
 
-def requantizing(of: Quantization, to: Quantization) -> torch.Tensor:
-    """The table from integers to those of the same numbers with other parameters."""
+def requantization_table(of: Quantization, to: Quantization) -> torch.Tensor:
+    """Return the table from integers with parameters `of` to those with parameters `to`."""
     return to.integers(of.numbers(_INTEGERS))
 
 
-def mapped(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
-    """What the table makes of integers, in front of the site's end. A table that only clamps becomes the limits of what
-    made the integers, where nothing else reads them."""
+def apply_table(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
+    """Apply the table to integers, before the site's end.
+
+    A table that only clamps becomes the clamp of the operator that computes the integers, if only the site reads them.
+    """
     if torch.equal(table, _INTEGERS):
         return integers
-    least, most = int(table.min()), int(table.max())
+    low_integer, high_integer = int(table.min()), int(table.max())
     name = operator(integers).removesuffix(".default")
-    if torch.equal(table, _INTEGERS.clamp(least, most)) and name in _LIMITED and _only_dequantized(integers, site):
+    if (
+        torch.equal(table, _INTEGERS.clamp(low_integer, high_integer))
+        and name in _LIMITED
+        and _only_dequantized(integers, site)
+    ):
         *rest, low, high = integers.args
-        integers.args = (*rest, max(low, least), min(high, most))  # type: ignore[type-var]
+        integers.args = (*rest, max(low, low_integer), min(high, high_integer))  # type: ignore[type-var]
         return integers
     return site.looked_up(integers, table)
 
 
 def _only_dequantized(integers: fx.Node, site: Site) -> bool:
-    """Whether the site alone reads the integers."""
+    """Return whether only the site reads the integers."""
     chain = set(_chain(site.quantize.args[0]))
     return all(user in chain and set(user.users) <= {*chain, site.quantize} for user in integers.users)
 
 
 def _chain(node: Any) -> list[fx.Node]:
-    """The nodes from a value back to what dequantized it."""
+    """Return the nodes from a value back to its dequantize."""
     if not isinstance(node, fx.Node) or node.op != "call_function":
         return []
     if is_dequantize(node):
@@ -66,7 +74,7 @@ def _chain(node: Any) -> list[fx.Node]:
 
 
 def function(site: Site) -> Build | str:
-    """Any calls that compute element by element from one quantized tensor and constants of one number."""
+    """Match elementwise calls on one quantized tensor and constants with one element."""
     leaves: list[fx.Node] = []
     problem = _collect(site.core, site.constants, leaves)
     if problem:
@@ -81,11 +89,11 @@ def function(site: Site) -> Build | str:
     if len(shapes) != 1:
         return "its result has another shape than its operand"
     if is_dequantize(site.core) and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
-        return "nothing is computed"  # FoldQuantizationPass takes it away
+        return "nothing is computed"  # FoldQuantizationPass removes it
     table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
 
     def build() -> fx.Node:
-        return mapped(site, site.integers_behind(leaves[0]), table)
+        return apply_table(site, site.integers_behind(leaves[0]), table)
 
     return build
 
@@ -102,7 +110,7 @@ def _is_elementwise(node: fx.Node) -> bool:
 
 
 def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> str:
-    """Adds the quantized tensors that a value is computed from; else says what is no element by element function."""
+    """Add the quantized tensors that a value depends on to `leaves`. Return why it is not elementwise, or ""."""
     if is_dequantize(node) or moved_by(node) is not None:
         leaves.append(node)
         return ""
@@ -134,7 +142,7 @@ _COMBINED = {
 
 
 def combination(site: Site) -> Build | str:
-    """Sum, difference or product of two quantized tensors."""
+    """Match the sum, difference or product of two quantized tensors."""
     name = operator(site.core)
     if name != "aten::mul.Tensor" and argument(site.core, "alpha") != 1:
         return "its alpha is not 1"
@@ -148,7 +156,7 @@ def combination(site: Site) -> Build | str:
         arguments: list[Any] = []
         for value, of in zip(operands, found, strict=True):
             assert isinstance(of, Quantization)
-            arguments += [site.integers_behind(value), of.scale, of.zero, -128, 127]
+            arguments += [site.integers_behind(value), of.scale, of.zero_point, -128, 127]
         value = site.core.meta["val"].to(torch.int8)
         args = (*arguments, site.to.scale, *site.result)
         return insert_before(site.quantize, _COMBINED[name], args, {}, value, site.core)
@@ -156,21 +164,21 @@ def combination(site: Site) -> Build | str:
     return build
 
 
-def _brought(site: Site, value: Any, of: Quantization) -> fx.Node:
-    """The integers behind an operand as those of the same numbers with the result's parameters."""
+def _requantized(site: Site, value: Any, of: Quantization) -> fx.Node:
+    """Return the integers of an operand, requantized with the result's parameters."""
     integers = site.integers_behind(value)
-    table = requantizing(of, site.to)
+    table = requantization_table(of, site.to)
     return integers if torch.equal(table, _INTEGERS) else site.looked_up(integers, table)
 
 
 def _same_operator(site: Site, *args: Any) -> fx.Node:
-    """The site's operator on integers."""
+    """Insert the site's operator on integers."""
     value = site.core.meta["val"].to(torch.int8)
     return insert_before(site.quantize, site.core.target, args, {}, value, site.core)
 
 
 def concatenation(site: Site) -> Build | str:
-    """Of quantized tensors: those with other parameters than the result's are brought to them before."""
+    """Match cat of quantized tensors. Operands whose parameters differ from the result's are requantized first."""
     operands: list[Any] = list(argument(site.core, "tensors"))
     found = [operand(each) for each in operands]
     for each in found:
@@ -179,7 +187,9 @@ def concatenation(site: Site) -> Build | str:
 
     def build() -> fx.Node:
         parts = [
-            _brought(site, value, of) for value, of in zip(operands, found, strict=True) if isinstance(of, Quantization)
+            _requantized(site, value, of)
+            for value, of in zip(operands, found, strict=True)
+            if isinstance(of, Quantization)
         ]
         return _same_operator(site, parts, argument(site.core, "dim"))
 
@@ -187,16 +197,16 @@ def concatenation(site: Site) -> Build | str:
 
 
 def padded(site: Site) -> Build | str:
-    """With a number, which becomes its integer."""
+    """Match a pad with a constant, which is quantized."""
     source, value = argument(site.core, "self"), argument(site.core, "value")
     of = operand(source)
     if isinstance(of, str):
         return of
     if isinstance(value, fx.Node):
-        return "what it is padded with is computed while running"
+        return "its padding value is computed at run time"
 
     def build() -> fx.Node:
         filler = int(site.to.integers(torch.tensor(float(value))))
-        return _same_operator(site, _brought(site, source, of), list(argument(site.core, "pad")), filler)
+        return _same_operator(site, _requantized(site, source, of), list(argument(site.core, "pad")), filler)
 
     return build

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Quantized reference patterns become operators on integers, for what runs on our kernels.
+"""Fuse quantized reference patterns into operators on integers, for nodes that run on kernels of this project.
 
 dequantize ─▶ add ─▶ (relu ─▶) quantize          quantized_decomposed.add (relu: nothing below the zero point)
 dequantize ─▶ view, slice, cat … ─▶ quantize     the same operator on the integers, where parameters are equal
 
-Tables of integers are looked up as such already: passes/quantized_rows.py.
+passes/quantized/quantized_rows.py fuses embeddings of quantized tables.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _MOVES = (aten.cat.default, *MOVES)
 
 
 class QuantFusionPass(ExportPass):
-    """To be run on edge programs by `transform` or `ExecutorchBackendConfig.passes`. Results are those of the pattern.
+    """Run it on edge programs with `transform` or `ExecutorchBackendConfig.passes`. It does not change results.
 
-    _fix_node_meta_val, node_value_dict: accepted; values are always kept right, and constants are not asked for.
+    _fix_node_meta_val, node_value_dict: accepted and ignored. The pass always updates `val`, and needs no constants.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class QuantFusionPass(ExportPass):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 modified |= node.op == "call_function" and (_fuse_move(node) or _fuse_add(node))
         if modified:
             DeadCodeEliminationPass().call(graph_module)
@@ -55,7 +55,7 @@ class QuantFusionPass(ExportPass):
 
 
 def quant_fusion_and_const_prop_pass(program: ExportedProgram) -> ExportedProgram:
-    """`QuantFusionPass`, then all that depends on constants alone is computed; in place."""
+    """Run `QuantFusionPass`, then constant folding, in place."""
     QuantFusionPass().call(program.graph_module)
     return constant_prop_pass(program)
 
@@ -85,7 +85,7 @@ def _fuse_add(node: Node) -> bool:
 
 
 def _fuse_move(node: Node) -> bool:
-    """What only moves values moves the integers, if they are dequantized and quantized alike."""
+    """Move integers instead of floats in dequantize ─▶ moves ─▶ quantize with equal parameters."""
     if not _calls(node, "quantize_per_tensor") or not _is_move(node.args[0]):
         return False
     if not all(undoes(node, source) for source in _ends(node.args[0])):
@@ -99,12 +99,12 @@ def _is_move(node: Any) -> bool:
 
 
 def _ends(node: Any) -> list[Any]:
-    """What a chain of moves starts from."""
+    """Return the nodes before a chain of moves."""
     return [end for source in node.all_input_nodes for end in _ends(source)] if _is_move(node) else [node]
 
 
 def _moved_integers(quantize: Node, node: Any) -> Any:
-    """A chain of moves, of the integers that its values were dequantized from."""
+    """Insert the chain of moves on the integers that its floats were dequantized from."""
     if not _is_move(node):
         return argument(node, "input")
     moved: Any = node.args[0]
@@ -118,7 +118,7 @@ def _moved_integers(quantize: Node, node: Any) -> Any:
 
 
 def _calls(node: Any, name: str) -> bool:
-    """Whether a node calls an operator of the library whose name begins so."""
+    """Return whether a node calls an operator of `quantized_decomposed` whose name begins with `name`."""
     called = getattr(getattr(node, "target", None), "name", None)
     return callable(called) and str(called()).startswith(f"quantized_decomposed::{name}")
 

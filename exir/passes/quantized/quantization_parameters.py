@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Refuses scales that stand for no numbers, which otherwise give NaN, zeros or a delegate that does not load."""
+"""Refuse invalid scales, which otherwise give NaN, zeros or a delegate that does not load."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _ADVICE = (
 
 
 def check_quantization_parameters(program: ExportedProgram) -> None:
-    """Raises `VerificationError` naming each quantize and dequantize whose constant scale is not positive and finite,
-    or whose limits are out of order. Scales that are computed while running are not known here.
+    """Raise `VerificationError` if a quantize or dequantize has an invalid scale, or quant_min ≥ quant_max.
+
+    A constant scale must be positive and finite. Scales that are computed at run time are not checked.
     """
     known = constant_tensors(program)
-    nodes = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
+    nodes = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
     findings: list[tuple[Node | str | None, str]] = []
     for node in nodes:
         why = _fault(node, known) if _quantizes(node) else None
@@ -46,18 +47,18 @@ def _quantizes(node: Node) -> bool:
 def _fault(node: Node, known: dict[str, torch.Tensor]) -> str | None:
     names = {item.name for item in node.target._schema.arguments}  # type: ignore[union-attr]
     for name in names.intersection(_SCALES):
-        bad = _not_positive(argument(node, name), known)
+        bad = _invalid_scale(argument(node, name), known)
         if bad is not None:
             return f"its {name} is {bad}, expected positive and finite: {_ADVICE}"
     if {"quant_min", "quant_max"} <= names:
-        least, most = argument(node, "quant_min"), argument(node, "quant_max")
-        if least is not None and most is not None and least >= most:
-            return f"its integers are from {least} to {most}, expected quant_min < quant_max"
+        low, high = argument(node, "quant_min"), argument(node, "quant_max")
+        if low is not None and high is not None and low >= high:
+            return f"its integers are from {low} to {high}, expected quant_min < quant_max"
     return None
 
 
-def _not_positive(scale: Any, known: dict[str, torch.Tensor]) -> str | None:
-    """The text of a scale, or of the first of several, that is none."""
+def _invalid_scale(scale: Any, known: dict[str, torch.Tensor]) -> str | None:
+    """Return the first invalid scale as text, or None."""
     if isinstance(scale, (int, float)):
         return None if math.isfinite(scale) and scale > 0 else str(scale)
     tensor = known.get(scale.name) if isinstance(scale, Node) else None
@@ -68,4 +69,4 @@ def _not_positive(scale: Any, known: dict[str, torch.Tensor]) -> str | None:
     if not bool(bad.any()):
         return None
     index = int(bad.nonzero()[0])
-    return f"{float(flat[index])} (number {index} of {flat.numel()})" if flat.numel() > 1 else str(float(flat[index]))
+    return f"{float(flat[index])} (index {index} of {flat.numel()})" if flat.numel() > 1 else str(float(flat[index]))

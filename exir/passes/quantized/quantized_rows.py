@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A table of integers is looked up before its numbers are made, not after: `embedding_byte`, `_4bit`, `_2bit`.
+"""Fuse dequantize(table) ─▶ embedding into `embedding_byte`, `embedding_4bit` or `embedding_2bit`.
 
-dequantize(table) ─▶ embedding     the rows that are asked for alone; the same results, and the file keeps the integers
+The fused operator dequantizes only the rows it looks up. Results are equal, and the file stores the integers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from executorch.exir.rewrite.program_constants import add_constant, constant_ten
 
 _TABLES = ("quantized_decomposed::dequantize_per_channel", "quantized_decomposed::dequantize_per_channel_group")
 _PACKED = {(-8, 7): 4, (-2, 1): 2}
-"""Limits of integers that share bytes, and their bits."""
+"""(quant_min, quant_max) of integers that are packed into bytes → their bits."""
 
 
 def look_up_quantized_rows(program: ExportedProgram) -> None:
-    """Embeddings of constant tables with a scale for each row, or for groups of it; in place, in the edge dialect."""
+    """Fuse embeddings of constant tables with a scale for each row or group, in place, in the Edge dialect."""
     known = constant_tensors(program)
     for node in list(program.graph.nodes):
         if node.target is ops.edge.aten.embedding.default:
@@ -35,7 +35,7 @@ def _constant(program: ExportedProgram, like: Node, tensor: torch.Tensor) -> Nod
 
 
 def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node, torch.Tensor | None] | None:
-    """Integers, scales and zero points (None: all are 0) of a table; None if it is none that can be looked up."""
+    """Return integers, scales and zero points (None: all are 0) of a table, or None if it cannot be fused."""
     name = table.target.name() if table.op == "call_function" and hasattr(table.target, "name") else ""
     if name.partition(".")[0] not in _TABLES or (not name.endswith("group") and argument(table, "axis") != 0):
         return None

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Rearrangements of rearrangements: two permutes, two views, two copies to a dim order become the second alone."""
+"""Merge two successive permutes, views, or copies to a dim order into one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _merge_copies(node: fx.Node, source: fx.Node) -> bool:
     if _name(source) not in _DIM_ORDER_COPIES:
         return False
     one, other = origin.meta.get("val"), source.meta["val"]
-    if not isinstance(one, torch.Tensor) or one.dtype != other.dtype:  # a conversion may lose what was there
+    if not isinstance(one, torch.Tensor) or one.dtype != other.dtype:  # a conversion may round
         return False
     node.replace_input_with(source, origin)
     return True
@@ -58,14 +58,15 @@ _MERGES: dict[str, Callable[[fx.Node, fx.Node], bool]] = {
 
 
 class CancelRearrangementsPass(PassBase):
-    """Lets the second of two rearrangements read what the first one reads; nothing is computed, so results are equal
-    to the bit. What then changes nothing is removed by RemoveNoopPass, what nobody reads by dead code elimination.
+    """Makes the second of two rearrangements read the first one's operand. Results are bit-identical.
+
+    RemoveNoopPass then removes calls that change nothing, and dead-code elimination those without readers.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in held.graph.nodes:
+        for module in all_graph_modules(graph_module):
+            for node in module.graph.nodes:
                 merge = _MERGES.get(_name(node)) if node.op == "call_function" else None
                 if merge is not None and isinstance(node.args[0], fx.Node) and node.args[0].op == "call_function":
                     modified = merge(node, node.args[0]) or modified

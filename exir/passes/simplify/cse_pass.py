@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Common subexpressions: equal calls on equal arguments are computed once."""
+"""Common subexpression elimination: compute equal calls on equal arguments once."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def _repeatable(node: fx.Node) -> bool:
 
 
 class CSEPass(PassBase):
-    """Merges equal calls of deterministic operators. Two outputs of the graph are never merged into one.
+    """Merges equal calls of deterministic operators.
 
-    A result that the graph returns stays on its own, so that outputs do not share memory.
+    A call whose result the graph returns stays, so that outputs do not share memory.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            returned = set(held.graph.output_node().all_input_nodes)
+        for module in all_graph_modules(graph_module):
+            returned = set(module.graph.output_node().all_input_nodes)
             seen: dict[Any, fx.Node] = {}
-            for node in list(held.graph.nodes):
+            for node in list(module.graph.nodes):
                 if not _repeatable(node):
                     continue
                 key = (node.op, node.target, _key(node.args), _key(node.kwargs))
                 try:
                     first = seen.setdefault(key, node)
-                except TypeError:  # an argument that cannot be hashed: not comparable, so not merged
+                except TypeError:  # an unhashable argument cannot be compared
                     continue
                 if first is not node and node not in returned:
                     replace_by(node, first)

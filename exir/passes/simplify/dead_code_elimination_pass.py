@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Removes calls whose results nothing reads and that write to nothing."""
+"""Remove calls without readers and without side effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executorch.exir.graph_module import all_graph_modules
 
 
 def has_effect(target: Any) -> bool:
-    """Whether a call matters even if its result is not read."""
+    """Return whether a call has side effects."""
     if isinstance(target, (OpOverload, EdgeOpOverload)):
         return bool(target._schema.is_mutable) or not target._schema.returns
     if isinstance(target, HigherOrderOperator):
@@ -25,14 +25,14 @@ def has_effect(target: Any) -> bool:
 
 
 class DeadCodeEliminationPass(PassBase):
-    """One sweep from the outputs up, so that chains of dead calls go together."""
+    """Removes dead calls in one sweep from the outputs up, which also removes chains of them."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in reversed(list(held.graph.nodes)):
+        for module in all_graph_modules(graph_module):
+            for node in reversed(list(module.graph.nodes)):
                 removable = node.op == "get_attr" or (node.op == "call_function" and not has_effect(node.target))
                 if removable and not node.users:
-                    held.graph.erase_node(node)
+                    module.graph.erase_node(node)
                     modified = True
         return PassResult(graph_module, modified)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A batch norm behind a convolution or a linear layer is a factor and an offset a channel: both go into its weights."""
+"""Fold a batch norm after a convolution or linear layer, a factor and an offset for each channel, into its weights."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ _BATCH_NORM = "aten::_native_batch_norm_legit_no_training"
 
 @dataclass(frozen=True)
 class _Layer:
-    """Where a layer's weight and bias are among its arguments. `transposed` convolutions have their output channels,
-    by group, in the weight's second dimension; the second operand of a matrix product has them in its last."""
+    """Argument positions of a layer's weight and bias.
+
+    Output channels are the weight's first dimension for convolutions, the second one (for each group) for transposed
+    convolutions, and the last one of the second operand of a matrix product.
+    """
 
     weight: int
     bias: int | None
     is_convolution: bool
 
     def factors(self, node: fx.Node, weight: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
-        """`factor`, one number an output channel, in a shape that multiplies the weight."""
+        """Reshape `factor`, one value for each output channel, to broadcast with the weight."""
         if not self.is_convolution:
             return factor
         spatial = [1] * (weight.dim() - 2)
@@ -39,7 +42,7 @@ class _Layer:
         return by_group.reshape(weight.shape[0], weight.shape[1], *spatial)
 
     def channels(self, node: fx.Node, weight: torch.Tensor) -> int:
-        """How many output channels there are."""
+        """Return the number of output channels."""
         if not self.is_convolution:
             return weight.shape[1]
         groups: Any = node.args[8]
@@ -54,10 +57,10 @@ _LAYERS = {
 
 
 def fold_batch_norm(program: ExportedProgram) -> None:
-    """Folds every batch norm with constant statistics whose input is such a layer that nothing else reads, in place.
+    """Fold every batch norm with constant statistics that is the only reader of a supported layer, in place.
 
     w' = w * factor, b' = (b - mean) * factor + beta with factor = gamma / sqrt(variance + epsilon), computed in
-    float64. Layers whose weight another one reads too are left alone: the file would hold it twice.
+    float64. A layer whose weight has other readers stays, because the file would store the weight twice.
     """
     known = constant_tensors(program)
     for node in list(program.graph.nodes):
@@ -74,7 +77,7 @@ def _name(node: Any) -> str:
 
 
 def _weight_of(value: Any, known: dict[str, torch.Tensor]) -> torch.Tensor | None:
-    """The weight as the layer reads it: a constant, or one with its two dimensions exchanged (a linear layer's)."""
+    """Return the weight as the layer reads it: a constant, or a permuted constant (of a linear layer)."""
     if not isinstance(value, fx.Node) or len(value.users) != 1:
         return None
     if value.name in known:
@@ -106,7 +109,7 @@ def _foldable(node: fx.Node, known: dict[str, torch.Tensor]) -> bool:
 
 
 def _factor(node: fx.Node, name: str) -> Any:
-    """A factor of a matrix product; 1 if the operator has none."""
+    """Return the named factor of a matrix product, 1 if the operator lacks it."""
     return argument(node, name) if name in {item.name for item in node.target._schema.arguments} else 1  # type: ignore[union-attr]
 
 
@@ -115,8 +118,8 @@ def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor
     layer = _LAYERS[_name(source)]
     bias_node = None if layer.bias is None else source.args[layer.bias]
 
-    def value(held: Any, default: float) -> torch.Tensor:
-        return torch.tensor(default, dtype=torch.float64) if held is None else known[held.name].detach().double()
+    def value(source: Any, default: float) -> torch.Tensor:
+        return torch.tensor(default, dtype=torch.float64) if source is None else known[source.name].detach().double()
 
     gamma, beta = value(node.args[1], 1.0), value(node.args[2], 0.0)
     mean, variance = value(node.args[3], 0.0), value(node.args[4], 1.0)
@@ -142,14 +145,14 @@ def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor
 
 
 def _as_value(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """`tensor` in the dim order of the fake tensor that stands for it."""
+    """Return `tensor` in the dim order of its fake tensor `value`."""
     order = list(value.dim_order())
     back = [order.index(dim) for dim in range(len(order))]
     return tensor.permute(order).contiguous().permute(back)
 
 
 def _give_weights(source: fx.Node, layer: _Layer, weight: fx.Node, bias: fx.Node) -> None:
-    if layer.bias is None:  # a product without a bias becomes one with it
+    if layer.bias is None:  # mm becomes addmm
         retarget(source, exir_ops.edge.aten.addmm.default, (bias, source.args[0], weight), {})
         return
     args = list(source.args)

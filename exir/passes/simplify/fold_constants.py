@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Computes ahead of time what depends on constants alone, above all the transposed weights of linear layers."""
+"""Fold calls that depend only on constants, for example the transposed weights of linear layers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from executorch.exir.passes.state.external_constants_pass import delegate_file
 from executorch.exir.rewrite.node_rewrite import same_layout
 from executorch.exir.rewrite.program_constants import add_constant, constant_tensors, drop_unused_constants
 
-# A folded constant may be larger than what it is computed from up to this many bytes.
+# A folded constant may be larger than its sources if it has at most this many bytes.
 FREE_GROWTH = 64 * 1024
-# The same for what a backend reads as a constant, and would leave outside with all that depends on it.
+# The same limit before partitioning: a backend that needs a constant rejects the call that reads a computed value.
 _FREE_GROWTH_FOR_BACKENDS = 1024 * 1024
-# Quantizing makes a constant shorter: what a flow left to be quantized while running is stored as its integers.
+# Includes quantize: a weight that the graph quantizes is stored as integers, which are shorter.
 _FOLDED_FOR_BACKENDS = ("aten::", "dim_order_ops::", "quantized_decomposed::quantize_per_")
 _CONVERSIONS = ("aten::_to_copy", "dim_order_ops::_to_dim_order_copy")
 
 
 def fold_for_backends(program: ExportedProgram) -> None:
-    """Makes constants of weights that are computed from parameters, of masks, places and tables read at fixed places,
-    in place, before anything is partitioned: backends take weights that are constants. How weights are stored is left
-    to them: quantized, or as shorter floats. Weights that the graph quantizes become integers."""
+    """Fold weights computed from parameters, masks, indices and table look-ups at fixed indices, before partitioning.
+
+    Backends need constant weights. Dequantizations stay, so that backends choose how to store weights. Weights that
+    the graph quantizes become integers. The program changes in place.
+    """
     nodes = [node for node in program.graph.nodes if isinstance(node.target, (OpOverload, EdgeOpOverload))]
     others = {node.target for node in nodes if not node.target._schema.name.startswith(_FOLDED_FOR_BACKENDS)}
     fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS)
@@ -39,11 +41,11 @@ def fold_for_backends(program: ExportedProgram) -> None:
 def fold_constants(
     program: ExportedProgram, skipped: Collection[Any] = (), free_growth: int | None = FREE_GROWTH
 ) -> None:
-    """Replaces deterministic calls on constants by their results, as new constants, in place.
+    """Replace deterministic calls on constants by their results, as new constants, in place.
 
-    A call whose result is larger than the constants that it depends on and than `free_growth` bytes stays, so that
-    files do not grow; None folds every call that has inputs. Nor do those grow that the program stores in shorter
-    types than it computes in. Calls of operators in `skipped` stay.
+    To keep files small, a call stays if its result is larger than its source constants and than `free_growth` bytes,
+    or if it widens constants that are stored in a shorter dtype. With `free_growth` None, every call with inputs is
+    folded. Calls of operators in `skipped` stay.
     """
     known = constant_tensors(program)
     sources = _sources(program, known, skipped)
@@ -66,21 +68,21 @@ def fold_constants(
 def _sources(
     program: ExportedProgram, known: Collection[str], skipped: Collection[Any]
 ) -> dict[fx.Node, frozenset[fx.Node]]:
-    """The constants that each call depends on that can be computed ahead, in graph order; of a constant, itself."""
+    """Return, for each constant and each foldable call, the constants it depends on, in graph order."""
     found: dict[fx.Node, frozenset[fx.Node]] = {}
     outputs = set(program.graph.output_node().all_input_nodes)
     for node in program.graph.nodes:
-        if node.name in known and delegate_file(node) is None:  # what is in a file beside the program may be exchanged
+        if node.name in known and delegate_file(node) is None:  # the user may replace constants of external files
             found[node] = frozenset([node])
         elif node not in outputs and node.target not in skipped and _foldable(node, found):
-            found[node] = frozenset().union(*(found[held] for held in node.all_input_nodes))
+            found[node] = frozenset().union(*(found[source] for source in node.all_input_nodes))
     return found
 
 
 def _chosen(
     program: ExportedProgram, sources: dict[fx.Node, frozenset[fx.Node]], free_growth: int | None
 ) -> list[fx.Node]:
-    """The calls whose results become constants: those that something else reads, where they are not too large."""
+    """Return the calls whose results become constants: within the limits, with readers outside the folded calls."""
     stored: set[fx.Node] = set()
     for node in sources:
         if _lengthens(node, sources[node]) or not stored.isdisjoint(node.all_input_nodes):
@@ -105,7 +107,7 @@ def _bytes(node: fx.Node) -> int:
 
 
 def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
-    """Whether a call converts what constants hold in a short type of numbers to a longer one."""
+    """Return whether a call converts constants from the dtype in which they are stored to a wider one."""
     if node.op != "call_function" or node.target is operator.getitem or node.target._schema.name not in _CONVERSIONS:  # type: ignore[union-attr]
         return False
     (read,), made = node.all_input_nodes, node.meta["val"]
@@ -115,7 +117,7 @@ def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
 
 
 def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:
-    """The nodes and all that they depend on, in an order in which they can be computed."""
+    """Return the nodes and their dependencies in topological order."""
     found: dict[fx.Node, None] = {}
     waiting = [(node, False) for node in reversed(list(nodes))]
     while waiting:
@@ -124,12 +126,12 @@ def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:
             found[node] = None
         elif node not in found:
             waiting.append((node, True))
-            waiting += [(held, False) for held in node.all_input_nodes]
+            waiting += [(source, False) for source in node.all_input_nodes]
     return list(found)
 
 
 def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
-    if node.op != "call_function" or not all(held in known for held in node.all_input_nodes):
+    if node.op != "call_function" or not all(source in known for source in node.all_input_nodes):
         return False
     if node.target is operator.getitem:
         return True
@@ -146,11 +148,11 @@ def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
 
 def _run(node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     target: Any = node.target
-    place = lambda held: values[held].detach() if isinstance(values[held], torch.Tensor) else values[held]  # noqa: E731
+    place = lambda source: values[source].detach() if isinstance(values[source], torch.Tensor) else values[source]  # noqa: E731
     with torch.no_grad():
         return target(*map_arg(node.args, place), **map_arg(node.kwargs, place))
 
 
 def _same_kind(result: torch.Tensor, value: torch.Tensor) -> bool:
-    """Whether the result is what the graph says, in row-major order: others stay as they are."""
+    """Return whether the row-major result has the dtype and layout of the graph's value."""
     return result.dtype == value.dtype and same_layout(result.contiguous(), value)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Removes calls that return what they are given: copies, conversions, expands and views that change nothing."""
+"""Remove copies, conversions, expands and views that change nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.node_rewrite import argument, replace_by, same_layout, with_values
 
-# Equal layouts of first argument and result make a call of these a no-op.
+# A call of these operators is a no-op if its first argument and its result have equal layouts.
 _COPIES = frozenset(
     {
         "aten::clone",
@@ -32,7 +32,7 @@ _COPIES = frozenset(
 
 
 def _source(node: fx.Node) -> fx.Node | None:
-    """The tensor that a call returns if it is a no-op: its first operand, or all that it concatenates."""
+    """Return the tensor that a no-op call returns: its first operand, or the only item of it if that is a list."""
     first = node.args[0] if node.args else None
     if isinstance(first, (list, tuple)) and len(first) == 1:
         first = first[0]
@@ -50,12 +50,12 @@ def _is_identity(node: fx.Node, name: str) -> bool:
 
 
 def _is_full_slice(node: fx.Node, name: str) -> bool:
-    """A slice that takes everything: it returns as many elements of the dimension as there are, in steps of one."""
+    """Return whether a call is a slice with step 1 that keeps the size, and so every element."""
     return name == "aten::slice_copy.Tensor" and argument(node, "step") == 1 and _is_identity(node, name)
 
 
 def _is_view_in_order(node: fx.Node, name: str) -> bool:
-    """A view by strides that reads all of its operand as it lies: average pooling to one number ends in one."""
+    """Return whether an as_strided reads its whole operand in memory order; global average pooling ends with one."""
     if name != "aten::as_strided_copy" or argument(node, "storage_offset") not in (None, 0):
         return False
     if not _is_identity(node, name):
@@ -70,13 +70,13 @@ def _is_identity_permute(node: fx.Node, name: str) -> bool:
 
 
 class RemoveNoopPass(PassBase):
-    """Removes no-ops, but never one between an input (or constant) and an output: the two must not share memory."""
+    """Removes no-ops, except between an input (or constant) and an output: the two must not share memory."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            outputs = set(held.graph.output_node().all_input_nodes)
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            outputs = set(module.graph.output_node().all_input_nodes)
+            for node in list(module.graph.nodes):
                 target = node.target
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 noop = (name in _COPIES and _is_identity(node, name)) or _is_full_slice(node, name)
@@ -97,8 +97,8 @@ class RemoveToCopyPass(PassBase):
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 target = node.target
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 if name == "aten::_to_copy" and _is_identity(node, name):
@@ -108,8 +108,9 @@ class RemoveToCopyPass(PassBase):
 
 
 def eliminate_dq_q(graph_module: fx.GraphModule, dequant_nodes: list[fx.Node]) -> None:
-    """Connects readers of quantizations of `dequant_nodes` with equal arguments to the integers, in place. Nodes of the
-    list that are no dequantizations are left alone; the calls that nothing reads any more stay.
+    """Connect the readers of quantize(dequantize(x)) with equal arguments to x, in place.
+
+    Nodes of the list that are not dequantizations are ignored. Calls without readers stay.
     """
     for node in dequant_nodes:
         kind = _quantization_kind(node, "dequantize_per_")
@@ -120,7 +121,7 @@ def eliminate_dq_q(graph_module: fx.GraphModule, dequant_nodes: list[fx.Node]) -
 
 
 def _quantization_kind(node: fx.Node, name: str) -> str:
-    """ "tensor", "channel" … of an operator that quantizes or dequantizes by it; empty for any other node."""
+    """Return the granularity ("tensor", "channel" …) of a quantize or dequantize, "" for any other node."""
     called = getattr(node.target, "name", None)
     text = str(called()) if node.op == "call_function" and callable(called) else ""
     prefix = f"quantized_decomposed::{name}"

@@ -15,10 +15,11 @@ _QUANTIZATION = ("quantized_decomposed::quantize_per_", "quantized_decomposed::d
 
 
 class ConstPropPass(ExportPass):
-    """Computes calls without inputs (`full`, `arange` …) and what depends on those alone; the results are attributes of
-    the graph module. Parameters and buffers are inputs of a program's graph, and calls of random numbers stay.
+    """Folds calls without inputs (`full`, `arange` …) and calls that depend only on them into attributes of the module.
 
-    propogate_quant: compute quantizations and dequantizations, and nothing else; False: all but these.
+    Parameters and buffers are inputs of a program's graph, so calls on them stay, as do random numbers.
+
+    propogate_quant: True folds only quantizations and dequantizations, False all other calls.
     """
 
     def __init__(self, propogate_quant: bool = False) -> None:

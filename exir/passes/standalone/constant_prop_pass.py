@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of constant folding over a whole edge program; it lives in `fold_constants`."""
+"""The documented import path of `fold_constants`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def constant_prop_pass(
     custom_skip_targets: Collection[EdgeOpOverload] | None = None,
     _skip_dim_order: bool = True,
 ) -> ExportedProgram:
-    """Computes what depends on constants alone, of whatever size, in place; returns the program.
+    """Fold calls that depend only on constants, of any size, in place. Return the program.
 
-    custom_skip_targets: operators that stay. Calls without any input (`full` …) stay too, unless their value is small.
-    _skip_dim_order: accepted; no operator is added that would need either form.
+    custom_skip_targets: operators that stay. Calls without inputs (`full` …) stay, too, unless their value is small.
+    _skip_dim_order: accepted and ignored; the pass adds no operator.
     """
     fold_constants(exported_program, frozenset(custom_skip_targets or ()), free_growth=None)
     exported_program.graph_module.recompile()

@@ -17,10 +17,10 @@ def convert_constant_dim_order_pass(exported_program: ExportedProgram) -> Export
     for spec in exported_program.graph_signature.input_specs:
         if spec.kind not in (InputKind.CONSTANT_TENSOR, InputKind.BUFFER):
             continue
-        for held in (exported_program.constants, exported_program.state_dict):
-            tensor = held.get(str(spec.target))
+        for tensors in (exported_program.constants, exported_program.state_dict):
+            tensor = tensors.get(str(spec.target))
             if isinstance(tensor, torch.Tensor) and not _is_dense(tensor):
-                held[str(spec.target)] = tensor.contiguous()
+                tensors[str(spec.target)] = tensor.contiguous()
                 meta = placeholders[spec.arg.name].meta
                 meta["val"] = meta["val"].contiguous()
     return exported_program

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Marks buffers whose initial values the program keeps, whatever they are."""
+"""Mark buffers whose initial values the program stores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
-# What emission reads (exir/emit/method.py): such a value is stored even where it is all zeros.
+# Key of `node.meta` that emission reads (exir/emit/method.py): the initial value is stored even if it is all zeros.
 _KEEP_INITIAL_VALUE = "et_init_buffer"
 
 
 class InitializedMutableBufferPass(PassBase):
     """patterns: a buffer whose placeholder's name contains one of these is stored with its initial value.
 
-    Other buffers that are not all zeros are stored anyway; those of zeros rely on memory that starts zeroed.
+    Emission always stores initial values that are not all zeros. Other buffers rely on memory that starts zeroed.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:

@@ -32,10 +32,10 @@ class LegalizePortableDimOrderPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 if node.op == "call_function" and node.target in _TARGETS:
-                    modified |= _legalize(held, node)
+                    modified |= _legalize(module, node)
         if modified:
             graph_module.recompile()
         return PassResult(graph_module, modified)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Façade: the documented pass that takes empty tensors out of concatenations; nothing inside the project imports it."""
+"""Façade: the documented pass that removes empty tensors from concatenations; nothing inside the project imports it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.graph_module import all_graph_modules
 
 _edge: Any = ops.edge
-# `cat`, and what makes its result where all of its operands are empty.
+# `cat` → the operator that replaces it if all operands are empty.
 _FULL = {torch.ops.aten.cat.default: torch.ops.aten.full.default, _edge.aten.cat.default: _edge.aten.full.default}
 
 
@@ -23,10 +23,10 @@ class PruneEmptyTensorsPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            for node in list(module.graph.nodes):
                 if node.op == "call_function" and node.target in _FULL:
-                    modified |= _prune(held, node)
+                    modified |= _prune(module, node)
         if modified:
             graph_module.graph.eliminate_dead_code()
             graph_module.recompile()

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs that take and give quantized tensors: the first quantize and the last dequantize move to the caller.
+"""Programs with quantized inputs and outputs: the first quantize and the last dequantize move to the caller.
 
-What the caller needs to know (scale, zero point, limits, dtype) becomes constant methods of the program. The passes
-stand before delegation, as what a delegate took in is quantized inside of it: the functions also take what
-`torch.export` gives.
+Constant methods of the program return scale, zero point, limits and dtype. The passes run before delegation, because
+a delegate contains the quantize and dequantize of its inputs and outputs. The functions also take exported programs
+of `torch.export`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32)
 
 
 class QuantizationParameters(NamedTuple):
-    """What an input or output is quantized with, in the order in which the operators take it."""
+    """Quantization parameters of an input or output, in the order of the operators' arguments."""
 
     scale: float
     zp: int
@@ -37,14 +37,14 @@ class QuantizationParameters(NamedTuple):
     dtype: torch.dtype
 
     def is_as(self, other: QuantizationParameters) -> bool:
-        """Whether integers stand for the same numbers."""
+        """Return whether equal integers denote (nearly) equal numbers."""
         return math.isclose(self.scale, other.scale, rel_tol=1e-5) and (self.zp, self.dtype) == (other.zp, other.dtype)
 
 
 def get_config_method_name(
     prefix: str | None = "forward", arg_type: str = "input", index: int = 0, key: str = "scale"
 ) -> str:
-    """Name of the constant method with a parameter: `forward_input0_scale`, or `input0_scale` without prefix."""
+    """Return the name of a parameter's constant method: `forward_input0_scale`, or `input0_scale` without prefix."""
     return f"{prefix}_{arg_type}{index}_{key}" if prefix else f"{arg_type}{index}_{key}"
 
 
@@ -69,7 +69,7 @@ def _output_position(program: ExportedProgram, index: int) -> int:
 
 
 def _is(node: fx.Node, name: str) -> bool:
-    """Whether a call is `quantized_decomposed::…_per_tensor`, before edge or in it."""
+    """Return whether a call is `quantized_decomposed::{name}_per_tensor`, in the ATen or Edge dialect."""
     return node.op == "call_function" and operator_name(node.target) == f"quantized_decomposed::{name}_per_tensor"
 
 
@@ -80,13 +80,13 @@ def _parameters(node: fx.Node) -> QuantizationParameters:
 def _given(parameters: Mapping[str, Any], placeholder: fx.Node) -> QuantizationParameters:
     missing = [name for name in ("scale", "zp", "dtype") if name not in parameters]
     if missing:
-        raise _fault(f"expected scale, zp and dtype of the input, found no {' and no '.join(missing)}", placeholder)
+        raise _fault(f"expected scale, zp and dtype of the input; missing: {', '.join(missing)}", placeholder)
     dtype = parameters["dtype"]
     if dtype not in _INTEGERS:
         raise _fault(f"expected one of {', '.join(map(str, _INTEGERS))} for the input, found {dtype}", placeholder)
     limits = torch.iinfo(dtype)
-    least, most = parameters.get("quant_min", limits.min), parameters.get("quant_max", limits.max)
-    return QuantizationParameters(float(parameters["scale"]), int(parameters["zp"]), least, most, dtype)
+    low, high = parameters.get("quant_min", limits.min), parameters.get("quant_max", limits.max)
+    return QuantizationParameters(float(parameters["scale"]), int(parameters["zp"]), low, high, dtype)
 
 
 def _as_integers(placeholder: fx.Node, dtype: torch.dtype) -> None:
@@ -113,7 +113,7 @@ def _quantize_placeholder(placeholder: fx.Node, wanted: Mapping[str, Any] | None
 
 
 def _dequantize_inside(placeholder: fx.Node, given: QuantizationParameters) -> QuantizationParameters:
-    """Takes integers with the caller's parameters, where nothing quantizes the input, or it is done otherwise."""
+    """Make the input quantized and dequantize it, where the graph does not quantize it with the caller's parameters."""
     value, users = placeholder.meta["val"], list(placeholder.users)
     first = placeholder.next
     while first.op == "placeholder":
@@ -133,7 +133,7 @@ def _quantize_result(output: fx.Node, position: int) -> QuantizationParameters:
     node = results[position]
     if not isinstance(node, fx.Node) or not _is(node, "dequantize"):
         hint = _delegation(node.all_input_nodes) if isinstance(node, fx.Node) else ""
-        raise _fault(f"expected dequantize_per_tensor as what makes the output; found {node}{hint}", output)
+        raise _fault(f"expected dequantize_per_tensor before the output; found {node}{hint}", output)
     results[position] = node.args[0]
     output.args = (tuple(results),)
     output.meta.pop("val", None)
@@ -144,27 +144,29 @@ def _quantize_result(output: fx.Node, position: int) -> QuantizationParameters:
 
 
 def _delegation(nodes: Sequence[fx.Node]) -> str:
-    """What to do, if one of the calls is a delegate's."""
+    """Return advice for the message if one of the nodes calls a delegate, else ""."""
     is_delegated = any(node.target is executorch_call_delegate for node in nodes)
     order = "quantize_input, quantize_output of the exported program, then to_edge_transform_and_lower(…)"
-    return f". A delegate quantizes inside of it: {order}" if is_delegated else ""
+    return f". A delegate contains its quantize and dequantize; call {order}" if is_delegated else ""
 
 
 def quantize_input(
     exported_program: ExportedProgram, input_index: int, qparams: Mapping[str, Any] | None = None
 ) -> QuantizationParameters:
-    """Makes the user's input a quantized tensor, in place; returns scale, zp, quant_min, quant_max and dtype.
+    """Make the user's input a quantized tensor, in place. Return scale, zp, quant_min, quant_max and dtype.
 
-    qparams: None: those of the quantize that reads it, which is removed; else scale, zp, dtype (and limits): where the
-    input is not quantized like that, it is dequantized first. Raises `ExportError`.
+    qparams: None takes the parameters of the quantize that reads the input, and removes it. A mapping has scale, zp and
+    dtype, and optionally limits; if the graph does not quantize the input with them, a dequantize is inserted.
+    Raises `ExportError`.
     """
     placeholder = _placeholder(exported_program.graph, _input_position(exported_program, input_index))
     return _quantize_placeholder(placeholder, qparams)
 
 
 def quantize_output(exported_program: ExportedProgram, output_index: int) -> QuantizationParameters:
-    """Makes the user's output a quantized tensor, in place: the dequantize that makes it is removed, its parameters
-    are returned. Raises `ExportError`.
+    """Make the user's output a quantized tensor, in place: remove its dequantize, and return the parameters of that.
+
+    Raises `ExportError`.
     """
     position = _output_position(exported_program, output_index)
     found = _quantize_result(exported_program.graph.output_node(), position)
@@ -179,10 +181,10 @@ def _placeholder(graph: fx.Graph, position: int) -> fx.Node:
 
 
 class _QuantizePass(PassBase):
-    """What both passes share: whose inputs and outputs are counted and changed, and where the parameters go.
+    """Base of both passes: the program they change, and the manager that gets the parameters.
 
-    Documented scripts go on with the manager that a pass was made for, not with the one that `transform` gives: it
-    changes as well.
+    Documented scripts continue with the manager that was passed to the constructor, not with the one that `transform`
+    returns, so the passes change the former, too.
     """
 
     kind: str
@@ -196,14 +198,14 @@ class _QuantizePass(PassBase):
 
     @property
     def program(self) -> ExportedProgram:
-        """The program whose inputs and outputs are counted."""
+        """The program whose signature gives the positions of inputs and outputs."""
         if self._own is not None:
             return self._own
         found: ExportedProgram = self.edge_program_manager.exported_program(self.method_name or "forward")
         return found
 
     def publish(self, index: int, parameters: QuantizationParameters) -> None:
-        """Adds the constant methods, to the manager that the pass was made for."""
+        """Add the constant methods to the manager."""
         if self.edge_program_manager is None:
             return
         for key, value in parameters._asdict().items():
@@ -213,11 +215,11 @@ class _QuantizePass(PassBase):
 
 
 class QuantizeInputs(_QuantizePass):
-    """`quantize_input` for the inputs of these numbers: `manager.transform([QuantizeInputs(manager, [0, 1])])`.
+    """Applies `quantize_input` to the inputs of these indices: `manager.transform([QuantizeInputs(manager, [0, 1])])`.
 
-    quantized_inputs_idx: numbers, or number → parameters. method_name: None: "forward", and no prefix in the names of
-    the constant methods. exported_program: instead of the manager's, which may be None then. quant_args: number →
-    parameters, when it has run.
+    quantized_inputs_idx: indices, or index → parameters. method_name: None means "forward", without a prefix in the
+    names of the constant methods. exported_program: replaces the manager's program; the manager may be None then.
+    quant_args: index → parameters, after the pass has run.
     """
 
     kind = "input"
@@ -246,9 +248,9 @@ class QuantizeInputs(_QuantizePass):
 
 
 class QuantizeOutputs(_QuantizePass):
-    """`quantize_output` for the outputs of these numbers; the arguments are as those of `QuantizeInputs`.
+    """Applies `quantize_output` to the outputs of these indices. Other arguments: see `QuantizeInputs`.
 
-    dequant_args: number → parameters, when it has run.
+    dequant_args: index → parameters, after the pass has run.
     """
 
     kind = "output"
@@ -277,11 +279,11 @@ class QuantizeOutputs(_QuantizePass):
 def extract_io_quant_params(
     edge_prog: Any, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """How the method "forward" quantizes inputs and outputs, by the nodes' names. They are quantized tensors then, as
-    by `QuantizeInputs` and `QuantizeOutputs`: copy.deepcopy the manager first to keep it.
+    """Make inputs and outputs of "forward" quantized tensors, and return their parameters by the nodes' names.
 
-    {"inputs": {name: parameters}, "outputs": {…}}, with scale, zero_point, quant_min, quant_max and dtype (a
-    `ScalarType`). Inputs and outputs that are not quantized per tensor are left out, and as they were.
+    The program changes as by `QuantizeInputs` and `QuantizeOutputs`; to keep it, copy.deepcopy the manager first.
+    Result: {"inputs": {name: parameters}, "outputs": {…}}, with scale, zero_point, quant_min, quant_max and dtype (a
+    `ScalarType`). Inputs and outputs that are not quantized per tensor stay, and the result omits them.
     """
     program: ExportedProgram = edge_prog.exported_program()
     found: dict[str, dict[str, dict[str, Any]]] = {"inputs": {}, "outputs": {}}
@@ -303,8 +305,8 @@ def extract_io_quant_params(
 
 
 def _described(parameters: QuantizationParameters) -> dict[str, Any]:
-    scale, zero_point, least, most, dtype = parameters
-    limits = {"quant_min": least, "quant_max": most}
+    scale, zero_point, low, high, dtype = parameters
+    limits = {"quant_min": low, "quant_max": high}
     return {"scale": scale, "zero_point": zero_point, **limits, "dtype": to_scalar_type(dtype)}
 
 

@@ -13,7 +13,7 @@ from executorch.exir.graph_module import all_graph_modules
 
 
 class ToDevicePass(PassBase):
-    """Moves the module's tensors to `device`, and makes calls that name a device name this one."""
+    """Moves the module's tensors to `device`, and sets it as the `device` argument of calls that have one."""
 
     def __init__(self, device: str | torch.device) -> None:
         super().__init__()
@@ -21,9 +21,9 @@ class ToDevicePass(PassBase):
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         moved: Any = graph_module.to(self.device)
-        for held in all_graph_modules(moved):
-            for node in held.graph.nodes:
+        for module in all_graph_modules(moved):
+            for node in module.graph.nodes:
                 if node.op == "call_function" and "device" in node.kwargs:
                     node.update_kwarg("device", self.device)
-            held.recompile()
+            module.recompile()
         return PassResult(moved, True)

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Says which weights live in a file beside the program: `node.meta["constant_tag"]` is that file's name.
+"""Select weights for files beside the program: `node.meta["constant_tag"]` is the file's name.
 
-Weights that a delegate takes are the backend's to store; it asks `delegate_file` where.
+A backend stores the weights of its delegates. `delegate_file` returns the file to use.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 DEFAULT_FILE = "_default_external_constant"
 FileOf = Callable[[fx.Node], str | None]
-# torch.export keeps what is below "custom" when a module is exported again.
+# torch.export preserves `node.meta["custom"]` when a module is exported again.
 _CUSTOM, _DELEGATE_TAG = "custom", "delegate_constant_tag"
 
 
 def tag_external_constants(program: ExportedProgram, file_of: FileOf | None = None) -> None:
-    """Tags parameters and buffers that the method does not update; None from `file_of` leaves one in the program.
+    """Tag parameters and buffers that the method does not update. `file_of` returns None for those of the program file.
 
-    Constants that export lifted out of the code stay in the program: they are code rather than data.
+    Constants that export lifted out of the code stay in the program: they belong to the code.
     """
     written = {spec.target for spec in program.graph_signature.output_specs if spec.kind.name.endswith("_MUTATION")}
     for node, target, kind in _weights(program):
@@ -32,7 +32,7 @@ def tag_external_constants(program: ExportedProgram, file_of: FileOf | None = No
 
 
 def tag_external_mutable_weights(program: ExportedProgram) -> None:
-    """Tags the parameters whose gradients the method returns."""
+    """Tag the parameters whose gradients the method returns."""
     outputs = program.graph_signature.output_specs
     trained = {spec.target for spec in outputs if spec.kind is OutputKind.GRADIENT_TO_PARAMETER}
     for node, target, kind in _weights(program):
@@ -41,9 +41,9 @@ def tag_external_mutable_weights(program: ExportedProgram) -> None:
 
 
 def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_fn: FileOf | None = None) -> PassResult:
-    """Names the files of weights that delegates take, on `ExportedProgram.module()`, to be exported once more.
+    """Select files for the weights of delegates in an `ExportedProgram.module()`, which is then exported again.
 
-    gen_tag_fn: from a weight's `get_attr` node to its file's name without ending; None leaves it in the program.
+    gen_tag_fn: maps a weight's `get_attr` node to a file name without ending, or to None for the program file.
     """
     tagged = False
     for held in module.modules():
@@ -55,7 +55,7 @@ def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_f
 
 
 def delegate_file(node: fx.Node) -> str | None:
-    """The file that a delegate shall keep this constant in, None for the program itself."""
+    """Return the file in which a delegate stores this constant, None for the program file."""
     file: str | None = (node.meta.get(_CUSTOM) or {}).get(_DELEGATE_TAG)
     return file
 

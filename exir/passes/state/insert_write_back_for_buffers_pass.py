@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a method does to buffers (and to inputs it mutates) is written back to them as its last steps."""
+"""Write the new values of mutated buffers and inputs back at the end of the method."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CLONE = exir_ops.edge.dim_order_ops._clone_dim_order.default
 
 
 def insert_write_back_for_buffers(program: ExportedProgram) -> None:
-    """Appends `copy_(buffer, new value)` for every mutation of the signature, and takes the new values off the outputs.
+    """Append `copy_(buffer, new value)` for every mutation of the signature, and remove new values from the outputs.
 
-    Old values that are returned, or that another mutation reads, are copied out before anything is written.
+    Old values that are returned, or that another mutation reads, are copied before the first write.
     """
     graph = program.graph
     output = graph.output_node()
@@ -48,7 +48,7 @@ def insert_write_back_for_buffers(program: ExportedProgram) -> None:
 
 
 def _written_placeholders(program: ExportedProgram) -> list[fx.Node | None]:
-    """For each output of the signature the placeholder that it is written to, None for the user's outputs."""
+    """Return, for each output of the signature, the placeholder that it updates; None for the user's outputs."""
     signature = program.graph_signature
     nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     by_target = {

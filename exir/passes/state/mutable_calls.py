@@ -1,12 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators of users' own that write to their arguments are called as they are again; export had made them functional.
+"""Restore calls of custom operators that write to their arguments, which torch.export made functional.
 
 nothing, new = auto_functionalized_v2(own, x, base=[state])            own(state, x)
 … new …                                                          →     … state …
 copy_(state, new)
 
-Where somebody still reads the old value, or holds it, the operator writes to a copy. A part of a tensor is copied,
-written, and put into what it is a part of (`slice_writes`); lists of tensors are written one by one.
+If another node or the caller reads the old value, the operator writes to a copy. If it writes to a part of a tensor,
+it writes to a copy of the part, which is then put back (`slice_writes`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CLONE = exir_ops.edge.dim_order_ops._clone_dim_order.default
 
 
 def restore_mutable_calls(program: ExportedProgram) -> None:
-    """Rewrites every such call in place. Raises `ExportError` where one call writes to the same elements twice."""
-    for held in all_graph_modules(program.graph_module):
-        outermost = held is program.graph_module
-        calls = held.graph.find_nodes(op="call_function", target=_FUNCTIONALIZED)
+    """Rewrite every such call in place. Raises `ExportError` if one call writes to the same elements twice."""
+    for module in all_graph_modules(program.graph_module):
+        outermost = module is program.graph_module
+        calls = module.graph.find_nodes(op="call_function", target=_FUNCTIONALIZED)
         mutable = written_placeholder_names(program.graph_signature) if outermost and calls else set()
-        kept = returned_to_the_user(program) if outermost else set(held.graph.output_node().all_input_nodes)
+        kept = returned_to_the_user(program) if outermost else set(module.graph.output_node().all_input_nodes)
         for call in calls:
             _restore(call, mutable, kept)
 
@@ -53,7 +53,7 @@ def _restore(call: fx.Node, mutable: set[str], kept: set[fx.Node]) -> None:
     for i, base in enumerate(bases):
         in_place = may_be_written(base, mutable) and results.get(first_base + i) not in kept
         only_parts = all(place.part is not None for place in places.values() if place.base == i)
-        # Parts are copies already: what they are parts of stays as it is until they are put into it.
+        # A part is copied anyway; the base does not change until put_part.
         written.append(base if only_parts or (in_place and not later_readers(base, call)) else _copied(base, call))
     given = {key: copy_part(call, written[place.base], place) for key, place in places.items()}
     value = _returned_value(op, call)
@@ -85,7 +85,7 @@ def _written_arguments(op: OpOverload) -> list[str]:
 
 
 def _places(op: OpOverload, call: fx.Node) -> dict[str, Place]:
-    """What a call writes: by the prefix of its facts, `_x` for argument x and `_x_0` for the first tensor of a list."""
+    """Return the written places by key prefix: `_x` for argument x, `_x_0` for the first tensor of a list x."""
     found: dict[str, Place] = {}
     for name in _written_arguments(op):
         length: Any = call.kwargs.get(f"_{name}_length")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What export made functional is done in place again where nobody can tell: a KV cache is written, not copied.
+"""Run functional updates in place where no reader can see the difference: a KV cache is written, not copied.
 
 new = index_put(cache, at, values)           index_put_(cache, at, values)
 …                                     →      …
@@ -30,13 +30,13 @@ _aten = exir_ops.edge.aten
 DEFAULT_INPLACEABLE_OPS: frozenset[Any] = frozenset(
     {_aten.index_put.default, _aten.slice_scatter.default, _aten.select_scatter.default}
 )
-"""Operators that change a part of their first argument and keep the rest."""
+"""Operators that return their first argument with a part replaced."""
 
 WRITES_ITS_FIRST_ARGUMENT = "writes_its_first_argument"
-"""Key of `node.meta`: the out variant of this operator gets the first argument as its output."""
+"""Key of `node.meta`: the out variant of this operator writes to its first argument."""
 
-# Copies that may become views of their argument's memory, by the name of the operator without its overload.
-_SHOWS_ITS_ARGUMENT = frozenset(
+# Copies that a later pass may replace by views of their argument, by operator name without overload.
+_MAY_BECOME_VIEWS = frozenset(
     f"aten::{name}"
     for name in (
         "view_copy", "_unsafe_view", "unsqueeze_copy", "squeeze_copy", "select_copy", "slice_copy", "permute_copy",
@@ -51,13 +51,14 @@ def reinplace_pass(
     ops_to_inplace: Iterable[Any] | None = None,
     inplace_overrides: Mapping[Any, Any] | None = None,
 ) -> ExportedProgram:
-    """Rewrites the program's outermost graph, which is changed and returned.
+    """Rewrite the program's outermost graph in place, and return the program.
 
-    ops_to_inplace: edge operators to be tried, DEFAULT_INPLACEABLE_OPS if None; each has an out variant whose output
-    may be its first argument. inplace_overrides: operator → in-place operator with the same arguments, of which the
-    first is written. A first argument is written to only if it is state that the method updates, or a result of the
-    graph itself, and nothing reads it afterwards; by an out variant, only if its sizes are constants. Raises
-    ValueError for an override that does not fit.
+    ops_to_inplace: edge operators to try, DEFAULT_INPLACEABLE_OPS if None. The output of their out variants must be
+    allowed to alias the first argument.
+    inplace_overrides: operator → in-place operator with the same arguments, which writes only to the first one.
+    A call writes to its first argument only if that is state that the method updates, or a result of the graph, and no
+    later node reads it. Calls through an out variant also need constant sizes.
+    Raises ValueError for an override with other arguments.
     """
     overrides = dict(inplace_overrides or {})
     for functional, in_place in overrides.items():
@@ -81,7 +82,7 @@ def reinplace_pass(
 
 
 def written_placeholder(node: fx.Node) -> fx.Node:
-    """The node whose memory an operator that works in place returns; every other node itself."""
+    """Return the node that allocated the memory of an in-place operator's result; for any other node, the node."""
     while True:
         operand = node.args[0] if WRITES_ITS_FIRST_ARGUMENT in node.meta else written_argument(node)
         if not isinstance(operand, fx.Node):
@@ -90,17 +91,17 @@ def written_placeholder(node: fx.Node) -> fx.Node:
 
 
 def _is_static(node: fx.Node) -> bool:
-    """Whether the sizes are constants. The runtime refuses calls that may resize what they read."""
+    """Return whether all sizes are constants. The runtime refuses calls that may resize a tensor they read."""
     return all(isinstance(size, int) for size in node.meta["val"].shape)
 
 
 def _check_override(functional: Any, in_place: Any) -> None:
     first, second = (_overload(each)._schema.arguments for each in (functional, in_place))
     if [str(a.type) for a in first] != [str(a.type) for a in second]:
-        raise ValueError(f"{in_place} takes other arguments than {functional}: it cannot stand in its place")
+        raise ValueError(f"{in_place} and {functional} have different arguments; an override needs equal ones")
     writes = [is_written_argument(each) for each in second]
     if not writes or not writes[0] or any(writes[1:]):
-        raise ValueError(f"{in_place} has to write to its first argument and to no other one")
+        raise ValueError(f"{in_place} has to write to its first argument and to no other")
 
 
 def _overload(target: Any) -> OpOverload:
@@ -109,7 +110,7 @@ def _overload(target: Any) -> OpOverload:
 
 
 def returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
-    """Results that the caller holds: state may change under them with the next call."""
+    """Return the user's outputs. They must not alias state, which the next execution changes."""
     outputs = list(ep.graph.output_node().args[0])
     kinds = [spec.kind for spec in ep.graph_signature.output_specs]
     return {
@@ -120,31 +121,31 @@ def returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
 
 
 def may_be_written(operand: fx.Node, mutable: set[str]) -> bool:
-    """State, or memory that a node of this graph allocated for its result alone."""
+    """Return whether the operand is mutable state, or memory that a node of this graph allocated for its result."""
     if operand.op == "placeholder":
         return operand.name in mutable
     if operand.op != "call_function" or not isinstance(operand.target, (OpOverload, EdgeOpOverload)):
         return False
-    return not _shows_its_argument(operand) and isinstance(operand.meta.get("val"), torch.Tensor)
+    return not _may_become_view(operand) and isinstance(operand.meta.get("val"), torch.Tensor)
 
 
-def _shows_its_argument(node: fx.Node) -> bool:
+def _may_become_view(node: fx.Node) -> bool:
     name = getattr(node.target, "name", None)
-    return callable(name) and name().partition(".")[0] in _SHOWS_ITS_ARGUMENT
+    return callable(name) and name().partition(".")[0] in _MAY_BECOME_VIEWS
 
 
 def later_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
-    """Who reads the operand's memory after `node`."""
+    """Return the nodes after `node` that read the operand's memory."""
     return {reader for reader in _other_readers(operand, node) if node < reader}
 
 
 def _other_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
-    """Who reads the operand's memory: its users but for `node` itself, and users of what may become a view of it."""
+    """Return the readers of the operand's memory except `node`: its users, and users of its potential views."""
     found: set[fx.Node] = set(operand.users) - {node}
-    waiting = [user for user in found if _shows_its_argument(user)]
+    waiting = [user for user in found if _may_become_view(user)]
     while waiting:
         for user in waiting.pop().users:
-            if user not in found and (_shows_its_argument(user) or user.target is operator.getitem):
+            if user not in found and (_may_become_view(user) or user.target is operator.getitem):
                 waiting.append(user)
             found.add(user)
     return found

@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Copies that show existing memory become views, and views become copies for the edge dialect."""
+"""Passes from views to copies (for the Edge dialect), and from copies to views of the memory plan."""

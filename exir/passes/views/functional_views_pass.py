@@ -1,5 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Views become copies (`view` → `view_copy`): the edge dialect has no aliasing. What can be a view is decided later."""
+"""Replace views by copies (`view` → `view_copy`): the Edge dialect has no aliases.
+
+`ReplaceViewCopyWithViewPass` turns copies back into views.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from executorch.exir.rewrite.node_rewrite import replace_by, retarget
 
 _aten = torch.ops.aten
 
-# Views of everything: they say nothing to an ahead-of-time compiler.
+# Views of the whole tensor: no-ops for an ahead-of-time compiler.
 _IDENTITIES = (_aten.alias.default, _aten.detach.default, _aten.lift_fresh.default, _aten.lift_fresh_copy.default)
-# Operators that are a view in all but name, or views that another one says as well → the copying operator.
+# Views that the schema does not declare, and synonyms → the copying operator.
 _SPECIAL = {
     _aten._unsafe_view.default: _aten.view_copy.default,
     _aten._reshape_alias.default: _aten.view_copy.default,
@@ -26,13 +29,13 @@ _SPECIAL = {
 
 
 class FunctionalViewsPass(PassBase):
-    """Replaces every view by the copying operator of the same name, and removes views that show all of their input."""
+    """Replaces every view by its copying operator, and removes no-op views."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
+        for module in all_graph_modules(graph_module):
             changed: set[fx.Node] = set()
-            for node in list(held.graph.nodes):
+            for node in list(module.graph.nodes):
                 if node.op != "call_function" or not isinstance(node.target, OpOverload):
                     continue
                 if node.target in _IDENTITIES:
@@ -44,6 +47,6 @@ class FunctionalViewsPass(PassBase):
                     retarget(node, copying, node.args[:2] if node.target in _SPECIAL else node.args)
                     changed.add(node)
             if changed:
-                refresh_values(held, changed)
+                refresh_values(module, changed)
                 modified = True
         return PassResult(graph_module, modified)

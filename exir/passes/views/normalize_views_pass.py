@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators that only change sizes are written as `view_copy`, so that one pass can turn all of them into views."""
+"""Rewrite operators that change only sizes as `view_copy`, so that one pass can turn all of them into views."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RESHAPING = frozenset(
 
 
 def is_contiguous(value: Any) -> bool:
-    """Whether a fake tensor is row-major; dimensions of size 1 do not matter."""
+    """Return whether a fake tensor is row-major, ignoring dimensions of size 1."""
     if not isinstance(value, torch.Tensor):
         return False
     expected = contiguous_stride_from_shape(list(value.shape))
@@ -38,28 +38,28 @@ def is_contiguous(value: Any) -> bool:
 
 
 def _moves_nothing(source: torch.Tensor, dims: list[int]) -> bool:
-    """Whether a permutation only moves dimensions of size 1: the elements stay in their order."""
+    """Return whether a permutation moves only dimensions of size 1, which keeps the order of elements."""
     moved = [dim for dim in dims if not (isinstance(source.shape[dim], int) and source.shape[dim] == 1)]
     return moved == sorted(moved)
 
 
 def _single_expand(source: torch.Tensor, result: torch.Tensor) -> bool:
-    """Whether an expand only adds leading dimensions of size 1."""
+    """Return whether an expand adds only leading dimensions of size 1."""
     return _without_ones(result) == _without_ones(source)
 
 
 def _without_ones(value: torch.Tensor) -> list[str]:
-    """The sizes but those that are known to be 1, as expressions: comparing symbols themselves adds guards."""
+    """Return the sizes except constants 1, as text: comparing symbols would add guards."""
     return [str(size) for size in value.shape if not (isinstance(size, int) and size == 1)]
 
 
 class NormalizeViewsPass(PassBase):
-    """squeeze, unsqueeze, permutes that move only dimensions of size 1, expands that add only such → `view_copy`."""
+    """Replaces squeeze, unsqueeze, and permutes and expands that only move or add dimensions of size 1."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in held.graph.nodes:
+        for module in all_graph_modules(graph_module):
+            for node in module.graph.nodes:
                 target = node.target
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 if self._only_reshapes(node, name) and _at_most_one_unknown(node.meta["val"]):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Copies that show a part of a contiguous tensor's memory become views of it: they cost neither memory nor time."""
+"""Replace copies of a contiguous part of a tensor by views, which need neither memory nor time."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 class ReplaceViewCopyWithViewPass(PassBase):
     """`view_copy`, and `select_copy`/`slice_copy` of a contiguous block, → `memory.view` with a ViewSpec.
 
-    Not for results that a graph returns, nor for views of what it returns: outputs have memory of their own, which
-    the caller may provide. Not for arguments of a call that writes to the base, or to another part of it: the runtime
-    refuses operands and results that share bytes. Constants are left alone (their views are folded ahead of time).
+    These copies stay:
+    - outputs of a graph and copies of outputs, because the caller may provide the memory of outputs;
+    - arguments of a call that writes to the base or to another part of it, because the runtime refuses operands and
+      results that share bytes;
+    - copies of constants, which constant folding computes.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            outputs = _returned(held)
-            for node in list(held.graph.nodes):
+        for module in all_graph_modules(graph_module):
+            outputs = _returned(module)
+            for node in list(module.graph.nodes):
                 if node in outputs or not isinstance(node.target, EdgeOpOverload):
                     continue
                 offset = _VIEWS[node.target.name()](node) if node.target.name() in _VIEWS else None
@@ -42,7 +44,7 @@ class ReplaceViewCopyWithViewPass(PassBase):
 
 
 def _returned(graph_module: fx.GraphModule) -> set[Any]:
-    """Nodes that the graph returns, and those whose memory they are a view of."""
+    """Return the outputs of the graph and the bases of those that are views."""
     found = set(graph_module.graph.output_node().all_input_nodes)
     for node in reversed(graph_module.graph.nodes):
         if node in found and node.target is memory.view:
@@ -58,14 +60,14 @@ def _is_base(node: Any) -> bool:
 
 
 def _reshape_offset(node: fx.Node) -> int | None:
-    """0 if a view_copy can be a view: both sides are row-major."""
+    """Return 0 if a view_copy can be a view, which needs a row-major operand and result."""
     if not is_contiguous(node.meta["val"]) or node.meta["spec"].is_dynamic_unbound_tensor:
         return None
     return 0 if _is_base(node.args[0]) else None
 
 
 def _root(node: fx.Node) -> fx.Node:
-    """The node whose memory it is, of what views and operators that work in place show."""
+    """Return the node that allocated a value's memory, through views and in-place operators."""
     while True:
         base = node.args[0] if node.target is memory.view else written_placeholder(node)
         if base is node or not isinstance(base, fx.Node):
@@ -74,7 +76,7 @@ def _root(node: fx.Node) -> fx.Node:
 
 
 def _meets_its_base_in_a_write(node: fx.Node) -> bool:
-    """Whether a call has `node`, or a view of it, and another node of the same memory, and writes to one of them."""
+    """Return whether a call has two arguments in this memory, one of them `node` or a view of it, and writes to one."""
     root = _root(node.args[0])  # type: ignore[arg-type]
     shown, waiting = {node}, [node]
     while waiting:
@@ -90,7 +92,7 @@ def _meets_its_base_in_a_write(node: fx.Node) -> bool:
 
 
 def _written_nodes(node: fx.Node) -> set[fx.Node]:
-    """The arguments that a call writes to, items of lists included."""
+    """Return the arguments that a call writes to, including items of lists."""
     schema = getattr(node.target, "_schema", None)
     arguments = schema.arguments if schema is not None else ()
     written: list[Any] = [value for value, each in zip(node.args, arguments, strict=False) if is_written_argument(each)]
@@ -102,9 +104,9 @@ def _written_nodes(node: fx.Node) -> set[fx.Node]:
 
 
 def _block_offset(node: fx.Node, first: int) -> int | None:
-    """Offset in bytes of the block that starts at index `first` of a dimension, if it is one block of memory.
+    """Return the byte offset of the part that starts at index `first` of a dimension, or None if it is not contiguous.
 
-    None for parts of inputs: they may be bound at run time, where only whole tensors can be viewed.
+    Also None for parts of inputs: the caller may bind their memory, and the runtime views only whole bound tensors.
     """
     base: Any = node.args[0]
     if _root(base).op == "placeholder":
@@ -161,7 +163,7 @@ def _make_view(node: fx.Node, byte_offset: int) -> None:
 
 
 def _share(node: fx.Node, old: TensorSpec, view: ViewSpec) -> None:
-    """Whoever shares the old spec (the graph's output node) gets the view's."""
+    """Set the view's spec on the node, and on users that share the old spec (the output node)."""
     node.meta["spec"] = view
     for user in node.users:
         if user.meta.get("spec") is old:
