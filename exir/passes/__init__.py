@@ -47,9 +47,7 @@ ReplaceSymSizeOpPass = ReplaceSymOpsPass
 
 def dead_code_elimination_pass(graph_module: fx.GraphModule) -> PassResult:
     """Façade: `DeadCodeEliminationPass` under its documented name."""
-    result = DeadCodeEliminationPass().call(graph_module)
-    graph_module.recompile()
-    return result
+    return DeadCodeEliminationPass()(graph_module)
 
 
 register_modules(sys.modules[__name__])

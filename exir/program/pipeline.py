@@ -19,6 +19,7 @@ from executorch.exir.passes.edge.promote_dtypes_pass import PromoteDtypesPass
 from executorch.exir.passes.edge.remove_graph_asserts_pass import RemoveGraphAssertsPass
 from executorch.exir.passes.edge.replace_sym_ops_pass import ReplaceSymOpsPass
 from executorch.exir.passes.edge.scalar_to_tensor_pass import ScalarToTensorPass
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass, constant_names
 from executorch.exir.passes.quantized.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.quantized.fuse_quantized_pass import fuse_quantized
@@ -47,7 +48,10 @@ Step = Callable[[ExportedProgram], None]
 
 def _on_graph(one: Any) -> Step:
     def step(program: ExportedProgram) -> None:
-        one(program.graph_module)
+        if isinstance(one, GraphPass):
+            one.rewrite(program.graph_module)  # the end of a lowering generates the code once
+        else:
+            one(program.graph_module)
 
     return step
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import torch
 from torch import fx
 from torch._ops import OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import edge_op
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 # Operators that return sizes, not tensors: they are the same in every dialect.
 SIZE_OPERATORS = (
@@ -20,7 +21,7 @@ SIZE_OPERATORS = (
 )
 
 
-class AtenToEdgePass(PassBase):
+class AtenToEdgePass(GraphPass):
     """Wraps the target of every operator call; a node `add_3` becomes `aten_add_tensor_3`."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

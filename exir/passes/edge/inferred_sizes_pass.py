@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 _INFERRED = -1
 _NAMES = ("aten::view_copy", "aten::expand_copy")
 
 
-class InferredSizesPass(PassBase):
+class InferredSizesPass(GraphPass):
     """Replaces sizes that are computed at run time by -1: the only such size of a view, and the sizes of an expand that
     equal the operand's.
     """

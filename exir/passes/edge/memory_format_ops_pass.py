@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects import device_copy_ops, dim_order_ops  # noqa: F401  (register their operators)
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dim_order_utils import get_memory_format
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.fake_values import refresh_values
 from executorch.exir.rewrite.node_rewrite import retarget
 from executorch.exir.tensor import dim_order_from_stride
@@ -40,7 +41,7 @@ def _dense_dim_order(value: torch.Tensor) -> list[int]:
     return list(dim_order_from_stride(value.stride()))
 
 
-class MemoryFormatOpsPass(PassBase):
+class MemoryFormatOpsPass(GraphPass):
     """Replaces the operators of `DIM_ORDER_OPERATORS`. The dim order of the result becomes an explicit argument."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
@@ -61,7 +62,7 @@ class MemoryFormatOpsPass(PassBase):
         return PassResult(graph_module, modified)
 
 
-class DimOrderOpsRevertPass(PassBase):
+class DimOrderOpsRevertPass(GraphPass):
     """Replaces operators with a dim order by the edge operators with a memory format that they came from.
 
     For backends that read memory formats. Raises `ExportError` for a dim order without a memory format.
@@ -78,7 +79,6 @@ class DimOrderOpsRevertPass(PassBase):
                 retarget(node, target, kwargs={**kwargs, "memory_format": _memory_format(node)})
             if changed:
                 refresh_values(module, changed)
-                module.recompile()
                 modified = True
         return PassResult(graph_module, modified)
 

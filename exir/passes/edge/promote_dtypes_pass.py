@@ -9,15 +9,16 @@ import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects.legal_dtypes import operator_of, tensor_arguments
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.edge.scalar_to_tensor_pass import promoted_dtype
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import insert_before
 
 
-class PromoteDtypesPass(PassBase):
+class PromoteDtypesPass(GraphPass):
     """Inserts `_to_copy` on operands whose dtype differs from the promoted one. Runs before `MemoryFormatOpsPass`.
 
     The operator table (dialects/operator_table.py) lists the operands that each operator promotes.

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 _aten = torch.ops.aten
 
@@ -26,7 +27,7 @@ ASSERTIONS = frozenset(
 )
 
 
-class RemoveGraphAssertsPass(PassBase):
+class RemoveGraphAssertsPass(GraphPass):
     """Erases calls of `ASSERTIONS`. Dead-code elimination removes the values that only they used."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

@@ -9,16 +9,17 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 _SQUARE_ROOTS = (math.sqrt, torch.sym_sqrt)
 
 
-class ReplaceSymOpsPass(PassBase):
+class ReplaceSymOpsPass(GraphPass):
     """Replaces functions on sizes by `executorch_prim` operators. Raises `ExportError` for a function without one."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

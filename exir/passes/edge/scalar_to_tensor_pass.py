@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import fx
 from torch._ops import OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import insert_before, origin_of
 
 _SCALARS = (int, float, bool)
@@ -55,7 +56,7 @@ def _plain(number: Any) -> Any:
     return kinds.get(type(number), number)
 
 
-class ScalarToTensorPass(PassBase):
+class ScalarToTensorPass(GraphPass):
     """Replaces scalars by 0-dimensional constants, one for each dtype and value, and symbols by `scalar_tensor` calls.
 
     They have the dtype in which the operator computes, so that no conversion runs.

@@ -8,13 +8,14 @@ from typing import Any
 import torch
 from torch import fx
 from torch._ops import OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir import memory
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.error import ExportError, VerificationError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import find_out_variant, out_argument_names
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass
 from executorch.exir.passes.state.reinplace import WRITES_ITS_FIRST_ARGUMENT
 
@@ -31,7 +32,7 @@ _NO_OUT_NAMES = (
 )
 
 
-class ToOutVarPass(PassBase):
+class ToOutVarPass(GraphPass):
     """`y = op(x)` → `buffer = alloc(…); y = op.out(x, out=buffer)`.
 
     ignore_to_out_var_failure: leave operators without an out variant in the graph instead of raising an error.

@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import argument, replace_by
 
 _QUANTIZE = "quantized_decomposed::quantize_per_"
@@ -40,7 +41,7 @@ def undoes(node: fx.Node, source: Any) -> bool:
     return bool(parameters["quant_min"] <= limits.min and parameters["quant_max"] >= limits.max)
 
 
-class FoldQuantizationPass(PassBase):
+class FoldQuantizationPass(GraphPass):
     """Removes quantize(dequantize(x)) with equal parameters on 8-bit integers.
 
     This is exact: the error of (x - z) * s / s is less than half, so it rounds to x - z. A pair between an input and an

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.passes.views.normalize_views_pass import is_contiguous
 from executorch.exir.rewrite.node_rewrite import argument, retarget
 
@@ -57,7 +58,7 @@ _MERGES: dict[str, Callable[[fx.Node, fx.Node], bool]] = {
 }
 
 
-class CancelRearrangementsPass(PassBase):
+class CancelRearrangementsPass(GraphPass):
     """Makes the second of two rearrangements read the first one's operand. Results are bit-identical.
 
     RemoveNoopPass then removes calls that change nothing, and dead-code elimination those without readers.

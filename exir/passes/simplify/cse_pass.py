@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import fx
 from torch._ops import OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import replace_by
 
 
@@ -36,7 +37,7 @@ def _repeatable(node: fx.Node) -> bool:
     return not (schema.is_mutable or random or unbacked or "empty" in schema.name)
 
 
-class CSEPass(PassBase):
+class CSEPass(GraphPass):
     """Merges equal calls of deterministic operators.
 
     A call whose result the graph returns stays, so that outputs do not share memory.

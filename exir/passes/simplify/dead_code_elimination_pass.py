@@ -8,11 +8,12 @@ from typing import Any
 
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 
 def has_effect(target: Any) -> bool:
@@ -24,7 +25,7 @@ def has_effect(target: Any) -> bool:
     return target is not operator.getitem and target not in PRIM_OF_PYTHON_FUNCTION
 
 
-class DeadCodeEliminationPass(PassBase):
+class DeadCodeEliminationPass(GraphPass):
     """Removes dead calls in one sweep from the outputs up, which also removes chains of them."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

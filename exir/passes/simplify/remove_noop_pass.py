@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import argument, replace_by, same_layout, with_values
 
 # A call of these operators is a no-op if its first argument and its result have equal layouts.
@@ -69,7 +70,7 @@ def _is_identity_permute(node: fx.Node, name: str) -> bool:
     return name == "aten::permute_copy" and list(argument(node, "dims")) == list(range(len(argument(node, "dims"))))
 
 
-class RemoveNoopPass(PassBase):
+class RemoveNoopPass(GraphPass):
     """Removes no-ops, except between an input (or constant) and an output: the two must not share memory."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
@@ -92,7 +93,7 @@ class RemoveNoopPass(PassBase):
         return PassResult(graph_module, modified)
 
 
-class RemoveToCopyPass(PassBase):
+class RemoveToCopyPass(GraphPass):
     """Removes `_to_copy` that changes nothing, in graphs of ATen and edge operators."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

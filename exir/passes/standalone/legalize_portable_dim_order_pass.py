@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 _edge: Any = ops.edge
 _TARGETS = frozenset(
@@ -27,7 +28,7 @@ _TARGETS = frozenset(
 )
 
 
-class LegalizePortableDimOrderPass(PassBase):
+class LegalizePortableDimOrderPass(GraphPass):
     """Copies the first operand of pools, sums, means and expand_copy where its dim order is not the default."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -36,8 +37,6 @@ class LegalizePortableDimOrderPass(PassBase):
             for node in list(module.graph.nodes):
                 if node.op == "call_function" and node.target in _TARGETS:
                     modified |= _legalize(module, node)
-        if modified:
-            graph_module.recompile()
         return PassResult(graph_module, modified)
 
 

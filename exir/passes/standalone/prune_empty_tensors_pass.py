@@ -8,17 +8,18 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import guard_or_true
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 _edge: Any = ops.edge
 # `cat` → the operator that replaces it if all operands are empty.
 _FULL = {torch.ops.aten.cat.default: torch.ops.aten.full.default, _edge.aten.cat.default: _edge.aten.full.default}
 
 
-class PruneEmptyTensorsPass(PassBase):
+class PruneEmptyTensorsPass(GraphPass):
     """Removes operands of `cat` that have no elements; a `cat` without other operands becomes `full`."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -29,7 +30,6 @@ class PruneEmptyTensorsPass(PassBase):
                     modified |= _prune(module, node)
         if modified:
             graph_module.graph.eliminate_dead_code()
-            graph_module.recompile()
         return PassResult(graph_module, modified)
 
 

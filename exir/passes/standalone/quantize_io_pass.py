@@ -16,11 +16,12 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.error import ExportError, operator_name
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 from executorch.exir.scalar_type import to_scalar_type
 
@@ -180,7 +181,7 @@ def _placeholder(graph: fx.Graph, position: int) -> fx.Node:
     return found
 
 
-class _QuantizePass(PassBase):
+class _QuantizePass(GraphPass):
     """Base of both passes: the program they change, and the manager that gets the parameters.
 
     Documented scripts continue with the manager that was passed to the constructor, not with the one that `transform`

@@ -7,12 +7,13 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 
 
-class ToDevicePass(PassBase):
+class ToDevicePass(GraphPass):
     """Moves the module's tensors to `device`, and sets it as the `device` argument of calls that have one."""
 
     def __init__(self, device: str | torch.device) -> None:
@@ -25,5 +26,4 @@ class ToDevicePass(PassBase):
             for node in module.graph.nodes:
                 if node.op == "call_function" and "device" in node.kwargs:
                     node.update_kwarg("device", self.device)
-            module.recompile()
         return PassResult(moved, True)

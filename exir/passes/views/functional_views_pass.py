@@ -9,10 +9,11 @@ from __future__ import annotations
 import torch
 from torch import fx
 from torch._ops import OpOverload
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import is_view, to_copy_variant
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.fake_values import refresh_values
 from executorch.exir.rewrite.node_rewrite import replace_by, retarget
 
@@ -28,7 +29,7 @@ _SPECIAL = {
 }
 
 
-class FunctionalViewsPass(PassBase):
+class FunctionalViewsPass(GraphPass):
     """Replaces every view by its copying operator, and removes no-op views."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

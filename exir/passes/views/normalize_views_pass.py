@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import retarget
 from executorch.exir.tensor import contiguous_stride_from_shape
 
@@ -53,7 +54,7 @@ def _without_ones(value: torch.Tensor) -> list[str]:
     return [str(size) for size in value.shape if not (isinstance(size, int) and size == 1)]
 
 
-class NormalizeViewsPass(PassBase):
+class NormalizeViewsPass(GraphPass):
     """Replaces squeeze, unsqueeze, and permutes and expands that only move or add dimensions of size 1."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

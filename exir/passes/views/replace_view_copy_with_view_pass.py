@@ -7,19 +7,20 @@ import math
 from typing import Any
 
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir import memory
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import is_written_argument
+from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.passes.state.reinplace import WRITES_ITS_FIRST_ARGUMENT, written_placeholder
 from executorch.exir.passes.views.normalize_views_pass import is_contiguous
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 
-class ReplaceViewCopyWithViewPass(PassBase):
+class ReplaceViewCopyWithViewPass(GraphPass):
     """`view_copy`, and `select_copy`/`slice_copy` of a contiguous block, → `memory.view` with a ViewSpec.
 
     These copies stay:
