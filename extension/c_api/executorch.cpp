@@ -80,6 +80,26 @@ const Program& program_in(const et_program* program) {
 Method& method_in(et_method* method) { return in<LoadedMethod>(method).method; }
 const Method& method_in(const et_method* method) { return in<const LoadedMethod>(method).method; }
 
+/// Whether there are bytes where the caller says so.
+bool is_complete(const et_memory& memory) { return memory.data != nullptr || memory.size == 0; }
+
+Error check_memory(const et_method_memory& memory) {
+  ET_CHECK_OR_RETURN_ERROR(memory.num_planned <= ET_MOST_PLANNED_BUFFERS, NotSupported,
+                           "%zu planned buffers, at most %d are", memory.num_planned,
+                           ET_MOST_PLANNED_BUFFERS);
+  ET_CHECK_OR_RETURN_ERROR(
+      memory.method.size <= UINT32_MAX && memory.temp.size <= UINT32_MAX, InvalidArgument,
+      "method memory of %zu bytes, temporary memory of %zu bytes: 4 GB are the most",
+      memory.method.size, memory.temp.size);
+  bool complete = is_complete(memory.method) && is_complete(memory.temp) &&
+                  (memory.planned != nullptr || memory.num_planned == 0);
+  for (size_t i = 0; complete && i < memory.num_planned; ++i) {
+    complete = is_complete(memory.planned[i]);
+  }
+  ET_CHECK_OR_RETURN_ERROR(complete, InvalidArgument, "memory of a method at a null pointer");
+  return Error::Ok;
+}
+
 et_error code(Error error) { return static_cast<et_error>(error); }
 
 /// Runs what returns an Error (for ET_UNWRAP) and gives its number.
@@ -118,12 +138,16 @@ Error set_tensor(Method& method, size_t index, const et_tensor& given) {
   SizesType sizes[kMostDims];
   DimOrderType order[kMostDims];
   StridesType strides[kMostDims];
+  uint32_t seen = 0;
   for (size_t i = 0; i < given.rank; ++i) {
     sizes[i] = given.sizes[i];
     order[i] = given.dim_order == nullptr ? static_cast<DimOrderType>(i) : given.dim_order[i];
-    ET_CHECK_OR_RETURN_ERROR(order[i] < given.rank && sizes[i] >= 0, InvalidArgument,
-                             "input %zu: dimension %zu of %zu is of size %d, in place %u", index, i,
-                             given.rank, static_cast<int>(sizes[i]), order[i]);
+    ET_CHECK_OR_RETURN_ERROR(
+        order[i] < given.rank && (seen >> order[i] & 1) == 0 && sizes[i] >= 0, InvalidArgument,
+        "input %zu: dimension %zu of %zu is of size %d; place %u of the dim order repeats or does "
+        "not exist",
+        index, i, given.rank, static_cast<int>(sizes[i]), order[i]);
+    seen |= uint32_t{1} << order[i];
   }
   int64_t stride = 1;
   for (size_t i = given.rank; i-- > 0;) {
@@ -249,13 +273,7 @@ et_error et_program_output(const et_program* program, const char* method, size_t
 et_error et_method_load(et_method* method, const et_program* program, const char* name,
                         const et_method_memory* memory) {
   return run([&] {
-    ET_CHECK_OR_RETURN_ERROR(memory->num_planned <= ET_MOST_PLANNED_BUFFERS, NotSupported,
-                             "%zu planned buffers, at most %d are", memory->num_planned,
-                             ET_MOST_PLANNED_BUFFERS);
-    ET_CHECK_OR_RETURN_ERROR(
-        memory->method.size <= UINT32_MAX && memory->temp.size <= UINT32_MAX, InvalidArgument,
-        "method memory of %zu bytes, temporary memory of %zu bytes: 4 GB are the most",
-        memory->method.size, memory->temp.size);
+    ET_CHECK_OK_OR_RETURN_ERROR(check_memory(*memory));
     LoadedMethod& loaded = in<LoadedMethod>(method);
     MethodPlace* const place = new (&loaded.place) MethodPlace(*memory);
     const LoadedProgram& source = in<const LoadedProgram>(program);

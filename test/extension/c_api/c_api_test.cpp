@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "run_add.h"
+#include "runtime/log_capture.h"
 
 namespace {
 
@@ -132,6 +133,66 @@ TEST_F(CApiTest, RefusesWrongInputs) {
   EXPECT_EQ(et_method_set_input(&method_, 9, &right), kInvalidArgument);
   et_value value;
   EXPECT_EQ(et_method_output(&method_, 9, &value), kInvalidArgument);
+  et_method_unload(&method_);
+}
+
+TEST_F(CApiTest, RefusesADimOrderThatRepeats) {
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  float data[6] = {};
+  const int32_t sizes[2] = {2, 3};
+  const uint8_t twice[2] = {1, 1};
+  // The stride of dimension 0 would be whatever the stack holds: it must not be read.
+  const et_tensor tensor = {data, 24, sizes, twice, 2, ET_FLOAT32};
+  const LogCapture log;
+  EXPECT_EQ(et_method_set_input(&method_, 0, &tensor), kInvalidArgument);
+  EXPECT_TRUE(log.contains("place 1 of the dim order repeats")) << log.text();
+  et_method_unload(&method_);
+}
+
+TEST_F(CApiTest, RefusesMemoryAtANullPointer) {
+  const et_method_memory right = memory_;
+  memory_.method.data = nullptr;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
+  memory_ = right;
+  memory_.temp.size = 8;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
+  memory_ = right;
+  memory_.planned = nullptr;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
+  memory_ = right;
+  planned_.data = nullptr;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
+}
+
+TEST_F(CApiTest, RefusesMisalignedMemory) {
+  planned_.data = reinterpret_cast<char*>(planned_memory_.data()) + 1;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
+  et_program program;
+  EXPECT_NE(et_program_load(&program, static_cast<char*>(file_.data) + 1, file_.size - 1), ET_OK);
+  EXPECT_NE(et_program_load(&program, nullptr, 0), ET_OK);
+  EXPECT_NE(et_program_load(&program, file_.data, 0), ET_OK);
+}
+
+TEST_F(CApiTest, NamesTheErrorOfCallsInAnotherOrder) {
+  const auto invalid_state = static_cast<et_error>(Error::InvalidState);
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  et_value value;
+  EXPECT_EQ(et_method_execute(&method_), invalid_state);
+  EXPECT_EQ(et_method_output(&method_, 0, &value), ET_OK);
+  const float data[6] = {1, 2, 3, 4, 5, 6};
+  // Each input twice: the last one counts.
+  const float other[6] = {};
+  for (const size_t index : {0, 1}) {
+    EXPECT_EQ(et_method_set_input_data(&method_, index, other, 24), ET_OK);
+    EXPECT_EQ(et_method_set_input_data(&method_, index, data, 24), ET_OK);
+  }
+  EXPECT_EQ(et_method_set_input_data(&method_, 2, data, 24), kInvalidArgument);
+  EXPECT_EQ(et_method_set_input_data(&method_, 0, data, 23), kInvalidArgument);
+  EXPECT_EQ(et_method_set_output_data(&method_, 0, nullptr, 0), invalid_state);
+  EXPECT_EQ(et_method_set_output_data(&method_, 7, nullptr, 0), kInvalidArgument);
+  ASSERT_EQ(et_method_execute(&method_), ET_OK);
+  ASSERT_EQ(et_method_output(&method_, 0, &value), ET_OK);
+  EXPECT_EQ(static_cast<const float*>(value.of.tensor.data)[5], 12);
   et_method_unload(&method_);
 }
 
