@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Linear layers and convolutions of int8 on the engine: of quantized operands to quantized results,
-// and of operands quantized while running to float32.
+// and of operands quantized while running to float32. Linear layers also with 4-bit weights.
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
@@ -8,6 +8,7 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
+#include <executorch/kernels/engine/qgemm/int4_gemm.h>
 #include <executorch/kernels/engine/qgemm/qconv.h>
 #include <executorch/kernels/engine/qgemm/qgemm.h>
 
@@ -47,6 +48,23 @@ struct Layer {
            (filter.datatype == Datatype::QCInt8 ||
             (filter.datatype == Datatype::QInt8 && is_static)) &&
            (is_static || to_float);
+  }
+
+  /// For 4-bit weights: elements along depth that share a scale.
+  size_t group(size_t inputs) const {
+    return filter.datatype == Datatype::QBInt4 ? filter.block_size : inputs;
+  }
+
+  /// Whether the engine multiplies 4-bit weights, whose rows are outputs.
+  bool has_int4_kernel(const Node& node) const {
+    const bool is_int4 = filter.datatype == Datatype::QCInt4 || filter.datatype == Datatype::QBInt4;
+    if (!is_int4 || !is_dynamic() || result.datatype != Datatype::Float32 ||
+        (node.flags & kTransposeWeights) != 0 || !filter.is_constant() ||
+        (bias != nullptr && !bias->is_constant())) {
+      return false;
+    }
+    const auto inputs = static_cast<size_t>(filter.declared.dims[1]);
+    return engine::Int4Gemm::is_available(inputs, group(inputs));
   }
 
   /// The factor of each output's sums.
@@ -172,6 +190,59 @@ class QuantizedLinear final : public EngineOperator {
   RowParameters parameters_;
 };
 
+/// Rows quantized while running times 4-bit weights.
+class Int4Linear final : public EngineOperator {
+ public:
+  Int4Linear(const Node& node, const OperatorContext& context, const Layer& layer)
+      : EngineOperator(layer.filter.datatype == Datatype::QBInt4
+                           ? "Fully Connected (NC, QD8, F32, QB4W) GEMM"
+                           : "Fully Connected (NC, QD8, F32, QC4W) GEMM",
+                       context),
+        clamp_(node.clamp),
+        inputs_(static_cast<size_t>(layer.filter.declared.dims[1])),
+        outputs_(static_cast<size_t>(layer.filter.declared.dims[0])),
+        gemm_(engine::Int4Gemm::plan(outputs_, inputs_, layer.group(inputs_),
+                                     layer.filter.datatype == Datatype::QCInt4)) {}
+
+  Error pack(const OperatorContext& context, const Layer& layer) {
+    const engine::Int4Weights weights = {static_cast<const uint8_t*>(layer.filter.data),
+                                         layer.filter.block_scales, layer.filter.channel_scales};
+    return packed_.create(context, gemm_.layout(), layer.filter, layer.bias, gemm_.packed_bytes(),
+                          [&](float* to) { gemm_.pack(weights, layer.bias_data<float>(), to); });
+  }
+
+  Error reshape(const Tensors& t) override {
+    rows_ = static_cast<size_t>(elements(*t.operands[0].shape)) / inputs_;
+    parameters_.reshape(rows_);
+    set_scratch(parameters_.bytes() + gemm_.scratch_bytes(rows_));
+    return Error::Ok;
+  }
+
+  Error run() override {
+    parameters_.read(tensors().operands[0], scratch());
+    engine::DynamicQGemmCall call;
+    call.rows = rows_;
+    call.left = static_cast<const int8_t*>(tensors().operands[0].data);
+    call.left_stride = inputs_;
+    call.zero_points = parameters_.zero_points();
+    call.row_scales = parameters_.scales();
+    call.packed = packed_.data();
+    call.out = result();
+    call.out_stride = outputs_;
+    call.clamp_min = clamp_.min;
+    call.clamp_max = clamp_.max;
+    gemm_.run(call, scratch() + parameters_.bytes(), threads());
+    return Error::Ok;
+  }
+
+ private:
+  Clamp clamp_;
+  size_t inputs_, outputs_, rows_ = 0;
+  engine::Int4Gemm gemm_;
+  PackedFloats packed_;
+  RowParameters parameters_;
+};
+
 class QuantizedConvolution final : public EngineOperator {
  public:
   QuantizedConvolution(const Node& node, const OperatorContext& context, const Layer& layer)
@@ -282,6 +353,9 @@ bool is_engine_quantized(const Node& node, const OperatorContext& context) {
 }
 
 OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context) {
+  if (Layer(node, context).has_int4_kernel(node)) {
+    return create<Int4Linear>(node, context, Layer(node, context));
+  }
   return is_engine_quantized(node, context)
              ? create<QuantizedLinear>(node, context, Layer(node, context))
              : create_xnn_linear(node, context);

@@ -1,0 +1,38 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The interface between the driver of 4-bit products and its micro-kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace executorch::kernels::engine {
+
+inline constexpr size_t kInt4Panel = 16, kInt4Block = 32;
+
+/// Up to kInt4Rows rows times consecutive panels.
+struct Int4Tile {
+  size_t rows = 0, columns = 0;
+  size_t group = 0, groups = 0;
+  bool has_column_scales = false;
+  const int8_t* left = nullptr;
+  size_t left_stride = 0;
+  const int32_t* sums = nullptr;  ///< [rows, groups], what sums of groups begin with
+  const int32_t* zero_points = nullptr;
+  const float* row_scales = nullptr;
+  const uint8_t* packed = nullptr;
+  float* out = nullptr;
+  size_t out_stride = 0;
+  float clamp_min = 0, clamp_max = 0;
+
+  size_t scale_bytes() const { return has_column_scales ? sizeof(float) : sizeof(uint16_t); }
+};
+
+inline constexpr size_t kInt4Rows = 4;
+
+#if defined(__x86_64__)
+/// Writes -8 times the sum of each group's elements.
+void int4_group_sums_avx2(const int8_t* row, size_t group, size_t groups, int32_t* sums);
+void int4_tile_avx2(const Int4Tile& tile);
+#endif
+
+}  // namespace executorch::kernels::engine
