@@ -10,24 +10,24 @@
 
 namespace executorch::runtime {
 
-/// All the memory that a Method may use. How much of it is needed, MethodMeta says before there is
-/// any.
+/// All memory that a Method may use. MethodMeta has the sizes before the method is
+/// loaded.
 class MemoryManager final {
  public:
   /// All must outlive the methods loaded with them.
-  /// @param method_allocator For what is made while loading: MethodMeta::method_allocator_size()
+  /// @param method_allocator Memory for loading: MethodMeta::method_allocator_size()
   /// bytes, aligned to 8,
-  ///     and what backends ask for.
+  ///     and the requests of backends.
   /// @param planned_memory For tensors: a buffer of MethodMeta::memory_planned_buffer_size(i) bytes
   /// for each i. May be
   ///     nullptr if MethodMeta::num_memory_planned_buffers() is 0. No other method may use the
   ///     buffers meanwhile.
   /// @param temp_allocator For temporary memory of kernels and delegates, reset after each call of
-  /// one. nullptr: the platform gives that memory (et_pal_allocate) and gets it back after each
-  ///     call; where the platform has none, a kernel that needs some fails.
+  /// one. nullptr: the platform allocates that memory (et_pal_allocate) and frees it after each
+  ///     call; on a platform without memory, a kernel that needs some fails.
   /// @param dynamic_allocator For tensors whose sizes have no bound
   ///     (MethodMeta::num_unbounded_tensors()). May be nullptr if there are none. An execution
-  ///     takes what it needs, and the next one, or the method's end, gives it back.
+  ///     allocates from it; the next execution or the method's destruction frees that memory.
   explicit MemoryManager(MemoryAllocator* method_allocator,
                          HierarchicalAllocator* planned_memory = nullptr,
                          MemoryAllocator* temp_allocator = nullptr,

@@ -57,11 +57,11 @@ class Method final {
   size_t outputs_size() const;
   MethodMeta method_meta() const { return MethodMeta(plan_, block_.plan_words.size()); }
 
-  /// The bytes that an execution with inputs of the sizes set now takes of planned buffer `index`:
+  /// The bytes of planned buffer `index` that an execution with the current input sizes needs:
   /// MethodMeta::memory_planned_buffer_size(), or less if the method is planned parametric in
-  /// shape. Such a method looks at its HierarchicalAllocator's buffer 0 when it is executed, not
-  /// before: it may be as small as this, and another one at each execution, as long as memory that
-  /// it has been given stays valid until the method is destroyed.
+  /// shape. Such a method reads its HierarchicalAllocator's buffer 0 only when it is executed: the
+  /// buffer may be as small as this, and a different one at each execution. Every buffer that it
+  /// was given must stay valid until the method is destroyed.
   /// @retval Error::InvalidArgument There is no such buffer, or no input of these sizes is allowed.
   Result<size_t> memory_planned_buffer_size(size_t index);
 
@@ -78,16 +78,16 @@ class Method final {
   /// further executions, except where the plan uses its memory for other values as well.
   /// @retval Error::InvalidArgument After a log message with what was expected and found.
   [[nodiscard]] Error set_input(const EValue& input_evalue, size_t input_idx);
-  /// Unsets an input: set it again before the next execution. Inputs other than tensors keep the
-  /// program's value.
+  /// Unsets an input, which must be set before the next execution. Inputs other than tensors keep
+  /// the program's value.
   /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
-  /// Whether the plan has memory for the input, and no value depends on its place. The first call
-  /// computes the answers for all inputs and outputs. It takes temporary memory for more than 16 of
-  /// them, and returns false without.
+  /// Returns true if the plan has memory for the input, and no value depends on its place. The
+  /// first call computes the answers for all inputs and outputs. For more than 16 of them it takes
+  /// temporary memory, and returns false if there is none.
   bool input_stands_alone(size_t input_idx) const;
-  /// As set_input(), for an input that the plan has memory for: it is not copied there. The method
-  /// reads the tensor where it is, which must stay as it is until execution has ended.
+  /// As set_input(), for an input with planned memory, but without a copy: the method reads the
+  /// caller's tensor, which must not change until execution has ended.
   /// @retval Error::InvalidState Not input_stands_alone(), or step() has begun an execution.
   [[nodiscard]] Error lend_input(const EValue& input_evalue, size_t input_idx);
   /// Sets all inputs.
@@ -99,12 +99,12 @@ class Method final {
   /// @retval Error::InvalidType The output is no tensor.
   /// @retval Error::InvalidArgument `size` is less than the bytes of the output (if dynamic: at
   /// most), the memory is not
-  ///     aligned to its elements, or there is no such output.
+  ///     aligned to its elements, or the output does not exist.
   [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
-  /// Whether the plan has memory for the output, and no other value depends on where it is.
+  /// Returns true if the plan has memory for the output, and no other value depends on its place.
   bool output_stands_alone(size_t output_idx) const;
-  /// As set_output_data_ptr(), for an output that the plan has memory for: from now on it is
-  /// written to the caller's memory in its place.
+  /// As set_output_data_ptr(), for an output with planned memory: from now on the method writes it
+  /// to the caller's memory instead.
   /// @retval Error::InvalidState Not output_stands_alone().
   [[nodiscard]] Error replace_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 
@@ -127,7 +127,7 @@ class Method final {
   /// jump back counts the instructions from its destination to itself. Instructions outside of
   /// loops are not counted: the program's size bounds them. Applies to execute_async() too.
   void set_instruction_budget(size_t instructions);
-  /// Whether the last execution ended because its instruction budget was used up.
+  /// Returns true if the last execution ended because its instruction budget was used up.
   bool instruction_budget_is_used_up() const { return loop_limits_.left == kUsedUp; }
 
   /// Called at every jump back of execute() and step(), which end with Error::InvalidState if it
@@ -197,7 +197,7 @@ class Method final {
   /// The tensor that output `index` is in the program, wherever a MoveCall has pointed the value
   /// to.
   executorch::aten::Tensor own_output(size_t index) const;
-  /// Whether the value has `flag`: kUnaliasedInput or kUnaliasedOutput.
+  /// Returns true if the value has `flag`: kUnaliasedInput or kUnaliasedOutput.
   bool is_unaliased(size_t value, uint8_t flag) const;
   /// The checks that any memory for an output has to pass.
   Error give_output_memory(void* buffer, size_t size, size_t output_idx);
@@ -208,8 +208,8 @@ class Method final {
                          const executorch::aten::Tensor& given);
   Error check_constant_input(const internal::Input& input, size_t index, const EValue& given) const;
 
-  /// What must be so before the first instruction; inputs that execution consumes are not set any
-  /// more. Tensors planned parametric in shape are placed.
+  /// Checks the state before the first instruction, unsets inputs that execution consumes, and
+  /// places tensors planned parametric in shape.
   Error begin();
   /// Runs instruction next_, or all from there on.
   Error run(bool all);
@@ -217,8 +217,8 @@ class Method final {
   Error run_next(KernelRuntimeContext& context);
   /// Runs instruction *next and sets it to the following one.
   Error run_at(size_t* next, KernelRuntimeContext& context);
-  /// Whether a loop may begin another round, by a jump from instruction next_ back to `to`. Linked
-  /// where limits are set.
+  /// Checks the limits before a loop's next round, at a jump from instruction next_ back to `to`.
+  /// Linked only where limits are set.
   static Error check_round(Method& method, size_t to);
   Error log_used_budget(size_t instruction) const;
   Error run_next_traced(KernelRuntimeContext& context);
@@ -228,8 +228,8 @@ class Method final {
   Error run_delegate(const internal::Instruction& instruction, MemoryAllocator* temp_allocator);
   Error check_late_memory(const internal::Instruction& instruction, size_t index) const;
   Error fail(Error error);
-  /// Makes values again what they were when the method was loaded: loop counters, and tensors that
-  /// were moved.
+  /// Resets values to their state after loading: loop counters, and tensors that were
+  /// moved.
   void restore_values();
   void unbind_views();
   // Linked with executions on other threads.
@@ -242,11 +242,11 @@ class Method final {
   /// Null: the platform gives temporary memory.
   MemoryAllocator* temp_allocator_;
   EventTracer* event_tracer_;
-  /// The tracer's number for it.
+  /// The tracer's id of the temporary allocator.
   AllocatorID temp_allocator_id_ = 0;
   internal::MethodBlock block_;
   internal::ParametricPlan parametric_plan_;
-  /// How many delegates and external buffers have been made, and must be given back.
+  /// Numbers of delegates and external buffers made so far, which must be freed.
   size_t delegates_made_ = 0;
   size_t external_made_ = 0;
   /// Views show nothing when an execution begins: see AliasModel::unbinds_views().

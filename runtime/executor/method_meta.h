@@ -22,19 +22,19 @@ struct Tensor;
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What a program says of one of its tensors. A view: the Program must outlive it.
+/// Metadata of one tensor of a program. A view: the Program must outlive it.
 class TensorInfo final {
  public:
   TensorInfo() = delete;
 
-  /// The sizes; of a dynamic tensor, the largest. Of a tensor without bound, 0 for any size.
+  /// The sizes; of a dynamic tensor, the largest. 0 stands for an unbounded size.
   Span<const int32_t> sizes() const { return sizes_; }
   Span<const uint8_t> dim_order() const { return dim_order_; }
   executorch::aten::ScalarType scalar_type() const { return scalar_type_; }
-  /// Whether a size has no bound. Inputs of any such size are taken; other tensors get their memory
-  /// from MemoryManager's dynamic allocator.
+  /// Returns true if a size has no bound. Such an input accepts any size; other such tensors get
+  /// their memory from MemoryManager's dynamic allocator.
   bool is_unbounded() const { return is_unbounded_; }
-  /// False if the memory is the caller's to give.
+  /// False if the caller provides the memory.
   bool is_memory_planned() const { return is_memory_planned_; }
   /// Bytes at the sizes above.
   size_t nbytes() const { return nbytes_; }
@@ -96,8 +96,8 @@ class SearchPosition final {
   std::atomic<uintptr_t> word_{0};
 };
 
-/// What a program says of one of its methods: all that can be known without loading it. A view: the
-/// Program must outlive it. Indices that are out of range give Error::InvalidArgument.
+/// Metadata of one method of a program, available without loading it. A view: the Program must
+/// outlive it. Indices that are out of range give Error::InvalidArgument.
 class MethodMeta final {
  public:
   MethodMeta() = delete;
@@ -123,16 +123,16 @@ class MethodMeta final {
   size_t num_memory_planned_buffers() const;
   /// In bytes; of a method that is planned parametric in shape, the most that buffer 0 can need.
   Result<int64_t> memory_planned_buffer_size(size_t index) const;
-  /// Whether what buffer 0 needs depends on the inputs' sizes:
-  /// Method::memory_planned_buffer_size() says how much it is, once they are set.
+  /// Returns true if the size of buffer 0 depends on the inputs' sizes:
+  /// Method::memory_planned_buffer_size() returns it once they are set.
   bool is_memory_plan_parametric() const { return plan_words_ > 0; }
-  /// Whether tensors there keep their values from one execution to the next, as far as the program
-  /// says so: those with an initial value or a name. (Of state that starts with zeros, programs say
-  /// nothing but its name.) False if there is no such buffer.
+  /// Returns true if tensors there keep their values between executions, which the program marks
+  /// by an initial value or a name. (State that starts with zeros has only a name.) False if there
+  /// is no such buffer.
   bool memory_planned_buffer_has_state(size_t index) const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
-  /// Tensors whose sizes have no bound, and that are no inputs: if there are any, the MemoryManager
-  /// must have a dynamic allocator.
+  /// Number of unbounded tensors that are not inputs: above 0, the MemoryManager needs a dynamic
+  /// allocator.
   size_t num_unbounded_tensors() const;
   /// The bytes, aligned to 8, that loading the method takes from the method allocator; backends
   /// take theirs in addition.
@@ -159,13 +159,13 @@ class MethodMeta final {
   MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan, size_t plan_words)
       : plan_(plan), plan_words_(plan_words) {}
 
-  /// Value `index` of the method, whose index in `interface` is being asked for.
+  /// Value `index` of the method, whose index in `interface` is wanted.
   const executorch_flatbuffer::EValue& value(Span<const int32_t> interface, size_t index) const;
   Result<Tag> tag(Span<const int32_t> interface, size_t index) const;
   Result<TensorInfo> tensor_meta(Span<const int32_t> interface, size_t index) const;
 
   const executorch_flatbuffer::ExecutionPlan* plan_;
-  /// Of the parametric plan.
+  /// Number of words of the parametric plan.
   size_t plan_words_;
   /// A value and the number of attributes before it: the next search continues there.
   mutable SearchPosition attribute_;

@@ -37,15 +37,15 @@ class ValueLoader;
 /// it, at once.
 class Program final {
  public:
-  /// Every program is verified in full (structure, indices, types, sizes, memory ranges), whichever
-  /// is asked for; the choice is there for callers who make it.
+  /// Every program is verified in full (structure, indices, types, sizes, memory ranges), with
+  /// either value; the choice exists for source compatibility.
   enum class Verification : uint8_t { Minimal, InternalConsistency };
 
   /// Loads and verifies a program.
   /// @param loader Must outlive the program and all its methods.
-  /// @retval Error::InvalidProgram The file is no program, damaged, or makes no sense; the log says
-  /// where.
-  /// @retval Error::NotSupported It needs something that this runtime has not (a device).
+  /// @retval Error::InvalidProgram The file is not a program, damaged, or inconsistent; the log has
+  /// the place.
+  /// @retval Error::NotSupported It needs a device that this runtime does not support.
   /// @retval Error::InvalidArgument The loader's memory is not aligned to 8 bytes.
   [[nodiscard]] static Result<Program> load(DataLoader* loader,
                                             Verification verification = Verification::Minimal);
@@ -56,8 +56,8 @@ class Program final {
     return load(loader, verification);
   }
 
-  /// What was made from a program (methods, metadata, the data map) refers to it: move it before,
-  /// not after.
+  /// Methods, metadata and the data map refer to the program: move it before any of them is
+  /// made.
   Program(Program&&) noexcept = default;
   Program& operator=(Program&&) = delete;
   ~Program() = default;
@@ -116,12 +116,12 @@ class Program final {
     IncompatibleVersion,
     /// Not a program.
     NotPresent,
-    /// Too few bytes to tell.
+    /// Too few bytes to decide.
     ShortData,
   };
   /// The bytes that check_header() asks for.
   static constexpr size_t kMinHeadBytes = 64;
-  /// Looks at the first bytes of a file.
+  /// Classifies a file by its first bytes.
   static HeaderStatus check_header(const void* data, size_t size);
 
  private:
@@ -134,7 +134,7 @@ class Program final {
           const executorch_flatbuffer::Program* program, FreeableBuffer&& constants);
 
   const executorch_flatbuffer::ExecutionPlan* find_plan(const char* method_name) const;
-  /// How many words the method's parametric plan has; 0: there is none that could be used.
+  /// The number of words of the method's parametric plan; 0 if it has none that can be used.
   size_t parametric_plan_words(const executorch_flatbuffer::ExecutionPlan& plan) const;
   // Only where parametric plans are linked in (parametric_plan.h).
   /// The data that is the method's parametric plan, and its segment's index; null: it has none.

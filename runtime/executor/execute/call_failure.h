@@ -11,8 +11,8 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// One log line for a kernel or delegate that failed: its name, method and instruction, and what
-/// its arguments were.
+/// Logs a failed kernel or delegate in one line: its name, method and instruction, and its
+/// arguments.
 void log_call_failure(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block,
                       size_t instruction, Error error);
 

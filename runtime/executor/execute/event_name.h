@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the event of a kernel's call is called.
+// Name of the trace event of a kernel call.
 #pragma once
 
 #include <executorch/runtime/executor/plan/operator_text.h>
@@ -10,8 +10,8 @@ namespace executorch::runtime::internal {
 constexpr size_t kEventNameSize = kOperatorTextSize + 12;
 
 /// Writes "native_call_add.out" for a call of operator `index`, aten::add.out; "native_call_" if
-/// its name does not fit. It is written for every call that is traced, so that it looks at each
-/// character once.
+/// its name does not fit. Runs for every traced call, so it reads each character only
+/// once.
 inline void write_event_name(const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
                              char (&out)[kEventNameSize]) {
   constexpr char kPrefix[] = "native_call_";

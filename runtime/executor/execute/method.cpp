@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Running a method. How inputs and outputs come and go is in method_io.cpp.
+// Execution of a method. Its inputs and outputs are in method_io.cpp.
 #include <executorch/runtime/executor/method.h>
 
 #include <utility>
@@ -40,7 +40,7 @@ Method::Method(Method&& other) noexcept
       loop_limits_(other.loop_limits_),
       async_state_(std::exchange(other.async_state_, nullptr)),
       end_async_state_(other.end_async_state_) {
-  // Nothing that the other does can reach what is ours now.
+  // `other` no longer owns anything that moved to this method.
   other.block_ = internal::MethodBlock();
   other.parametric_plan_ = internal::ParametricPlan();
 }
@@ -188,7 +188,7 @@ Error Method::reset_execution() {
 
 namespace {
 
-/// Whether a branch is taken: a tensor is true if all of its elements are.
+/// True if the branch is taken: a tensor is true if all of its elements are.
 bool is_true(const EValue& condition) {
   if (condition.tag == Tag::Bool) {
     return condition.payload.copyable_union.as_bool;
@@ -203,7 +203,7 @@ bool is_true(const EValue& condition) {
   return true;
 }
 
-/// Of a tensor without bound; the memory of others is planned, or the caller's.
+/// Frees the memory of an unbounded tensor; other tensors use planned memory or the caller's.
 void release_memory(const EValue& tensor) {
   internal::TensorGrowth* growth = internal::growth_of(tensor.payload.as_tensor);
   if (growth != nullptr) {
@@ -352,8 +352,8 @@ Error Method::run_next_traced(KernelRuntimeContext& context) {
 }
 
 void Method::log_results(const Instruction& instruction) {
-  // The last argument is what an operator returns; a delegate's outputs cannot be told from its
-  // inputs, which are the outputs of others.
+  // An operator's last argument is its result. A delegate's outputs look like its inputs, so all of
+  // its arguments are logged.
   const uint32_t first =
       instruction.opcode == Opcode::Kernel && instruction.number > 0 ? instruction.number - 1 : 0;
   for (uint32_t i = first; i < instruction.number; ++i) {

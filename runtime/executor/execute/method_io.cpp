@@ -35,13 +35,13 @@ bool is_dynamic(const fb::Tensor& tensor) {
   return tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC;
 }
 
-/// Of a tensor without bound, sizes of 0 are those that may be any.
+/// Returns true for a dimension of any size: 0 in the file of an unbounded tensor.
 bool has_no_bound(const fb::Tensor& tensor, size_t dim) {
   return tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND &&
          items(tensor.sizes())[dim] == 0;
 }
 
-/// Whether a tensor's elements lie one after the other in this dim order.
+/// Returns true if the tensor's elements are contiguous in this dim order.
 bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
   auto strides = tensor.strides();
   et::StridesType implied[kTensorDimensionLimit];
@@ -60,7 +60,7 @@ bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
   for (size_t i = dim_order.size(); i-- > 0;) {
     const size_t dim = dim_order[i];
     const int64_t size = tensor.sizes()[dim];
-    // Where there is nothing to step to, the stride does not matter.
+    // The stride of a dimension of size 0 or 1 is never used.
     if (size > 1 && strides[dim] != expected) {
       return tensor.numel() == 0;
     }
@@ -131,7 +131,7 @@ Error Method::set_tensor_input(internal::Input& input, size_t index, const et::T
     ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(own, given.sizes()));
     return internal::copy_tensor_data(own, given);
   }
-  // The caller's memory holds the given sizes and no more.
+  // The caller's memory has room for the given sizes only.
   return internal::rebind_tensor(own, given.sizes(), given.mutable_data_ptr());
 }
 
@@ -202,7 +202,7 @@ bool Method::input_stands_alone(size_t input_idx) const {
 Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_input(input_idx));
   internal::Input& input = block_.inputs[input_idx];
-  // What is lent already need not be looked at again.
+  // An input that is lent already has passed this check.
   const bool can_lend = input.planned != nullptr || input_stands_alone(input_idx);
   ET_CHECK_OR_RETURN_ERROR(can_lend, InvalidState,
                            "method '%s': input %zu is not alone in planned memory", name(),

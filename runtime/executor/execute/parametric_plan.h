@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Planned memory as a function of the inputs' sizes: what a program may keep beside the plan for
-// the largest ones. The form is that of exir/memory/sizes/parametric.py; docs/memory-planning.md
-// has it.
+// Planned memory as a function of the inputs' sizes. A program may have such a plan beside the plan
+// for the largest inputs. exir/memory/sizes/parametric.py writes it; docs/memory-planning.md
+// describes the format.
 #pragma once
 
 #include <stddef.h>
@@ -13,8 +13,8 @@
 #include <executorch/runtime/executor/plan/method_layout.h>
 #include <executorch/runtime/platform/compiler.h>
 
-// Defined where parametric plans are linked in. The target `executorch` does; a runtime without
-// them takes the plan for the largest inputs, which every program has.
+// Defined if parametric plans are linked in, as the target `executorch` does. A runtime without
+// them uses the plan for the largest inputs, which every program has.
 extern "C" {
 extern const int executorch_link_parametric_plan ET_WEAK;
 }
@@ -26,16 +26,16 @@ namespace internal {
 /// Named data of a program under this name, followed by a method's, is the method's parametric
 /// plan.
 inline constexpr char kParametricPlanPrefix[] = "executorch.plan.";
-/// The planned buffer that it is about, as MethodMeta counts. All others are static.
+/// Index, as in MethodMeta, of the buffer that it plans. All other buffers are static.
 inline constexpr size_t kParametricBuffer = 0;
 inline constexpr uint32_t kParametricMemoryId = 1;
 
-/// Whether this program has the code; without it, none of the functions marked weak may be called.
+/// Returns true if the code is linked in; otherwise no function marked weak may be called.
 inline bool parametric_plans_are_linked() { return &executorch_link_parametric_plan != nullptr; }
 
-/// Straight-line arithmetic over the inputs' sizes, and which of its results are tensors' sizes and
-/// places. Whatever it says, tensors lie inside of the buffer's size in the file, and inside of
-/// what the caller gave; their capacity is what was computed.
+/// Straight-line arithmetic over the inputs' sizes, whose results are sizes and offsets of tensors.
+/// Every tensor is checked to lie inside the buffer size of the file and inside the caller's
+/// buffer; its capacity is the computed size.
 class ParametricPlan final {
  public:
   ParametricPlan() = default;
@@ -45,7 +45,7 @@ class ParametricPlan final {
   [[nodiscard]] ET_WEAK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
                                    const MethodBlock& block);
 
-  /// False: the method has none, and all of its memory is bound already.
+  /// False if the method has no such plan: all of its memory is bound already.
   bool exists() const { return steps_ > 0; }
 
   /// Bytes of the buffer for the sizes that the inputs have now.

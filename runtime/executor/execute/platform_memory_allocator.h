@@ -57,7 +57,7 @@ class PlatformMemoryAllocator final : public MemoryAllocator {
   }
 
  private:
-  /// Stands before each piece.
+  /// Header in front of each piece.
   struct Piece {
     Piece* next;
   };

@@ -91,7 +91,7 @@ class Marker final {
     flags = static_cast<uint8_t>((flags & ~kOtherUse) | uses);
   }
 
-  /// False for jumps, moves and what frees memory: programs with these are left as they are.
+  /// False for jumps, moves and frees: in programs with these, no value is marked.
   bool use(const fb::Instruction& instruction) {
     const fb::KernelCall* const call = instruction.instr_args_as_KernelCall();
     if (call == nullptr && instruction.instr_args_as_DelegateCall() == nullptr) {

@@ -13,8 +13,8 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// Sets kUnaliasedOutput and kUnaliasedInput in block.flags, for all values at once: the time is
-/// linear in the program's size but for sorting inputs and outputs by their places.
+/// Sets kUnaliasedOutput and kUnaliasedInput in block.flags, for all values at once. Time is linear
+/// in the program's size, plus sorting inputs and outputs by their places.
 ///
 /// An output is unaliased if it is nothing but the result of one instruction: its last argument,
 /// an argument of no other, no input, and alone in its planned memory. Then no value depends on

@@ -29,7 +29,7 @@ namespace {
 
 /// The end of a list of values.
 constexpr uint32_t kEnd = (1u << 29) - 1;
-/// Ranges of addresses have it as their buffer; those of the file number theirs.
+/// Buffer number of address ranges; ranges of the file have the file's buffer numbers.
 constexpr uint32_t kAddresses = UINT32_MAX;
 
 }  // namespace
@@ -95,13 +95,13 @@ Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(Instruction&))
 bool AliasModel::is_tensor(uint32_t value) const { return nodes_[value].slot != kNoTensor; }
 
 bool AliasModel::is_view_call(const Instruction& loaded) const {
-  // The kernel is what it is by its name, however the file splits that.
+  // The full name decides: the file may split it into name and overload differently.
   return loaded.opcode == Opcode::Kernel && is_view(*plan_.operators()->Get(loaded.op)) &&
          loaded.number >= 3 && is_tensor(index_of(loaded.arguments[0])) &&
          is_tensor(index_of(loaded.arguments[2]));
 }
 
-/// Makes one class of what a move or view leads from and to.
+/// Merges the classes of the source and the destination of a move or view.
 Error AliasModel::link(Instruction& loaded) {
   uint8_t flag = kMovedValue;
   uint32_t target = 1;
@@ -139,7 +139,7 @@ Error AliasModel::link(Instruction& loaded) {
   const uint32_t joined = find(to);
   if (root != joined) {
     nodes_[joined].root = root;
-    // A view has no bytes but its base's: by itself it need not be looked at with the class.
+    // A view's bytes are its base's, so the class need not compare them again.
     if (flag != kViewValue || nodes_[joined].next != joined) {
       std::swap(nodes_[root].next, nodes_[joined].next);
     }
@@ -182,7 +182,7 @@ Error AliasModel::check_instruction(Instruction& loaded) {
   late_ = false;
   list_ = kEnd;
   if (loaded.opcode == Opcode::Kernel) {
-    // Afterwards, an operator's kernel is the last one that was found for it.
+    // After loading, use the kernel that was last found for the operator.
     const Kernel& kernel = is_loaded_ ? *block_.kernels[loaded.op] : *loaded.source;
     written = kernel.written_;
     loaded.kernel = is_loaded_ ? loaded.kernel : kernel.op_;
@@ -191,7 +191,7 @@ Error AliasModel::check_instruction(Instruction& loaded) {
     return Error::Ok;
   }
   if (is_view) {
-    // It reads where its base is and how large; it writes neither to the base nor to the view.
+    // It reads its base's address and sizes; it writes neither to the base nor to the view.
     use(index_of(arguments[0]));
     block_.flags[index_of(arguments[2])] |= kMadeView;
     return Error::Ok;
@@ -202,7 +202,7 @@ Error AliasModel::check_instruction(Instruction& loaded) {
   if (loaded.opcode == Opcode::Delegate) {
     const Delegate& delegate = *loaded.delegate;
     const size_t outputs = delegate.backend->output_count(delegate.handle);
-    // Where the backend does not say, the last argument counts.
+    // If the backend does not report its written arguments, take the last one.
     first_written -= outputs == BackendInterface::kUnknownOutputs ? 1 : outputs;
     ET_CHECK_OR_RETURN_ERROR(
         first_written <= arguments.size(), InvalidProgram,
@@ -217,8 +217,8 @@ Error AliasModel::check_instruction(Instruction& loaded) {
 }
 
 Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t first_written) {
-  // What is written to first: then the last argument, which repeats what an operator returns, is
-  // known for what it is.
+  // Mark written arguments first: the last argument repeats the operator's result, and by then it
+  // has its role.
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const bool is_written =
@@ -237,7 +237,7 @@ Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t f
   return check_places();
 }
 
-/// Gives the tensor, or the tensors of a list, a role; but for those that have the role `returned`.
+/// Gives the tensor, or the tensors of a list, a role, except those with the role `returned`.
 Error AliasModel::touch_all(size_t argument, uint32_t value, uint32_t role, uint32_t returned) {
   const auto single = static_cast<int32_t>(value);
   const Indices tensors =
@@ -293,7 +293,7 @@ Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
   return Error::Ok;
 }
 
-/// A view that is used before it is made may show what it showed in the last execution.
+/// A view that is used before it is made may still refer to memory of the last execution.
 void AliasModel::use(uint32_t value) {
   views_outlive_ |= (block_.flags[value] & (kViewValue | kMadeView)) == kViewValue;
 }
@@ -308,15 +308,15 @@ PlannedRange AliasModel::range(uint32_t value, uint32_t slot) const {
   return bytes == 0 ? PlannedRange() : PlannedRange{kAddresses, begin, begin + bytes};
 }
 
-/// No value that is written to shares bytes with another one, but for a whole one that may be read
-/// there. The roles end.
+/// Checks that no written value shares bytes with another one, except with a whole value that the
+/// kernel may read in place. Clears the roles.
 Error AliasModel::check_places() {
   const auto in_file = [this](uint32_t value) { return planned_range(*tensor_at(plan_, value)); };
   (void)in_file;  // for the message alone
   for (uint32_t written = written_; written != kEnd; written = nodes_[written].link) {
     const PlannedRange place = range(written);
     const uint32_t root = find(written);
-    // Each two that are written to are compared once.
+    // Each pair of written values is compared once.
     uint32_t other = place.buffer == 0 ? written : list_;
     for (; other != written; other = nodes_[other].link) {
       ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,

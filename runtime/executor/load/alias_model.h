@@ -16,8 +16,8 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 /// Checks a method whose instructions and delegates are loaded. Values that may show the same
-/// memory, by a view or because a MoveCall passes a tensor on, are one class; in which order
-/// instructions run is not considered. The work is linear in the program's size.
+/// memory, by a view or because a MoveCall passes a tensor on, are one class. The order of
+/// instructions is ignored. The work is linear in the program's size.
 class AliasModel final {
  public:
   /// `program_size` in bytes bounds the work. `is_loaded`: the method has passed the check before,
@@ -26,33 +26,33 @@ class AliasModel final {
              size_t program_size, bool is_loaded = false)
       : plan_(plan), block_(block), budget_{kWorkPerByte * program_size}, is_loaded_(is_loaded) {}
 
-  /// Adds to block.flags, which marks inputs; fills Input::is_consumed,
-  /// Instruction::has_late_memory, and Instruction::kernel from what is there before, source. The
-  /// memory of block.values serves as working memory: values are again what the program says
-  /// afterwards.
+  /// Adds to block.flags, which marks inputs; fills Input::is_consumed and
+  /// Instruction::has_late_memory; replaces Instruction::source by Instruction::kernel. Uses the
+  /// memory of block.values as working memory and then restores the values of the
+  /// program.
   /// @retval Error::InvalidProgram After a message with method, instruction and value.
   Error check();
 
-  /// Whether a view that an execution has made could be used in the next one before it is made
-  /// again: then every execution begins with views that show nothing.
+  /// Returns true if a view of one execution could be used in the next one before it is made
+  /// again. Then every execution starts with empty views.
   bool unbinds_views() const { return has_views_ && views_outlive_; }
 
  private:
   using Indices = Span<const int32_t>;
   using PlannedRange = executorch::runtime::internal::PlannedRange;
 
-  /// Values that are looked at beyond each argument once: those of a class, pairs of places.
+  /// Budget of visits beyond one for each argument: values of a class, pairs of places.
   static constexpr size_t kWorkPerByte = 2;
 
-  /// What is known of a value while the method is checked.
+  /// State of a value while the method is checked.
   struct Node {
-    /// Another value of the class, nearer to the one that stands for it; itself for that one.
+    /// Parent in the union-find tree of the class; the representative is its own parent.
     uint32_t root;
     /// The values of a class are a ring.
     uint32_t next;
-    /// Bits of Role: what it is to the instruction.
+    /// Bits of Role: how the current instruction uses it.
     uint32_t role : 3;
-    /// The next of the values that the instruction has to do with. A flatbuffer, of less than 2^31
+    /// The next value that the instruction uses. A flatbuffer, of less than 2^31
     /// bytes, has fewer than 2^29 values.
     uint32_t link : 29;
     /// The tensor may be resized.
@@ -93,8 +93,8 @@ class AliasModel final {
   uint32_t index_of(const EValue* value) const {
     return static_cast<uint32_t>(value - block_.values.data());
   }
-  /// Where the tensor is now. Memory that is given later, by a parametric plan, counts as it is in
-  /// the file.
+  /// The tensor's current bytes. Memory that a parametric plan assigns later is taken from the plan
+  /// in the file.
   PlannedRange range(uint32_t value) const {
     const Node& node = nodes_[value];
     return node.is_given != 0 ? PlannedRange() : range(value, node.slot);

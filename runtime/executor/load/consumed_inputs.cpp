@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which inputs an execution destroys, because the plan uses their memory for other values as well.
+// Finds inputs that an execution destroys, because the plan reuses their memory for other values.
 #include <executorch/runtime/executor/load/alias_model.h>
 
 #include <new>
@@ -10,8 +10,8 @@ namespace internal {
 
 using executorch::runtime::internal::PlannedRange;
 
-/// Inputs with planned memory, and written values that may lie there, in the order of places.
-/// Returns how many there are.
+/// Lists inputs with planned memory, and written values that may overlap them, sorted by place.
+/// Returns their number.
 size_t AliasModel::list_places(Place* places) const {
   PlannedRange inputs{0, UINT64_MAX, 0};
   for (const Input& input : block_.inputs) {
@@ -34,8 +34,8 @@ size_t AliasModel::list_places(Place* places) const {
       new (&places[found++]) Place{begin, i, slot};
     }
   }
-  // By a heap, unless they are in order: half the code of the standard library's functions, which
-  // sort faster.
+  // A heap sort, skipped if they are in order: half the code of std::sort, which is
+  // faster.
   size_t unsorted = in_order ? 0 : found;
   for (size_t start = found / 2; unsorted > 1;) {
     Place moved = places[start];
@@ -59,11 +59,11 @@ size_t AliasModel::list_places(Place* places) const {
   return found;
 }
 
-/// Marks the inputs whose planned memory is written to for another value. The nodes end.
+/// Marks the inputs whose planned memory is written to for another value. Invalidates the nodes.
 void AliasModel::consume_inputs() {
   auto* const places = reinterpret_cast<Place*>(block_.values.data());
   const size_t found = list_places(places);
-  // Where the written values so far end, and the first place that may reach beyond the next one.
+  // The largest end of the written values so far, and the first place that may still overlap.
   uint64_t written = 0;
   size_t first = 0;
   for (size_t i = 0; i < found; ++i) {
@@ -74,7 +74,7 @@ void AliasModel::consume_inputs() {
     if ((flags & kWrittenValue) == 0) {
       continue;
     }
-    // What does not reach to here reaches to no later place.
+    // A place that ends before this one overlaps no later one.
     for (; first < i; ++first) {
       if (range(places[first].value, places[first].slot).overlaps(own)) {
         block_.flags[places[first].value] |= kConsumedInput;

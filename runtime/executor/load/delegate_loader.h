@@ -17,7 +17,7 @@ namespace internal {
 
 class DelegateLoader final {
  public:
-  /// What it is given must outlive it; tracer and options may be null.
+  /// All arguments must outlive it; tracer and options may be null.
   DelegateLoader(const Program& program, const char* method_name, MemoryAllocator* allocator,
                  EventTracer* event_tracer, const NamedDataMap& data,
                  const LoadBackendOptionsMap* options)
@@ -28,8 +28,8 @@ class DelegateLoader final {
         data_(data),
         options_(options) {}
 
-  /// Constructs `delegate`, with its compile specs in `specs`. Of a failure nothing remains.
-  /// @retval Error::NotFound There is no such backend, or it cannot be used here. Other errors are
+  /// Constructs `delegate`, with its compile specs in `specs`. A failure leaves nothing to free.
+  /// @retval Error::NotFound The backend is not registered or not available. Other errors are
   /// the backend's.
   Error load(const executorch_flatbuffer::BackendDelegate& source, Span<CompileSpec> specs,
              Delegate* delegate) const;
@@ -45,7 +45,7 @@ class DelegateLoader final {
   const LoadBackendOptionsMap* options_;
 };
 
-/// The end of a delegate that load() has made.
+/// Destroys a delegate that load() has made.
 void destroy_delegate(Delegate& delegate);
 
 }  // namespace internal

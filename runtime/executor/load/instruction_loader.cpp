@@ -22,7 +22,7 @@ using Call = fb::InstructionArguments;
 
 namespace {
 
-/// Stands in the list of kernels for an operator that has been reported as missing.
+/// Marks an operator that has been reported as missing in the list of kernels.
 constexpr Kernel kMissing;
 
 /// A kernel key has at most 16 tensors, and the operator's result after them.
@@ -67,8 +67,8 @@ const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const
   return find_in_list(name, metas, kernels);
 }
 
-/// The same by dtypes and dim orders. A program's last argument repeats `out`, as what the operator
-/// returns; a key may list that tensor too, as in ExecuTorch 1.4, or not. A function of its own, so
+/// The same by dtypes and dim orders. A program's last argument repeats `out`, the operator's
+/// result; a key may list that tensor too, as in ExecuTorch 1.4, or not. A separate function, so
 /// that programs without keyed kernels need no stack for it.
 ET_NOINLINE const Kernel* look_up_keyed(const char* name, Span<EValue* const> arguments,
                                         Span<const Kernel> kernels) {

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// From the instructions of a verified method, whose values are loaded, to what the executor runs:
-// kernels are looked up, and their arguments checked, here and never again.
+// Resolves the instructions of a verified method whose values are loaded: looks kernels up and
+// checks their arguments, so that execution does neither.
 #pragma once
 
 #include <executorch/runtime/executor/plan/method_layout.h>
@@ -39,7 +39,7 @@ class InstructionLoader final {
   Span<EValue*> pointers_;
   size_t index_ = 0;
   bool any_missing_ = false;
-  /// There are kernels for certain dtypes: each instruction must be looked up by itself.
+  /// True if kernels for certain dtypes exist: each instruction needs its own look-up.
   bool keyed_kernels_;
 };
 

@@ -28,7 +28,7 @@ Result<Method> MethodLoader::load(const MethodRequest& request) {
   const internal::EventTracerProfileMethodScope load(request.event_tracer, "Program::load_method");
   const internal::EventTracerProfileMethodScope init(request.event_tracer, "Method::init");
   Method method(&request.program, &request.plan, &request.memory, request.event_tracer);
-  // If a step fails, the method gives back what the ones before have made.
+  // If a step fails, the method frees the results of the steps before it.
   ET_CHECK_OK_OR_RETURN_ERROR(MethodLoader(request, &method).run());
   return method;
 }
@@ -85,7 +85,7 @@ Error MethodLoader::check_planned_memory() const {
   const auto sizes = items(request_.plan.non_const_buffer_sizes());
   HierarchicalAllocator* const planned = request_.memory.planned_memory();
   for (uint32_t id = 1; id < sizes.size(); ++id) {
-    // What a plan parametric in shape needs is known when the method is executed.
+    // The size of a parametric buffer is known when the method is executed.
     if (sizes[id] == 0 ||
         (id == internal::kParametricMemoryId && !method_.block_.plan_words.empty())) {
       continue;
@@ -123,7 +123,7 @@ void MethodLoader::bind_inputs() {
     const fb::Tensor* tensor = executorch::runtime::internal::tensor_at(request_.plan, index);
     executorch::aten::TensorImpl* impl =
         tensor == nullptr ? nullptr : value->toTensor().unsafeGetTensorImpl();
-    // What is no tensor has its value from the program.
+    // Values other than tensors come from the program.
     new (&method_.block_.inputs[i])
         internal::Input{value, tensor, impl, tensor == nullptr, false, nullptr};
   }

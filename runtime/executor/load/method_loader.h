@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// From one method of a verified program to a Method: the steps, in their order.
+// The steps from one method of a verified program to a Method, in order.
 #pragma once
 
 #include <executorch/runtime/backend/backend_options_map.h>
@@ -13,7 +13,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What Program::load_method() was asked for. All must outlive the call.
+/// Arguments of Program::load_method(). All must outlive the call.
 struct MethodRequest {
   const Program& program;
   const executorch_flatbuffer::ExecutionPlan& plan;
@@ -44,7 +44,7 @@ class MethodLoader final {
   Error load_delegates();
   void track_allocators();
   void report_planned_memory();
-  /// What has been taken of the method allocator since the last report.
+  /// Bytes taken from the method allocator since the last report.
   void report_allocated();
 
   const MethodRequest& request_;

@@ -27,14 +27,14 @@ class ProgramDataMap final : public NamedDataMap {
                  size_t segment_base)
       : loader_(loader), program_(program), segment_base_(segment_base) {}
 
-  /// NotFound: what is in a program has no layout.
+  /// Returns NotFound: data in a program has no tensor layout.
   Result<const TensorLayout> get_tensor_layout(std::string_view key) const override;
   Result<FreeableBuffer> get_data(std::string_view key) const override;
   Error load_data_into(std::string_view key, void* buffer, size_t size) const override;
   Result<uint32_t> get_num_keys() const override;
   Result<const char*> get_key(uint32_t index) const override;
 
-  /// How one look-up after the other goes on.
+  /// State that successive look-ups share.
   struct Search {
     /// How many more names the look-ups may compare.
     size_t left = SIZE_MAX;
@@ -53,8 +53,8 @@ class ProgramDataMap final : public NamedDataMap {
   size_t segment_base_;
 };
 
-/// Looks in the map that the caller gave first, then in the program's own. For one thread: it keeps
-/// where it has looked.
+/// Searches the caller's map first, then the program's own. Not thread-safe: it caches its
+/// position.
 class MergedDataMap final : public NamedDataMap {
  public:
   /// `given` may be null. Both must outlive the map. `program_size` in bytes bounds how many of the

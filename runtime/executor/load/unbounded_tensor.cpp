@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Loading a tensor whose sizes have no bound: unless it is an input, it begins without
-// elements and memory.
+// Loads a tensor whose sizes have no bound: unless it is an input, it starts without elements
+// and memory.
 #include <new>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
@@ -66,7 +66,7 @@ Error ValueLoader::load_unbounded(const fb::Tensor& tensor) {
   for (const int32_t size : file_sizes) {
     is_empty |= size == 0;
   }
-  // Without memory it has no elements, whatever sizes it is said to begin with.
+  // Without memory it has no elements, whatever its initial sizes in the file are.
   constexpr int32_t kZeros[executorch::runtime::kTensorDimensionLimit] = {};
   return make_unbounded(tensor,
                         is_empty ? file_sizes : Span<const int32_t>(kZeros, file_sizes.size()));

@@ -131,8 +131,8 @@ Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t, Ten
   const auto file_sizes = items(tensor.sizes());
   const auto file_order = items(tensor.dim_order());
   const size_t rank = file_sizes.size();
-  // A static tensor never writes its sizes, nor any tensor its dim order: those in the file will
-  // do.
+  // A static tensor never writes its sizes, and no tensor its dim order: point at those in the
+  // file.
   auto* sizes = const_cast<et::SizesType*>(file_sizes.data());
   auto* dim_order = const_cast<et::DimOrderType*>(file_order.data());
   if (rank > 0 && tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC) {
@@ -156,7 +156,7 @@ Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
     case TensorSource::None:
       return nullptr;
     case TensorSource::Planned:
-      // What is planned parametric in shape has its place when the inputs have their sizes.
+      // A parametric plan places the tensor when the sizes of the inputs are known.
       if (!block_.plan_words.empty() &&
           tensor.allocation_info()->memory_id() == kParametricMemoryId) {
         return nullptr;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// From the values of a verified method to EValues, and the tensors and lists behind them.
+// Makes EValues, tensors and lists from the values of a verified method.
 #pragma once
 
 #include <executorch/runtime/core/named_data_map.h>
@@ -12,11 +12,11 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// Points every value at what it is in the program: its number, its tensor, its list. Executing
-/// changes values (loop counters, tensors that are moved); this undoes it.
+/// Resets every value to the program's: its number, its tensor, its list. Execution changes values
+/// (loop counters, moved tensors); this restores them.
 void point_values(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
 
-/// Makes tensors and lists. What it is given must outlive it.
+/// Makes tensors and lists. All arguments must outlive it.
 class ValueLoader final {
  public:
   /// `memory` may have neither planned memory nor a dynamic allocator. Counts in `external_made`
@@ -34,7 +34,7 @@ class ValueLoader final {
 
   Error load();
 
-  // One tensor: all but those without bound, and these.
+  // Load one tensor, with and without a bound of its sizes.
   Error load_bounded(const executorch_flatbuffer::Tensor& tensor);
   Error load_unbounded(const executorch_flatbuffer::Tensor& tensor);
 

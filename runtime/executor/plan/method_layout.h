@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// All that a loaded method consists of, in one block of memory. The same walk over the program that
-// says how large the block is lays it out.
+// All arrays of a loaded method, in one block of memory. The walk over the program that computes
+// the block's size also lays it out.
 #pragma once
 
 #include <stddef.h>
@@ -29,7 +29,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// What a backend made of its part of the program.
+/// A delegate: the handle that a backend made from its payload.
 struct Delegate {
   const BackendInterface* backend;
   DelegateHandle* handle;
@@ -54,14 +54,14 @@ struct Instruction {
   union {
     OpFunction kernel;
     Delegate* delegate;
-    /// While loading: what `kernel` is part of.
+    /// While loading: the registered kernel that has `kernel`.
     const Kernel* source;
   };
   EValue** arguments;
   /// The number of arguments, or where to jump to.
   uint32_t number;
   Opcode opcode;
-  /// Some tensor among the arguments is given its memory at run time: look whether it was.
+  /// Some tensor argument gets its memory at run time: check that it has some.
   bool has_late_memory;
   /// The number of the operator that a kernel call names.
   uint16_t op;
@@ -70,18 +70,18 @@ struct Instruction {
 /// An input of the method.
 struct Input {
   EValue* value;
-  /// What the program says of it; null if it is no tensor.
+  /// Its table in the program; null if it is not a tensor.
   const executorch_flatbuffer::Tensor* tensor;
   /// The tensor itself, wherever a MoveCall has pointed the value to.
   executorch::aten::TensorImpl* impl;
   bool is_set;
-  /// Executing destroys it: the plan uses its memory for other values too.
+  /// Execution overwrites it: the plan reuses its memory for other values.
   bool is_consumed;
-  /// Its planned memory while it is elsewhere; else null.
+  /// Its planned memory while the tensor points elsewhere; else null.
   void* planned;
 };
 
-/// What AliasModel has found of a value.
+/// Results of AliasModel for a value.
 enum ValueFlag : uint8_t {
   /// May show memory that must not be written to: data of the program's file, which may be mapped
   /// read-only, or data from outside of it.
@@ -130,7 +130,7 @@ struct MethodBlock {
   Span<int64_t> int_items;
   Span<executorch::aten::Tensor> tensor_items;
   Span<std::optional<executorch::aten::Tensor>> optional_items;
-  /// Of all lists, then of all instructions.
+  /// Pointers of all lists, then of all instructions.
   Span<EValue*> pointers;
 
   /// Of tensors without bound, with their sizes.
@@ -147,7 +147,7 @@ struct MethodBlock {
 
 constexpr size_t kMethodBlockAlignment = 8;
 
-/// How many there are of everything in a method's block.
+/// Lengths of the arrays in a method's block.
 struct MethodCounts {
   size_t values = 0;
   size_t inputs = 0;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A flatbuffer leaves an empty vector out as often as not: these read an absent one as empty.
+// Accessors that read an absent vector as empty: writers may omit empty vectors.
 #pragma once
 
 #include <stddef.h>

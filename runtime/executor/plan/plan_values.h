@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// How the values of a verified method are read. The generated accessors are compiled wherever they
-// are called; these are compiled once, unless code may be large.
+// Accessors of a verified method's values. Generated accessors are inlined into every caller;
+// these are compiled once, unless code may be large.
 #pragma once
 
 #include <stddef.h>
@@ -74,7 +74,7 @@ ET_INLINE_UNLESS_SMALL Span<const int32_t> tensors_in(const executorch_flatbuffe
 const executorch_flatbuffer::Instruction* instruction_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
 
-/// Whether the operator of that name makes a tensor a view of another: (self, size, out). The
+/// Returns true if the operator makes a tensor a view of another: (self, size, out). The
 /// overload may be part of the name: the loader finds the kernel in both cases.
 bool is_view(const char* name);
 inline bool is_view(const executorch_flatbuffer::Operator& op) { return is_view(text(op.name())); }

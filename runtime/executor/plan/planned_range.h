@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Where in the planned buffers a tensor lies.
+// A tensor's byte range in the planned buffers.
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Where a tensor's data comes from: what its fields in the file say together.
+// The source of a tensor's data, from its fields in the file.
 #pragma once
 
 #include <stddef.h>
@@ -36,8 +36,8 @@ inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
   return planned ? TensorSource::Planned : TensorSource::None;
 }
 
-/// Whether the tensor has memory that grows as it is resized, unless it is an input, whose memory
-/// is the caller's: nothing bounds its sizes.
+/// Returns true if the tensor's sizes have no bound. Its memory then grows when it is resized; an
+/// input's is the caller's.
 inline bool grows_unless_input(const executorch_flatbuffer::Tensor& tensor) {
   return tensor.shape_dynamism() == executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_UNBOUND &&
          tensor_source(tensor) == TensorSource::None && count(tensor.sizes()) > 0;

@@ -10,7 +10,7 @@
 namespace executorch::runtime::internal {
 namespace {
 
-/// Of a scalar or a vector's items, in bytes.
+/// Width of a scalar or of a vector's items, in bytes.
 size_t width_of(FieldKind kind) { return size_t{1} << (static_cast<unsigned>(kind) & 3); }
 
 class Walk final {
@@ -31,7 +31,7 @@ class Walk final {
     size_t size;
   };
 
-  /// Whether `size` bytes at `position` lie inside, aligned to `alignment`, a power of two.
+  /// True if `size` bytes at `position` lie inside, aligned to `alignment`, a power of two.
   bool inside(size_t position, size_t size, size_t alignment) const {
     return position <= bytes_.size() && size <= bytes_.size() - position &&
            (position & (alignment - 1)) == 0;
@@ -48,7 +48,7 @@ class Walk final {
   /// of the type usually matches: it needs only enough room and the same alignment.
   struct Layout {
     uint32_t vtable = 0;
-    /// Where the last scalar ends. The initial value matches no table.
+    /// End of the last scalar. The initial value matches no table.
     uint32_t extent = UINT32_MAX;
     /// One bit for each row of the type: the field is present and is not a scalar.
     uint32_t references = 0;

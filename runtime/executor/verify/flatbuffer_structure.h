@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Whether bytes are a well-formed flatbuffer of known tables: every offset, vtable, string and
-// vector lies inside the bytes and is aligned for what it holds, required fields are there, unions
-// hold a known type.
+// Checks that bytes are a well-formed flatbuffer of known tables: every offset, vtable, string and
+// vector lies inside the bytes and is aligned for its items, required fields are present, unions
+// have a known type.
 //
-// The tables are data (rows), not generated functions: that is a third of the code. What the values
-// mean is the business of program_verifier.h.
+// The tables are data (rows), not generated functions, which takes a third of the code.
+// program_verifier.h checks the meaning of the values.
 #pragma once
 
 #include <stddef.h>
@@ -38,7 +38,7 @@ enum class Presence : uint8_t { Optional, Required };
 struct FieldRule {
   /// The index of the table that has the field.
   uint8_t owner;
-  /// Where the field's offset stands in the vtable. A union's type stands in the slot before.
+  /// The field's slot in the vtable. A union's type is in the slot before.
   uint8_t vtable_slot;
   FieldKind kind;
   Presence presence = Presence::Optional;

@@ -70,7 +70,7 @@ class Checker final {
     ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), value_count(plan_), "value"));
     const Kind moved = kind(move.move_from());
     ET_CHECK_OK_OR_RETURN_ERROR(value(move.move_to(), "MoveCall", moved));
-    // Numbers and tensors alone: what lists hold, and who may write to that, never changes.
+    // Numbers and tensors only: list items, and the values that may write to them, never change.
     ET_CHECK_OR_RETURN_ERROR(
         moved <= Kind::Tensor, InvalidProgram,
         "method '%s', instruction %zu: MoveCall on value %d of kind %u, expected a tensor, a "
@@ -79,8 +79,8 @@ class Checker final {
     return moved != Kind::Tensor ? Error::Ok : move_tensor(move.move_from(), move.move_to());
   }
 
-  /// Kernels are chosen, and their arguments checked, by what values are in the program: a tensor
-  /// takes the place of one like it.
+  /// Kernels are chosen, and their arguments checked, by the values of the program: a tensor may
+  /// only replace one with the same properties.
   Error move_tensor(int32_t from, int32_t to) const {
     const fb::Tensor& moved = *tensor_at(plan_, static_cast<size_t>(from));
     const fb::Tensor& target = *tensor_at(plan_, static_cast<size_t>(to));

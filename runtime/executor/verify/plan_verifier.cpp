@@ -89,8 +89,8 @@ Error verify_inputs(const fb::ExecutionPlan& plan) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', input: value %d of %zu", text(plan.name()), index,
                              values);
-    // What the caller gives is written to the input's memory, or used instead of it: the program's
-    // own data stays out.
+    // The caller's data is written to the input's memory or replaces it: an input must not have
+    // data of the program.
     const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(index));
     const TensorSource source = tensor == nullptr ? TensorSource::None : tensor_source(*tensor);
     ET_CHECK_OR_RETURN_ERROR(

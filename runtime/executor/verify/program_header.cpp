@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kIdentifierAt = 4;
 constexpr char kIdentifier[] = "ET12";
-// What all versions' identifiers start with.
+// Common start of the identifiers of all versions.
 constexpr size_t kIdentifierFamilySize = 2;
 constexpr size_t kIdentifierSize = 4;
 constexpr size_t kMagicAt = 8;

@@ -33,7 +33,7 @@ struct ProgramHeader {
 constexpr size_t kProgramHeaderSize = 40;
 
 enum class HeaderKind : uint8_t {
-  /// Too few bytes to tell.
+  /// Too few bytes to decide.
   TooShort,
   /// Not a program file.
   Foreign,

@@ -8,9 +8,9 @@
 
 namespace executorch::runtime::internal {
 
-/// Whether `flatbuffer` (aligned to 8) has the structure of runtime/schema/program.fbs, so that
+/// Checks that `flatbuffer` (aligned to 8) has the structure of runtime/schema/program.fbs, so that
 /// every generated accessor may be called on it.
-/// @retval Error::InvalidProgram After a log message that says where it has not.
+/// @retval Error::InvalidProgram After a log message with the place of the fault.
 Error verify_program_structure(Span<const uint8_t> flatbuffer);
 
 }  // namespace executorch::runtime::internal

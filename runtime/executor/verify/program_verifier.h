@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a program says must make sense, before anything is done with it. program_structure.h has
-// looked at the bytes; here are the meanings: indices, enum values, types of values, sizes, memory
-// ranges, segments, jump targets. After both have passed, neither loading nor executing can reach
-// outside of the file's bytes and the memory that it is given. (What a kernel makes of its
-// arguments is checked by the kernel: their types when a method is loaded, the rest when it runs.)
+// Checks the meaning of a program before any use. program_structure.h has checked the bytes; this
+// checks indices, enum values, types of values, sizes, memory ranges, segments and jump targets.
+// After both have passed, neither loading nor execution can reach outside the file's bytes and the
+// memory that the caller provides. (A kernel checks its own arguments: their types when a method
+// is loaded, the rest when it runs.)
 //
 // One walk, linear in the size of the flatbuffer. Each fault is logged with its place, what was
 // expected and found.
@@ -26,9 +26,9 @@ constexpr uint32_t kProgramVersion = 0;
 /// @retval Error::NotSupported The same, for what is legal but not for this runtime.
 Error verify_program(const executorch_flatbuffer::Program& program, const ProgramHeader& header);
 
-/// How many items of lists may be looked at, in all methods together. Lists that thousands of
-/// tables share cannot make a small file slow to check or large to load: an unshared list never
-/// reaches the limit, the flatbuffer's number of bytes.
+/// Limit of list items that all methods together may visit. Lists that thousands of tables share
+/// cannot make a small file slow to check or large to load. Unshared lists never reach the limit,
+/// the flatbuffer's number of bytes.
 struct WorkBudget {
   size_t left;
   [[nodiscard]] bool spend(size_t items) {

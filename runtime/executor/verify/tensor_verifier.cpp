@@ -112,7 +112,7 @@ class Checker final {
     return true;
   }
 
-  /// Whether [offset, offset + nbytes_) lies in `size` bytes, aligned to the elements.
+  /// True if [offset, offset + nbytes_) lies in `size` bytes, aligned to the elements.
   Error check_range(uint64_t offset, uint64_t size, const char* what) const {
     uint64_t end = 0;
     ET_CHECK_OR_RETURN_ERROR(!add_overflows(offset, uint64_t{nbytes_}, &end) && end <= size &&
