@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a user can configure."""
+"""Configurations of the compiler."""
 
 from executorch.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig
 

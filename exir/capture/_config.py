@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The two configurations: of the way to the edge dialect, and of the way from there to a program."""
+"""The configurations of lowering to the Edge dialect, and from there to a program."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class EdgeCompileConfig:
     _skip_dim_order: keep memory formats (`_to_copy`, `clone`) instead of dim orders.
     _core_aten_ops_exception_list: operators outside of Core ATen that may stay in the graph.
     preserve_ops: operators that are not decomposed, and may stay in the graph.
-    strict: `to_executorch` refuses a program in which a requested partitioner left operators (ours; see
-        program/verdict.py).
-    unroll_recurrent: write out each step of LSTM, GRU and RNN layers, for runtimes whose kernels have no operators
-        `recurrent::…`, and backends that take the steps; sequences then have one length (ours; see
+    strict: `to_executorch` refuses a program with fallbacks from a requested partitioner (ours; see
+        report/verdict.py).
+    unroll_recurrent: unroll the steps of LSTM, GRU and RNN layers, for kernel libraries without the operators
+        `recurrent::…`, and for backends that support only the steps; sequences then have one length (ours; see
         dialects/recurrent_ops.py).
     """
 
@@ -41,7 +41,7 @@ class EdgeCompileConfig:
     unroll_recurrent: bool = False
 
     def __post_init__(self) -> None:
-        """None means no operators."""
+        """Replace None by an empty list."""
         self._core_aten_ops_exception_list = self._core_aten_ops_exception_list or []
         self.preserve_ops = self.preserve_ops or []
 

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Constants that are a buffer's own memory become that buffer.
+"""Replace constants that alias a buffer by that buffer.
 
     lifted_tensor_0 (constant), key_cache_0 (buffer): one tensor     →     key_cache_0
 
-A non-strict export lifts a tensor as a constant that a module also keeps outside of its buffers, as the caches of
-transformers do. A write to it would be a write to a constant, and the buffer would keep its first value.
+If a module stores a buffer's tensor in a second attribute, as the caches of transformers do, a non-strict export
+lifts it as a constant. The program would then write to the constant instead of the buffer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from executorch.exir.rewrite.program_copy import copy_program
 
 
 def use_buffers_for_aliased_constants(program: ExportedProgram) -> ExportedProgram:
-    """The program, or a copy of it without constants that are memory of a buffer with the same sizes and strides."""
+    """Return the program, or a copy without the constants that alias a buffer with equal sizes and strides."""
     replaced = _aliases(program)
     if not replaced:
         return program
@@ -39,7 +39,7 @@ def _name(spec: InputSpec) -> str:
 
 
 def _aliases(program: ExportedProgram) -> dict[str, str]:
-    """The placeholder of each such constant → that of the buffer."""
+    """Return the name of each aliased constant's placeholder → the name of the buffer's."""
     buffers: dict[Any, str] = {}
     found: dict[str, str] = {}
     specs = program.graph_signature.input_specs
@@ -55,7 +55,7 @@ def _aliases(program: ExportedProgram) -> dict[str, str]:
 
 
 def _memory(program: ExportedProgram, spec: InputSpec) -> Any:
-    """Where a constant or buffer lies and how; None for what has no memory."""
+    """Return address, dtype and layout of a constant or buffer, None for tensors without memory of their own."""
     value = program.state_dict.get(spec.target or "")
     value = program.constants.get(spec.target or "") if value is None else value
     if type(value) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or value.layout is not torch.strided:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From ATen to Core ATen: torch.export's decompositions, and ours where they cost too much."""
+"""Decompose ATen to Core ATen, with torch.export's decompositions and ours, which replace slow ones."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from executorch.exir.rewrite.program_copy import copy_program
 _OF_NON_STRICT = "expected compiled_fn to be GraphModule"
 """torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""
 _TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict", _OF_NON_STRICT)
-"""torch's errors for a subgraph that meets a value of another trace, and constants in graphs inside of graphs."""
+"""torch's errors for subgraphs that read a value of another trace, and for constants in nested subgraphs."""
 
 
 @cache
 def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """PyTorch's table to Core ATen, and ours that are added to it or replace what is there."""
+    """Return PyTorch's table to Core ATen, and our additions and replacements."""
     of_pytorch = dict(torch.export.default_decompositions().items())
     added = {op: made for op, made in extra_decompositions().items() if op not in of_pytorch}
     return of_pytorch, {**added, **IN_PLACE_OF_PYTORCHS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 
 def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False) -> dict[Any, Any]:
-    """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
+    """Return PyTorch's table to Core ATen with our decompositions, without the operators to preserve."""
     whole = set(preserve)
     table = {**_tables()[0], **_ours(unroll_recurrent)}
     return {op: made for op, made in table.items() if op not in whole}
 
 
 def _ours(unroll_recurrent: bool) -> dict[Any, Any]:
-    """What we add to PyTorch's table; without what keeps recurrent layers whole, it writes them out."""
+    """Return our decompositions. Without those of recurrent layers, PyTorch's table unrolls the layers."""
     left_out = RECURRENT_DECOMPOSITIONS if unroll_recurrent else {}
     return {
         op: made
@@ -65,10 +65,11 @@ def _ours(unroll_recurrent: bool) -> dict[Any, Any]:
 def decompose(
     program: ExportedProgram, preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False
 ) -> ExportedProgram:
-    """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`.
+    """Return a functional program of Core ATen operators and `preserve`. It shares the weights of `program`.
 
-    unroll_recurrent: write out each step of recurrent layers, as PyTorch does, instead of keeping them whole.
-    Raises `ExportError` for nested control flow that neither torch nor a rewrite call by call covers."""
+    unroll_recurrent: unroll the steps of recurrent layers, as PyTorch does. By default, layers remain one call.
+    Raises `ExportError` for nested control flow that neither torch nor `decompose_graph` supports.
+    """
     kept = list(preserve)
     table = decomposition_table(kept, unroll_recurrent)
     program = use_buffers_for_aliased_constants(program)
@@ -80,7 +81,8 @@ def decompose(
     except (RuntimeError, SpecViolationError, AssertionError) as error:
         if not any(words in str(error) for words in _TORCH_CANNOT_TRACE):
             raise
-        rewritten = _rewritten(program, table, kept)  # sizes vary: a trace shares their arithmetic, and is tried first
+        # With dynamic sizes, torch's trace comes first, because it shares the arithmetic on sizes.
+        rewritten = _rewritten(program, table, kept)
         if rewritten is not None:
             return rewritten
         if _OF_NON_STRICT in str(error):
@@ -88,7 +90,7 @@ def decompose(
                 f"torch's run_decompositions cannot take the program ({error}); export it with strict=True, which works"
             )
             raise ExportError("decomposition", None, why) from error
-        control = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
+        control = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
         first = next((node for node in control if isinstance(node.target, HigherOrderOperator)), None)
         why = "torch cannot trace this nest of control flow; write to no view of state beside it, or nest less deeply"
         raise ExportError("decomposition", first, why) from error
@@ -103,7 +105,7 @@ def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -
 
 
 def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
-    """A copy whose calls name those of `program` as their source; their decompositions inherit it."""
+    """Copy the program. Calls record the calls of `program` as their source, which their decompositions inherit."""
     made = copy_program(program)
     graphs = zip(all_graph_modules(program.graph_module), all_graph_modules(made.graph_module), strict=True)
     for ours, copied in ((ours.graph, copied.graph) for ours, copied in graphs):
@@ -114,31 +116,31 @@ def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
 
 
 def _check_in_kernels(program: ExportedProgram) -> None:
-    for held in all_graph_modules(program.graph_module):
-        if check_in_kernels(held.graph):
-            held.recompile()
+    for module in all_graph_modules(program.graph_module):
+        if check_in_kernels(module.graph):
+            module.recompile()
 
 
 def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:
     program = _copy_with_history(program)
-    for held in all_graph_modules(program.graph_module):
-        free_strided(held.graph)
-        free_views(held.graph, _ours(unroll_recurrent).keys() - set(kept))
+    for module in all_graph_modules(program.graph_module):
+        free_strided(module.graph)
+        free_views(module.graph, _ours(unroll_recurrent).keys() - set(kept))
     program.graph_module.recompile()
     with warnings.catch_warnings():
-        # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
+        # PyTorch itself calls its deprecated pytree function; users cannot avoid the warning.
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
         table = _table_to_trace_with(kept, unroll_recurrent)
         traced: ExportedProgram = program.run_decompositions(table)
     if any(each.kind is InputKind.TOKEN for each in traced.graph_signature.input_specs):
-        # torch threads a token through calls with effects (checks of linear algebra); programs run in their own order.
+        # torch orders calls with effects (checks of linear algebra) by tokens; instructions of a program run in order.
         traced = _remove_effect_tokens(traced)
     _check_in_kernels(traced)
     return traced
 
 
 def _table_to_trace_with(kept: list[OpOverload], unroll_recurrent: bool) -> dict[Any, Any]:
-    """`decomposition_table` with the composite operators that were registered since it was made."""
+    """Return `decomposition_table` in torch's type, which includes composite operators registered later."""
     table = torch.export.default_decompositions()
     table.update(_ours(unroll_recurrent))
     for op in kept:

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Rewrites calls that rely on the strides that eager gives a tensor, so that decompositions may give it others.
+"""Rewrite calls that rely on eager's strides of a tensor, so that a decomposition may return other strides.
 
-torch's attention, for example, returns its heads beside each other in memory, ours returns a contiguous tensor. A
-`view` that eager can take of the one may need a copy of the other.
+For example, torch's attention interleaves its heads in memory, and ours returns a contiguous tensor. A `view` of the
+former can be legal while the latter needs a copy.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from executorch.exir.operator.convert import is_view, is_written_argument
 from executorch.exir.rewrite.node_rewrite import insert_before
 
 _aten = torch.ops.aten
-# A composite operator may return its argument; this one never does.
+# Unlike other composite operators, this one never returns its argument.
 _ATTENTION = _aten.scaled_dot_product_attention.default
 VIEWS = (_aten.view.default, _aten._unsafe_view.default)
 
 
 def free_views(graph: fx.Graph, replaced: Collection[Any]) -> None:
-    """Turns each `view` of what depends on a call in `replaced` into a `reshape`, which copies where it must."""
+    """Replace each `view` that depends on a call in `replaced` by a `reshape`, which copies if necessary."""
     reached: set[fx.Node] = set()
     for node in graph.nodes:
         if node.op != "call_function" or not (node.target in replaced or not reached.isdisjoint(node.all_input_nodes)):
@@ -37,7 +37,7 @@ def free_views(graph: fx.Graph, replaced: Collection[Any]) -> None:
 
 
 def view_to_reshape(node: fx.Node) -> bool:
-    """Makes a `view` a `reshape`, and says whether it did: not where a copy would be seen to be one."""
+    """Replace a `view` by a `reshape` unless a copy would change results. Return whether it was replaced."""
     if not _may_copy(node):
         return False
     node.target = _aten.reshape.default
@@ -45,7 +45,7 @@ def view_to_reshape(node: fx.Node) -> bool:
 
 
 def _may_copy(view: fx.Node) -> bool:
-    """Whether nobody can tell `view` from a copy: no write to one of the two is seen through the other."""
+    """Return whether a copy can replace `view`: no reader of one sees a write to the other."""
     position = {node: index for index, node in enumerate(view.graph.nodes)}
     beyond = _sharing(view, sources=False)
     before = _sharing(view, sources=True) - beyond
@@ -72,14 +72,14 @@ def _writes_to(node: fx.Node, written: fx.Node) -> bool:
 
 
 def _sharing(node: fx.Node, sources: bool) -> set[fx.Node]:
-    """Nodes that may share memory with `node`: what is computed of it and, with `sources`, what it is computed of."""
+    """Return the nodes that may share memory with `node`: users, transitively, and with `sources` also operands."""
     found, todo = {node}, [node]
     while todo:
-        held = todo.pop()
-        linked = [user for user in held.users if _shares_with_operands(user)]
-        if sources and _shares_with_operands(held):
-            linked += held.all_input_nodes
-        # Sizes are operands of views, too; they share no memory.
+        current = todo.pop()
+        linked = [user for user in current.users if _shares_with_operands(user)]
+        if sources and _shares_with_operands(current):
+            linked += current.all_input_nodes
+        # Sizes, which are also operands of views, have no memory.
         fresh = [each for each in linked if each not in found and not isinstance(each.meta.get("val"), torch.SymInt)]
         found.update(fresh)
         todo += fresh
@@ -90,12 +90,12 @@ def _shares_with_operands(node: fx.Node) -> bool:
     if node.op != "call_function" or node.target is _ATTENTION:
         return False
     if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
-        return True  # it returns what it wrote to
+        return True  # it returns the argument that it wrote
     return node.target is operator.getitem or not is_fresh(node.target)
 
 
 def free_strided(graph: fx.Graph) -> None:
-    """Makes each `as_strided` read a contiguous tensor whose elements lie as in the memory that eager would read."""
+    """Make each `as_strided` read a contiguous tensor with the elements in the order of eager's memory."""
     for node in graph.find_nodes(op="call_function", target=_aten.as_strided.default):
         source: fx.Node = node.args[0]
         base = _base_of(source)
@@ -114,14 +114,14 @@ def free_strided(graph: fx.Graph) -> None:
 
 
 def _base_of(node: fx.Node) -> fx.Node:
-    """What a chain of views shows."""
+    """Return the base of a chain of views."""
     while node.op == "call_function" and isinstance(node.target, OpOverload) and is_view(node.target):
         node = node.args[0]  # type: ignore[assignment]
     return node
 
 
 def _is_fixed_dense(value: Any) -> bool:
-    """Whether the tensor has fixed sizes, starts its memory, and fills a range of it once."""
+    """Return whether the tensor has constant sizes, offset 0, and is dense without overlaps."""
     if not isinstance(value, torch.Tensor) or not all(isinstance(n, int) for n in (*value.shape, *value.stride())):
         return False
     dense: bool = torch._prims_common.is_non_overlapping_and_dense_or_false(value)

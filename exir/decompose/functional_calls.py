@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""In-place calls become functional ones where a look at the graph shows that nobody can tell the difference.
+"""Replace in-place calls by functional ones where the graph proves that results are equal.
 
-`y = x.relu_()` is `y = x.relu()` with `y` read wherever `x` was, if `x` was computed by the graph or is state that the
-program may write, and nothing that may share its memory (a view of it, what it is a view of) is read afterwards.
+`y = x.relu_()` becomes `y = x.relu()`, and later readers of `x` read `y`. This is correct if the graph computed `x`,
+or `x` is writable state, and no later node reads a tensor that may share its memory (a view, or the base of `x`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from torch._ops import HigherOrderOperator, OpOverload
 from executorch.exir.decompose.call_body import is_composite
 from executorch.exir.operator.convert import is_functional, is_written_argument
 
-# Arguments that, if true, make an operator update its running statistics, which its schema does not say.
+# Arguments that, if true, make an operator update its running statistics, which the schema does not declare.
 _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
 
 
 @cache
 def functional_form(op: OpOverload) -> OpOverload | None:
-    """The operator that returns what `op` writes to its first argument (`relu_` → `relu`), or None."""
+    """Return the functional form of an in-place operator (`relu_` → `relu`), or None."""
     arguments = op._schema.arguments
     writes = [is_written_argument(item) for item in arguments]
     name = op._schema.name.split("::")[1]
@@ -39,14 +39,14 @@ def functional_form(op: OpOverload) -> OpOverload | None:
 
 
 def writes_in_hiding(node: fx.Node) -> bool:
-    """Whether a call updates an argument although its schema does not say so: norms that are being trained."""
+    """Return whether a call updates an argument without declaring it: norms in training mode."""
     schema = node.target._schema.arguments  # type: ignore[union-attr]
     given = {item.name: value for item, value in zip(schema, node.args, strict=False)} | node.kwargs
     return any(given.get(name) not in (None, False) for name in _HIDDEN_WRITES)
 
 
 class _Memory:
-    """Which nodes may share memory, and which are one tensor under several names."""
+    """Groups of nodes that may share memory, and of nodes that are the same tensor."""
 
     def __init__(self) -> None:
         self._group: dict[fx.Node, list[fx.Node]] = {}
@@ -71,9 +71,9 @@ class _Memory:
 
 
 def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx.Node, fx.Node] | None:
-    """Rewrites in-place calls in place. state: placeholders that may be written.
+    """Replace the in-place calls of a graph. state: placeholders that may be written.
 
-    What was written to which of them at last; None (and a half-written graph) if a call must be left alone.
+    Return placeholder → its final value, or None (and a partly rewritten graph) if a call cannot be replaced.
     """
     memory = _Memory()
     position = {node: index for index, node in enumerate(graph.nodes)}
@@ -84,14 +84,16 @@ def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx
             if not _replace(node, memory, position, state):
                 return None
         elif node.target is operator.getitem or not is_fresh(node.target):
-            for held in node.all_input_nodes:
-                memory.join(held, node)
-    return {held: memory.names(held)[-1] for held in state if len(memory.names(held)) > 1}
+            for operand in node.all_input_nodes:
+                memory.join(operand, node)
+    return {placeholder: memory.names(placeholder)[-1] for placeholder in state if len(memory.names(placeholder)) > 1}
 
 
 def is_fresh(target: object) -> bool:
-    """Whether results have memory of their own. What is made of other operators may return its argument; torch refuses
-    control flow whose results alias what it is given."""
+    """Return whether the results never alias arguments.
+
+    Composite operators may return an argument. torch refuses control flow whose results alias operands.
+    """
     if isinstance(target, HigherOrderOperator):
         return True
     return isinstance(target, OpOverload) and is_functional(target) and not is_composite(target)
@@ -102,10 +104,10 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
     if functional is None or not isinstance(written, fx.Node):
         return False
     names, where = memory.names(written), position[node]
-    for held in memory.group(written):
-        read_later = any(position[user] > where for user in held.users)
-        may_write = held.op == "call_function" or held in state
-        if not may_write or (read_later and held not in names):
+    for alias in memory.group(written):
+        read_later = any(position[user] > where for user in alias.users)
+        may_write = alias.op == "call_function" or alias in state
+        if not may_write or (read_later and alias not in names):
             return False
     node.target = functional
     for name in names:

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Removes the calls of function transforms (`torch.vmap`, `torch.func.grad`, `torch.func.jvp`) from exported programs.
+"""Remove function transforms (`torch.vmap`, `torch.func.grad`, `torch.func.jvp`) from exported programs.
 
-torch.export keeps a transform as calls that enter and leave it around the operators that it transforms. Tracing the
-program once more runs the transforms, and leaves the operators that they come to.
+torch.export records a transform as calls that enter and leave it around the transformed operators. Tracing the
+program again runs the transforms, and records only the resulting operators.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ _MODULE = "torch._functorch."
 
 
 def without_functorch(program: ExportedProgram) -> ExportedProgram:
-    """Return the program, or, if it has such calls, a traced copy in which composite operators are whole.
+    """Return the program, or, if it has such calls, a traced copy that preserves composite operators.
 
-    Raises `ExportError` for a program that torch.export recorded wrongly: with a value inside of a transform as a
-    constant, so that it ignores an input."""
+    Raises `ExportError` if torch.export recorded a value inside a transform as a constant: the program would ignore
+    an input.
+    """
     for name, constant in program.constants.items():
         if isinstance(constant, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(constant):
             raise ExportError(

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decomposes a graph call by call, in place: equal calls are traced once, and nothing else is touched.
+"""Decompose a graph call by call, in place. Equal calls are traced once.
 
-torch.export's `run_decompositions` traces the whole program twice, which is most of the time that lowering takes. It
-is still what decomposes programs that a rewrite call by call does not cover; `decompose_graph` tells which.
+torch.export's `run_decompositions` traces the whole program twice, which takes most of the lowering time. It remains
+the fallback for programs that `decompose_graph` refuses.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from executorch.exir.rewrite.node_rewrite import replace_by, same_layout
 from executorch.exir.rewrite.shared_sizes import share_sizes
 from executorch.exir.rewrite.written_state import return_written_state, writable_state
 
-# Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
+# Composite operators that call operators to preserve: only a trace of the whole program can preserve those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
 _CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
 _NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION, *FUNCTIONS_OF_SEVERAL_PRIMS})
 
 
 def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
-    """Decomposes what `table` says and `kept` does not hold, in place.
+    """Decompose the operators of `table` except `kept`, in place.
 
-    False, and a program to throw away, for: calls that are neither operators nor control flow; writes to parameters, or
-    to memory that is read under another name; weights that are tensor subclasses.
+    Return False, with a program to discard, for: calls that are neither operators nor control flow; writes to
+    parameters, or to memory that is read through an alias; weights that are tensor subclasses.
     """
     if not _is_plain(program, table, kept):
         return False
-    if not all(_decompose_one(program, held, table, kept) for held in all_graph_modules(program.graph_module)):
+    if not all(_decompose_one(program, module, table, kept) for module in all_graph_modules(program.graph_module)):
         return False
     sync_signature(program)
     return True
@@ -57,7 +57,7 @@ def _decompose_one(
     decomposition = _Decomposition(graph_module, table, kept)
     _remove_calls(graph_module.graph, torch.ops.aten.detach_.default)  # it writes nothing
     free_strided(graph_module.graph)
-    # In-place calls come last: what they may be replaced by depends on what composite operators do to memory.
+    # In-place calls come last: their rewrite must know which decomposed calls share memory.
     if not decomposition.run():
         return False
     written = make_functional(
@@ -69,26 +69,26 @@ def _decompose_one(
         return_written_state(program, written)
     if not decomposition.run():
         return False
-    _remove_calls(graph_module.graph, torch.ops.aten.lift_fresh_copy.default)  # of a constant that nothing writes to
+    _remove_calls(graph_module.graph, torch.ops.aten.lift_fresh_copy.default)  # its constant is never written
     share_sizes(graph_module.graph)
     return True
 
 
 def _remove_calls(graph: fx.Graph, identity: OpOverload) -> None:
-    """Removes what torch.export makes of a tensor that the code holds."""
+    """Remove the calls of an identity operator, which torch.export inserts for constants."""
     for node in graph.find_nodes(op="call_function", target=identity):
         replace_by(node, node.args[0])
 
 
 def _is_plain(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
     tensors = [*program.state_dict.values(), *program.constants.values()]
-    if not all(type(held) in (torch.Tensor, torch.nn.Parameter) for held in tensors):
+    if not all(type(module) in (torch.Tensor, torch.nn.Parameter) for module in tensors):
         return False
     keeps_composites = any(is_composite(op) for op in kept)
     return all(
         _is_plain_node(node, table, keeps_composites)
-        for held in all_graph_modules(program.graph_module)
-        for node in held.graph.nodes
+        for module in all_graph_modules(program.graph_module)
+        for node in module.graph.nodes
     )
 
 
@@ -110,8 +110,8 @@ def _is_fixed(value: Any) -> bool:
 
 
 def has_fixed_sizes(program: ExportedProgram) -> bool:
-    """Whether all sizes and numbers of the program are known."""
-    nodes = (node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes)
+    """Return whether all sizes and scalars of the program are constants."""
+    nodes = (node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes)
     return all(_is_fixed(value) for node in nodes for value in pytree.tree_leaves(node.meta.get("val")))
 
 
@@ -127,7 +127,7 @@ class _Decomposition:
         self._stale: set[fx.Node] = set()
 
     def run(self) -> bool:
-        """False if a call's body cannot stand in its place."""
+        """Decompose. Return False if the body of a call does not fit in its place."""
         for node in list(self._module.graph.nodes):
             if node.op != "call_function" or node._erased or "val" not in node.meta:
                 continue
@@ -152,11 +152,11 @@ class _Decomposition:
         olds, news = (pytree.tree_leaves(value) for value in (old, result))
         if len(olds) != len(news):
             return False
-        for before, held in zip(olds, news, strict=True):
-            if isinstance(held, fx.Node) and not same_layout(before, held.meta["val"]):
-                if before.dtype != held.meta["val"].dtype or _sizes(before) != _sizes(held.meta["val"]):
+        for before, module in zip(olds, news, strict=True):
+            if isinstance(module, fx.Node) and not same_layout(before, module.meta["val"]):
+                if before.dtype != module.meta["val"].dtype or _sizes(before) != _sizes(module.meta["val"]):
                     return False
-                self._stale.update(held.users)
+                self._stale.update(module.users)
         return True
 
     def _body(self, node: fx.Node) -> fx.GraphModule | None:
@@ -167,7 +167,7 @@ class _Decomposition:
         return self._bodies[key]
 
     def _refresh(self, node: fx.Node) -> bool:
-        """Recomputes the value of a call whose operands have new strides. False if it cannot take them."""
+        """Recompute the value of a call whose operands have new strides. Return False if it does not support them."""
         try:
             value = computed_value(self._mode, node)
         except (RuntimeError, ValueError):
@@ -179,11 +179,11 @@ class _Decomposition:
 
 
 def _key(node: fx.Node) -> Any:
-    """Equal for calls whose bodies are equal: the operator, its numbers, the layouts of its tensors."""
+    """Return a key that is equal for calls with equal bodies: operator, scalars, layouts of tensors."""
     inputs = node.all_input_nodes
-    number = {held: index for index, held in enumerate(inputs)}
-    arguments = fx.node.map_arg((node.args, dict(node.kwargs)), lambda held: ("input", number[held]))
-    return (node.target, repr(arguments), tuple(_layout(held.meta["val"]) for held in inputs))
+    number = {module: index for index, module in enumerate(inputs)}
+    arguments = fx.node.map_arg((node.args, dict(node.kwargs)), lambda module: ("input", number[module]))
+    return (node.target, repr(arguments), tuple(_layout(module.meta["val"]) for module in inputs))
 
 
 def _layout(value: Any) -> Any:
@@ -193,5 +193,5 @@ def _layout(value: Any) -> Any:
 
 
 def _sizes(value: torch.Tensor) -> str:
-    """Sizes as text: comparing those that vary would make them one."""
+    """Return sizes as text: comparing symbols would add guards."""
     return str(list(value.shape))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`ops.edge.<namespace>.<name>.<overload>` and `ops.backend.…`: the operators of `torch.ops`, seen by dialects."""
+"""`ops.edge.<namespace>.<name>.<overload>` and `ops.backend.…`: the operators of `torch.ops` in each dialect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from executorch.exir.dialects.backend._ops import (
 )
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 
-# Libraries that PyTorch defines once these are imported, which takes too long to do for everybody.
+# Library → module whose import defines its operators. They are imported on demand, because that is slow.
 _DEFINED_BY = {
     "quantized_decomposed": "executorch.exir.operator.quantized",
     "quantized_fused": "executorch.exir.operator.quantized_fused",
@@ -26,7 +26,7 @@ _DEFINED_BY = {
 
 
 class _OpNamespace:
-    """`ops.edge.aten`: overload packets by name, made once."""
+    """`ops.edge.aten`: overload packets by name, created on first access."""
 
     def __init__(self, dialect: str, name: str, packet: type[EdgeOpOverloadPacket]) -> None:
         self.__name__ = f"executorch.exir.dialects.{dialect}.{name}"
@@ -43,7 +43,7 @@ class _OpNamespace:
 
 
 class _DialectNamespace:
-    """`ops.edge`: operator namespaces by name, made once."""
+    """`ops.edge`: operator namespaces by name, created on first access."""
 
     def __init__(self, dialect: str, packet: type[EdgeOpOverloadPacket]) -> None:
         self._dialect = dialect
@@ -62,7 +62,7 @@ class _DialectNamespace:
 
 
 class _Ops:
-    """The root of both namespaces; see the module's docstring."""
+    """The root of both dialects' namespaces."""
 
     def __init__(self) -> None:
         self.edge = _DialectNamespace("edge", EdgeOpOverloadPacket)
@@ -73,7 +73,7 @@ ops = _Ops()
 
 
 def edge_op(op: OpOverload) -> EdgeOpOverload:
-    """The edge overload that wraps `op`: always the same object for the same operator."""
+    """Return the edge overload that wraps `op`; the same object for each call with `op`."""
     name = op._schema.name.split("::")[1]
     found: EdgeOpOverload = getattr(getattr(getattr(ops.edge, op.namespace), name), op._overloadname)
     return found
@@ -82,13 +82,13 @@ def edge_op(op: OpOverload) -> EdgeOpOverload:
 def bind_pattern_to_op(
     library: torch.library.Library, schema_or_name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the decorated function, a pattern of operators, is the meaning of a backend operator.
+    """Return a decorator that binds a function, a pattern of operators, to a backend operator with that meaning.
 
-    `schema_or_name`: a schema (`"my_op.Tensor(Tensor x) -> Tensor"`, with or without the library's namespace), which is
-    defined, or a name; an operator of that name that the library has already defined is used, else its schema is read
-    from the function's annotations. An operator without a kernel gets the function as one through which torch.export
-    sees the pattern again when it traces the program anew; one that has its own kernel stays what it is.
-    RuntimeError: the library's namespace is not a backend's; ValueError: the schema is of another library.
+    `schema_or_name`: a schema to define (`"my_op.Tensor(Tensor x) -> Tensor"`, the library's namespace is optional),
+    or a name. If the library has no operator with that name, its schema comes from the function's annotations.
+    An operator without a kernel gets the function as its composite kernel, so that torch.export traces the pattern when
+    it exports the program again.
+    RuntimeError: the namespace belongs to another dialect. ValueError: the schema names another library.
     """
 
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +105,7 @@ def bind_pattern_to_op(
 
 
 def _defined(library: torch.library.Library, schema_or_name: str, function: Callable[..., Any]) -> OpOverload:
-    """The operator that is meant, defined if it was not."""
+    """Return the operator, after defining it if necessary."""
     namespace, separator, rest = schema_or_name.partition("(")[0].rpartition("::")
     if separator and namespace != library.ns:
         raise ValueError(f"expected an operator of the library {library.ns}, found {schema_or_name}")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Autograd-safe ATen: differentiable ATen operators, higher-order operators and users' own, as before training."""
+"""Rules of the autograd-safe ATen dialect: differentiable ATen operators, higher-order and custom operators."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ _NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
 
 
 def why_not_differentiable(node: fx.Node) -> str:
-    """Why gradients cannot flow back through a call of an ATen operator; "" if they can, or there are none to flow.
+    """Return why autograd cannot differentiate a call of an ATen operator, or "" if it can or no gradient is needed.
 
-    Autograd itself is asked, about tensors of the call's shapes and dtypes that hold nothing.
+    The function runs autograd on fake tensors with the call's shapes and dtypes.
     """
     op = node.target
     if not isinstance(op, OpOverload) or op.namespace != "aten":
         return ""
-    values = fx.map_arg((node.args, node.kwargs), lambda held: held.meta.get("val"))
+    values = fx.map_arg((node.args, node.kwargs), lambda node: node.meta.get("val"))
     fakes = [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
     mode = next((m for leaf in fakes if (m := getattr(leaf, "fake_mode", None)) is not None), None)
     if mode is None:
         return ""  # it reads no tensor
     refusal = ""
-    for wanted in (len(fakes), 1):  # Statistics that an operator updates need no gradients; its first argument does.
+    # Of an operator that updates statistics, only the first argument needs a gradient.
+    for wanted in (len(fakes), 1):
         with mode, torch.enable_grad():
             refusal = _refusal(op, values, wanted)
         if not refusal:
@@ -42,7 +43,7 @@ def why_not_differentiable(node: fx.Node) -> str:
 
 
 def _refusal(op: OpOverload, values: Any, wanted: int) -> str:
-    """What autograd says of a call in which the first `wanted` tensors need gradients."""
+    """Return autograd's error for a call in which the first `wanted` tensors require gradients, or ""."""
     numbers = count()
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: _fresh(t, next(numbers) < wanted), values)
     try:
@@ -51,12 +52,12 @@ def _refusal(op: OpOverload, values: Any, wanted: int) -> str:
         return f"{op} is not differentiable: {str(error).splitlines()[0]}"
     nodes = [leaf.grad_fn for leaf in pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]
     if any(node is not None and node.name() == _NOT_IMPLEMENTED for node in nodes):
-        return f"{op} is not differentiable: PyTorch has no derivative of it"
+        return f"{op} is not differentiable: PyTorch lacks its derivative"
     return ""
 
 
 def _fresh(tensor: torch.Tensor, needs_gradient: bool) -> torch.Tensor:
-    """A tensor like this; one whose gradient is asked for is no leaf, so that it may be written to."""
+    """Return an empty tensor like this one. If it requires a gradient, it is not a leaf: in-place writes are legal."""
     fresh = torch.empty_like(tensor)
     if not needs_gradient or not (fresh.is_floating_point() or fresh.is_complex()):
         return fresh
@@ -64,5 +65,5 @@ def _fresh(tensor: torch.Tensor, needs_gradient: bool) -> torch.Tensor:
 
 
 def autograd_safe_rules() -> list[Rule]:
-    """The rules of the dialect."""
+    """Return the rules of the dialect."""
     return [ATEN_CALLS, Rule(lambda node: bool(why_not_differentiable(node)), why_not_differentiable)]

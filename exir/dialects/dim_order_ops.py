@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators `dim_order_ops::…`: memory formats said as the order of dimensions in memory, outermost first.
+"""Operators `dim_order_ops::…`, which take a dim order (dimensions from outermost to innermost), not a memory format.
 
-Dim order instead of strides is what the file format and the runtime know: [0, 1, 2, 3] is contiguous, [0, 2, 3, 1] is
-channels last. A missing dim order keeps the input's.
+The file format and the runtime use dim orders instead of strides: [0, 1, 2, 3] is contiguous, [0, 2, 3, 1] is
+channels last. Without a dim order, the result has the input's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ for _schema in _SCHEMAS:
 def empty_in_dim_order(
     size: list[int] | torch.Size, dim_order: list[int] | None, dtype: torch.dtype | None, device: torch.device | None
 ) -> torch.Tensor:
-    """An uninitialized dense tensor of `size` whose memory runs through the dimensions in `dim_order`."""
+    """Return an uninitialized dense tensor with the given size and dim order."""
     order = list(dim_order) if dim_order else list(range(len(size)))
     if sorted(order) != list(range(len(size))):
         raise ValueError(f"dim_order {order} is not a permutation of the {len(size)} dimensions of size {list(size)}")
@@ -84,7 +84,7 @@ def _out(*_: Any, out: torch.Tensor, **__: Any) -> torch.Tensor:
     return out
 
 
-# operator → (what it computes, the fake tensor it returns)
+# operator → (implementation, fake implementation)
 _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
     "_to_dim_order_copy": (_copied, _like),
     "_to_dim_order_copy.out": (_write, _out),

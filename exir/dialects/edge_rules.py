@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the edge dialect demands of a node."""
+"""Rules of the Edge dialect, and of graphs of Core ATen."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _results(node: fx.Node) -> list[Any]:
 FOREIGN = Rule(
     _is_foreign, lambda node: f"a {node.op} of {node.target} is not in the edge dialect; expected an edge operator"
 )
-# A value is written once: no in-place operators, no views.
+# Operators are functional: no in-place operators, no views.
 FUNCTIONAL = Rule(
     lambda node: (op := _edge(node)) is not None and op.namespace != "executorch_prim" and not is_functional(op._op),
     lambda node: f"{node.target} writes to or aliases an argument; the edge dialect is functional",
 )
-# Every operand is a tensor where the schema says so.
+# An argument of type Tensor is a tensor, not a scalar.
 ALL_TENSORS = Rule(
     lambda node: bool(_numbers_for_tensors(node)),
     lambda node: f"argument {_numbers_for_tensors(node)} is a number; expected a tensor (see ScalarToTensorPass)",
@@ -97,7 +97,7 @@ DENSE = Rule(
 
 
 def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
-    """Only Core ATen and what goes beyond it: the table, custom operators, and `exceptions` of the user."""
+    """Return the rule that allows only Core ATen, the operators of `legal_ops`, custom operators, and `exceptions`."""
     names = {op.name() for op in exceptions}
 
     def broken(node: fx.Node) -> bool:
@@ -108,7 +108,7 @@ def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
 
 
 def legal_dtypes(exceptions: Collection[OpOverload]) -> Rule:
-    """The combinations of the operators' table; what the user excepts may have any."""
+    """Return the rule that allows only the dtypes of the operator table, and any dtypes for `exceptions`."""
     names = {op.name() for op in exceptions}
 
     def why(node: fx.Node) -> str:
@@ -119,13 +119,13 @@ def legal_dtypes(exceptions: Collection[OpOverload]) -> Rule:
 
 
 def edge_rules(skip_dim_order: bool = False, exceptions: Collection[OpOverload] = ()) -> list[Rule]:
-    """The rules of the edge dialect, the most basic one first."""
+    """Return the rules of the Edge dialect, the most basic one first."""
     formats = MEMORY_FORMATS if skip_dim_order else NO_MEMORY_FORMATS
     return [FOREIGN, FUNCTIONAL, legal_operators(exceptions), ALL_TENSORS, legal_dtypes(exceptions), formats, DENSE]
 
 
 def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:
-    """The rules of a graph of ATen operators that claims to be decomposed to Core ATen."""
+    """Return the rules for a graph that is decomposed to Core ATen."""
     names = {op.name() for op in exceptions}
 
     def broken(node: fx.Node) -> bool:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators `executorch_prim::…`: arithmetic on sizes, done by the runtime itself on integers instead of tensors."""
+"""Operators `executorch_prim::…`: arithmetic on sizes, which the runtime computes on scalars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BINARY = "(Scalar a, Scalar b) -> Scalar"
 _COMPARE = "(Scalar a, Scalar b) -> bool"
 _UNARY = "(Scalar a) -> Scalar"
 
-# operator name → (schema, the Python functions that torch.export writes for it; the first one computes it)
+# operator name → (schema, Python functions that it replaces in exported graphs; the first one implements it)
 _PRIMS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
     "add": (_BINARY, (operator.add,)),
     "sub": (_BINARY, (operator.sub,)),
@@ -62,8 +62,8 @@ def _register() -> dict[Any, EdgeOpOverload]:
     return replacements
 
 
-# Python function on sizes → the edge operator that the runtime has for it
+# Python function on sizes → edge operator of the runtime
 PRIM_OF_PYTHON_FUNCTION = _register()
 
-# Python functions on sizes that passes/edge/replace_sym_ops_pass.py makes calls of these operators of
+# Python functions on sizes that passes/edge/replace_sym_ops_pass.py replaces by several of these operators
 FUNCTIONS_OF_SEVERAL_PRIMS = (torch.sym_sum, math.sqrt, torch.sym_sqrt)

@@ -2,9 +2,9 @@
 """Operator `grouped::grouped_mm`: a matrix product for each group of rows, as mixtures of experts compute it.
 
 `grouped::grouped_mm(self, mat2, offs, mat2_transposed)`: self [rows, k]; mat2 [groups, k, n], or [groups, n, k] if
-mat2_transposed; offs [groups], int32 or int64: where each group ends. Rows offs[g - 1] to offs[g] of the result
-[rows, n] are those rows of self times mat2[g]; rows from the last end on are zero. All floating dtypes, the same for
-self and mat2. Ends that decrease, are negative or exceed the rows are an error.
+mat2_transposed; offs [groups], int32 or int64: end row of each group. Rows offs[g - 1] to offs[g] of the result
+[rows, n] are those rows of self times mat2[g]; rows after the last group are zero. self and mat2 have the same
+floating dtype. Ends that decrease, are negative or exceed the rows are an error.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Whether the dtypes of an operator call are legal: what the table of operators (operator_table.py) says of them."""
+"""Check the dtypes of an operator call against the operator table (operator_table.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch._ops import OpOverload
 from executorch.exir.dialects.operator_table import Found, Operator, edge_operators
 from executorch.exir.operator.convert import find_out_variant
 
-# Dtypes that a tensor of a program can have, where the table says nothing.
+# Dtypes that a program can store; legal for operators without dtypes in the table.
 STORABLE = frozenset(
     {
         *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
@@ -27,7 +27,7 @@ STORABLE = frozenset(
 
 @cache
 def operator_of(op: OpOverload) -> Operator | None:
-    """What the table says of the operator that computes `op` at run time: itself, or its out variant."""
+    """Return the table's entry for `op` or its out variant, which computes it at run time."""
     table = edge_operators()
     variant = find_out_variant(op)
     return table.find(op.name()) or (None if variant is None else table.find(variant.name()))
@@ -35,7 +35,7 @@ def operator_of(op: OpOverload) -> Operator | None:
 
 @cache
 def tensor_arguments(op: OpOverload) -> tuple[tuple[int, str, bool], ...]:
-    """(position, name, keyword only) of the arguments that are tensors and not written to as outputs."""
+    """Return (position, name, keyword only) of the tensor arguments that are not `out`."""
     return tuple(
         (index, item.name, item.kwarg_only)
         for index, item in enumerate(op._schema.arguments)
@@ -44,9 +44,9 @@ def tensor_arguments(op: OpOverload) -> tuple[tuple[int, str, bool], ...]:
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """The fake tensors that an argument or a result stands for."""
-    for held in value if isinstance(value, (list, tuple)) else (value,):
-        found = held.meta.get("val") if isinstance(held, fx.Node) else held
+    """Yield the fake tensors of an argument or result."""
+    for item in value if isinstance(value, (list, tuple)) else (value,):
+        found = item.meta.get("val") if isinstance(item, fx.Node) else item
         if isinstance(found, torch.Tensor):
             yield found
         elif isinstance(found, (list, tuple)):
@@ -54,7 +54,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:
-    """Names and dtypes of the tensor arguments of a call, then of its results (`result`, or `result 0`, …)."""
+    """Return names and dtypes of a call's tensor arguments, then of its results (`result`, or `result 0`, …)."""
     names, found = [], []
     for index, name, keyword in tensor_arguments(op):
         value = node.args[index] if not keyword and index < len(node.args) else node.kwargs.get(name)
@@ -76,14 +76,14 @@ def _refusal(operator: Operator, names: tuple[str, ...], found: Found) -> str:
     if misfit is None:
         return ""
     have = _words(found[misfit])
-    before = [f"{name} {_words(held)}" for name, held in zip(names[:misfit], found, strict=False) if held]
+    before = [f"{name} {_words(dtypes)}" for name, dtypes in zip(names[:misfit], found, strict=False) if dtypes]
     taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in operator.taken_at(misfit, found)) or "nothing"
     with_these = f" with {', '.join(before)}" if before else ""
     return f"{names[misfit]} has dtype {have}; the operator takes {taken}{with_these}"
 
 
 def refusal(operator: Operator, names: list[str], found: Found) -> str:
-    """Why the operator does not take these dtypes, what it takes instead, or "" if it does."""
+    """Return why the operator refuses these dtypes, and the dtypes it accepts; "" if it accepts them."""
     return _refusal(operator, tuple(names), found)
 
 
@@ -92,23 +92,23 @@ def _words(dtypes: Any) -> str:
 
 
 def dtype_violation(node: fx.Node) -> str:
-    """What is wrong with the dtypes of an edge operator's call, or ""."""
+    """Return why the dtypes of an edge operator's call are illegal, or ""."""
     op: OpOverload = node.target._op  # type: ignore[union-attr]
     names, found = call_dtypes(node, op)
     operator = operator_of(op)
     if operator is None or operator.rows is None:
-        wrong = [(name, held - STORABLE) for name, held in zip(names, found, strict=True) if held - STORABLE]
+        wrong = [(name, dtypes - STORABLE) for name, dtypes in zip(names, found, strict=True) if dtypes - STORABLE]
         return f"{wrong[0][0]} has dtype {_words(wrong[0][1])}, which a program cannot hold" if wrong else ""
     return _mixed(operator, names, found) or refusal(operator, names, found)
 
 
 def _mixed(operator: Operator, names: list[str], found: Found) -> str:
     wanted = [f"argument '{name}'" for name in operator.promotes]
-    together = {name: held for name, held in zip(names, found, strict=True) if name in wanted}
+    together = {name: dtypes for name, dtypes in zip(names, found, strict=True) if name in wanted}
     if len(frozenset().union(*together.values())) < 2:
         return ""
     return f"arguments must have one dtype, found {_pairs(together)} (PromoteDtypesPass converts them)"
 
 
 def _pairs(dtypes: Mapping[str, frozenset[torch.dtype]]) -> str:
-    return ", ".join(f"{name.removeprefix('argument ')}: {_words(held)}" for name, held in dtypes.items())
+    return ", ".join(f"{name.removeprefix('argument ')}: {_words(dtypes)}" for name, dtypes in dtypes.items())

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which operators Core ATen, and so Edge, allow: those PyTorch tags as core, and a short list beyond."""
+"""Legal operators of Core ATen and Edge: those that PyTorch tags as core, and a list of others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch._ops import OpOverload
 
 from executorch.exir.operator.convert import is_functional
 
-# Operators without the core tag that stay: PyTorch does not decompose them to core, or not without loss of speed.
+# Legal operators without the core tag: PyTorch does not decompose them to core operators, or only to slower ones.
 BEYOND_CORE = frozenset(
     {
         "aten::_adaptive_avg_pool3d_backward",
@@ -152,7 +152,7 @@ def _without_copy(name: str) -> str:
 
 
 def is_core_aten(op: OpOverload) -> bool:
-    """Whether `op`, or the view whose copying form it is, is in the Core ATen set."""
+    """Return whether `op`, or the view that it copies, has the core tag."""
     if torch.Tag.core in op.tags:
         return True
     view = _without_copy(op.name())
@@ -164,7 +164,7 @@ def is_core_aten(op: OpOverload) -> bool:
 
 
 def is_legal_in_edge(op: OpOverload) -> bool:
-    """Whether the edge dialect has `op`: Core ATen, the list beyond it, or anybody's functional custom operator."""
+    """Return whether `op` is legal in Edge: Core ATen, the list above, or a functional custom operator."""
     if op.namespace in ("aten", "prims"):
         return is_core_aten(op) or op.name() in BEYOND_CORE or _without_copy(op.name()) in BEYOND_CORE
     return is_functional(op)

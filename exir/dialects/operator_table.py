@@ -1,17 +1,20 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators with the dtypes that they take together: one table, read by the verifier, the passes and the target check.
+"""Operators and their combinations of dtypes: one table for the verifier, the passes and the target check.
 
-`edge_operators.json` lists the kernels of our own libraries; a target's manifest has the same form:
+`edge_operators.json` lists the kernels of this project; a target manifest has the same form:
 
     {"dtypes": {"floats": "float32 float64", …},
      "operators": {"aten::add.out": {"takes": ["T T -> T: bool ints floats", …], "promotes": ["self", "other"]}, …}}
 
 A row of `takes` has a word for each tensor argument of the out variant, in the schema's order, `->`, and a word for
-each output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, then, after `/`, `U`), a list of tensors
-has one word, `T+U` is the dtype that PyTorch promotes both to, `?` is any, another word is a dtype itself. An argument
-that is not given fits any word. `promotes`: arguments that the operator converts to one dtype before it computes; in a
-graph, PromoteDtypesPass has done so. `layouts`: "contiguous" for a kernel that takes no other dim order. Without
-`takes`, every dtype is taken. A manifest may list the target's `"backends": ["XnnpackBackend", …]`, too.
+each output. A list of tensors has one word. Words:
+- `T`, `U`: a dtype of the set after the colon (the set of `U` follows after `/`);
+- `T+U`: the dtype to which PyTorch promotes both;
+- `?`: any dtype; any other word: this dtype.
+An absent argument matches every word. Without `takes`, the operator accepts every dtype.
+`promotes`: arguments that the operator converts to one dtype before it computes; PromoteDtypesPass converts them in
+the graph. `layouts`: "contiguous" for a kernel that accepts no other dim order.
+A manifest may list the target's `"backends": ["XnnpackBackend", …]`, too.
 """
 
 from __future__ import annotations
@@ -27,13 +30,13 @@ import torch
 
 EDGE_OPERATORS = Path(__file__).with_name("edge_operators.json")
 
-# The dtypes found in each tensor argument (several in a list of tensors, none in one that is not given).
+# The dtypes of each tensor argument: several for a list of tensors, none for an absent one.
 Found = tuple[frozenset[torch.dtype], ...]
 
 
 @cache
 def promoted(one: torch.dtype, other: torch.dtype) -> torch.dtype | None:
-    """The dtype that PyTorch computes in for tensors of these two; None where it knows none (unsigned integers)."""
+    """Return the dtype to which PyTorch promotes both, or None if it cannot (some unsigned integers)."""
     try:
         return torch.promote_types(one, other)
     except RuntimeError:
@@ -42,7 +45,7 @@ def promoted(one: torch.dtype, other: torch.dtype) -> torch.dtype | None:
 
 @dataclass(frozen=True)
 class DtypeRow:
-    """One line of `takes`. words: of arguments, then of outputs. sets: variable → the dtypes it stands for."""
+    """One row of `takes`. words: of arguments, then of outputs. sets: variable → its dtypes."""
 
     text: str
     words: tuple[str, ...]
@@ -51,7 +54,7 @@ class DtypeRow:
 
     @staticmethod
     def parse(text: str, named: Mapping[str, str]) -> DtypeRow:
-        """Raises ValueError for text that is no row."""
+        """Parse a row. Raises ValueError for other text."""
         pattern, _, ranges = text.partition(":")
         inputs, arrow, outputs = pattern.partition("->")
         if not arrow:
@@ -63,10 +66,10 @@ class DtypeRow:
         return DtypeRow(text, (*inputs.split(), *outputs.split()), len(outputs.split()), sets)
 
     def fits(self, found: Found) -> bool:
-        """Whether the row has these dtypes; `found` may end before the outputs do."""
+        """Return whether the row allows these dtypes. `found` may be a prefix of arguments and outputs."""
         bound: dict[str, torch.dtype] = {}
         pairs = zip(self.words, found, strict=False)
-        return all(self._bind(word, dtype, bound) for word, held in pairs for dtype in held)
+        return all(self._bind(word, dtype, bound) for word, dtypes in pairs for dtype in dtypes)
 
     def _bind(self, word: str, dtype: torch.dtype, bound: dict[str, torch.dtype]) -> bool:
         if word in self.sets:
@@ -78,7 +81,7 @@ class DtypeRow:
         return dtype is _dtype(word)
 
     def dtypes_of(self, position: int) -> frozenset[torch.dtype]:
-        """What one argument may be; of an output that is promoted, nothing is said."""
+        """Return the dtypes of one position; empty for `?` and `T+U`."""
         word = self.words[position]
         if word in ("?", "T+U"):
             return frozenset()
@@ -94,8 +97,10 @@ def _dtype(name: str) -> torch.dtype:
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """rows: None if the table says nothing about dtypes. promotes: names of arguments. any_layout: takes every dim
-    order."""
+    """An entry of the table.
+
+    rows: None if the table has no dtypes for it. promotes: names of arguments. any_layout: accepts every dim order.
+    """
 
     name: str
     rows: tuple[DtypeRow, ...] | None = None
@@ -106,13 +111,13 @@ class Operator:
         return self.rows is None or any(row.fits(found) for row in self.rows)
 
     def misfit(self, found: Found) -> int | None:
-        """The first position at which no row that fits so far goes on; None if all fits."""
+        """Return the first position whose dtype no row allows after the positions before it; None if a row fits."""
         if self.takes(found):
             return None
         return next(end - 1 for end in range(1, len(found) + 1) if not self.takes(found[:end]))
 
     def taken_at(self, position: int, found: Found) -> list[torch.dtype]:
-        """The dtypes that this position may have after those before it."""
+        """Return the dtypes that a position may have, given those before it."""
         choices = {dtype for row in self.rows or () if row.fits(found[:position]) for dtype in row.dtypes_of(position)}
         fitting = [d for d in choices if self.takes((*found[:position], frozenset({d})))]
         return sorted(
@@ -122,8 +127,11 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class OperatorTable:
-    """Operators by the name of their kernel (`aten::add.out`). `source` says in errors where the table is from.
-    is_complete: the target has no kernels besides. backends: None if nothing is said of them."""
+    """Operators by kernel name (`aten::add.out`).
+
+    source: origin of the table, for error messages. is_complete: the target has no other kernels.
+    backends: None if the table does not list them.
+    """
 
     source: str
     names: frozenset[str]
@@ -134,7 +142,7 @@ class OperatorTable:
 
     @staticmethod
     def read(path: Path | str) -> OperatorTable:
-        """A table or manifest from its file. Raises ValueError for a file of another form."""
+        """Read a table or manifest. Raises ValueError for a file of another form."""
         data = json.loads(Path(path).read_text(encoding="utf-8"))
         if not isinstance(data, dict) or not isinstance(data.get("operators"), dict):
             raise ValueError(f"{path}: expected a table {{'operators': {{name: …}}}}, found {type(data).__name__}")
@@ -149,11 +157,11 @@ class OperatorTable:
 
     @staticmethod
     def of_names(names: Sequence[str], source: str) -> OperatorTable:
-        """A table of operators that take every dtype."""
+        """Return a table of operators that accept every dtype."""
         return OperatorTable(source, frozenset(names))
 
     def with_names(self, names: Sequence[str], source: str) -> OperatorTable:
-        """The same with more operators, of whose dtypes nothing is known; programs may link others."""
+        """Return the table with more operators of unknown dtypes, marked as incomplete: programs may link others."""
         return OperatorTable(source, self.names.union(names), self._entries, self._dtype_sets, is_complete=False)
 
     @cached_property
@@ -161,7 +169,7 @@ class OperatorTable:
         return {}
 
     def find(self, name: str) -> Operator | None:
-        """The operator of this name, or None."""
+        """Return the operator with this name, or None."""
         if name not in self.names:
             return None
         if name not in self._operators:
@@ -181,5 +189,5 @@ class OperatorTable:
 
 @cache
 def edge_operators() -> OperatorTable:
-    """The table of our own kernels."""
+    """Return the table of this project's kernels."""
     return OperatorTable.read(EDGE_OPERATORS)

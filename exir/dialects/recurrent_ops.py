@@ -1,12 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators `recurrent::…`: stacks of recurrent layers kept whole, where PyTorch's decomposition writes out each step.
+"""Operators `recurrent::…`: stacks of recurrent layers as one call. PyTorch's decomposition unrolls each time step.
 
-`recurrent::lstm`, `gru`, `rnn_tanh`, `rnn_relu` take the arguments of `aten::lstm.input`, without those for training:
-input (steps, batch, features), or (batch, steps, features) with batch_first; hx: states (layers * directions, batch,
-size), of the LSTM a list of the hidden state and the cells'; params: for each layer and direction weights of the input
-and of the hidden state, both biases if has_biases, weights of the projection if the two states differ in size. They
-return the last layer's hidden states, contiguous and laid out as the input, and the final states. No steps leave the
-states as they are. Any floating dtype, the same for all.
+`recurrent::lstm`, `gru`, `rnn_tanh`, `rnn_relu` take the arguments of `aten::lstm.input` without those for training:
+- input: (steps, batch, features), or (batch, steps, features) with batch_first;
+- hx: states (layers * directions, batch, size); for the LSTM, a list of the hidden state and the cell state;
+- params: for each layer and direction, weights of the input and of the hidden state, both biases if has_biases, and
+  weights of the projection if the two states differ in size.
+They return the hidden states of the last layer, contiguous and with the input's order of dimensions, and the final
+states. With zero steps, the final states are the initial ones. All tensors have the same floating dtype.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One engine for every dialect: a rule is a predicate over nodes and what to say about a node that breaks it."""
+"""The verifier of all dialects: a rule is a predicate over nodes and the message for a node that breaks it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from executorch.exir.graph_module import all_graph_modules
 
 @dataclass(frozen=True)
 class Rule:
-    """broken: whether a call node breaks the rule. why: what it should be, and what was found instead."""
+    """broken: returns whether a call node breaks the rule. why: returns the message."""
 
     broken: Callable[[fx.Node], bool]
     why: Callable[[fx.Node], str]
 
 
 def find_violations(graph_module: fx.GraphModule, rules: Iterable[Rule]) -> list[tuple[fx.Node, str]]:
-    """Every call node of `graph_module` and of its control flow that breaks a rule, with the first reason."""
+    """Return each call node of `graph_module` and its control flow that breaks a rule, with the first message."""
     rules = list(rules)
     findings: list[tuple[fx.Node, str]] = []
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             if node.op in ("placeholder", "output", "get_attr"):
                 continue
             rule = next((rule for rule in rules if rule.broken(node)), None)
@@ -35,7 +35,7 @@ def find_violations(graph_module: fx.GraphModule, rules: Iterable[Rule]) -> list
 
 
 def verify(graph_module: fx.GraphModule, rules: Iterable[Rule], stage: str) -> None:
-    """Raises `VerificationError` that names the offending operators with dtypes, module path and source line."""
+    """Raise `VerificationError` if a node breaks a rule: it names operator, dtypes, module path and source line."""
     findings = find_violations(graph_module, rules)
     if findings:
         raise VerificationError(stage, list(findings))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Planned graphs → Program values."""
+"""Emit a Program from planned graphs."""
 
 from executorch.exir.emit.program import EmitterOutput, emit_program
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Python arguments of an operator → values, guided by the operator's schema."""
+"""Convert Python arguments of an operator to values by the types of its schema."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,13 +32,13 @@ MEMORY_FORMATS = {
 
 
 def argument(state: MethodState, value: Any, schema_type: Any = None) -> Ref:
-    """The value for one argument; `schema_type`: the type in the operator's schema, None if there is no schema.
+    """Return the value of one argument. `schema_type`: its type in the schema, None without a schema.
 
-    Raises ValueError for what the format can not hold.
+    Raises ValueError for an argument that the format cannot represent.
     """
     kind = schema_type.kind() if schema_type is not None else ""
     if isinstance(value, Ref):
-        # One int where the schema has a list of them, as in `int[1] dim`.
+        # A single int for a list argument such as `int[1] dim`.
         return state.constant(IntList([value.id])) if kind == "ListType" and _is_int_list(schema_type) else value
     if value is None:
         return state.constant(Null())
@@ -52,7 +52,7 @@ def argument(state: MethodState, value: Any, schema_type: Any = None) -> Ref:
 
 
 def scalar(value: Any, as_float: bool = False) -> KernelTypes:
-    """The value of a Python scalar, dtype, layout or memory format. Raises ValueError for anything else."""
+    """Return the value of a Python scalar, dtype, layout or memory format. Raises ValueError for anything else."""
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         number = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else value.node.constant
         if number is None:
@@ -99,7 +99,7 @@ def _is_int_list(list_type: Any) -> bool:
 
 
 def _kind_of(items: Sequence[Any]) -> str:
-    """The kind of a list without a schema, from what is in it."""
+    """Return the kind of a list without a schema, by its items."""
     if items and all(isinstance(item, bool) for item in items):
         return "BoolType"
     if items and any(isinstance(item, float) for item in items):

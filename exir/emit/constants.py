@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The bytes of constants: each distinct content once for the whole program, none of it copied."""
+"""Pool of constants: a program stores equal bytes once, without copies."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from executorch.exir.tensor import dim_order_from_stride
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor itself if its elements fill its memory in some order of dimensions, else a contiguous copy."""
+    """Return the tensor if it is dense in some dim order, else a contiguous copy."""
     tensor = tensor.detach()
     if tensor.layout != torch.strided or isinstance(tensor, FakeTensor):
         found = f"{type(tensor).__name__} with layout {tensor.layout}"
@@ -31,7 +31,7 @@ def _bytes(tensor: torch.Tensor, dim_order: Sequence[int]) -> NDArray[np.uint8]:
 
 
 class ConstantPool:
-    """Numbers buffers from 1; buffer 0 stands for "no data"."""
+    """Numbers buffers from 1; buffer 0 means "no data"."""
 
     def __init__(self) -> None:
         self.buffers: list[Buffer] = [Buffer(b"")]
@@ -40,9 +40,9 @@ class ConstantPool:
         self._by_sample: dict[tuple[int, bytes], list[int]] = {}
 
     def add(self, tensor: torch.Tensor) -> int:
-        """The index of the buffer with the bytes of a `dense` tensor, in memory order."""
+        """Return the index of the buffer with the bytes of a `dense` tensor, in memory order."""
         dim_order = dim_order_from_stride(tensor.stride())
-        # Also the dim order: one memory read in two orders gives two byte sequences only if a copy was needed.
+        # The key includes the dim order, because a copy in another order has other bytes.
         address = (tensor.data_ptr(), tensor.nbytes, dim_order)
         if tensor.nbytes and address in self._by_address:
             return self._by_address[address]
@@ -64,6 +64,6 @@ class ConstantPool:
 
 
 def _sample(array: NDArray[np.uint8]) -> tuple[int, bytes]:
-    """Tells most contents apart without reading all of them: the size and some bytes spread over it."""
+    """Return a cheap hash key of the content: its size, and bytes at regular distances."""
     step = max(1, len(array) // 256)
     return len(array), array[::step].tobytes()

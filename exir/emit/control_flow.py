@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""cond, map, while_loop and scan as jumps. Subgraphs are emitted in place; their inputs are the outer values.
+"""Emit cond, map, while_loop and scan as jumps. Subgraphs are emitted inline, with outer values as inputs.
 
     cond:  jump_if_false p else      loop:  i = 0; carry = init
              true branch             begin: condition; jump_if_false end
@@ -32,7 +32,7 @@ hop = torch.ops.higher_order
 
 
 def emit_control_flow(emitter: GraphEmitter, node: Node) -> list[Ref]:
-    """Emits the node with its subgraphs; the values of its results."""
+    """Emit a node with its subgraphs. Return the values of its results."""
     emit = _EMIT.get(node.target)
     if emit is None:
         raise ExportError("emit", node, f"control flow {node.target} is not supported")
@@ -90,12 +90,15 @@ def _counted_loop(
     extra: Sequence[Any],
     collected: list[Ref],
 ) -> None:
-    """Runs `body` for each slice of `over` along dimension 0: (carried…, slices…, extra…) → (carried…, collected…)."""
+    """Emit a loop over the slices of `over` along dimension 0.
+
+    `body` maps (carried…, slices…, extra…) to (carried…, collected…).
+    """
     state = emitter.state
     if not over:
         raise ExportError("emit", node, "a loop needs at least one tensor to go over")
     for ref in collected:
-        # The runtime collects slices as a tensor that grows, and refuses to resize a static one.
+        # The runtime collects slices in a growing tensor, and refuses to resize a static one.
         tensor = _tensor(state, ref)
         if tensor.shape_dynamism is TensorShapeDynamism.STATIC:
             tensor.shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
@@ -121,7 +124,7 @@ def _counted_loop(
 
 
 def _assign(state: MethodState, targets: Sequence[Ref], values: Sequence[Any], node: Node) -> None:
-    """All targets get their values as if at once: a target that is also a value is read before it is written."""
+    """Copy values to targets as if in parallel: a target that is also a value is read before it is written."""
     pending = [
         (target, value if isinstance(value, Ref) else argument(state, value))
         for target, value in zip(targets, values, strict=True)
@@ -144,7 +147,7 @@ def _copy(state: MethodState, target: Ref, value: Ref, node: Node) -> None:
     elif kind.shape_dynamism is TensorShapeDynamism.STATIC:
         state.call("aten::copy_", "", [target, value, state.constant(Bool(False)), target], node)
     else:
-        # Unlike copy_, this one gives its output the input's sizes.
+        # Unlike copy_, this operator resizes its output to the input's sizes.
         keep = state.constant(Bool(False))
         order = _dim_order(state, value)
         state.call("dim_order_ops::_clone_dim_order", "out", [value, keep, order, target, target], node)
@@ -155,7 +158,7 @@ def _dim_order(state: MethodState, ref: Ref) -> Ref:
 
 
 def _length(state: MethodState, ref: Ref, node: Node) -> Ref:
-    """The size of a tensor's dimension 0: a constant, or asked for at run time."""
+    """Return the value of a tensor's size in dimension 0: a constant, or the result of sym_size."""
     tensor = _tensor(state, ref)
     if tensor.shape_dynamism is TensorShapeDynamism.STATIC:
         return state.constant(Int(tensor.sizes[0]))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Calls of delegates, and their payloads: each distinct one once for the whole program."""
+"""Emit calls of delegates and their payloads. A program stores equal payloads once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from executorch.exir.schema import (
 
 
 class LoweredModule(Protocol):
-    """What the emitter needs to know of a lowered module."""
+    """The attributes of a lowered module that the emitter reads."""
 
     meta: dict[str, Any] | None
 
@@ -39,7 +39,7 @@ class LoweredModule(Protocol):
 def emit_delegate(
     state: MethodState, lowered: LoweredModule, inputs: Sequence[Any], outputs: Sequence[Ref], node: Node
 ) -> None:
-    """One delegate an call: a delegate has state of its own, even where payloads are equal."""
+    """Emit a call with a delegate of its own: even delegates with equal payloads have separate state."""
     reference = BackendDelegateDataReference(DataLocation.INLINE, _payload(state.program, lowered.processed_bytes))
     specs = [CompileSpec(spec.key, spec.value) for spec in lowered.compile_specs]
     state.delegates.append(BackendDelegate(lowered.backend_id, reference, specs))

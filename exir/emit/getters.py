@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Methods that return a constant: what ExecuTorch calls config methods."""
+"""Methods that return a constant (ExecuTorch's config methods)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from executorch.exir.schema import Chain, ContainerMetadata, ExecutionPlan
 
 
 def emit_getter(name: str, value: Any, program: ProgramState) -> ExecutionPlan:
-    """A method without inputs that returns `value`: numbers, strings, dtypes, tensors, in lists, tuples and dicts."""
+    """Emit a method without inputs that returns `value`: scalars, strings, dtypes and tensors in containers."""
     leaves, spec = tree_flatten(value)
     state = MethodState(program, EmitOptions())
     for leaf in leaves:

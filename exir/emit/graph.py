@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Emits one graph: node by node, instructions and the values they work on."""
+"""Emit one graph: for each node its instructions and values."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _VIEW_OPERATOR = ("executorch_prim::et_view", "default")
 
 
 class GraphEmitter:
-    """`env`: what each node stands for: a Ref, a list or tuple of them, or a Python value."""
+    """`env`: node → its result: a Ref, a list or tuple of Refs, or a Python value."""
 
     def __init__(self, state: MethodState, graph_module: GraphModule, is_outermost: bool = False) -> None:
         self.state = state
@@ -37,9 +37,9 @@ class GraphEmitter:
         self.env: dict[Node, Any] = {}
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """Emits the graph with its placeholders bound to `inputs`; returns what its outputs stand for, flat.
+        """Emit the graph with its placeholders bound to `inputs`. Return the flat list of its outputs.
 
-        An input that is None is given a value of its own.
+        An input that is None gets a new value.
         """
         waiting = list(inputs)
         for node in self.graph_module.graph.nodes:
@@ -58,14 +58,14 @@ class GraphEmitter:
         raise ExportError("emit", None, "a graph has no output node")
 
     def bound(self, arguments: Any) -> Any:
-        """Arguments with every node replaced by what it stands for."""
+        """Replace every node in arguments by its result."""
         return map_aggregate(arguments, lambda leaf: self.env[leaf] if isinstance(leaf, Node) else leaf)
 
     def node(self, node: Node) -> Any:
         if node.op == "get_attr":
             return self.attribute(node)
         if node.op != "call_function":
-            raise ExportError("emit", node, f"nodes of kind {node.op} have no meaning in a program")
+            raise ExportError("emit", node, f"expected a call_function, found a node of kind {node.op}")
         handler = _HANDLERS.get(node.target)
         if handler is not None:
             return handler(self, node)
@@ -76,7 +76,7 @@ class GraphEmitter:
         raise ExportError("emit", node, f"{node.target} is not an operator")
 
     def spec_values(self, node: Node) -> Any:
-        """Values of their own for all results of a node, in the structure of its spec."""
+        """Return new values for all results of a node, in the structure of its spec."""
 
         def value(spec: Any, fake: Any) -> Any:
             if isinstance(spec, TensorSpec):
@@ -89,16 +89,16 @@ class GraphEmitter:
         return value(node.meta.get("spec"), node.meta.get("val"))
 
     def attribute(self, node: Node) -> Any:
-        held: Any = self.graph_module
+        attribute: Any = self.graph_module
         for name in str(node.target).split("."):
-            held = getattr(held, name)
-        if not isinstance(held, torch.Tensor):
-            return held
+            attribute = getattr(attribute, name)
+        if not isinstance(attribute, torch.Tensor):
+            return attribute
         spec = node.meta.get("spec")
-        return constant_tensor(self.state, held, spec if isinstance(spec, TensorSpec) else None)
+        return constant_tensor(self.state, attribute, spec if isinstance(spec, TensorSpec) else None)
 
     def operator(self, node: Node) -> Any:
-        """A kernel call: arguments by the schema, then once more what is written (kernels return their outputs)."""
+        """Emit a kernel call: arguments by the schema, then the written ones again (kernels return their outputs)."""
         schema = node.target._schema  # type: ignore[union-attr]
         given = self.bound(node.args)
         named = self.bound(node.kwargs)
@@ -119,7 +119,7 @@ class GraphEmitter:
         return result
 
     def result(self, node: Node, schema: Any, values: dict[str, Any]) -> Any:
-        """What the node stands for: its out arguments, the argument it writes to, or values of its own."""
+        """Return the result of a call: its out arguments, the argument it writes to, or new values."""
         outs = [values[name] for name in out_arguments(node)]
         if outs:
             return outs[0] if len(outs) == 1 else outs
@@ -134,7 +134,7 @@ class GraphEmitter:
         return [result] if isinstance(result, Ref) else []
 
     def note_debug_handle(self, node: Node, instruction: int) -> None:
-        """From here on the instruction's number identifies the node: it is what the runtime logs."""
+        """Set the instruction's index, which the runtime logs, as the node's debug handle."""
         handle = node.meta.get("debug_handle")
         if handle is not None:
             self.state.debug_handles[instruction] = handle
@@ -142,7 +142,7 @@ class GraphEmitter:
 
 
 def blank(fake: Any) -> KernelTypes:
-    """A value of the type of a symbolic number, to be written at run time."""
+    """Return a value of the type of a symbolic scalar, which an instruction writes."""
     if isinstance(fake, (bool, torch.SymBool)):
         return Bool(False)
     if isinstance(fake, (float, torch.SymFloat)):
@@ -170,14 +170,13 @@ def _free(emitter: GraphEmitter, node: Node) -> None:
 
 
 def _view(emitter: GraphEmitter, node: Node) -> Ref:
-    """A view with a known place needs no instruction; another one is bound to its base's memory at run time."""
+    """Emit a view. A planned view needs no instruction; any other is bound to its base's memory at run time."""
     state, spec = emitter.state, node.meta["spec"]
     if spec.is_static_shape_tensor and (is_planned(spec) or spec.const):
         return tensor_value(state, spec)
     if getattr(spec, "byte_offset", 0):
         raise ValueError(
-            "a view that does not begin with its base's first byte needs a planned base; this one's memory is given "
-            "at run time"
+            "a view with an offset into its base needs a planned base; the memory of this base is bound at run time"
         )
     base, size = emitter.bound(node.args)
     out = tensor_value(state, spec)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Emits one method: its inputs and weights, its graph, its outputs."""
+"""Emit one method: its inputs and weights, its graph, its outputs."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ from executorch.exir.tensor import TensorSpec
 
 
 def emit_method(name: str, program: ExportedProgram, state: MethodState) -> ExecutionPlan:
-    """Raises ExportError naming the node that can not be emitted, or a method whose memory is not planned."""
+    """Emit a method. Raises ExportError if a node cannot be emitted, or if the memory is not planned."""
     graph_module, signature = program.graph_module, program.graph_signature
     if "non_const_buffer_sizes" not in graph_module.meta:
-        raise ExportError("emit", name, "its memory is not planned; run a MemoryPlanningPass before")
+        raise ExportError("emit", name, "its memory is not planned; run a MemoryPlanningPass first")
     emitter = GraphEmitter(state, graph_module, is_outermost=True)
     inputs: list[int] = []
     bound: list[Any] = []
@@ -32,7 +32,7 @@ def emit_method(name: str, program: ExportedProgram, state: MethodState) -> Exec
     for node in graph_module.graph.nodes:
         if node.op == "placeholder":
             if node.name not in entries:
-                raise ExportError("emit", node, "the program's signature does not know this input")
+                raise ExportError("emit", node, "the program's signature lacks this input")
             try:
                 bound.append(_placeholder(program, node, entries[node.name], node.name in mutable, state, inputs))
             except ValueError as error:
@@ -60,7 +60,7 @@ def emit_method(name: str, program: ExportedProgram, state: MethodState) -> Exec
 def _placeholder(
     program: ExportedProgram, node: Node, entry: InputSpec, is_mutable: bool, state: MethodState, inputs: list[int]
 ) -> Any:
-    """What a placeholder stands for; a user's input is added to `inputs`."""
+    """Return the value of a placeholder. A user's input is appended to `inputs`."""
     if entry.kind is InputKind.USER_INPUT:
         ref = _user_input(node, entry.arg, state)
         inputs.append(ref.id)
@@ -101,7 +101,7 @@ def _output(state: MethodState, value: Any) -> Ref:
 
 
 def _encoded(spec: TreeSpec | None) -> str:
-    """How inputs or outputs nest, in torch's own encoding; "" if a type in it has none: flat lists still work."""
+    """Return a pytree spec in torch's encoding, "" if a type lacks one: flat lists of values still work."""
     if spec is None:
         return ""
     try:

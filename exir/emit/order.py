@@ -1,12 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which instructions must wait for which: found from what the instructions of an emitted method really touch.
+"""Derive the order of a method's tasks for concurrent execution from the memory effects of its instructions.
 
-A task is what one node of the method's own graph became: mostly one instruction, for control flow all of it. Whatever
-two tasks touch, one of them writing, they touch in the program's order. Shares no code with the planner, whose plan is
-checked here: bytes that two tensors share must not make a task wait that else would not.
+A task is the instructions of one node of the method's graph: usually one, for control flow all of its subgraphs. If
+two tasks access the same value and one of them writes it, they run in the program's order.
+This module also checks the memory plan, without sharing code with the planner: bytes shared by two tensors must not
+order tasks that are independent otherwise.
 
-The bytes that the runtime reads: little-endian words of 32 bits. version, tasks, pairs; of each task the index after
-its last instruction; the pairs (earlier task, later task that waits for it), by the later one.
+Encoding: little-endian words of 32 bits: version, number of tasks, number of pairs; for each task the index after its
+last instruction; the pairs (earlier task, later task that waits for it), sorted by the later one.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from executorch.exir.schema import (
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 KEY_PREFIX = "executorch.order."
-"""Named data of a program under this name, followed by a method's, is the order of the method's tasks."""
+"""Prefix of the name of a program's named data with the order of a method's tasks; the method's name follows."""
 
 _VERSION = 1
 _VIEW = ("executorch_prim::et_view", "default")
-# (value, whether it is written, whether its data are touched and not only the value itself)
-_Touch = tuple[int, bool, bool]
+# (value, whether it is written, whether its data are accessed and not only the value itself)
+_Effect = tuple[int, bool, bool]
 
 
 @dataclass(frozen=True)
 class Order:
-    """ends[t]: the index after task t's last instruction. pairs: (earlier, later), those implied by others left out."""
+    """ends[t]: the index after task t's last instruction. pairs: (earlier, later), without implied ones."""
 
     ends: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
@@ -60,11 +61,11 @@ def encode_order(order: Order) -> bytes:
 
 
 def find_order(state: MethodState, method: str) -> Order:
-    """Raises ExportError if the memory plan makes tasks wait for each other that are independent."""
-    touched = _Touched(state)
+    """Return the order of tasks. Raises ExportError if the memory plan orders independent tasks."""
+    resources = _Resources(state)
     starts = [0, *state.task_ends[:-1]]
     tasks = [
-        [touch for i in range(start, end) for touch in _touches(state, i)]
+        [effect for i in range(start, end) for effect in _effects(state, i)]
         for start, end in zip(starts, state.task_ends, strict=True)
     ]
     before: list[int] = []
@@ -74,7 +75,7 @@ def find_order(state: MethodState, method: str) -> Order:
     for task, effects in enumerate(tasks):
         keys: dict[Hashable, bool] = {}
         for touch in effects:
-            for key in touched.keys(*touch):
+            for key in resources.keys(*touch):
                 keys[key] = keys.get(key, False) or touch[1]
         waits_for = 0
         for key, is_written in keys.items():
@@ -93,8 +94,8 @@ def find_order(state: MethodState, method: str) -> Order:
     return Order(tuple(state.task_ends), tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0]))))
 
 
-class _Touched:
-    """What a value stands for: itself, and for a tensor the data, which its views show as well."""
+class _Resources:
+    """Maps values to the resources they denote: the value, and the data of a tensor, which its views share."""
 
     def __init__(self, state: MethodState) -> None:
         self.base: dict[int, int] = {}
@@ -107,7 +108,7 @@ class _Touched:
         return [("value", value), ("data", self.base.get(value, value))] if with_data else [("value", value)]
 
 
-def _touches(state: MethodState, index: int) -> Iterator[_Touch]:
+def _effects(state: MethodState, index: int) -> Iterator[_Effect]:
     call = state.instructions[index].instr_args
     if isinstance(call, KernelCall):
         operator = state.operators[call.op_index]
@@ -135,12 +136,12 @@ def _touches(state: MethodState, index: int) -> Iterator[_Touch]:
         yield call.value_index, True, True
 
 
-def _items(state: MethodState, value: int, is_written: bool) -> Iterator[_Touch]:
-    """A value and, of a list, its items. Reading such a list fills its memory."""
-    held = state.values[value].val
-    if isinstance(held, (TensorList, OptionalTensorList, IntList)):
+def _items(state: MethodState, value: int, is_written: bool) -> Iterator[_Effect]:
+    """Yield the effects on a value and the items of a list. Reading a list writes its memory."""
+    list_value = state.values[value].val
+    if isinstance(list_value, (TensorList, OptionalTensorList, IntList)):
         yield value, True, False
-        for item in held.items:
+        for item in list_value.items:
             if item >= 0:
                 yield item, is_written, True
     else:
@@ -149,7 +150,7 @@ def _items(state: MethodState, value: int, is_written: bool) -> Iterator[_Touch]
 
 @cache
 def _written(name: str, overload: str) -> frozenset[int]:
-    """Positions of what an operator writes; none if nothing is known: the last argument counts then."""
+    """Return the positions of an operator's written arguments; empty without a schema: then the last one counts."""
     schema = _schema(name, overload)
     if schema is None:
         return frozenset()
@@ -174,8 +175,8 @@ def _overload(name: str, overload: str) -> torch._ops.OpOverload | None:
     return found if isinstance(found, torch._ops.OpOverload) else None
 
 
-def _check_plan(state: MethodState, method: str, tasks: Sequence[Sequence[_Touch]], before: Sequence[int]) -> None:
-    """Every two tasks that touch a byte, one of them writing it, have an order that does not come from the plan."""
+def _check_plan(state: MethodState, method: str, tasks: Sequence[Sequence[_Effect]], before: Sequence[int]) -> None:
+    """Check that all tasks with a common byte, one of them writing it, are ordered independently of the plan."""
     rows: list[tuple[int, int, int, int, bool, int]] = []
     for task, effects in enumerate(tasks):
         for value, is_written, with_data in effects:
@@ -193,16 +194,16 @@ def _check_plan(state: MethodState, method: str, tasks: Sequence[Sequence[_Touch
                     "emit",
                     f"method {method!r}",
                     f"values {value} and {other[5]} share bytes of arena {arena}, but tasks {early} and {late}, which "
-                    "touch them, may run at the same time: the memory planning algorithm does not keep apart what "
-                    "MemoryPlanningPass(concurrent=True) asks for",
+                    "access them, may run at the same time: MemoryPlanningPass(concurrent=True) needs an algorithm "
+                    "that keeps such values apart",
                 )
 
 
 def _place(state: MethodState, value: int) -> tuple[int, int, int] | None:
-    """Arena and the range of bytes of a planned tensor; None for all others."""
-    held = state.values[value].val if value >= 0 else None
-    if not isinstance(held, Tensor) or held.allocation_info is None:
+    """Return (arena, first byte, end) of a planned tensor, None for any other value."""
+    tensor = state.values[value].val if value >= 0 else None
+    if not isinstance(tensor, Tensor) or tensor.allocation_info is None:
         return None
-    start = held.allocation_info.memory_offset
-    size = element_size(held.scalar_type) * math.prod(held.sizes)
-    return (held.allocation_info.memory_id, start, start + size) if size else None
+    start = tensor.allocation_info.memory_offset
+    size = element_size(tensor.scalar_type) * math.prod(tensor.sizes)
+    return (tensor.allocation_info.memory_id, start, start + size) if size else None

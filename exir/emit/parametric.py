@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A parametric plan → the bytes that the runtime reads: little-endian words of 32 bits.
+"""Encode a parametric plan for the runtime as little-endian words of 32 bits.
 
-version, steps, tensors, the height's step; the steps (operation, a, b); of each tensor of arena 1, in the order of the
-values: value, the offset's step, the number of sizes (0: static), the steps of these.
+Version, number of steps, number of tensors, step of the arena's size; the steps (operation, a, b); for each tensor of
+arena 1, in the order of values: value, step of its offset, number of sizes (0: static), steps of the sizes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from executorch.exir.memory.sizes.parametric import PARAMETRIC_ARENA, Parametric
 from executorch.exir.tensor import TensorSpec
 
 KEY_PREFIX = "executorch.plan."
-"""Named data of a program under this name, followed by a method's, is the method's parametric plan."""
+"""Prefix of the name of a program's named data with a method's parametric plan; the method's name follows."""
 
 _VERSION = 1
 
 
 def encode_parametric_plan(plan: ParametricPlan, values: Mapping[TensorSpec, Ref]) -> bytes:
-    """values: what the tensors of the method have become."""
+    """Encode a plan. values: spec → value of the method."""
     placed = {
         ref.id: spec
         for spec, ref in values.items()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Planned methods → one Program."""
+"""Emit a Program from planned methods."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ SCHEMA_VERSION = 0
 
 @dataclass
 class EmitterOutput:
-    """A program, and for each method what its instructions (by index) stand for.
+    """A program, and maps of each method by index of instruction.
 
     debug_handle_map: instruction → debug handle(s). method_to_delegate_debug_id_map: delegate call → its backend's name
     and map. instruction_id_to_num_outs_map: delegate call → number of outputs. mutable_data: initial values of mutable
-    buffers, None if there are none. external_data: weights in files beside the program. plan_data: parametric plans
-    and orders of instructions, named data of the program.
+    buffers, or None. external_data: weights in files beside the program. plan_data: named data with parametric plans
+    and orders of tasks.
     """
 
     program: Program
@@ -42,7 +42,7 @@ class EmitterOutput:
 
     @property
     def external_constant_buffer(self) -> list[bytes]:
-        """The distinct weights of all files beside the program."""
+        """The weights of all files beside the program, without duplicates."""
         return self.external_data.buffers
 
     @property
@@ -58,9 +58,9 @@ def emit_program(
     prim_getters: Mapping[str, Any] | None = None,
     emit_mutable_buffer_names: bool = False,
 ) -> EmitterOutput:
-    """Emits methods in the order of their names, then the constant methods of `prim_getters`.
+    """Emit methods in the order of their names, then the constant methods of `prim_getters`.
 
-    The graphs hold out variants and their memory is planned. Raises ExportError naming the node at fault.
+    The graphs must contain out variants, with planned memory. Raises ExportError with the node.
     """
     if isinstance(methods, ExportedProgram):
         methods = {"forward": methods}

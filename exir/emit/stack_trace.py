@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The user's source lines behind an instruction."""
+"""Source lines of the model for an instruction."""
 
 import re
 
@@ -11,7 +11,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+), in (?P<nam
 
 
 def frames(node: Node) -> FrameList:
-    """The node's recorded stack, outermost frame first; empty if none was recorded."""
+    """Return the node's recorded stack, outermost frame first; empty if there is none."""
     found: list[Frame] = []
     for line in str(node.meta.get("stack_trace") or "").splitlines():
         match = _FRAME.match(line)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is collected while a method is emitted: values, operators, delegates, instructions."""
+"""State of emission: the values, operators, delegates and instructions collected so far."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -38,14 +38,14 @@ from executorch.exir.tensor import TensorSpec
 
 @dataclass(frozen=True)
 class Ref:
-    """A value of the method, by its index."""
+    """Index of a value of the method."""
 
     id: int
 
 
 @dataclass
 class ProgramState:
-    """What the methods of a program share."""
+    """State that the methods of a program share."""
 
     constants: ConstantPool = field(default_factory=ConstantPool)
     mutable_data: ConstantPool = field(default_factory=ConstantPool)
@@ -60,7 +60,7 @@ class EmitOptions:
     emit_mutable_buffer_names: bool = False
 
 
-# How equal constants are recognized; a float by its bits, so that 0.0 is not -0.0 and a NaN is itself.
+# Keys of constants by type. Floats are compared by their bits, so that 0.0 differs from -0.0 and NaN equals itself.
 _KEYS: dict[type, Callable[[Any], Any]] = {
     Null: lambda value: None,
     Int: lambda value: value.int_val,
@@ -90,19 +90,19 @@ class MethodState:
         self.output_counts: dict[int, int] = {}
         self.spec_values: dict[TensorSpec, Ref] = {}
         self.task_ends: list[int] = []
-        """Of each node of the method's own graph that became instructions: the index after its last one."""
+        """For each task (see `emit.order`), the index after its last instruction."""
         self._constants: dict[tuple[type, Any], Ref] = {}
         self._operator_index: dict[tuple[str, str], int] = {}
 
     def fresh(self, value: KernelTypes) -> Ref:
-        """A value of its own: for what is written while the method runs."""
+        """Append a new value, which instructions may write."""
         self.values.append(EValue(value))
         return Ref(len(self.values) - 1)
 
     def constant(self, value: KernelTypes) -> Ref:
-        """A value that nothing writes to: equal ones are one.
+        """Return the value of a constant; equal constants share one.
 
-        Not so lists whose items are values, where instructions may run at the same time: reading one fills its memory.
+        With concurrent execution, lists of values are not shared, because reading a list writes its memory.
         """
         if self.concurrent and isinstance(value, (IntList, TensorList, OptionalTensorList)):
             return self.fresh(value)
@@ -112,7 +112,7 @@ class MethodState:
         return self._constants[key]
 
     def end_task(self) -> None:
-        """What was emitted since the last call is one task."""
+        """End a task: the instructions emitted since the last call."""
         if self.next_instruction > (self.task_ends[-1] if self.task_ends else 0):
             self.task_ends.append(self.next_instruction)
 
@@ -121,14 +121,14 @@ class MethodState:
         return len(self.instructions)
 
     def add(self, call: InstructionArguments, node: Node) -> int:
-        """Appends an instruction that `node` is the reason for; returns its index."""
+        """Append an instruction of `node`. Return its index."""
         self.instructions.append(Instruction(call))
         if self.options.emit_stacktrace:
             self.stack_traces.append(frames(node))
         return len(self.instructions) - 1
 
     def call(self, name: str, overload: str, args: Sequence[Ref], node: Node) -> int:
-        """Appends a kernel call: inputs, outputs, then what the kernel returns."""
+        """Append a kernel call. args: the operator's arguments, then its returned values."""
         key = (name, overload)
         if key not in self._operator_index:
             self._operator_index[key] = len(self.operators)
@@ -136,11 +136,11 @@ class MethodState:
         return self.add(KernelCall(self._operator_index[key], [ref.id for ref in args]), node)
 
     def jump_if_false(self, condition: Ref, node: Node, to: int = 0) -> JumpFalseCall:
-        """Appends a jump; its destination may be set later."""
+        """Append a conditional jump. Its destination may be set later."""
         jump = JumpFalseCall(condition.id, to)
         self.add(jump, node)
         return jump
 
     def jump(self, node: Node, to: int = 0) -> JumpFalseCall:
-        """Appends a jump that is always taken."""
+        """Append an unconditional jump."""
         return self.jump_if_false(self.constant(Bool(False)), node, to)

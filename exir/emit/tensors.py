@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tensor specs → tensor values: constant, planned, or bound at run time."""
+"""Emit tensor values of specs: constant, planned, or bound at run time."""
 
 from dataclasses import replace
 
@@ -13,14 +13,14 @@ from executorch.exir.tensor_format import make_allocation_info, make_tensor_valu
 
 
 def tensor_value(state: MethodState, spec: TensorSpec) -> Ref:
-    """The value of a spec: made at the first use, the same one after that."""
+    """Return the value of a spec, which the first use creates."""
     if spec not in state.spec_values:
         state.spec_values[spec] = state.fresh(_tensor(state, spec))
     return state.spec_values[spec]
 
 
 def constant_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec | None = None) -> Ref:
-    """The value of a constant; `spec` is what the graph knows of it and learns its layout."""
+    """Return the value of a constant. `spec`, its spec in the graph, gets the tensor's layout."""
     tensor = dense(tensor)
     spec = TensorSpec(tensor.dtype, tensor.shape, requires_grad=False) if spec is None else spec
     _take_layout(spec, tensor)
@@ -30,9 +30,9 @@ def constant_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec |
 
 
 def external_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec, name: str, file: str) -> Ref:
-    """The value of a constant that the runtime finds by its name in the .ptd file `file`.
+    """Return the value of a constant in the .ptd file `file`, where the runtime finds it by name.
 
-    Raises ValueError if methods of the program have different tensors of that name.
+    Raises ValueError if methods of the program have different tensors with this name.
     """
     tensor = dense(tensor)
     _take_layout(spec, tensor)
@@ -46,9 +46,9 @@ def external_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec, 
 def mutable_tensor(
     state: MethodState, tensor: torch.Tensor, spec: TensorSpec, name: str, keep_zeros: bool = False
 ) -> Ref:
-    """The value of a buffer that the method updates, with its initial content.
+    """Return the value of a buffer that the method updates, with its initial content.
 
-    A buffer of zeros is not stored (memory for mutable buffers starts zeroed), unless `keep_zeros`.
+    The file omits the zeros of a zero buffer (memory of mutable buffers starts zeroed), unless `keep_zeros`.
     """
     tensor = dense(tensor)
     spec.const = False
@@ -71,7 +71,7 @@ def mutable_tensor(
 
 
 def _take_layout(spec: TensorSpec, tensor: torch.Tensor) -> None:
-    """A constant is as its data lie, whatever the graph thought."""
+    """Mark a spec as constant, with the layout of its data."""
     spec.const = True
     spec.stride = tensor.stride()
     spec.dim_order = dim_order_from_stride(spec.stride)
@@ -90,7 +90,7 @@ def _tensor(state: MethodState, spec: TensorSpec) -> Tensor:
 
 
 def _constant_index(state: MethodState, spec: TensorSpec) -> int:
-    """The buffer of a constant that is known by its spec alone: a view of one in the graph, or one with a storage."""
+    """Return the buffer of a constant without placeholder: a view of a constant, or a spec with a storage."""
     if isinstance(spec, ViewSpec):
         if spec.byte_offset:
             raise ValueError("a view of a constant that does not begin with its first byte is not supported")

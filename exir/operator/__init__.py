@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Facts about operators that their schemas tell: out variants, output arguments, views."""
+"""Properties of operators from their schemas: out variants, output arguments, views."""

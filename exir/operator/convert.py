@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From one variant of an operator to another, told from the schemas alone: functional, out, view, copy."""
+"""Find variants of an operator by schema: functional, out, view, copy."""
 
 from __future__ import annotations
 
@@ -11,32 +11,29 @@ from torch._ops import OpOverload
 
 from executorch.exir.error import ExportError
 
-# Arguments that describe a result that is handed in already made: out variants leave them out.
+# Arguments that describe the result; out variants lack them, because `out` is given.
 _RESULT_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
 
 
 def is_written_argument(argument: torch.Argument) -> bool:
-    """Whether an operator writes to this argument of its schema."""
+    """Return whether an operator writes to this argument of its schema."""
     return argument.alias_info is not None and argument.alias_info.is_write
 
 
 def out_argument_names(op: OpOverload) -> tuple[str, ...]:
-    """Names of the arguments that an out variant writes its results to, in order; empty for other operators."""
+    """Return the names of an out variant's output arguments, in order; empty for other operators."""
     return tuple(each.name for each in op._schema.arguments if each.kwarg_only and is_written_argument(each))
 
 
 def is_out_variant(op: OpOverload | str, overload: str = "") -> bool:
-    """Whether `op` writes its results to arguments of its own for that.
-
-    `op` may be a name such as `aten::topk`, with the name of the overload.
-    """
+    """Return whether `op` is an out variant. `op` may be a name such as `aten::topk`, with an overload name."""
     return bool(out_argument_names(get_op_overload(op, overload) if isinstance(op, str) else op))
 
 
 def get_op_overload(qualified_opname: str, overload: str) -> OpOverload:
-    """The operator of a name such as `aten::topk` and of the name of an overload, "" for the default one.
+    """Return the operator of a name such as `aten::topk` and an overload name, "" for the default one.
 
-    Raises `ExportError` if PyTorch knows no such operator.
+    Raises `ExportError` if it is not registered with PyTorch.
     """
     namespace, _, name = qualified_opname.partition("::")
     packet = getattr(getattr(torch.ops, namespace, None), name, None) if name else None
@@ -47,7 +44,7 @@ def get_op_overload(qualified_opname: str, overload: str) -> OpOverload:
 
 
 def unwrap_op_overload(target: object) -> OpOverload:
-    """Return the ATen operator that `target` is, or that an edge or backend operator stands for.
+    """Return `target` if it is an ATen operator, or the ATen operator that an edge or backend operator wraps.
 
     Raises TypeError for anything else.
     """
@@ -58,14 +55,14 @@ def unwrap_op_overload(target: object) -> OpOverload:
 
 
 def _memory(item: torch.Argument) -> frozenset[str]:
-    """Names of the memory that an argument or result shares, as in `Tensor(a!)`."""
+    """Return the alias set of an argument or result, as in `Tensor(a!)`."""
     return frozenset(item.alias_info.before_set) if item.alias_info else frozenset()
 
 
 def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
-    """Return, for each result that is an argument the operator writes to, its position → the argument's position.
+    """Return position of a result → position of the written argument that it aliases.
 
-    schema: an operator's `_schema`. Of several arguments that share a result's memory, the first counts.
+    schema: an operator's `_schema`. If several arguments alias the result, the first one counts.
     """
     written: dict[frozenset[str], int] = {}
     for position, item in enumerate(schema.arguments):
@@ -76,18 +73,18 @@ def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
 
 
 def is_functional(op: OpOverload) -> bool:
-    """Whether `op` neither writes to an argument nor returns a view of one."""
+    """Return whether `op` neither writes to an argument nor returns a view of one."""
     schema = op._schema
     return not schema.is_mutable and not any(item.alias_info is not None for item in schema.returns)
 
 
 def is_view(op: OpOverload) -> bool:
-    """Whether `op` returns a view of an argument without writing to it."""
+    """Return whether `op` returns a view of an argument without writing to it."""
     schema = op._schema
     return not schema.is_mutable and any(item.alias_info is not None for item in schema.returns)
 
 
-# Namespaces whose out variants are defined by a module of ours, which takes too long to import for everybody.
+# Namespace → module that defines its out variants. They are imported on demand, because that is slow.
 _DEFINED_BY = {
     "quantized_decomposed": "executorch.exir.operator.quantized",
     "quantized_fused": "executorch.exir.operator.quantized_fused",
@@ -97,7 +94,7 @@ _DEFINED_BY = {
 def _overloads(op: OpOverload) -> list[OpOverload]:
     if op.namespace in _DEFINED_BY:
         importlib.import_module(_DEFINED_BY[op.namespace])
-    # Asked anew: a packet remembers the names that there were when it was first used.
+    # Do not use packet.overloads(): it caches the names of its first use.
     _, names = torch._C._jit_get_operation(op._schema.name)
     return [getattr(op.overloadpacket, name or "default") for name in names]
 
@@ -110,11 +107,11 @@ _out_variants: dict[OpOverload, OpOverload] = {}
 
 
 def find_out_variant(op: OpOverload) -> OpOverload | None:
-    """The overload of the same name with the same inputs that writes to `out=` arguments, or None."""
+    """Return the overload with the same name and inputs that writes to `out=` arguments, or None."""
     if op not in _out_variants:
         found = _find_out_variant(op)
         if found is None:
-            return None  # not remembered: users may register one later
+            return None  # not cached: users may register one later
         _out_variants[op] = found
     return _out_variants[op]
 
@@ -134,13 +131,13 @@ def _find_out_variant(op: OpOverload) -> OpOverload | None:
 
 
 def to_out_variant(op_overload: OpOverload) -> tuple[OpOverload, tuple[str, ...]]:
-    """The out variant of an operator and the names of its out arguments. Raises as `require_out_variant`."""
+    """Return an operator's out variant and the names of its out arguments. Raises as `require_out_variant`."""
     found = require_out_variant(op_overload)
     return found, out_argument_names(found)
 
 
 def require_out_variant(op: OpOverload) -> OpOverload:
-    """The out variant of `op`. Raises `ExportError` if none is registered with PyTorch."""
+    """Return the out variant of `op`. Raises `ExportError` if none is registered with PyTorch."""
     found = find_out_variant(op)
     if found is None:
         raise ExportError(
@@ -151,7 +148,7 @@ def require_out_variant(op: OpOverload) -> OpOverload:
 
 @cache
 def to_copy_variant(op: OpOverload) -> OpOverload | None:
-    """The operator that computes what the view `op` shows as a tensor of its own (`view` → `view_copy`), or None."""
+    """Return the copying variant of the view operator `op` (`view` → `view_copy`), or None."""
     name = op._schema.name.split("::")[1]
     packet = getattr(getattr(torch.ops, op.namespace), f"{name}_copy", None)
     if packet is None or op._overloadname not in packet.overloads():
@@ -161,5 +158,5 @@ def to_copy_variant(op: OpOverload) -> OpOverload | None:
 
 
 def get_out_args_from_opoverload(op_overload: OpOverload) -> tuple[str, ...]:
-    """Names of the out arguments of an operator, in order."""
+    """Return the names of an operator's out arguments, in order."""
     return out_argument_names(op_overload)

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators `quantized_decomposed::…` beside torch's own: those on packed weights, and all out variants.
+"""Operators `quantized_decomposed::…` that torch lacks: those on packed weights, and all out variants.
 
-Their schemas are those of `kernels/quantized/functions.yaml`; what an operator computes is said here in torch's.
+`kernels/quantized/functions.yaml` has their schemas. This module implements them in terms of torch operators.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FUNCTIONAL = (
 
 
 def unpacked(weight: torch.Tensor, bits: int) -> torch.Tensor:
-    """Integers of `bits` bits, (rows, columns), from (rows, bytes): see `packed`."""
+    """Unpack (rows, bytes) to (rows, columns) of integers of `bits` bits, the inverse of `packed`."""
     if bits == 8:
         return weight
     places = range(8 // bits) if bits == 2 else reversed(range(8 // bits))
@@ -47,8 +47,10 @@ def unpacked(weight: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def packed(integers: torch.Tensor, bits: int) -> torch.Tensor:
-    """Integers of `bits` bits as `embedding_4bit` and `embedding_2bit` take them: raised to be positive, the first of a
-    pair in the high half of its byte, the first of four in the lowest bits. ValueError: rows that do not fill bytes.
+    """Pack integers of `bits` bits into bytes for `embedding_4bit` and `embedding_2bit`.
+
+    An offset makes them unsigned. The first of a pair is in the high half of the byte, the first of four in the lowest
+    bits. ValueError: rows that do not fill bytes.
     """
     if bits == 8:
         return integers
@@ -66,7 +68,7 @@ def packed(integers: torch.Tensor, bits: int) -> torch.Tensor:
 def _numbers(
     integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor | None, dtype: torch.dtype
 ) -> torch.Tensor:
-    """(rows, columns) dequantized, each row, or group of it, with its parameters."""
+    """Dequantize (rows, columns), with parameters for each row or group."""
     groups = scales.shape[1] if scales.dim() == 2 else 1
     rows = integers.unflatten(1, (groups, -1))
     taken = rows if zero_points is None else rows - zero_points.reshape(-1, groups, 1)
@@ -86,7 +88,7 @@ def _look_up(bits: int) -> Callable[..., torch.Tensor]:
     ) -> torch.Tensor:
         if bits < 8 and (least, most) != (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
             raise ValueError(f"expected integers of {bits} bits, found limits {least} and {most}")
-        # The rows alone that are looked up: each with its parameters.
+        # Dequantize only the rows that are looked up.
         chosen = indices.reshape(-1)
         zeros = None if zero_points is None else zero_points[chosen]
         found = _numbers(unpacked(weight[chosen], bits), scales[chosen], zeros, dtype or scales.dtype)
@@ -166,7 +168,7 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
 
 
 def _written(name: str, overload: str, outputs: list[str]) -> Callable[..., Any]:
-    """An out variant in eager: what the functional one gives, copied."""
+    """Return an out variant for eager mode, which copies the functional variant's results."""
     functional = {"out": "default"}.get(overload, overload.removesuffix("_out").lower())
 
     def write(*args: Any, **kwargs: Any) -> Any:

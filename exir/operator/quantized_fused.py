@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators `quantized_fused::…` on int8, each of which stands for dequantize, compute, quantize.
+"""Operators `quantized_fused::…` on int8, each of which replaces dequantize, compute, quantize.
 
-What is said here is what the kernels give, bit by bit (kernels/quantized): products and sums of integers are exact,
-then float32(sum) * scale + offset, in float32 with a rounding after each step, is rounded to an integer (the even one
-of two), the zero point is added, and limits clamp it. That is the float pattern but for the rounding of its own sums:
-results part, by one, where the number lies within some 1e-5 of the middle of two integers.
+These implementations define the kernels' results bit by bit (kernels/quantized): the sums of integer products are
+exact; float32(sum) * scale + offset, in float32 with a rounding after each step, is rounded to an integer (half to
+even); the zero point is added; quant_min and quant_max clamp the result. The float pattern rounds its sums, so its
+results can differ by one where a value is within about 1e-5 of the middle of two integers.
 
 `scales` and `offsets` (float32, one for each output channel) are made ahead of time from the pattern's parameters:
 scale = s_x * s_w / s_y, offset = bias / s_y - scale * z_x * Σw; a transposed convolution takes z_x off its operand
@@ -32,18 +32,18 @@ library = torch.library.Library(NAMESPACE, "DEF")
 
 
 def rounded(numbers: torch.Tensor, zero: int, least: int, most: int) -> torch.Tensor:
-    """int8 of numbers in float32, already divided by the scale."""
+    """Round float32 values that are divided by the scale to int8."""
     return (torch.round(numbers) + zero).clamp(least, most).to(torch.int8)
 
 
 def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: Any) -> torch.Tensor:
-    """Of a convolution without bias. shape: what `aten.convolution` takes behind it."""
+    """Convolve without bias. shape: the arguments of `aten.convolution` after the bias."""
     made: torch.Tensor = torch.ops.aten.convolution(input, weight, None, *shape)
     return made
 
 
 def _requantized(sums: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int) -> torch.Tensor:
-    """int8 of exact sums, whose channels are the second dimension."""
+    """Requantize exact sums to int8. Dimension 1 is the channels."""
     each = [-1, *[1] * (sums.dim() - 2)]
     return rounded(sums.float() * scales.reshape(each) + offsets.reshape(each), *out)
 
@@ -137,7 +137,7 @@ def _avg_pool2d(input: torch.Tensor, input_zero_point: int, scale: float, *argum
     *pooling, divisor = arguments[:6]
     real = input.double() - input_zero_point
     sums = torch.ops.aten.avg_pool2d(real, *pooling, 1).float()
-    # How many elements each window has, as the means of ones tell.
+    # Number of elements of each window, from the means of ones.
     counts = _window_sizes(torch.ones_like(real), pooling) if divisor is None else torch.tensor(float(divisor))
     return rounded(sums * (torch.tensor(scale, dtype=torch.float32) / counts), *arguments[6:])
 
@@ -169,7 +169,7 @@ def _mean_fake(
 
 
 def _combined(operator: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Of two tensors: dequantize, compute, quantize as they are written out."""
+    """Return a binary operator that dequantizes, computes and quantizes."""
 
     def compute(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
         left = decomposed.dequantize_per_tensor(a, *parameters[:4], a.dtype)
@@ -199,7 +199,7 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
 
 
 def _written(compute: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """An out variant in eager: what the functional one gives, copied."""
+    """Return an out variant for eager mode, which copies the functional variant's result."""
 
     def write(*args: Any, out: torch.Tensor) -> torch.Tensor:
         made = compute(*args)

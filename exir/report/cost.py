@@ -1,8 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a call costs at most, estimated from shapes: floating-point operations and bytes read and written.
+"""Estimate the cost of a call from shapes: floating-point operations and bytes read and written.
 
-Matrix products and convolutions are counted by torch's own formulas (`torch.utils.flop_counter`, two operations a
-multiply-add), reductions by what they read, what only moves values by nothing, the rest by an operation an element.
+The formulas of torch count matrix products and convolutions (`torch.utils.flop_counter`, two operations for each
+multiply-add). A reduction counts one operation for each element read, a move none, any other operator one for each
+element.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from torch.utils.flop_counter import flop_registry
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.tensor import TensorSpec
 
-# By the name of the operator without namespace and overload; a name that ends in one of these only moves values.
+# Names, without namespace and overload, of operators that only move values.
 _MOVES = frozenset(
     {
         *("_to_copy", "_to_dim_order_copy", "_clone_dim_order", "_empty_dim_order", "_conj_physical"),
@@ -33,7 +34,7 @@ _MOVES = frozenset(
         *("where", "zeros", "zeros_like"),
     }
 )
-# Products that torch has no formula for → which of the tensors has the dimension summed over, as its last.
+# Products without a formula in torch → index of the operand whose last dimension is the reduced one.
 _PRODUCTS = {"linear": 0, "mv": 0, "dot": 0, "addmv": 1}
 
 
@@ -42,7 +43,7 @@ _Sized = tuple[tuple[int, ...], torch.dtype]
 
 @dataclass(frozen=True)
 class Cost:
-    """flops: floating-point operations. bytes: of all tensors read and written, each once."""
+    """flops: floating-point operations. bytes: total size of the tensors read and written."""
 
     flops: int = 0
     bytes: int = 0
@@ -52,13 +53,13 @@ class Cost:
 
 
 def cost_of(node: fx.Node) -> Cost:
-    """The cost of an operator's call. A dynamic size counts with its bound once there are specs, else as exported."""
+    """Return the cost of a call. A dynamic size counts with its bound if the node has specs, else with its hint."""
     op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
     if not isinstance(op, OpOverload):
         return Cost()
     outs = [node.kwargs.get(item.name) for item in op._schema.arguments if item.is_out]
-    memory = {held for held in tree_leaves(outs) if isinstance(held, fx.Node)}
-    read = [tensor for held in node.all_input_nodes if held not in memory for tensor in _sizes(held)]
+    memory = {out for out in tree_leaves(outs) if isinstance(out, fx.Node)}
+    read = [tensor for operand in node.all_input_nodes if operand not in memory for tensor in _sizes(operand)]
     written = _sizes(node)
     moved = sum(math.prod(shape) * dtype.itemsize for shape, dtype in (*read, *written))
     return Cost(_flops(node, op, read, written), moved)
@@ -88,7 +89,7 @@ def _flops(node: fx.Node, op: OpOverload, read: list[_Sized], written: list[_Siz
         return 2 * math.prod(written[0][0]) * read[_PRODUCTS[name]][0][-1]
     if op.namespace == "grouped":  # each row is in one group
         return 2 * math.prod(read[0][0]) * written[0][0][-1]
-    if op.namespace == "recurrent":  # a multiply-add a weight, for each step of each sequence
+    if op.namespace == "recurrent":  # one multiply-add for each weight, step and sequence
         return 2 * math.prod(read[0][0][:2]) * sum(math.prod(shape) for shape, _ in read if len(shape) == 2)
     if name in _MOVES or name.endswith("_copy"):
         return 0
@@ -96,6 +97,6 @@ def _flops(node: fx.Node, op: OpOverload, read: list[_Sized], written: list[_Siz
 
 
 def _shape(value: Any) -> Any:
-    """The shape of a tensor's node, which is what torch's formulas look at; anything else as it is."""
+    """Return the shape of a tensor's node, which torch's formulas take, or the value itself for other arguments."""
     sized = _sizes(value) if isinstance(value, fx.Node) else []
     return sized[0][0] if sized else value

@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What runs where, as a page of HTML that needs nothing else: shares of the cost, the graph, what is inside its
-delegates, and why the rest was left."""
+"""A self-contained HTML page of a program's delegation.
+
+It shows the cost share of each backend, the graph, the operators in its delegates, and the reasons for fallbacks.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ td.n{text-align:right} .bar{display:flex;height:26px;max-width:900px;border:1px 
 
 @dataclass
 class _Share:
-    """What one backend, or our kernels, have of a program."""
+    """The part of a program that runs on one backend, or on kernels."""
 
     delegates: int = 0
     operators: int = 0
@@ -47,12 +49,12 @@ class _Share:
 
 
 def write_delegation(methods: Mapping[str, ExportedProgram], path: str | Path) -> None:
-    """`delegation_html(methods)`, written to a file."""
+    """Write `delegation_html(methods)` to a file."""
     Path(path).write_text(delegation_html(methods), encoding="utf-8")
 
 
 def delegation_html(methods: Mapping[str, ExportedProgram]) -> str:
-    """The page for programs by method name, partitioned or not, with the graphs that their control flow runs."""
+    """Return the page for programs by method name, with the subgraphs of control flow. They need not be partitioned."""
     parts = ["<!doctype html>", f'<html><head><meta charset="utf-8"><title>Delegation</title><style>{_STYLE}</style>']
     parts.append("</head><body><h1>What runs where</h1>")
     for name, program in methods.items():
@@ -60,22 +62,22 @@ def delegation_html(methods: Mapping[str, ExportedProgram]) -> str:
         shares = _shares(module)
         colours = _COLOURS | {backend: _colour(n) for n, backend in enumerate(x for x in shares if x != _KERNELS)}
         parts += [f"<h2>{escape(name)}</h2>", _bar(shares, colours), _share_table(shares)]
-        for place, held in enumerate(all_graph_modules(module)):
-            parts += _graph(held, "graph" if place == 0 else f"control flow: graph {place}", colours, constants)
+        for place, graph_module in enumerate(all_graph_modules(module)):
+            parts += _graph(graph_module, "graph" if place == 0 else f"control flow: graph {place}", colours, constants)
         parts.append(_fallback_table(module))
     return "\n".join([*parts, "</body></html>"])
 
 
 def _constants(program: ExportedProgram) -> set[Node]:
-    """The placeholders of parameters, buffers and constants, in all graphs."""
+    """Return the placeholders of parameters, buffers and constants, in all graphs."""
     weights = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind in CONSTANT_KINDS}
     outer = {node for node in program.graph.find_nodes(op="placeholder") if node.name in weights}
     return outer.union(constants_in_subgraphs(program))
 
 
-def _graph(held: GraphModule, title: str, colours: Mapping[str, str], constants: set[Node]) -> list[str]:
-    parts = [f'<h3>{title}</h3><div class="scroll">', _picture(held, colours, constants), "</div>"]
-    for number, module in enumerate(get_lowered_backend_modules(held)):
+def _graph(graph_module: GraphModule, title: str, colours: Mapping[str, str], constants: set[Node]) -> list[str]:
+    parts = [f'<h3>{title}</h3><div class="scroll">', _picture(graph_module, colours, constants), "</div>"]
+    for number, module in enumerate(get_lowered_backend_modules(graph_module)):
         inner = module.original_module
         head = f"delegate {number}: {module.backend_id}, {len(_operators(inner.graph_module))} operators"
         own = {**colours, _KERNELS: colours[module.backend_id]}
@@ -84,12 +86,12 @@ def _graph(held: GraphModule, title: str, colours: Mapping[str, str], constants:
     return parts
 
 
-def _picture(held: GraphModule, colours: Mapping[str, str], constants: set[Node]) -> str:
-    return draw_graph(held.graph, lambda node: None if node in constants else _box(held, node, colours))
+def _picture(graph_module: GraphModule, colours: Mapping[str, str], constants: set[Node]) -> str:
+    return draw_graph(graph_module.graph, lambda node: None if node in constants else _box(graph_module, node, colours))
 
 
-def _box(held: GraphModule, node: Node, colours: Mapping[str, str]) -> Box | None:
-    """Memory and taking elements are left out."""
+def _box(graph_module: GraphModule, node: Node, colours: Mapping[str, str]) -> Box | None:
+    """Return the box of a node, or None: the picture omits allocations and getitem."""
     value = describe_value(node)
     if node.op == "output":
         return Box("output", "", colours["input"], "what the graph returns")
@@ -98,26 +100,26 @@ def _box(held: GraphModule, node: Node, colours: Mapping[str, str]) -> Box | Non
     if node.op != "call_function" or node.target is operator.getitem or node.target is memory.alloc:
         return None
     where = [each for each in (value, module_path(node), source_line(node)) if each]
-    module = _delegate(held, node)
+    module = _delegate(graph_module, node)
     if module is not None:
         inside = _operators(module.original_module.graph_module)
         lines = [f"{len(inside)} operators, {len(module.processed_bytes):,} bytes", *(_name(each) for each in inside)]
         return Box(module.backend_id, lines[0], colours[module.backend_id], "\n".join(lines[:40]))
     why = [f"{partitioner}: {reason}" for partitioner, reason in node.meta.get(FALLBACK, ())]
-    kind = _KERNELS if _is_operator(node) else "control flow" if _runs_graphs(held, node) else "size"
+    kind = _KERNELS if _is_operator(node) else "control flow" if _runs_graphs(graph_module, node) else "size"
     return Box(_name(node), value, colours[kind], "\n".join([node.name, *where, *why]))
 
 
-def _delegate(held: GraphModule, node: Node) -> LoweredBackendModule | None:
+def _delegate(graph_module: GraphModule, node: Node) -> LoweredBackendModule | None:
     if node.target is not executorch_call_delegate:
         return None
-    module = held.get_submodule(str(node.args[0].target))  # type: ignore[union-attr]  # a call's first argument names it
+    module = graph_module.get_submodule(str(node.args[0].target))  # type: ignore[union-attr]  # a call's first argument names it
     return module if isinstance(module, LoweredBackendModule) else None
 
 
-def _runs_graphs(held: GraphModule, node: Node) -> bool:
+def _runs_graphs(graph_module: GraphModule, node: Node) -> bool:
     named = [each for each in node.all_input_nodes if each.op == "get_attr"]
-    return any(isinstance(getattr(held, str(each.target), None), GraphModule) for each in named)
+    return any(isinstance(getattr(graph_module, str(each.target), None), GraphModule) for each in named)
 
 
 def _is_operator(node: Node) -> bool:
@@ -125,7 +127,9 @@ def _is_operator(node: Node) -> bool:
 
 
 def _operators(module: GraphModule) -> list[Node]:
-    return [node for held in all_graph_modules(module) for node in held.graph.nodes if _is_operator(node)]
+    return [
+        node for graph_module in all_graph_modules(module) for node in graph_module.graph.nodes if _is_operator(node)
+    ]
 
 
 def _name(node: Node) -> str:
@@ -133,10 +137,10 @@ def _name(node: Node) -> str:
 
 
 def _shares(module: GraphModule) -> dict[str, _Share]:
-    """By backend, what is left last."""
+    """Return the shares by backend; the kernels' is last."""
     shares: dict[str, _Share] = {}
-    for held in all_graph_modules(module):
-        for lowered in get_lowered_backend_modules(held):
+    for graph_module in all_graph_modules(module):
+        for lowered in get_lowered_backend_modules(graph_module):
             share = shares.setdefault(lowered.backend_id, _Share())
             share.delegates += 1
             _add(share, _operators(lowered.original_module.graph_module))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A picture of one graph as SVG: values flow downwards, a box a call, delegates as one box each.
+"""Draw a graph as SVG: values flow downwards, and each call or delegate is a box.
 
 x ─▶ [XnnpackBackend: 12 operators] ─▶ [aten.sort] ─▶ output
 """
@@ -20,7 +20,7 @@ __all__ = ["Box", "describe_value", "draw_boxes", "draw_graph"]
 Key = TypeVar("Key", bound=Hashable)
 
 _WIDTH, _HEIGHT, _GAP, _STEP, _MARGIN = 190, 34, 18, 66, 12
-# A page around it may set other colours for what is not a box.
+# CSS variables let the surrounding page set the colours of edges and background.
 _STYLE = (
     ".graph text{font:11px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222} "
     ".graph .edge{stroke:var(--line,#999);fill:none} .graph .sheet{fill:var(--sheet,#fff)} "
@@ -31,8 +31,11 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Box:
-    """How a node looks. title: what a pointer over it shows. note: a few letters at its right. edge: the colour of its
-    left edge, none if empty. opens: the id of what a click on it shows, for the page around it."""
+    """Appearance of a node.
+
+    title: tooltip. note: short text at its right. edge: colour of its left edge, "" for none.
+    opens: id of the element that the surrounding page shows after a click.
+    """
 
     label: str
     detail: str
@@ -44,14 +47,14 @@ class Box:
 
 
 def draw_graph(graph: Graph, box_of: Callable[[Node], Box | None]) -> str:
-    """The graph as SVG. box_of: None for nodes that are left out; what reads them is joined to what they read."""
+    """Return the graph as SVG. box_of: returns None to omit a node; edges then join its readers and operands."""
     boxes = {node: box for node in graph.nodes if (box := box_of(node)) is not None}
     inputs = {node for node in boxes if node.op == "placeholder"}
     return draw_boxes(boxes, {node: _sources(node, boxes) for node in boxes}, inputs)
 
 
 def draw_boxes(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inputs: set[Key]) -> str:
-    """Boxes, in an order in which they may run, as SVG. edges: what each reads. inputs: boxes to draw above readers."""
+    """Return boxes, in topological order, as SVG. edges: operands of each. inputs: boxes drawn above readers."""
     rows = _rows(boxes, edges, inputs)
     widest = max((len(row) for row in rows), default=1)
     width = 2 * _MARGIN + widest * (_WIDTH + _GAP) - _GAP
@@ -74,7 +77,7 @@ def draw_boxes(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inp
 
 
 def describe_value(node: Node) -> str:
-    """dtype and sizes of what a node gives, such as `float32[1, 64, 56, 56]`."""
+    """Return dtype and sizes of a node's value, such as `float32[1, 64, 56, 56]`."""
     value = node.meta.get("val")
     values = value if isinstance(value, (list, tuple)) else [value]
     return ", ".join(
@@ -85,7 +88,7 @@ def describe_value(node: Node) -> str:
 
 
 def _sources(node: Node, boxes: Mapping[Node, Box]) -> list[Node]:
-    """The drawn nodes that a node reads, through those that are left out."""
+    """Return the drawn nodes that a node reads, directly or through omitted nodes."""
     found: dict[Node, None] = {}
     waiting = list(node.all_input_nodes)
     while waiting:
@@ -98,7 +101,7 @@ def _sources(node: Node, boxes: Mapping[Node, Box]) -> list[Node]:
 
 
 def _rows(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inputs: set[Key]) -> list[list[Key]]:
-    """Nodes by depth; inputs stand right above their first reader; each row in the order of what it reads."""
+    """Return the nodes by depth. Inputs are right above their first reader. Rows are sorted by centre of operands."""
     depth: dict[Key, int] = {}
     for node in boxes:
         depth[node] = 1 + max((depth[source] for source in edges[node]), default=-1)

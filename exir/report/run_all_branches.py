@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program whose `cond`s run both of their branches, one after the other, and whose `while_loop`s run their body once,
-whatever the data: to measure what any of it takes. Its results mean nothing."""
+"""Rewrite a program so that each `cond` runs both branches, and each `while_loop` its body once, for any data.
+
+A run of it measures resources of all branches. Its results are meaningless.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ __all__ = ["run_all_branches"]
 
 
 def run_all_branches(file: bytes, method: str) -> bytes:
-    """The same program in which that method's jumps over branches, and those by which data end or repeat a loop, lead
-    to the next instruction. Loops over slices stay: what follows needs all that they collect."""
+    """Return the program with the data-dependent jumps of a method redirected to the next instruction.
+
+    Loops over slices keep their jumps: later instructions need all slices of their results.
+    """
     pte = deserialize_pte(file)
     for plan in pte.program.execution_plan:
         if plan.name == method:
@@ -25,7 +29,7 @@ def run_all_branches(file: bytes, method: str) -> bytes:
 
 
 def _fall_through(plan: ExecutionPlan, instructions: Sequence[Instruction]) -> None:
-    # Of all before any is changed: they are told apart by where they lead.
+    # Find all jumps before changing one: their destinations identify them.
     for position in [at for start in range(len(instructions)) for at in _jumps_on_data(plan, instructions, start)]:
         jump = instructions[position].instr_args
         assert isinstance(jump, JumpFalseCall)
@@ -33,8 +37,11 @@ def _fall_through(plan: ExecutionPlan, instructions: Sequence[Instruction]) -> N
 
 
 def _jumps_on_data(plan: ExecutionPlan, instructions: Sequence[Instruction], start: int) -> tuple[int, ...]:
-    """If the instruction is the jump that chooses a branch: it, and the one from the first branch's end over the other.
-    If it is the one that ends a `while_loop`: it, and the one back."""
+    """Return the positions of the two jumps of a `cond` or `while_loop` whose first jump is at `start`, else ().
+
+    A `cond` jumps to its second branch, and at the end of the first branch over the second one. A `while_loop` jumps
+    out of the loop, and at the end of the body back.
+    """
     jump = instructions[start].instr_args
     if not isinstance(jump, JumpFalseCall) or jump.destination_instruction <= start + 1:
         return ()
@@ -47,7 +54,7 @@ def _jumps_on_data(plan: ExecutionPlan, instructions: Sequence[Instruction], sta
 
 
 def _counts(plan: ExecutionPlan, instruction: Instruction) -> bool:
-    """Whether it is the last of a loop over slices: index = index + 1, in place."""
+    """Return whether an instruction ends a loop over slices: index = index + 1, in place."""
     call = instruction.instr_args
     if not isinstance(call, KernelCall):
         return False

@@ -1,7 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How much temporary memory a method's kernels and delegates ask for: measured by running it once in the installed
-runtime on one thread, with inputs as large as the program allows, through both branches of every condition and once
-through every loop. Where data decide on sizes, nothing is stated."""
+"""Measure the temporary memory that a method's kernels and delegates allocate.
+
+The installed runtime runs the method once on one thread, with inputs of the largest sizes, through both branches of
+every condition and once through every loop. Methods with data-dependent sizes are not measured.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from executorch.exir.tensor import stride_from_dim_order
 __all__ = ["TempPeak", "largest_input", "temp_peak"]
 
 _MOST_FLOPS = 20_000_000_000
-"""A run of more would take longer than who asks for a verdict wants to wait."""
+"""Limit for a trial run, which delays the lowering report."""
 
 _MASKS = (torch.bool, torch.uint8)
 _ON_DATA = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
@@ -31,15 +33,18 @@ _ON_DATA = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
 
 @dataclass(frozen=True)
 class TempPeak:
-    """bytes: of one block, aligned to 64, for all that a kernel or delegate of the installed runtime asks for at once.
-    note: what the number is for, or, where it is None, why it was not measured."""
+    """Peak of temporary memory.
+
+    bytes: size of a block, aligned to 64, that suffices for every kernel and delegate; None if not measured.
+    note: conditions of the measurement, or why there is none.
+    """
 
     bytes: int | None
     note: str = ""
 
 
 def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> TempPeak:
-    """Of the method that `plan` was emitted for from `graph_module`, in the program with these bytes."""
+    """Measure the method `plan` of the program `file`. `graph_module` is the graph from which it was emitted."""
     why = _why_not(plan, graph_module, flops)
     runtime = installed_runtime()
     if runtime is None:
@@ -76,27 +81,27 @@ def _why_not(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> s
 
 
 def _nodes(graph_module: fx.GraphModule) -> Iterator[fx.Node]:
-    """Those of subgraphs, too."""
-    return (node for held in all_graph_modules(graph_module) for node in held.graph.nodes)
+    """Yield the nodes of the graph and its subgraphs."""
+    return (node for module in all_graph_modules(graph_module) for node in module.graph.nodes)
 
 
 def _depends_on_data(value: Any) -> bool:
-    """Whether sizes of a tensor, or of one in a list, are known only within a run."""
+    """Return whether a tensor, or one in a list, has data-dependent sizes."""
     if isinstance(value, (list, tuple)):
         return any(_depends_on_data(item) for item in value)
     return isinstance(value, torch.Tensor) and bool(free_unbacked_symbols(value))
 
 
 def _takes_mask(node: fx.Node) -> bool:
-    """Whether it indexes by truth values: it needs memory for those that are true."""
-    lists = [held for held in (*node.args, *node.kwargs.values()) if isinstance(held, (list, tuple))]
-    tensors = [item.meta.get("val") for held in lists for item in held if isinstance(item, fx.Node)]
+    """Return whether a call indexes with a boolean mask: the memory it needs depends on the number of true values."""
+    lists = [module for module in (*node.args, *node.kwargs.values()) if isinstance(module, (list, tuple))]
+    tensors = [item.meta.get("val") for module in lists for item in module if isinstance(item, fx.Node)]
     is_index = "index" in str(node.target)
     return is_index and any(isinstance(each, torch.Tensor) and each.dtype in _MASKS for each in tensors)
 
 
 def largest_input(value: Any) -> Any:
-    """An input as large as the program allows, zeros, for one of its values: a tensor, number, text or None."""
+    """Return an input for a value of a program: zeros of the largest sizes for a tensor, else the recorded value."""
     if isinstance(value, Tensor):
         strides = stride_from_dim_order(value.sizes, value.dim_order)
         # Zeros are indices that exist, and are never out of a function's range.

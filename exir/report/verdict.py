@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The verdict on a finished program: what runs where, what fell back from a backend that was asked for, why, and what
-that costs. Plain values, as a table for readers and as JSON."""
+"""The lowering report of a program: delegates, kernels, fallbacks with reasons, costs and memory.
+
+It consists of plain values, with a text and a JSON form.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,10 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class Fallback:
-    """An operator that requested partitioners left to the portable kernels.
+    """An operator that the requested partitioners left to the kernels.
 
-    reasons: partitioner → why. flops, bytes: estimated cost of one call (program/cost.py). module, source: the model's.
+    reasons: partitioner → why. flops, bytes: estimated cost of one call (report/cost.py).
+    module, source: its module and source line in the model.
     """
 
     node: str
@@ -50,8 +53,12 @@ class Fallback:
 
 @dataclass(frozen=True)
 class DelegateVerdict:
-    """One delegate. flops, bytes: estimate of what its operators would cost as kernels, bytes between them included.
-    dry_built: its backend took it ahead of time; None: the backend is not in this process, or nothing was checked."""
+    """One delegate.
+
+    flops, bytes: estimated cost of its operators as kernels, including tensors between them.
+    dry_built: True if its backend accepted the payload ahead of time; None if the backend is not in this process, or
+    nothing was checked.
+    """
 
     backend: str
     operators: int
@@ -63,12 +70,16 @@ class DelegateVerdict:
 
 @dataclass(frozen=True)
 class MethodVerdict:
-    """One method. kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes.
-    method_allocator_bytes: what the runtime says that loading it takes from the method allocator, delegates' own aside;
-    None if the runtime is not installed or does not load it (`note` says why). temp_peak: bytes that the temp allocator
-    needs, measured (program/temp_peak.py). unbounded: tensors that are not planned because their sizes have no bound:
-    the runtime takes their memory from the client's dynamic allocator. to_link: users' own operators, whose kernels
-    this package does not have."""
+    """One method.
+
+    kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes.
+    method_allocator_bytes: bytes that loading takes from the method allocator, without those of delegates; None if the
+    runtime is not installed or does not load the method (`note` says why).
+    temp_peak: measured size of the temp allocator (report/temp_peak.py).
+    unbounded: tensors that are not planned because a size is unbounded; the runtime takes their memory from the
+    client's dynamic allocator.
+    to_link: custom operators whose kernels this package lacks.
+    """
 
     name: str
     kernels: dict[str, int]
@@ -86,10 +97,15 @@ class MethodVerdict:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The whole program. target_checked: whether `to_executorch` refused what the target cannot run. constant_bytes: of
-    all constants in the file, each once; named_data_bytes: of what delegates keep there by name, each once;
-    data_file_bytes: .ptd file → its size. constant_methods: method that only gives constants → what loading it takes
-    from the method allocator, None if unknown; it needs no other memory."""
+    """The report of a program (lowering report).
+
+    target_checked: `to_executorch` checked the program against the target.
+    constant_bytes: of all constants in the file, each counted once.
+    named_data_bytes: of the delegates' named data in the file, each counted once.
+    data_file_bytes: .ptd file → its size.
+    constant_methods: method that only returns constants → bytes that loading takes from the method allocator, its only
+    memory; None if unknown.
+    """
 
     target_checked: bool
     constant_bytes: int
@@ -99,7 +115,7 @@ class Verdict:
     constant_methods: dict[str, int | None]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as dicts and lists."""
+        """Return the report as dicts and lists."""
         return asdict(self)
 
     def as_json(self) -> str:
@@ -112,7 +128,7 @@ class Verdict:
 
 
 def fallbacks_of(graph_module: fx.GraphModule) -> tuple[Fallback, ...]:
-    """What fell back, the most expensive first."""
+    """Return the fallbacks, the most expensive first."""
     found = [_fallback(node, op.name()) for node, op in operators_of(graph_module) if FALLBACK in node.meta]
     return tuple(sorted(found, key=lambda one: (-one.flops, -one.bytes)))
 
@@ -149,8 +165,11 @@ def verdict_on(
     data_files: Mapping[str, bytes] | None = None,
     target_checked: bool = True,
 ) -> Verdict:
-    """The verdict on planned programs by method name, the program that was emitted from them, and its bytes, with what
-    its delegates keep by name and the .ptd files beside it."""
+    """Return the report of a program.
+
+    programs: planned programs by method name. emitted: the program emitted from them. file: its bytes.
+    named_data: of its delegates. data_files: .ptd files beside it.
+    """
     allocator_bytes, note = _method_allocator_bytes(file)
     plans = {plan.name: plan for plan in emitted.execution_plan}
     methods = tuple(
@@ -179,7 +198,9 @@ def _method(
     calls = list(operators_of(program.graph_module))
     kernels = [op.name() for _, op in calls]
     cost = _sum(cost_of(node) for node, _ in calls)
-    modules = [m for held in all_graph_modules(program.graph_module) for m in get_lowered_backend_modules(held)]
+    modules = [
+        m for graph_module in all_graph_modules(program.graph_module) for m in get_lowered_backend_modules(graph_module)
+    ]
     return MethodVerdict(
         name=plan.name,
         kernels={kernel: kernels.count(kernel) for kernel in sorted(set(kernels))},
@@ -197,7 +218,7 @@ def _method(
 
 
 def _method_allocator_bytes(file: bytes) -> tuple[dict[str, int], str]:
-    """By method, or none and the reason."""
+    """Return bytes by method, or nothing and the reason."""
     runtime = installed_runtime()
     if runtime is None:
         return {}, "the runtime is not installed"
@@ -208,13 +229,13 @@ def _method_allocator_bytes(file: bytes) -> tuple[dict[str, int], str]:
 
 
 def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> None:
-    """Warns of what fell back from requested partitioners (logger of this module); `strict`: `VerificationError`."""
+    """Warn of fallbacks through the logger of this module. With `strict`, raise `VerificationError` instead."""
     found = fallbacks_of(graph_module)
     if not found:
         return
     if strict:
         nodes = {node.name: node for node, _ in operators_of(graph_module)}
-        hint = "the configuration is strict: what a requested partitioner leaves is an error (EdgeCompileConfig.strict)"
+        hint = "EdgeCompileConfig.strict is set: a fallback from a requested partitioner is an error"
         findings = [(nodes[one.node], _why(one)) for one in found]
         raise VerificationError("strict delegation", [*findings, (None, hint)])
     total = sum(one.flops for one in found)

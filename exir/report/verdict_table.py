@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A verdict as text: tables of plain width, the same on a terminal and in a file."""
+"""The text form of a lowering report: tables of fixed-width text for terminals and files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["fallback_table", "render", "temp_text", "unbounded_text"]
 
 
 def render(verdict: Verdict) -> str:
-    """Text for a reader: the program, then each method."""
+    """Return the report as text: the program, then each method."""
     checked = "checked against the target" if verdict.target_checked else "NOT checked against a target"
     head = f"{checked}; {verdict.constant_bytes:,} bytes of constants"
     if verdict.named_data_bytes:
@@ -52,20 +52,20 @@ def _method(method: MethodVerdict) -> str:
 
 
 def temp_text(peak: TempPeak) -> str:
-    """`1,024 bytes`, with what it is for, or why it is not known."""
+    """Return `1,024 bytes` with the conditions of the measurement, or why there is none."""
     if peak.bytes is None:
         return f"not measured ({peak.note})"
     return f"{peak.bytes:,} bytes" + (f" ({peak.note})" if peak.note else "")
 
 
 def unbounded_text(unbounded: Iterable[str]) -> str:
-    """What the client's dynamic allocator is for, or "" if nothing."""
+    """Return a line that lists the tensors of the client's dynamic allocator, or "" for none."""
     listed = ", ".join(unbounded)
     return f"unbounded, from the client's dynamic allocator: {listed}" if listed else ""
 
 
 def fallback_table(fallbacks: Iterable[Fallback]) -> str:
-    """What fell back, or "" if nothing did."""
+    """Return the table of fallbacks, or "" for none."""
     return _table(
         ("fallback", "FLOPs", "bytes", "reason", "source"),
         (

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Exported programs ↔ bytes, as ExecuTorch 1.4's records have them: torch's own JSON of an earlier version (5.4), in
-which edge operators and debug handles are named as well.
+"""Serialize exported programs in the format of ExecuTorch 1.4's records: torch's JSON of version 5.4 with edge
+operators and debug handles.
 
-torch writes and reads the program with the operators that edge operators stand for; the JSON is changed afterwards and
-before.
+torch writes and reads the program with the ATen operators that edge operators wrap. This module changes the JSON after
+writing and before reading.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from executorch.exir.verification.verifier import WellFormed
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
 VERSION = {"major": 5, "minor": 4}
 _SCALAR = torch.ops.aten.scalar_tensor.default
-# What later versions say beside, which readers of 5.4 refuse.
+# Keys of later versions, which readers of 5.4 refuse.
 _LATER = {
     "kind",
     "is_hop_single_tensor_return",
@@ -46,7 +46,7 @@ _LATER = {
 
 @dataclass(frozen=True)
 class ProgramBytes:
-    """The four parts that a record's file keeps of a program."""
+    """The four parts of a serialized program."""
 
     exported_program: bytes
     state_dict: bytes
@@ -55,7 +55,7 @@ class ProgramBytes:
 
 
 def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
-    """A program in the ATen or the edge dialect; delegates are not part of the format (torch raises SerializeError)."""
+    """Serialize a program of the ATen or Edge dialect. torch raises SerializeError for a program with delegates."""
     copied = copy_program(program)
     marks = {}
     for module in all_graph_modules(copied.graph_module):
@@ -82,8 +82,10 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
 
 
 def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
-    """The program, its edge operators and debug handles again in the graph. Raises ValueError naming what is wrong, and
-    torch's errors of many kinds. No code of the file is run."""
+    """Deserialize a program, with edge operators and debug handles.
+
+    Raises ValueError, or one of torch's errors, for invalid bytes. No code of the file is run.
+    """
     said = json.loads(data.exported_program)
     _check_expressions(said)
     graphs = list(_all_graphs(said["graph_module"]["graph"]))
@@ -94,7 +96,7 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
             node["metadata"].pop("debug_handle", None)
             node["metadata"].pop("from_node", None)
     major, minor = SCHEMA_VERSION
-    # What torch.export gives may have operators that write in place, which other verifiers refuse.
+    # Exported programs may contain in-place operators, which other verifiers refuse.
     said |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
     parts: Any = (tensors_of(each) for each in (data.state_dict, data.constants, data.example_inputs))
     program = torch_serialize.deserialize(torch_serialize.SerializedArtifact(json.dumps(said).encode(), *parts))
@@ -107,15 +109,14 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
 
 @dataclass(frozen=True)
 class _Mark:
-    """What torch does not write of a graph's nodes: of which an edge operator is the target, and their debug
-    handles."""
+    """Data of a graph's nodes that torch does not serialize: edge operators (node name → target) and debug handles."""
 
     edge: Mapping[str, str]
     handles: Mapping[str, int]
 
     @staticmethod
     def taken_from(module: fx.GraphModule) -> _Mark:
-        """The nodes' own, each edge operator replaced by what it stands for."""
+        """Collect the data of a module's nodes, and replace each edge operator by the ATen operator it wraps."""
         edge, handles = {}, {}
         for node in module.graph.nodes:
             if isinstance(node.target, EdgeOpOverload):
@@ -127,7 +128,7 @@ class _Mark:
 
     @staticmethod
     def said_by(nodes: Sequence[Any]) -> _Mark:
-        """What a file says of a graph's nodes."""
+        """Read the data of a graph's nodes from the JSON."""
         edge = {node["name"]: node["target"] for node in nodes if node["target"].startswith(_EDGE)}
         return _Mark(
             edge, {node["name"]: int(each) for node in nodes if (each := node["metadata"].get("debug_handle"))}
@@ -143,22 +144,22 @@ class _Mark:
 
 
 def _numbers_as_calls(module: fx.GraphModule) -> None:
-    """Constants of one element in branches, which torch does not write, as calls that make them."""
+    """Replace scalar constants in branches, which torch does not serialize, by `scalar_tensor` calls."""
     for node in list(module.graph.nodes):
-        held = getattr(module, str(node.target), None) if node.op == "get_attr" else None
-        if isinstance(held, torch.Tensor) and held.dim() == 0:
+        constant = getattr(module, str(node.target), None) if node.op == "get_attr" else None
+        if isinstance(constant, torch.Tensor) and constant.dim() == 0:
             with module.graph.inserting_before(node):
-                made = module.graph.call_function(_SCALAR, (held.item(),), {"dtype": held.dtype})
+                made = module.graph.call_function(_SCALAR, (constant.item(),), {"dtype": constant.dtype})
             made.meta = dict(node.meta)
             node.replace_all_uses_with(made)
             module.graph.erase_node(node)
 
 
 def _graphs(module: fx.GraphModule, graph: Any) -> Iterator[tuple[fx.GraphModule, Any]]:
-    """The graphs of a module and of what its control flow runs, with what a file says of each."""
+    """Yield the graphs of a module and its control flow, each with its JSON."""
     yield module, graph
-    for held in _held_graphs(graph):
-        yield from _graphs(getattr(module, held["name"]), held["graph"])
+    for subgraph in _held_graphs(graph):
+        yield from _graphs(getattr(module, subgraph["name"]), subgraph["graph"])
 
 
 def _all_graphs(graph: Any) -> Iterator[Any]:
@@ -190,8 +191,10 @@ def check_unpacked_size(archive: ZipFile, packed: int) -> None:
 
 
 def tensors_of(data: bytes) -> Any:
-    """What bytes of torch.save hold. Raises ValueError for more than tensors and containers: torch would unpickle
-    anything, and run what that says."""
+    """Load the tensors and containers that torch.save wrote.
+
+    Raises ValueError for any other object: unpickling could run arbitrary code.
+    """
     if not data:
         return {}
     if is_zipfile(io.BytesIO(data)):
@@ -203,7 +206,7 @@ def tensors_of(data: bytes) -> Any:
         raise ValueError("expected tensors and containers of them, as torch.save writes them") from error
 
 
-# Sums, products and calls of symbolic functions: torch evaluates these texts as Python.
+# Allowed expressions: sums, products and calls of symbolic functions. torch evaluates these texts as Python.
 _EXPRESSION = re.compile(r"[\w\s+\-*/%,.()<>=!&|~]*")
 _SYMBOLIC_CALL = r"(?:[A-Z]\w*|floor|ceiling|sqrt|log2?|exp)\s*\("
 # A symbol as torch writes it: Symbol('s0', positive=True, integer=True). Its name may be quoted, nothing else.
@@ -212,7 +215,7 @@ _NOT_SYMBOLIC = re.compile(rf"\.\s*[A-Za-z_]|\)\s*\(|\b(?!{_SYMBOLIC_CALL})[A-Za
 
 
 def _check_expressions(said: Any) -> None:
-    """Raises ValueError for a size that is another text than an expression of symbols."""
+    """Raise ValueError for a size that is not an expression of symbols."""
     if isinstance(said, list):
         for each in said:
             _check_expressions(each)

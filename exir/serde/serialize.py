@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Façade: the documented functions that save and load programs of the ATen and edge dialects."""
+"""Façade: the documented functions that save and load programs of the ATen and Edge dialects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def serialize(exported_program: ExportedProgram, opset_version: Mapping[str, int
 
     Args:
         exported_program: The program. torch raises SerializeError for a program with delegates.
-        opset_version: Version of each operator namespace. torch has one version of `aten` and no other namespace.
+        opset_version: Version of each operator namespace. torch supports only `aten`, in one version.
 
     Raises:
         ValueError: `opset_version` names another namespace than `aten`.
@@ -45,7 +45,7 @@ def serialize(exported_program: ExportedProgram, opset_version: Mapping[str, int
 
 
 def deserialize(artifact: ProgramBytes) -> ExportedProgram:
-    """Return the program that `serialize` wrote. Raises ValueError for bytes that no such program can have."""
+    """Return the program that `serialize` wrote. Raises ValueError for invalid bytes."""
     return program_from_bytes(artifact)
 
 
@@ -59,7 +59,7 @@ def save(
     """Write a program, and texts by file name, to an archive.
 
     Raises:
-        TypeError: `ep_save` is no ExportedProgram.
+        TypeError: `ep_save` is not an ExportedProgram.
     """
     if not isinstance(ep_save, ExportedProgram):
         raise TypeError(f"save: expected an ExportedProgram, found {type(ep_save).__name__}")
@@ -73,7 +73,7 @@ def save(
 
 
 def load(f: str | os.PathLike[str] | BinaryIO, *, extra_files: dict[str, str] | None = None) -> ExportedProgram:
-    """Return the program that an archive of `save` holds.
+    """Return the program of an archive that `save` wrote.
 
     Args:
         f: The archive.

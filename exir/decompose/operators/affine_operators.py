@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What torchao's `quantize_` writes into a graph (`torchao::…_affine`), in operators that backends and kernels have.
+"""Decompositions of torchao's `quantize_` operators (`torchao::…_affine`) to operators of backends and kernels.
 
-Weights and numbers keep their bits. Zero points that are chosen while running are those of XNNPACK (of two the one with
-the smaller error), which may be one beside torchao's; scales are the same.
+Weights and scales are bit-identical. Zero points chosen at run time are those of XNNPACK (the candidate with the
+smaller error), which can differ from torchao's by one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNKNOWN = "expected blocks that are the whole tensor, rows, or groups of a matr
 
 
 def affine_decompositions() -> dict[Any, Callable[..., Any]]:
-    """By operator; none as long as torchao is not imported, as there can be no such operator in a graph then."""
+    """Return decompositions by operator; none if torchao is not imported, because no graph can then contain them."""
     if _NAMESPACE not in sys.modules:
         return {}
     import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
@@ -69,14 +69,14 @@ def _choose(
 
 
 def _symmetric_rows(input: torch.Tensor, eps: float | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scales in float32 and zero points that are 0: as torchao computes them."""
+    """Return float32 scales and zero points of 0, as torchao computes them."""
     scale = input.float().abs().amax(-1, keepdim=True) / 127.5
     scale = scale.clamp(min=torch.finfo(torch.float32).eps if eps is None else eps)
     return scale, torch.zeros_like(scale, dtype=torch.int8)
 
 
 def _product(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Of matrices of int8, in int32."""
+    """Multiply int8 matrices in int32."""
     return torch.mm(one.to(torch.int32), other.to(torch.int32))
 
 
@@ -91,7 +91,7 @@ def _quantize(
 ) -> torch.Tensor:
     ops, limits = torch.ops.quantized_decomposed, _limits(output_dtype, quant_min, quant_max)
     made: torch.Tensor
-    if _are_rows(input, block_size) and scale.dtype is torch.float32:  # symmetric: the others are float64
+    if _are_rows(input, block_size) and scale.dtype is torch.float32:  # symmetric; asymmetric scales are float64
         made = (input * (1.0 / scale)).round().clamp(*limits).to(output_dtype)
     elif _are_rows(input, block_size):
         made = ops.quantize_per_token(input, scale, zero_point, *limits, output_dtype)
@@ -116,7 +116,7 @@ def _dequantize(
 ) -> torch.Tensor:
     ops, limits = torch.ops.quantized_decomposed, _limits(input_dtype, quant_min, quant_max)
     made: torch.Tensor
-    # What was chosen while running is float64; the scales of weights come with them.
+    # Scales chosen at run time are float64; weights are float32.
     if _are_rows(input, block_size) and scale.dtype is torch.float64:
         made = ops.dequantize_per_token(input, scale, zero_point, *limits, input_dtype, output_dtype)
     elif input.dim() == 2 and block_size[0] == 1:

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Scaled dot-product attention as matmul, softmax, matmul: exact, and without PyTorch's "safe softmax" over all scores.
+"""Scaled dot-product attention as matmul, softmax, matmul, without PyTorch's "safe softmax" over all scores.
 
-Safe means: a query that may look at no key gives zeros instead of NaN. That depends on the mask alone, so it is decided
-on the mask (one row a query, often shared by all heads), never on the scores; without a mask, or with a causal one, it
-cannot happen. What is done to the scores and results is arithmetic alone, so that a backend without booleans can take
-it: masks become numbers to add before they meet the scores.
+PyTorch's safe softmax returns zeros instead of NaN for a query without any visible key. Whether a query sees a key
+depends only on the mask, so this decomposition decides it on the mask (one row for each query, often shared by all
+heads), not on the scores. Without a mask, or with a causal one, every query sees a key.
+Boolean masks become addends before they meet the scores, so that backends without booleans can run the rest.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def attention(
 ) -> torch.Tensor:
     """softmax(query · keyᵀ · scale + mask) · value. Sizes (…, L, E), (…, S, E), (…, S, Ev) → (…, L, Ev).
 
-    attn_mask: bool (True: may look) or floating (added), broadcastable to (…, L, S).
+    attn_mask: bool (True: visible) or floating (an addend), broadcastable to (…, L, S).
     Follows the reference in the documentation of torch.nn.functional.scaled_dot_product_attention.
     """
     if dropout_p > 0.0:
@@ -69,7 +69,7 @@ def attention(
     visible = attn_mask if attn_mask.dtype == torch.bool else attn_mask != float("-inf")
     sees = visible.any(-1, keepdim=True)
     bias = _to_add(visible, scores.dtype) if attn_mask.dtype == torch.bool else attn_mask
-    # A row of nothing but -inf would be NaN, which no product makes zero.
+    # softmax of a row of -inf would be NaN, and NaN * 0 is NaN.
     weights = torch.softmax(scores + torch.where(sees, bias, 0.0), -1)
     return torch.matmul(weights, value) * sees.to(value.dtype)
 

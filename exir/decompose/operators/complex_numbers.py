@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Arithmetic on complex tensors as arithmetic on their real and imaginary parts.
+"""Decompose arithmetic on complex tensors to arithmetic on real and imaginary parts.
 
-The portable kernels compute complex numbers one block at a time in float64; kernels and delegates for real numbers
-are faster. Each decomposition leaves calls without complex operands as they are.
+Kernels and delegates for real numbers are faster than the portable kernels for complex ones, which compute in
+float64. Calls without complex operands do not change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Parts = tuple[Any, Any]
 
 
 def _parts(value: Any) -> Parts:
-    """(real, imaginary) of a tensor or number; the imaginary part of what is real is 0."""
+    """Return (real, imaginary) of a tensor or scalar; the imaginary part of a real value is 0."""
     if isinstance(value, torch.Tensor) and value.is_complex():
         pairs = torch.view_as_real(value)
         return pairs.select(-1, 0), pairs.select(-1, 1)
@@ -31,7 +31,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _times(a: Any, b: Any) -> Any:
-    """A product that leaves out what is zero because the operand is real."""
+    """Return a * b, or 0 if a factor is the constant 0 (the imaginary part of a real operand)."""
     return 0 if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0) else a * b
 
 
@@ -87,7 +87,7 @@ def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
 _ADD = _binary(lambda a, b: (a[0] + b[0], a[1] + b[1]))
 _SUBTRACT = _binary(lambda a, b: (a[0] - b[0], a[1] - b[1]))
 COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
-    # Eager marks a tensor as conjugated and computes later; tensors of programs have no such mark.
+    # Eager sets a conjugate bit and computes later; tensors of programs lack this bit.
     _aten._conj.default: lambda self: _aten._conj_physical(self),
     _aten.abs.default: _unary(lambda real, imaginary: torch.hypot(real, imaginary)),
     _aten.add.Tensor: _ADD,

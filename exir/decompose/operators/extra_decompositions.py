@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decompositions of operators outside of Core ATen that torch.export leaves whole.
+"""Decompositions of operators outside Core ATen that torch.export does not decompose.
 
-PyTorch has decompositions of many, which its default table to Core ATen does not hold; those that end in operators of
-the edge dialect are taken as they are. What it has none for, and models use, is here and in the files beside it.
+For many of them, PyTorch has decompositions that its default table to Core ATen omits. This table adds those that
+lead to operators of the Edge dialect, and decompositions of this project for others that models use.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def _put(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumula
 
 
 def _conv_tbc(self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0) -> torch.Tensor:
-    """A convolution of [time, batch, channels]; weight: [window, in, out]."""
+    """Compute a convolution of [time, batch, channels]; weight: [window, in, out]."""
     planes = torch.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return planes.permute(2, 0, 1)
 
 
 def _embedding_renorm(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
-    """Scales the rows at `indices` whose norm is above max_norm down to it."""
+    """Scale down the rows at `indices` whose norm exceeds max_norm."""
     norms = torch.linalg.vector_norm(self, norm_type, dim=1, keepdim=True)
     used = torch.index_put(
         torch.zeros([self.shape[0]], dtype=torch.bool),
@@ -80,7 +80,7 @@ def _rrelu(
     training: bool = False,
     generator: Any = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Slopes below 0 are random while training, else the mean of both limits."""
+    """Return leaky relu with random slopes in training mode, else with the mean of both limits as slope."""
     if not training:
         return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), torch.clone(noise)
     slopes = torch.where(self <= 0, torch.rand_like(self) * (upper - lower) + lower, 1.0)
@@ -120,12 +120,12 @@ def _trilinear(
 
 
 def _scalar_tensor(s: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
-    """The primitive that PyTorch's decompositions make of a number (xlogy's are among them)."""
+    """Decompose the primitive that PyTorch's decompositions (for example of xlogy) call for a scalar."""
     return torch.scalar_tensor(s, dtype=dtype or type_to_dtype(type(s)))
 
 
 def _of_tensors(operator: Any, number_first: bool = False) -> Decomposition:
-    """Of the form that takes a number: the tensor has the dtype that the number would be computed in."""
+    """Return a decomposition of a Scalar overload: the scalar becomes a tensor of the promoted dtype."""
 
     def decomposition(self: Any, other: Any) -> Any:
         dtype = torch.result_type(self, other)
@@ -136,7 +136,7 @@ def _of_tensors(operator: Any, number_first: bool = False) -> Decomposition:
     return decomposition
 
 
-# Overloads whose decomposition PyTorch registers.
+# Overloads with a decomposition in PyTorch.
 _OF_PYTORCH = (
     "_addmm_activation.default",
     "alpha_dropout.default",
@@ -179,7 +179,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     **POLYNOMIAL_DECOMPOSITIONS,
     **WINDOW_DECOMPOSITIONS,
 }
-# Overloads whose decomposition by PyTorch refuses what eager takes: an index that is one number, truth values.
+# Replacements of PyTorch's decompositions that refuse arguments of eager: a 0-dimensional index, booleans.
 IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {
     _aten.clamp_max.Tensor: torch.minimum,
     _aten.clamp_min.Tensor: torch.maximum,
@@ -189,7 +189,7 @@ IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {
 
 @cache
 def extra_decompositions() -> dict[OpOverload, Decomposition]:
-    """Decompositions by operator, none of an operator that the edge dialect has."""
+    """Return decompositions by operator. None of these operators is legal in the Edge dialect."""
     known = global_decomposition_table["post_autograd"]
     overloads = (name.split(".") for name in _OF_PYTORCH)
     chosen = [getattr(getattr(_aten, name), overload) for name, overload in overloads]

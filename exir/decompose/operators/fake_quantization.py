@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Fake quantization: round to the numbers that a quantized dtype has, in floating point.
+"""Fake quantization: round floats to the values of a quantized dtype.
 
     q = round(x / scale) + zero_point          result = (clamp(q, quant_min, quant_max) - zero_point) * scale
 
-The second result of each operator says where q was inside of the limits.
+The second result of each operator is True where q is within the limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ValueAndMask = tuple[torch.Tensor, torch.Tensor]
 
 
 def _fake_quantize(x: torch.Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> ValueAndMask:
-    """scale, zero_point: tensors of float32 that broadcast to x."""
+    """Fake-quantize x. scale, zero_point: tensors of float32 that broadcast to x."""
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     quantized = torch.round(wide * (1 / scale)) + zero_point
     inside = torch.logical_and(quantized >= quant_min, quantized <= quant_max)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Max pooling of windows whose places are random numbers' (torch.nn.FractionalMaxPool2d and 3d).
+"""Max pooling of windows at random positions (torch.nn.FractionalMaxPool2d and 3d).
 
 Along an axis of n elements, for m windows of k elements and a sample u in [0, 1):
 
@@ -18,7 +18,7 @@ _aten: Any = torch.ops.aten
 
 
 def _starts(samples: torch.Tensor, size: int, count: int, window: int) -> torch.Tensor:
-    """samples: [N, C]. Returns int64 [N, C, count]."""
+    """Return the window starts, int64 [N, C, count]. samples: [N, C]."""
     last = torch.full([*samples.shape, 1], size - window, dtype=torch.int64)
     if count == 1:
         return last
@@ -32,7 +32,7 @@ def _starts(samples: torch.Tensor, size: int, count: int, window: int) -> torch.
 def _fractional_max_pool(
     x: torch.Tensor, kernel_size: list[int], output_size: list[int], samples: torch.Tensor, axes: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x: [N, C, *sizes] or [C, *sizes]. Returns the maxima and their places in the plane, int64."""
+    """Return the maxima and their int64 positions in the plane. x: [N, C, *sizes] or [C, *sizes]."""
     has_batch = x.dim() == axes + 2
     if not has_batch:
         x = x.unsqueeze(0)
@@ -40,7 +40,7 @@ def _fractional_max_pool(
     windows = x
     place = torch.zeros([], dtype=torch.int64)
     for axis in range(axes):
-        # Samples come in the order of the axes for three, and in the other one for two.
+        # Samples are in the order of the axes for three axes, and in reverse order for two.
         sample = samples[..., axes - 1 - axis if axes == 2 else axis]
         starts = _starts(sample, sizes[axis], output_size[axis], kernel_size[axis])
         index = (starts.unsqueeze(-1) + torch.arange(kernel_size[axis])).flatten(2)

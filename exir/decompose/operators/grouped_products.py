@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Products of mixtures of experts, torch's and transformers', as our operator `grouped::grouped_mm`."""
+"""Decompose grouped products (mixtures of experts) of torch and transformers to `grouped::grouped_mm`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from executorch.exir.dialects import grouped_ops  # noqa: F401  # defines groupe
 
 
 def grouped_decompositions() -> dict[Any, Callable[..., Any]]:
-    """By operator: torch's, and transformers' own once that package has defined it."""
+    """Return decompositions by operator, including that of transformers if the package is imported."""
     of_transformers = rules_of_package("transformers", {"grouped_mm_fallback": _by_rows})
     return {torch.ops.aten._grouped_mm.default: _of_torch, **of_transformers}
 
 
 def _by_rows(self: torch.Tensor, mat2: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
-    """Pass a transposed view as the matrix that it is a view of, so that no call copies weights."""
+    """Pass the base of a transposed view, so that no call copies weights."""
     if mat2.stride(-1) != 1 and mat2.stride(-2) == 1:
         return torch.ops.grouped.grouped_mm(self, mat2.transpose(-2, -1), offs, True)  # type: ignore[no-any-return]
     return torch.ops.grouped.grouped_mm(self, mat2, offs, False)  # type: ignore[no-any-return]
@@ -39,5 +39,5 @@ def _of_torch(
     elif self.dim() == 3 and mat2.dim() == 3 and offs is None:
         made = torch.bmm(self, mat2)
     else:
-        return NotImplemented  # groups of columns, as gradients of weights are computed
+        return NotImplemented  # groups of columns, which only gradients of weights need
     return made if out_dtype is None else made.to(out_dtype)

@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Errors of linear algebra: `torch.linalg.inv` is `linalg_inv_ex`, then `_linalg_check_errors` of its second result.
+"""Replace error checks of linear algebra by the kernel's own check (`check_errors=True`).
 
-The check becomes the kernel's own: `check_errors=True`. A singular matrix stops the execution as it stops eager.
+`torch.linalg.inv` is `linalg_inv_ex`, then `_linalg_check_errors` of its second result. As in eager, a singular
+matrix stops the execution.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _CHECK = torch.ops.aten._linalg_check_errors.default
 
 
 def check_in_kernels(graph: Graph) -> bool:
-    """Moves each check of a factorization's errors into the call that makes it, in place. Whether there was one."""
+    """Move each check into the call of the factorization, in place. Return whether there was one."""
     found = False
     for node in list(graph.nodes):
         if node.target is not _CHECK:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators of linear algebra by others that have kernels (kernels/linalg)."""
+"""Decompose operators of linear algebra to those with kernels (kernels/linalg)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _aten: Any = torch.ops.aten
 def _pinv(
     self: torch.Tensor, *, atol: torch.Tensor | None = None, rtol: torch.Tensor | None = None, hermitian: bool = False
 ) -> torch.Tensor:
-    """The pseudo-inverse: singular values up to max(atol, rtol * the largest one) count as 0.
+    """Return the pseudo-inverse. Singular values up to max(atol, rtol * the largest one) count as 0.
 
-    By default rtol is the dtype's epsilon times the larger size, or 0 if atol is given."""
+    The default of rtol is the dtype's epsilon times the larger size, or 0 if atol is given.
+    """
     if self.numel() == 0:
         return self.new_zeros([*self.shape[:-2], self.shape[-1], self.shape[-2]])
     if hermitian:
@@ -47,7 +48,7 @@ def _triangular_solve(
 
 
 def _cholesky_solve(self: torch.Tensor, input2: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """X with A X = self, where A = L L^H and `input2` is L, or L^H if `upper`."""
+    """Return X with A X = self, where A = L L^H and `input2` is L, or L^H if `upper`."""
     lower = input2.mH if upper else input2
     half = torch.linalg.solve_triangular(lower, self, upper=False)
     solution: torch.Tensor = torch.linalg.solve_triangular(lower.mH, half, upper=True)

@@ -10,6 +10,6 @@ import torch
 
 
 def rules_of_package(namespace: str, rules: Mapping[str, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
-    """Return the rules by operator, for those of `namespace::name` that are defined now."""
+    """Return the rules by operator, for each `namespace::name` that is defined now."""
     operators = getattr(torch.ops, namespace)
     return {getattr(operators, name).default: rule for name, rule in rules.items() if hasattr(operators, name)}

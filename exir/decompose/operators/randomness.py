@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decompositions of random operators to the few that the runtime draws itself.
+"""Decompose random operators to the few with kernels.
 
-What is drawn at run time follows the same distributions as in eager mode, from a seeded generator of the runtime's own
-(kernels/portable/random/random.h); the numbers are others.
+Samples have eager's distributions, but other values: the runtime has its own seeded generator
+(kernels/portable/random/random.h).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _normal_like(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, gen
 
 
 def _normal(mean: Any, std: Any = 1.0, *, generator: None = None) -> torch.Tensor:
-    """Of a mean and a deviation, at least one of which is a tensor."""
+    """Sample a normal distribution whose mean or deviation is a tensor."""
     tensors = [value for value in (mean, std) if isinstance(value, torch.Tensor)]
     shape = torch.broadcast_shapes(*(value.shape for value in tensors))
     drawn: torch.Tensor = torch.randn(shape, dtype=tensors[0].dtype, device=tensors[0].device) * std + mean
@@ -40,7 +40,7 @@ def _normal_of_size(mean: float, std: float, size: list[int], *, generator: None
 
 
 def _exponential(self: torch.Tensor, lambd: float = 1.0, *, generator: None = None) -> torch.Tensor:
-    # As in eager, never zero: logarithms are taken of it.
+    # As in eager, the result is never zero, because users take its logarithm.
     least = torch.finfo(self.dtype).eps / 2
     return torch.clamp_min(-torch.log1p(-torch.rand_like(self)), least) / lambd
 

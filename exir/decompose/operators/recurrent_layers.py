@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Recurrent layers kept whole: PyTorch's decomposition writes out every step, for one length of sequence alone."""
+"""Preserve recurrent layers: PyTorch's decomposition unrolls their steps, for a single sequence length."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def _with_any_length(name: str, layers: Callable[..., Any]) -> Callable[..., Any
 
 @contextmanager
 def sequences_of_any_length() -> Iterator[None]:
-    """Within it, torch.export.export takes LSTM, GRU and RNN layers whose sequences' length is dynamic:
+    """Return a context in which torch.export.export supports dynamic sequence lengths of LSTM, GRU and RNN layers:
 
         with sequences_of_any_length():
             exported = torch.export.export(model, (x,), dynamic_shapes=({1: Dim("steps", max=512)},))
 
-    PyTorch writes out the steps while it exports, even of layers that it keeps, and so takes the length for constant.
-    Here the modules call the operators `recurrent::…`, which cannot be trained. Not for several threads at a time.
+    PyTorch unrolls the steps during export, even of layers that it preserves, which makes the length a constant.
+    In this context, the modules call the operators `recurrent::…`, which cannot be trained. Not thread-safe.
     """
     functions: Any = torch._VF
     before = {name: getattr(functions, name) for name in recurrent_ops.LAYERS}

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Batch normalization of models in training mode: by the batch's own statistics, which update the running ones."""
+"""Batch normalization in training mode: it uses the statistics of the batch, and updates the running ones."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 _aten: Any = torch.ops.aten
 _TRAINING = 5  # the position of `training` among batch_norm's arguments
 _WARNING = (
-    "{} batch normalizations are in training mode: the program normalizes by its input's own statistics, and updates "
-    "the running ones as it runs. For inference, call model.eval() before torch.export.export"
+    "{} batch normalizations are in training mode: the program normalizes by the statistics of its input, and "
+    "updates the running ones. For inference, call model.eval() before torch.export.export"
 )
 
 
@@ -27,7 +27,7 @@ def batch_norm_by_the_batch(
     momentum: float,
     eps: float,
 ) -> Any:
-    """The result, the statistics it was computed with, and the updated running ones."""
+    """Return the result, the batch's statistics, and the updated running ones."""
     if not training:
         given = (input, weight, bias, running_mean, running_var, momentum, eps)
         return (*_aten._native_batch_norm_legit_no_training(*given), running_mean.clone(), running_var.clone())
@@ -39,7 +39,7 @@ def batch_norm_by_the_batch(
 
 
 def warn_of_training(program: ExportedProgram) -> None:
-    """UserWarning if batch normalizations update their statistics: more often forgotten than wanted."""
+    """Warn if batch normalizations update their statistics, which is usually a forgotten model.eval()."""
     calls = program.graph.find_nodes(op="call_function", target=_aten.batch_norm.default)
     count = sum(
         len(call.args) > _TRAINING and call.args[3] is not None and bool(call.args[_TRAINING]) for call in calls

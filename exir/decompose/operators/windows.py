@@ -34,7 +34,7 @@ def _kaiser(place: torch.Tensor, last: int, beta: float = 12.0) -> torch.Tensor:
 
 
 def _window(formula: Formula) -> Callable[..., torch.Tensor]:
-    """The operator's decomposition. A periodic window is one of a length more, without its last weight."""
+    """Return the operator's decomposition. A periodic window is one of length n + 1 without its last weight."""
 
     def decomposition(
         window_length: int, periodic: bool = True, *numbers: float, dtype: torch.dtype | None = None, **_: Any

@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Backend operators: what a backend's patterns are replaced by. They stay operators of the program, with kernels of
-their own; a delegate may take them like any other."""
+"""Backend operators, which replace patterns of other operators.
+
+They have kernels like other operators of a program, and a delegate can contain them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _NOT_BACKENDS = frozenset({"aten", "prim", "prims", "higher_order", "dim_order_o
 
 
 def require_backend_library(namespace: str) -> None:
-    """Raises RuntimeError for a library whose operators are of another dialect."""
+    """Raise RuntimeError for a library that belongs to another dialect."""
     if namespace in _NOT_BACKENDS:
         raise RuntimeError(
             f"{namespace} op library does not belong to backend ops: bind patterns to operators of a library of your "
@@ -27,18 +29,18 @@ def require_backend_library(namespace: str) -> None:
 
 
 def can_be_traced(op: OpOverload) -> bool:
-    """Whether the operator has a kernel that tells the shapes of its results."""
+    """Return whether the operator has a kernel that computes the shapes of its results."""
     return any(torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key) for key in _KERNELS)
 
 
 class BackendOpOverload(EdgeOpOverload):
-    """One overload of a backend's own operator, e.g. `ops.backend.my_backend.fused.default`.
+    """One overload of a backend operator, e.g. `ops.backend.my_backend.fused.default`.
 
-    AssertionError: it has no kernel that a program could be traced with (the documented error).
+    AssertionError (the documented error): no kernel of the operator can be traced.
     """
 
     __module__ = "executorch.exir.dialects.backend._ops"
-    # The pattern that the operator stands for, if one is bound to it.
+    # The pattern that is bound to the operator.
     _equivalent_callable: Callable[..., Any] | None = None
 
     def __init__(self, op_overload: EdgeOpOverload | OpOverload) -> None:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Edge operators: an ATen (or custom) operator, named apart from it so that a graph says which dialect it is in."""
+"""Edge operators: wrappers of ATen or custom operators that mark a call as one of the Edge dialect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EdgeOpOverload:
         self.__name__ = f"{op.namespace}.{op.__name__}"
 
     def to_out_variant(self) -> OpOverload:
-        """The ATen overload that writes into `out=` arguments. Raises `ExportError` if none is registered."""
+        """Return the ATen overload that writes to `out=` arguments. Raises `ExportError` if none is registered."""
         return require_out_variant(self._op)
 
     def name(self) -> str:
@@ -77,7 +77,7 @@ class EdgeOpOverloadPacket:
         return self._parent
 
     def overloads(self) -> list[str]:
-        """Names of the overloads, "default" for the unnamed one."""
+        """Return the names of the overloads, "default" for the unnamed one."""
         return list(self._parent.overloads())
 
     def _wrap(self, overload: OpOverload) -> EdgeOpOverload:
