@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decorators that warn about the use of an API which may change or go."""
+"""Decorators that warn about the use of an API that may change or disappear."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["ExperimentalWarning", "deprecated", "experimental"]
 
 
 class ExperimentalWarning(DeprecationWarning):
-    """The used API is experimental. Filters that hide deprecations hide it too, which Python does by default."""
+    """The used API is experimental. Python's default filter hides this warning, as it hides deprecations."""
 
 
 class experimental(deprecated):
     """Mark a class, function or method as experimental: type checkers report its use, and each call warns.
 
     Args:
-        message: What the warning says.
+        message: Text of the warning.
         category: Class of the warning; None to leave the report to type checkers.
         stacklevel: The caller that the warning names; 1 is the direct caller.
     """

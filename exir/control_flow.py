@@ -1,6 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Control flow for model authors, under the documented import path: torch's own functions, whose graphs the compiler
-takes.
+"""Façade: torch's functions for control flow, which the compiler supports, under their documented import path.
 
 Predicates are boolean tensors of one element; every branch returns the same number of tensors with the same dtypes
 and ranks.

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Names of the node metadata that tie a lowered node to the exported program."""
+"""Node metadata that identify the source of a lowered node in the exported program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.fx import Node
 
 FROM_NODE_KEY = "from_node"
 DEBUG_HANDLE_KEY = "debug_handle"
-UNSET_DEBUG_HANDLE = 0  # what tools give nodes that no numbered node stands for
+UNSET_DEBUG_HANDLE = 0  # debug handle of nodes without a number
 
 
 def root_source(node: Node) -> Any:

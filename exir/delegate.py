@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The higher-order operator that stands for "call this delegate here".
+"""The documented import path of the higher-order operator that calls a delegate.
 
-`torch.ops.higher_order.executorch_call_delegate(lowered_module, *inputs)` is defined by torch itself (it must be
-known to its tracers and verifiers): real tensors run `lowered_module.original_module` eagerly, fake tensors give its
-output shapes, functionalization and proxy tracing keep the call whole. This module is its documented import path.
+torch defines `torch.ops.higher_order.executorch_call_delegate(lowered_module, *inputs)`, because its tracers and
+verifiers must know it. With real tensors it runs `lowered_module.original_module` eagerly, with fake tensors it
+computes the output shapes. Functionalization and proxy tracing preserve the call.
 """
 
 from __future__ import annotations

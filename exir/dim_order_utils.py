@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Dim orders and the memory formats that PyTorch names them by."""
+"""Conversions between dim orders and PyTorch's memory formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHANNELS_LAST = {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]}
 
 
 def get_dim_order(memory_format: torch.memory_format | None, ndim: int) -> list[int] | None:
-    """Dim order that `memory_format` means for `ndim` dimensions; None for preserve_format (the input's own).
+    """Return the dim order of a memory format for `ndim` dimensions; None for preserve_format (the input's).
 
     Raises ValueError for a memory format that tensors of this rank cannot have.
     """
@@ -26,7 +26,7 @@ def get_dim_order(memory_format: torch.memory_format | None, ndim: int) -> list[
 
 
 def get_memory_format(dim_order: Sequence[int] | None) -> torch.memory_format:
-    """Memory format of a dim order; raises ValueError if PyTorch has no name for it."""
+    """Return the memory format of a dim order. Raises ValueError if PyTorch lacks one."""
     if dim_order is None:
         return torch.preserve_format
     if list(dim_order) == list(range(len(dim_order))):
@@ -37,10 +37,10 @@ def get_memory_format(dim_order: Sequence[int] | None) -> torch.memory_format:
 
 
 def is_contiguous_dim_order(tensor: torch.Tensor) -> bool:
-    """Whether memory runs through the dimensions of a tensor in their own order."""
+    """Return whether the dim order of a tensor is 0, 1, 2, …"""
     return list(tensor.dim_order()) == list(range(tensor.dim()))
 
 
 def is_channel_last_dim_order(tensor: torch.Tensor) -> bool:
-    """Whether memory runs through the dimensions of a tensor as N, H, W, C (or N, D, H, W, C)."""
+    """Return whether the dim order of a tensor is N, H, W, C (or N, D, H, W, C)."""
     return list(tensor.dim_order()) == _CHANNELS_LAST.get(tensor.dim())

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How memory is planned for tensors whose sizes are known at run time only."""
+"""Modes of memory planning for tensors with dynamic sizes."""
 
 from enum import IntEnum
 
 
 class DynamicMemoryPlanningMode(IntEnum):
-    """UPPER_BOUND: memory for the largest size is planned ahead of time."""
+    """UPPER_BOUND: the plan reserves memory for the largest size."""
 
     UPPER_BOUND = 0

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The errors of the compiler: each names stage, node, operator, dtypes, module path and source line, and says why."""
+"""Errors of the compiler: each names stage, node, operator, dtypes, module path, source line and reason."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from torch.fx import Node
 
 
-# PyTorch itself, and the code that it makes of graphs: what runs in a branch is named by the line that calls `cond`.
+# Frames of PyTorch and of code generated from graphs. A node in a branch then has the line that calls `cond`.
 _NOT_THE_USERS = ("/site-packages/torch/", '"<eval_with_key>')
 
 
 class ExportErrorType(Enum):
-    """What kind of fault an `ExportError` reports."""
+    """Kind of an `ExportError`."""
 
     INVALID_INPUT_TYPE = 1
     INVALID_OUTPUT_TYPE = 2
@@ -28,15 +28,15 @@ class ExportErrorType(Enum):
 
 
 def source_line(node: Node) -> str:
-    """`file:line, in function` of the user's code that `node` came from, or "" if it is not recorded.
+    """Return `file:line, in function` of the user's code for `node`, or "" if it is not recorded.
 
-    The innermost line outside of PyTorch itself: what a module of torch.nn does is named by the line that calls it.
+    It is the innermost line outside PyTorch: nodes of a module of torch.nn have the line that calls the module.
     """
     return line_of_trace(node.meta.get("stack_trace"))
 
 
 def line_of_trace(trace: object) -> str:
-    """The same of a node's stack trace, which is a text or None."""
+    """Return the source line of a stack trace, which is text or None."""
     frames = [line.strip() for line in str(trace or "").splitlines() if line.strip().startswith("File ")]
     users = [frame for frame in frames if not any(it in frame.replace("\\", "/") for it in _NOT_THE_USERS)]
     chosen = (users or frames)[-1:]
@@ -44,15 +44,14 @@ def line_of_trace(trace: object) -> str:
 
 
 def module_name(node: Node | None) -> str:
-    """Dotted path of the innermost nn.Module that `node` came from; "" for the model itself, or if it is not
-    recorded."""
+    """Return the path of the innermost nn.Module of `node`; "" for the model itself, or if it is not recorded."""
     stack = node.meta.get("nn_module_stack") if node is not None else None
     # The values are (path, type); before decomposition, a path is an expression of what was traced.
     return str(list(stack.values())[-1][0]).removeprefix("L['self'].") if stack else ""
 
 
 def module_path(node: Node) -> str:
-    """The same for a reader, with the module's type; "" only if it is not recorded."""
+    """Return path and type of the innermost nn.Module for messages; "" if it is not recorded."""
     stack = node.meta.get("nn_module_stack")
     if not stack:
         return ""
@@ -69,7 +68,7 @@ def _tensor_text(value: Any) -> str:
 
 
 def operator_name(target: Any) -> str:
-    """Name of a call target: `aten.add.Tensor` for operators, `module.function` for Python functions."""
+    """Return the name of a call target: `aten.add.Tensor` for operators, `module.function` for Python functions."""
     name = getattr(target, "_name", None) or getattr(target, "_op", None) or target
     if isinstance(name, str):
         return name
@@ -79,7 +78,7 @@ def operator_name(target: Any) -> str:
 
 
 def describe_node(node: Node) -> str:
-    """One readable paragraph: name, operator, argument and result dtypes with sizes, module path, source line."""
+    """Describe a node: name, operator, dtypes and sizes of arguments and results, module path, source line."""
     parts = [f"node '{node.name}'"]
     if node.op in ("call_function", "call_method"):
         parts.append(f"operator {operator_name(node.target)}")
@@ -113,10 +112,10 @@ _MOST_LINES = 20
 
 
 class VerificationError(ExportError, SpecViolationError):
-    """A graph breaks a rule of the dialect it claims to be in; also a `SpecViolationError`, as torch's verifiers raise.
+    """A graph breaks a rule of its dialect. It is also a `SpecViolationError`, which torch's verifiers raise.
 
-    `findings` holds every offending node. The message has one line for each operator and reason: the first node, and
-    how many more there are.
+    `findings` has every offending node. The message has a line for each operator and reason, with the first node and
+    the number of others.
     """
 
     def __init__(self, stage: str, findings: list[tuple[Node | str | None, str]]) -> None:
@@ -132,19 +131,19 @@ class VerificationError(ExportError, SpecViolationError):
 
 
 def _line(stage: str, group: list[tuple[Node | str | None, str]]) -> str:
-    """Text of findings that differ in their node alone."""
+    """Return the text of findings that differ only in the node."""
     text = str(ExportError(stage, *group[0]))
     return text if len(group) == 1 else f"{text} (and {len(group) - 1} more such nodes)"
 
 
 class InternalError(Exception):
-    """The compiler broke a promise it makes to itself: a bug to report, not a fault of the model."""
+    """An invariant of the compiler is broken: a bug to report, not an error in the model."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
 
 
 def internal_assert(condition: bool, message: str) -> None:
-    """Raises `InternalError` with `message` unless `condition` holds."""
+    """Raise `InternalError` with `message` unless `condition` is true."""
     if not condition:
         raise InternalError(message)

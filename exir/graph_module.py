@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Walking graph modules together with the graphs that their control flow holds."""
+"""Traversal of graph modules and the subgraphs of their control flow."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from torch.fx import GraphModule, Node
 def _called_graphs(graph_module: GraphModule, node: Node) -> Iterator[tuple[str, GraphModule]]:
     for arg in node.args:
         if isinstance(arg, Node) and arg.op == "get_attr":
-            held = getattr(graph_module, str(arg.target), None)
-            if isinstance(held, GraphModule):
-                yield str(arg.target), held
+            module = getattr(graph_module, str(arg.target), None)
+            if isinstance(module, GraphModule):
+                yield str(arg.target), module
 
 
 def get_control_flow_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
-    """(attribute name, graph, calling node) of each graph that a cond, map, while or scan of `graph_module` runs."""
+    """Return (attribute name, subgraph, calling node) of each subgraph of cond, map, while_loop and scan."""
     return [
-        (name, held, node)
+        (name, module, node)
         for node in graph_module.graph.nodes
         if node.op == "call_function" and isinstance(node.target, HigherOrderOperator)
-        for name, held in _called_graphs(graph_module, node)
+        for name, module in _called_graphs(graph_module, node)
     ]
 
 
 def get_cond_while_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
-    """Return `get_control_flow_submodules` of cond and while_loop alone."""
+    """Return `get_control_flow_submodules` of cond and while_loop only."""
     operators = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
     return [entry for entry in get_control_flow_submodules(graph_module) if entry[2].target in operators]
 
 
 def get_scan_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
-    """Return `get_control_flow_submodules` of scan alone."""
+    """Return `get_control_flow_submodules` of scan only."""
     scan = torch.ops.higher_order.scan
     return [entry for entry in get_control_flow_submodules(graph_module) if entry[2].target is scan]
 
 
 def all_graph_modules(graph_module: GraphModule) -> Iterator[GraphModule]:
-    """`graph_module`, then every graph below it that its control flow runs, each once, outermost first."""
+    """Yield `graph_module` and the subgraphs of its control flow, each once, outermost first."""
     seen: set[int] = set()
     waiting = [graph_module]
     while waiting:
@@ -50,24 +50,24 @@ def all_graph_modules(graph_module: GraphModule) -> Iterator[GraphModule]:
             continue
         seen.add(id(current))
         yield current
-        waiting += [held for _, held, _ in get_control_flow_submodules(current)]
+        waiting += [module for _, module, _ in get_control_flow_submodules(current)]
 
 
 def debug_handles_of(node: Node) -> tuple[int, ...]:
-    """A node's debug handles: several of one that others were fused to, none if it has not got any."""
+    """Return a node's debug handles: several for a fusion of several nodes, none if it lacks one."""
     handle = node.meta.get("debug_handle")
     return () if handle is None else (handle,) if isinstance(handle, int) else tuple(handle)
 
 
 def bfs_trace_with_node_process(graph_module: GraphModule, node_op: Callable[[Node], None]) -> None:
-    """Calls `node_op` with every node of `graph_module` and of the graphs that its control flow runs."""
-    for held in all_graph_modules(graph_module):
-        for node in list(held.graph.nodes):
+    """Call `node_op` with every node of `graph_module` and the subgraphs of its control flow."""
+    for module in all_graph_modules(graph_module):
+        for node in list(module.graph.nodes):
             node_op(node)
 
 
 def copy_graph_module(graph_module: GraphModule) -> GraphModule:
-    """A copy whose graphs can be rewritten freely; tensors, lowered modules and node metadata values are shared."""
+    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared."""
     from torch.fx import Graph
 
     graph = Graph()
@@ -77,7 +77,7 @@ def copy_graph_module(graph_module: GraphModule) -> GraphModule:
         mapped[node] = graph.node_copy(node, lambda argument: mapped[argument])
         mapped[node].name = node.name  # also where a fresh graph would avoid the name: signatures refer to it
     copied = GraphModule(graph_module, graph)
-    for name, held, _ in get_control_flow_submodules(graph_module):
-        setattr(copied, name, copy_graph_module(held))
+    for name, module, _ in get_control_flow_submodules(graph_module):
+        setattr(copied, name, copy_graph_module(module))
     copied.meta.update(graph_module.meta)
     return copied

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The installed runtime, where there is one. The compiler works without it and imports the runtime's probe by name."""
+"""Optional access to the installed runtime. The compiler imports the runtime's probe by name, and works without it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROBE = "executorch.export.runtime_probe"
 
 
 class RuntimeProbe(Protocol):
-    """Functions of the probe's module. Each raises RuntimeError where the runtime refuses."""
+    """Functions of the probe's module. Each raises RuntimeError if the runtime returns an error."""
 
     def backend_names(self) -> Collection[str]: ...
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""LoweredBackendModule: a delegate as a module. It holds the backend's payload and the program it was compiled from."""
+"""LoweredBackendModule: a delegate as a module, with the backend's payload and the program it was compiled from."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ __all__ = ["LoweredBackendModule", "get_lowered_backend_modules", "get_lowered_s
 
 
 class LoweredBackendModule(torch.nn.Module):
-    """Made by `to_backend`. Calling it runs the program it was compiled from, eagerly; exporting a module that calls it
-    keeps the call, so that lowered modules can be composed.
+    """A delegate that `to_backend` returns.
+
+    A call runs the original program eagerly. torch.export preserves the call, so that lowered modules can be composed.
     """
 
     meta: dict[str, Any] | None
@@ -55,7 +56,7 @@ class LoweredBackendModule(torch.nn.Module):
         self.meta = None
 
     def __deepcopy__(self, memo: dict[int, Any] | None) -> LoweredBackendModule:
-        """Payload, weights and named data are shared: they are never written to."""
+        """Copy the module. Payload, weights and named data are shared, because they are never written."""
         twin = LoweredBackendModule(
             copy_program(self._original_exported_program),
             self._backend_id,
@@ -73,7 +74,7 @@ class LoweredBackendModule(torch.nn.Module):
 
     @property
     def processed_bytes(self) -> bytes:
-        """The payload that `preprocess` made."""
+        """The payload that `preprocess` returned."""
         return self._processed_bytes
 
     @property
@@ -83,7 +84,7 @@ class LoweredBackendModule(torch.nn.Module):
 
     @property
     def original_module(self) -> ExportedProgram:
-        """The program that was compiled (as it was before the backend saw it)."""
+        """The program that was compiled, without changes by the backend."""
         return self._original_exported_program
 
     @property
@@ -99,7 +100,7 @@ class LoweredBackendModule(torch.nn.Module):
         delegate_alignment: int | None = None,
         memory_planning: Any = None,
     ) -> bytes:
-        """A complete `.pte` whose method `forward` calls just this delegate. Alignments in bytes."""
+        """Return a `.pte` whose method `forward` only calls this delegate. Alignments in bytes."""
         settings = {
             "extract_delegate_segments": extract_delegate_segments,
             "segment_alignment": segment_alignment,
@@ -109,7 +110,7 @@ class LoweredBackendModule(torch.nn.Module):
         return bytes(self._to_executorch(memory_planning, settings).buffer)
 
     def program(self, emit_stacktrace: bool = False, memory_planning: Any = None) -> Program:
-        """The same program before serialization. `memory_planning`: a pass to plan with in place of the default."""
+        """Return the program of `buffer` before serialization. `memory_planning`: replaces the default pass."""
         return self._to_executorch(memory_planning, {"emit_stacktrace": emit_stacktrace}).executorch_program
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -118,22 +119,21 @@ class LoweredBackendModule(torch.nn.Module):
         return executorch_call_delegate(self, *args)
 
     def _to_executorch(self, memory_planning: Any, settings: dict[str, Any]) -> ExecutorchProgramManager:
-        # The program managers are built on delegates; only here, where a delegate becomes a program, is it the other
-        # way.
+        # A local import, because the program managers import this module.
         from executorch.exir.capture import ExecutorchBackendConfig
         from executorch.exir.program import EdgeProgramManager
 
         if memory_planning is not None:
             settings = {**settings, "memory_planning_pass": memory_planning}
         settings = {name: value for name, value in settings.items() if value is not None}
-        settings["check_target"] = False  # it calls no kernel, and a backend may try the delegate by this very program
+        settings["check_target"] = False  # it calls no kernel, and the check of a delegate may run this program
         return EdgeProgramManager({"forward": _program_calling(self)}).to_executorch(
             ExecutorchBackendConfig(**settings)
         )
 
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:
-    """The delegates that `graph_module` itself calls: (attribute name, module, calling node), in graph order."""
+    """Return (attribute name, module, calling node) of the delegates that `graph_module` calls, in graph order."""
     found = []
     for node in graph_module.graph.find_nodes(op="call_function", target=executorch_call_delegate, sort=True):
         name = str(node.args[0].target)
@@ -147,12 +147,12 @@ def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, Lowered
 
 
 def get_lowered_backend_modules(graph_module: GraphModule) -> list[LoweredBackendModule]:
-    """The delegates that `graph_module` itself calls, in graph order."""
+    """Return the delegates that `graph_module` calls, in graph order."""
     return [module for _, module, _ in get_lowered_submodules(graph_module)]
 
 
 def _program_calling(module: LoweredBackendModule) -> ExportedProgram:
-    """A program with the inputs and outputs of `module` that does nothing but call it."""
+    """Return a program with the inputs and outputs of `module` that only calls it."""
     original = module.original_module
     inputs = [spec for spec in original.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
     specs = original.graph_signature.output_specs

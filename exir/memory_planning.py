@@ -55,5 +55,5 @@ __all__ = [
 
 
 def filter_nodes(inputs: Iterable[Any]) -> Iterable[fx.Node]:
-    """Return the nodes among arguments of a node, those in lists and dicts too."""
+    """Return the nodes among a node's arguments, including items of lists and dicts."""
     return [leaf for leaf in pytree.tree_leaves(list(inputs)) if isinstance(leaf, fx.Node)]

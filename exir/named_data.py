@@ -1,6 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Named data: bytes that delegates store under a key, in the program or in a file beside it, each distinct blob
-once."""
+"""Named data: bytes that delegates store under keys, in the program or in files, without duplicate blobs."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ __all__ = ["DataEntry", "NamedDataStore", "NamedDataStoreOutput"]
 
 @dataclass
 class DataEntry:
-    """One key's data: which buffer holds it, its alignment in bytes, and its layout if it is a tensor."""
+    """Data of one key: index of its buffer, alignment in bytes, and the layout of a tensor."""
 
     buffer_index: int
     alignment: int
@@ -34,8 +33,7 @@ class NamedDataStoreOutput:
 
 
 class NamedDataStore:
-    """Collects named data. A key is unique across program and files; equal bytes share one buffer whatever their
-    keys."""
+    """Collects named data. Keys are unique across program and files. Equal bytes share one buffer."""
 
     def __init__(self) -> None:
         self.buffers: list[bytes] = []
@@ -52,11 +50,11 @@ class NamedDataStore:
         external_tag: str | None = None,
         tensor_layout: TensorLayout | None = None,
     ) -> None:
-        """Stores `data` (bytes, or a dense CPU tensor, whose layout is then recorded) under `key`.
+        """Store `data` (bytes, or a dense CPU tensor with its layout) under `key`.
 
-        Adding the same key with the same bytes again does nothing more than raise its alignment as needed.
-        external_tag: name of the file beside the program that shall hold it; None: the program itself.
-        ValueError: another content under a key in use, an alignment below 1, a layout that is not the tensor's.
+        A second call with the same key and bytes only raises the alignment if necessary.
+        external_tag: name of the file beside the program that stores the data; None for the program.
+        ValueError: the key has other content, the alignment is below 1, or the layout is not the tensor's.
         """
         alignment = 1 if alignment is None else alignment
         if alignment < 1:
@@ -86,13 +84,13 @@ class NamedDataStore:
         entries[key] = DataEntry(index, alignment, tensor_layout)
 
     def get_named_data_store_output(self) -> NamedDataStoreOutput:
-        """What was collected; files without an entry are left out."""
+        """Return the collected data, without files that have no entry."""
         return NamedDataStoreOutput(
             self.buffers, self.pte_data, {tag: entries for tag, entries in self.external_data.items() if entries}
         )
 
     def merge_named_data_store(self, other: NamedDataStoreOutput) -> None:
-        """Adds everything in `other`. ValueError if a key is in both with different content."""
+        """Add all data of `other`. ValueError if a key has different content in both."""
         for tag, entries in ((None, other.pte_data), *other.external_data.items()):
             for key, entry in entries.items():
                 self.add_named_data(key, other.buffers[entry.buffer_index], entry.alignment, tag, entry.tensor_layout)
@@ -105,6 +103,6 @@ class NamedDataStore:
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
-    """The tensor's elements in memory order (its dim order), whatever its dtype."""
+    """Return the bytes of the tensor's elements in memory order."""
     in_memory_order = tensor.detach().permute(tensor.dim_order()).contiguous()
     return in_memory_order.reshape(-1).view(torch.uint8).numpy().tobytes()

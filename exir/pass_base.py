@@ -56,7 +56,7 @@ class NodeMetadata:
         return key in self.data
 
     def copy(self) -> NodeMetadata:
-        """A copy whose entries can be changed without changing this one."""
+        """Return a shallow copy."""
         return NodeMetadata(self.data)
 
 
@@ -71,7 +71,7 @@ class ArgSchema:
 def map_args(
     target: Any, fn: Callable[[Any, ArgSchema], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Applies `fn(value, schema)` to every argument that an operator is called with; returns the new (args, kwargs)."""
+    """Apply `fn(value, schema)` to every argument of an operator call. Return the new (args, kwargs)."""
     schema = {item.name: ArgSchema(item.name, item.type) for item in target._schema.arguments}
     ordered = list(schema.values())
     new_args = tuple(fn(value, ordered[index]) for index, value in enumerate(args))
@@ -80,7 +80,7 @@ def map_args(
 
 @dataclass(frozen=True)
 class ExportedProgramPassResult:
-    """What a pass over a whole program returns."""
+    """Result of a pass over a whole program."""
 
     exported_program: ExportedProgram
     modified: bool
@@ -97,17 +97,17 @@ class ExportedProgramPassBase(ABC):
 
     @abstractmethod
     def call(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
-        """The transformation itself."""
+        """Transform the program."""
 
     def requires(self, exported_program: ExportedProgram) -> None:  # noqa: B027
-        """Checks before the pass; override to raise."""
+        """Check the program before the pass; override to raise."""
 
     def ensures(self, exported_program: ExportedProgram) -> None:  # noqa: B027
-        """Checks after the pass; override to raise."""
+        """Check the program after the pass; override to raise."""
 
 
 def _symbols(value: Any) -> Any:
-    """Sizes of a tensor, or a symbol, as text; None for a value without symbols."""
+    """Return the sizes of a tensor, or a symbol, as text; None for a value without symbols."""
     if isinstance(value, torch.Tensor):
         return [str(size) for size in value.shape] if any(isinstance(n, torch.SymInt) for n in value.shape) else None
     return str(value) if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else None
@@ -119,7 +119,7 @@ def _symbols_of_inputs(graph_module: fx.GraphModule) -> list[Any]:
 
 
 def fake_mode_of(graph_module: fx.GraphModule) -> FakeTensorMode:
-    """The fake tensor mode that the values of a graph were made in, or a new one if it has none."""
+    """Return the fake tensor mode of a graph's values, or a new one if there is none."""
     for node in graph_module.graph.nodes:
         for value in pytree.tree_leaves(node.meta.get("val")):
             if isinstance(value, FakeTensor):
@@ -141,9 +141,9 @@ class ExportPass(PassBase):
             self.fake_tensor_mode: FakeTensorMode | None = None
 
         def attribute(self, stem: str, value: Any) -> fx.Node:
-            """A get_attr node for `value`, which the new module keeps."""
-            for name, held in [*self.root.named_children(), *vars(self.root).items()]:
-                if held is value:
+            """Return a get_attr node for `value`, which becomes an attribute of the new module."""
+            for name, module in [*self.root.named_children(), *vars(self.root).items()]:
+                if module is value:
                     return self.graph.get_attr(name)
             index = 0
             while hasattr(self.root, f"{stem}{index}"):
@@ -159,14 +159,14 @@ class ExportPass(PassBase):
             return node
 
         def as_fake(self, value: Any) -> Any:
-            """A fake tensor for a real one; anything else as it is."""
+            """Convert a real tensor to a fake one. Other values do not change."""
             if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
                 assert self.fake_tensor_mode is not None
                 return self.fake_tensor_mode.from_tensor(value, static_shapes=True)
             return value
 
         def to_node(self, value: Any) -> Any:
-            """What stands for `value` in the argument list of a node of the new graph."""
+            """Convert `value` to an argument of a node of the new graph."""
             if isinstance(value, ProxyValue):
                 return value.node
             if isinstance(value, torch.Tensor):
@@ -240,7 +240,7 @@ class ExportPass(PassBase):
 
     @property
     def tracer(self) -> ExportPass.ExportTracer:
-        """The graph that is being built: the innermost one inside of control flow."""
+        """The graph under construction; within control flow, the innermost one."""
         return self._tracers[-1]
 
     @tracer.setter
@@ -274,20 +274,20 @@ class ExportPass(PassBase):
     def _fx(
         self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata
     ) -> ProxyValue:
-        """Emits a node, its value computed by calling `target` on the fake values of its arguments."""
+        """Emit a node. Its value is the result of `target` on the fake values of the arguments."""
         unwrap = lambda value: self.tracer.as_fake(value.data if isinstance(value, ProxyValue) else value)  # noqa: E731
         leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
         fake_args = pytree.tree_map(unwrap, args, is_leaf=leaf)
         fake_kwargs = pytree.tree_map(unwrap, kwargs, is_leaf=leaf)
         mode = self.tracer.fake_tensor_mode
         assert mode is not None
-        # Hooks run outside of the fake mode: the tensors they make are real, and become constants.
+        # Hooks run outside the fake mode: they create real tensors, which become constants.
         with enable_python_dispatcher(), mode, torch.no_grad():
             data = target(*fake_args, **fake_kwargs)
         return self._emit(kind, target, args, kwargs, meta, data)
 
     def inputs(self, graph_module: fx.GraphModule) -> list[Any]:
-        """Values of the placeholders that the graph is interpreted with: the fake tensors it was exported with."""
+        """Return the values of the placeholders for the interpretation: the fake tensors of the export."""
         return [node.meta.get("val") for node in graph_module.graph.nodes if node.op == "placeholder"]
 
     def on_attr(self, attr: ProxyValue) -> None:
@@ -318,7 +318,7 @@ class ExportPass(PassBase):
         return self._fx("call_function", target, args, {}, meta)
 
     def call_getitem(self, value: ProxyValue, key: int, meta: NodeMetadata) -> ProxyValue:
-        """One of the results of an operator that has several."""
+        """A getitem on the results of an operator."""
         import operator
 
         return self._fx("call_function", operator.getitem, (value, key), {}, meta)
@@ -374,7 +374,7 @@ class ExportPass(PassBase):
     def call_delegate(
         self, lowered_module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata
     ) -> ProxyValue:
-        """A call of a lowered module: its results stay as they are."""
+        """A call of a lowered module. Its recorded results are not recomputed."""
         return self._emit(
             "call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta, meta.data.get("val")
         )
@@ -383,7 +383,7 @@ class ExportPass(PassBase):
         return self._emit("call_function", target, args, {}, meta, meta.data.get("val"))
 
     def call_submodule(self, graph_module: fx.GraphModule, inputs: tuple[Any, ...]) -> PassResult:
-        """Interprets a graph with `inputs` (values or ProxyValues) and returns the new one."""
+        """Interpret a graph with `inputs` (values or ProxyValues). Return the new graph."""
         values = [value.data if isinstance(value, ProxyValue) else value for value in inputs]
         tracer = self.ExportTracer(self, graph_module.graph._codegen)
         mode = (self.tracer.fake_tensor_mode if self._tracers else None) or fake_mode_of(graph_module)
@@ -398,7 +398,7 @@ class ExportPass(PassBase):
         return PassResult(made, True)
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
-        """Interprets the whole graph; override to transform the graph module in another way."""
+        """Interpret the whole graph; override to transform the graph module in another way."""
         if not hasattr(self, "_tracers"):  # a subclass that defines __init__ without calling super()'s
             self._tracers = []
         result = self.call_submodule(graph_module, tuple(self.inputs(graph_module)))
@@ -407,7 +407,7 @@ class ExportPass(PassBase):
         return result
 
     def should_preserve_symbolic_input_metadata(self) -> bool:
-        """Whether inputs must keep their symbolic sizes; override for a pass that changes them on purpose."""
+        """Return whether inputs must keep their symbolic sizes; override in a pass that changes them."""
         return True
 
     def _check_symbols(self, before: fx.GraphModule, after: fx.GraphModule) -> None:
@@ -422,6 +422,6 @@ class ExportPass(PassBase):
 
 
 def _slices(values: list[Any]) -> list[Any]:
-    """The fake value of the first slice along dimension 0 of each value."""
+    """Return the fake value of the first slice along dimension 0 of each value."""
     data = [value.data if isinstance(value, ProxyValue) else value for value in values]
     return [torch.ops.aten.select.int(item, 0, 0) if isinstance(item, torch.Tensor) else item for item in data]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Running passes one after another, with checks between them."""
+"""Pass managers: run passes in order, with checks between them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _name(one: Any) -> str:
 
 
 def _with_result(one: Any) -> Callable[[fx.GraphModule], Any]:
-    """The same pass; one that returns nothing has changed the graph it was given."""
+    """Wrap a pass: if it returns None, it has changed the graph in place."""
 
     def run(graph_module: fx.GraphModule) -> Any:
         result = one(graph_module)
@@ -60,7 +60,7 @@ class PassManager(fx_passes.PassManager):
         super().add_pass(_with_result(_pass))
 
     def check(self, module: nn.Module) -> None:
-        """Checks that `module` is a graph module whose graph is well-formed; raises `ExportError` if not."""
+        """Raise `ExportError` unless `module` is a graph module with a well-formed graph."""
         if not isinstance(module, fx.GraphModule):
             raise ExportError(
                 ExportErrorType.INVALID_OUTPUT_TYPE, f"a pass must return a GraphModule, found {type(module).__name__}"
@@ -72,8 +72,8 @@ class PassManager(fx_passes.PassManager):
 class ExportedProgramPassManager:
     """Runs passes over whole programs; a graph pass among them runs on the program's graph.
 
-    update_graph: puts the graph that a graph pass returned back into the program. None: the manager is only a list of
-    passes for `EdgeProgramManager.transform`, which knows how.
+    update_graph: replaces the program's graph by the one that a graph pass returned. With None, the manager is only a
+    list of passes for `EdgeProgramManager.transform`, which replaces the graph itself.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs and nodes as text, for people."""
+"""Print programs and nodes as readable text."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def _instruction(
 def print_program(
     program: Program, show_meminfo: bool = True, mark_dynamic_shape_tensor: bool = False, out: TextIO | None = None
 ) -> None:
-    """Writes each method: arenas in bytes, inputs, instructions with their values, outputs.
+    """Print each method: arenas in bytes, inputs, instructions with their values, outputs.
 
-    A tensor reads %value:DTYPE[sizes]@arena+offset, with "?" if its shape is dynamic.
+    A tensor is printed as %value:DTYPE[sizes]@arena+offset, with "?" if its shape is dynamic.
     """
     out = out or sys.stdout
     for plan in program.execution_plan:
@@ -76,7 +76,7 @@ def print_program(
 
 
 def pretty_print(obj: Any, indent: int = 0, out: TextIO | None = None) -> None:
-    """Writes dataclasses, lists, tuples and dicts, one field or item a line, indented by two spaces a level."""
+    """Print dataclasses, lists, tuples and dicts, one field or item a line, indented by two spaces a level."""
     out = out or sys.stdout
     rows: list[tuple[str, Any]]
     if is_dataclass(obj) and not isinstance(obj, type):
@@ -101,7 +101,7 @@ def pretty_print(obj: Any, indent: int = 0, out: TextIO | None = None) -> None:
 
 
 def add_cursor_to_graph(graph: fx.Graph, finding_node: fx.Node) -> str:
-    """The graph as text, with an arrow at a node."""
+    """Return the graph as text, with an arrow at a node."""
     lines = ["graph():"]
     for node in graph.nodes:
         text = node.format_node()
@@ -111,7 +111,7 @@ def add_cursor_to_graph(graph: fx.Graph, finding_node: fx.Node) -> str:
 
 
 def inspect_node(graph: fx.Graph, node: fx.Node) -> str:
-    """The graph as text with an arrow at `node`, and where in the source the node comes from."""
+    """Return the graph as text with an arrow at `node`, and the node's stack trace."""
     trace = node.meta.get("stack_trace", "")
     heading = "Traceback (most recent call last):\n" if trace else ""
     return (

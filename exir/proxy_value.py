@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Arguments of a pass's hooks: a value of the interpreted graph, with its node in the new graph."""
+"""ProxyValue: an argument of a pass's hook, with its value and its node in the new graph."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import fx
 
 
 class ExportPassBaseError(RuntimeError):
-    """A graph holds something that a pass cannot interpret."""
+    """A pass cannot interpret a node of the graph."""
 
 
 class ProxyValue:
-    """A value while a pass runs: `data` is its fake tensor, number or symbol, `node` makes it in the new graph."""
+    """A value during a pass: `data` is its fake tensor, scalar or symbol, `node` computes it in the new graph."""
 
     def __init__(self, data: Any, proxy: fx.Proxy | fx.Node) -> None:
         self.data = data
@@ -46,7 +46,7 @@ class ProxyValue:
         yield from self.data
 
     def _number(self, use: str) -> Any:
-        """The number; a symbol has none, and reading it as one would fix a dynamic size."""
+        """Return the Python scalar. Raises for a symbol, because reading it would make a dynamic size constant."""
         if isinstance(self.data, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             raise ExportPassBaseError(
                 f"node '{self.node.name}': a symbolic value ({type(self.data).__name__} {self.data}) cannot be {use}"

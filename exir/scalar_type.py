@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Element types as the `.pte` format numbers them (the same numbers as c10::ScalarType)."""
+"""Element types of the `.pte` format, with the numbers of c10::ScalarType."""
 
 from enum import IntEnum
 
@@ -67,17 +67,17 @@ _SCALAR_TYPES = {dtype: scalar_type for scalar_type, dtype in _DTYPES.items()}
 
 
 def to_scalar_type(dtype: torch.dtype) -> ScalarType:
-    """The format's number of a torch dtype. Raises ValueError for one the format can not hold."""
+    """Return the element type of a torch dtype. Raises ValueError for one that the format lacks."""
     if dtype not in _SCALAR_TYPES:
         raise ValueError(f"the program format has no element type for {dtype}")
     return _SCALAR_TYPES[dtype]
 
 
 def to_dtype(scalar_type: ScalarType) -> torch.dtype:
-    """The torch dtype of the format's number."""
+    """Return the torch dtype of an element type."""
     return _DTYPES[scalar_type]
 
 
 def element_size(scalar_type: ScalarType) -> int:
-    """Bytes of one element."""
+    """Return the number of bytes of one element."""
     return _DTYPES[scalar_type].itemsize

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The values of a program: what the emitter makes and the serializer writes.
+"""Python classes of a program, between emission and serialization.
 
 Each class is a table of `runtime/schema/program.fbs` with its fields in the same order; `exir/serialize/tables.py`
-says how they are laid out in bytes. Indices named `..._index` or held in `args`/`items` point into the
-`values` of the execution plan they belong to, unless said otherwise.
+defines their encoding. Unless a docstring says otherwise, an index (`..._index`, or in `args` and `items`) refers to
+the `values` of the execution plan.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class TensorShapeDynamism(IntEnum):
 
 
 class TensorDataLocation(IntEnum):
-    """Where a constant's bytes are: in a segment of the file, or found by name outside of it."""
+    """Location of a constant's bytes: a segment of the file, or an external file, where the name identifies them."""
 
     SEGMENT = 0
     EXTERNAL = 1
@@ -34,7 +34,7 @@ class DeviceType(IntEnum):
 
 
 class DataLocation(IntEnum):
-    """Where a delegate's payload is: in Program.backend_delegate_data, or in Program.segments."""
+    """Location of a delegate's payload: Program.backend_delegate_data, or Program.segments."""
 
     INLINE = 0
     SEGMENT = 1
@@ -105,7 +105,7 @@ class String:
 
 @dataclass(slots=True)
 class IntList:
-    """`items` are indices of Int values, so that a size known only at run time can stand in a list."""
+    """`items` are indices of Int values, so that a list can contain dynamic sizes."""
 
     items: list[int]
 
@@ -127,7 +127,7 @@ class TensorList:
 
 @dataclass(slots=True)
 class OptionalTensorList:
-    """`items` are value indices; -1 stands for None."""
+    """`items` are value indices; -1 means None."""
 
     items: list[int]
 
@@ -200,7 +200,7 @@ class FrameList:
 
 @dataclass(slots=True)
 class CompileSpec:
-    """A key and bytes handed to a backend, when it compiles and again when it loads."""
+    """A key and bytes that a backend receives when it compiles and when it loads."""
 
     key: str
     value: bytes
@@ -290,8 +290,8 @@ class NamedData:
 class Program:
     """The whole file. Entry 0 of `constant_buffer` is empty and means "not a constant".
 
-    As the emitter hands it over, constants are in `constant_buffer` and delegate payloads in
-    `backend_delegate_data`; the serializer moves both into segments and `deserialize_pte` moves them back.
+    After emission, constants are in `constant_buffer` and delegate payloads in `backend_delegate_data`. The serializer
+    moves both into segments, and `deserialize_pte` moves them back.
     """
 
     version: int

@@ -10,8 +10,11 @@ from executorch.exir.serialize import Cord, PteFile, PteLayout, deserialize_pte,
 
 @dataclass
 class PTEFile:
-    """program: with its constants. mutable_data: initial values of mutable buffers, entry 0 empty. named_data: what
-    delegates find by name in the file."""
+    """A program file.
+
+    program: includes its constants. mutable_data: initial values of mutable buffers, entry 0 empty.
+    named_data: data of delegates, which they find by name.
+    """
 
     program: Program
     mutable_data: list[Buffer] | None = None
@@ -26,14 +29,14 @@ def serialize_pte_binary(
     constant_tensor_alignment: int | None = None,
     delegate_alignment: int | None = None,
 ) -> Cord:
-    """The bytes of a `.pte` file; alignments in bytes, powers of two. Raises SerializationError."""
+    """Return the bytes of a `.pte` file. Alignments are powers of two, in bytes. Raises SerializationError."""
     layout = PteLayout(extract_delegate_segments, segment_alignment, constant_tensor_alignment, delegate_alignment)
     file = PteFile(pte_file.program, pte_file.mutable_data, named_blobs(pte_file.named_data))
     return serialize_pte(file, layout)
 
 
 def deserialize_pte_binary(program_data: bytes) -> PTEFile:
-    """Reads a `.pte` file. Raises MalformedProgramError."""
+    """Read a `.pte` file. Raises MalformedProgramError."""
     file = deserialize_pte(program_data)
     buffers = [bytes(blob.data) for blob in file.named_data.values()]
     entries = {key: DataEntry(index, blob.alignment, None) for index, (key, blob) in enumerate(file.named_data.items())}

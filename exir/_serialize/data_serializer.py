@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a format for data beside the program takes and gives."""
+"""Interface of formats for data beside the program."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ __all__ = ["DataEntry", "DataPayload", "DataSerializer"]
 
 @dataclass
 class DataPayload:
-    """buffers: distinct blobs. named_data: name → which blob, its alignment in bytes, its layout if it is a tensor."""
+    """buffers: distinct blobs. named_data: name → index of its blob, alignment in bytes, layout of a tensor."""
 
     buffers: Sequence[bytes]
     named_data: dict[str, DataEntry]
@@ -24,8 +24,8 @@ class DataSerializer(ABC):
 
     @abstractmethod
     def serialize(self, data: DataPayload) -> Cord:
-        """The bytes of a file; they refer to the buffers of `data`."""
+        """Return the bytes of a file. They reference the buffers of `data`."""
 
     @abstractmethod
     def deserialize(self, blob: Cord) -> DataPayload:
-        """Reads what `serialize` wrote."""
+        """Read a file that `serialize` wrote."""

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Program values ↔ the bytes of a `.pte` file, named tensors ↔ those of a `.ptd` file."""
+"""Read and write `.pte` files (programs) and `.ptd` files (named tensors)."""
 
 from executorch.exir.serialize.cord import Cord
 from executorch.exir.serialize.deserialize import deserialize_pte

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Bytes as a list of parts, so that large ones are neither copied nor joined before they are written."""
+"""Bytes as a list of parts, which are not copied or joined before they are written."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -8,7 +8,7 @@ from executorch.exir.schema import BytesLike
 
 
 class Cord:
-    """Holds references to its parts, not copies: they must not change while the cord is in use."""
+    """References its parts without copies: they must not change while the cord is in use."""
 
     def __init__(self, *parts: BytesLike) -> None:
         self._parts: list[memoryview] = []
