@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from test.coverage.page import page
 from test.coverage.processes import attempts
 from test.coverage.record import Outcome, Record, Records
 from test.coverage.suites import SUITES
+from test.coverage.suites.inputs import choices, unknown
 from test.coverage.suites.shrink import shrunk
 from test.coverage.ways import WAYS
 
@@ -114,6 +116,50 @@ def test_shrinking_keeps_kinds_of_layers_and_special_tokens_in_the_vocabulary() 
     assert small["hidden_size"] == 64 and small["vision_config"] == {"hidden_size": 64, "num_hidden_layers": 2}
     assert small["image_token_id"] < small["vocab_size"] and small["use_cache"] is True
     assert shrunk(config, "default") == config
+
+
+def test_shrinking_fits_what_depends_on_layers_and_on_the_width_of_heads() -> None:
+    config = {
+        "num_hidden_layers": 4,
+        "hidden_size": 1024,
+        "num_attention_heads": 8,
+        "per_layer_config": {"1": "a", "3": "b"},
+        "windows": [1, 2, 3, 4],
+        "depths": [3, 3, 9, 3],
+        "rope_parameters": {"rope_type": "default", "mrope_section": [16, 24, 24]},
+        "encoder": {"model_type": "vit", "hidden_size": 768},
+    }
+    small = shrunk(config, "narrow")
+    assert small["per_layer_config"] == {"1": "a"} and small["windows"] == [1, 2]
+    assert small["depths"] == [2, 2, 2, 2] and small["encoder"]["hidden_size"] == 64
+    assert sum(small["rope_parameters"]["mrope_section"]) == 64 // 4 // 2
+
+
+class _Tower(nn.Module):
+    """Takes flattened patches and the sizes of its images, as vision towers of language models do."""
+
+    main_input_name = "pixel_values"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = SimpleNamespace(patch_size=2, in_channels=3, hidden_size=16)
+        self.embed = nn.Linear(12, 16)
+
+    def forward(self, pixel_values: torch.Tensor, grid_thw: torch.Tensor) -> torch.Tensor:
+        return self.embed(pixel_values)[: int(grid_thw.prod(1).sum())]
+
+
+class _Odd(nn.Module):
+    def forward(self, session: object) -> object:
+        return session
+
+
+def test_arguments_follow_the_names_of_forward_and_the_first_layers() -> None:
+    tower = _Tower()
+    choice = next(choices(tower))
+    assert choice.names == {"pixel_values", "grid_thw"}
+    assert tower(**choice.arguments(tower, 2)).shape == (32, 16)
+    assert unknown(_Odd) == ["session"]
 
 
 def test_the_page_shows_totals_misses_and_every_attempt() -> None:

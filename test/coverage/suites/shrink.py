@@ -55,8 +55,27 @@ _SCALED = _SHALLOW + _rules(
         "(?:num_|n_)(?:attention_)?heads?|n_head|(?:en|de)coder_attention_heads": _eighth,
     }
 )
-LEVELS: dict[str, list[_Rule]] = {"narrow": _NARROW, "scaled": _SCALED, "shallow": _SHALLOW, "default": []}
-_LAYER_LISTS = re.compile(r"(?:.*_)?(?:layer_types|layers_block_type|block_types|attention_types|mlp_layer_types)$")
+# Few heads of the width that they have, for models whose code fixes parts of it.
+_HEADS_KEPT = _SHALLOW + _rules(
+    {
+        "hidden_size|d_model|n_embd|embed_dim|hidden_dim|d_embed|model_dim|d_latents": _at_most(256),
+        "intermediate_size|ffn_dim|d_ff|n_inner|ffn_hidden_size|mlp_dim|moe_intermediate_size": _at_most(256),
+        "num_key_value_heads|num_kv_heads|n_head_kv": _at_most(2),
+        "(?:num_|n_)(?:attention_)?heads?|n_head|(?:en|de)coder_attention_heads": _at_most(4),
+    }
+)
+LEVELS: dict[str, list[_Rule]] = {
+    "narrow": _NARROW,
+    "scaled": _SCALED,
+    "whole heads": _HEADS_KEPT,
+    "shallow": _SHALLOW,
+    "default": [],
+}
+# Lists with an entry a stage: how many blocks it has.
+_DEPTHS = re.compile(r"(?:.*_)?(?:depths?|num_blocks|stage_num_blocks|layer_depths)$")
+_MOST_BLOCKS = 2
+# Fields without a default that a model needs.
+_NEEDED = {"prediction_length": 8}
 
 
 def shrunk(config: dict[str, Any], level: str) -> dict[str, Any]:
@@ -64,17 +83,12 @@ def shrunk(config: dict[str, Any], level: str) -> dict[str, Any]:
     vocabulary, lists with an entry a layer keep one of each kind, and features are those of the last stage."""
     if level == "default":
         return config
-    small: dict[str, Any] = {}
-    for name, value in config.items():
-        if isinstance(value, dict) and name.endswith(("config", "_cfg")):
-            small[name] = shrunk(value, level)
-        elif isinstance(value, bool) or not isinstance(value, int):
-            small[name] = value
-        else:
-            small[name] = next((rule(value) for pattern, rule in LEVELS[level] if pattern.match(name)), value)
+    small = {name: _small_value(name, value, level) for name, value in config.items()}
     for name in ("out_features", "out_indices"):
         small.pop(name, None)
-    _shorten_layer_lists(small)
+    _shorten_layer_lists(small, config)
+    _fit_rotary_sections(small)
+    small |= {name: value for name, value in _NEEDED.items() if name in small and small[name] is None}
     if isinstance(words := small.get("vocab_size"), int):
         for number, name in enumerate(sorted(small)):
             if re.search(r"token_(?:id|index)$", name) and isinstance(value := small[name], int) and value >= words:
@@ -82,14 +96,50 @@ def shrunk(config: dict[str, Any], level: str) -> dict[str, Any]:
     return small
 
 
-def _shorten_layer_lists(config: dict[str, Any]) -> None:
-    """Cut lists of the kinds of layers, and with them the number of layers, to one of each kind; two at least."""
-    lists = [name for name, value in config.items() if _LAYER_LISTS.match(name) and isinstance(value, list)]
-    layers = config.get("num_hidden_layers")
-    if not lists or not isinstance(layers, int):
+def _small_value(name: str, value: Any, level: str) -> Any:
+    if isinstance(value, dict) and (name.endswith(("config", "_cfg")) or "model_type" in value):
+        return shrunk(value, level)
+    if isinstance(value, (list, tuple)) and _DEPTHS.match(name) and all(type(one) is int for one in value):
+        return [min(one, _MOST_BLOCKS) for one in value]
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    return next((rule(value) for pattern, rule in LEVELS[level] if pattern.match(name)), value)
+
+
+def _shorten_layer_lists(small: dict[str, Any], config: dict[str, Any]) -> None:
+    """Cut lists with an entry a layer, and with them the number of layers, to one of each kind of layer; two at least.
+    Entries of dicts by layer go with their layers."""
+    layers, former = small.get("num_hidden_layers"), config.get("num_hidden_layers")
+    if not isinstance(layers, int) or not isinstance(former, int) or former <= layers:
         return
-    layers = max(layers, *(len(set(config[name])) for name in lists))
-    config["num_hidden_layers"] = layers
-    for name in lists:
-        kinds = list(dict.fromkeys(config[name]))
-        config[name] = (kinds + config[name])[:layers]
+    lists = {
+        name: value
+        for name, value in small.items()
+        if isinstance(value, list) and len(value) == former and not _DEPTHS.match(name)
+    }
+    kinds = {
+        name: list(dict.fromkeys(value)) for name, value in lists.items() if all(type(one) is str for one in value)
+    }
+    layers = max(layers, *map(len, kinds.values()), 0)
+    small["num_hidden_layers"] = layers
+    for name, value in lists.items():
+        small[name] = (kinds.get(name, []) + value)[:layers]
+    for name, value in small.items():
+        if isinstance(value, dict) and value and all(str(key).isdigit() for key in value):
+            small[name] = {key: one for key, one in value.items() if int(key) < layers}
+
+
+def _fit_rotary_sections(small: dict[str, Any]) -> None:
+    """Give the sections of a rotary embedding's frequencies (time, height, width) the sum that the width of a head
+    has."""
+    rotary = small.get("rope_parameters") or small.get("rope_scaling")
+    if not isinstance(rotary, dict) or not isinstance(sections := rotary.get("mrope_section"), (list, tuple)):
+        return
+    width = small.get("head_dim") or small["hidden_size"] // small["num_attention_heads"]
+    share = rotary.get("partial_rotary_factor") or small.get("partial_rotary_factor") or 1.0
+    wanted = int(width * share) // 2
+    fitted = [one * wanted // sum(sections) for one in sections]
+    fitted[0] += wanted - sum(fitted)
+    for name in ("rope_parameters", "rope_scaling"):
+        if isinstance(small.get(name), dict):
+            small[name] = small[name] | {"mrope_section": fitted}

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from ..case import CannotBuild, Case, Example, FlatOutputs
-from .inputs import choices
+from .inputs import Choice, choices, unknown
 from .shrink import LEVELS, shrunk
 
 # In this order: the first that has the configuration gives its model.
@@ -51,10 +51,12 @@ def cases() -> Iterator[Case]:
 
 
 def _make(kind: str) -> Example:
-    model, arguments, config = _model(kind)
+    model, choice, config = _model(kind)
+    torch.manual_seed(0)
+    arguments = choice.arguments(model, 1)
 
     def batched(size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), next(one for one in choices(model, size) if one.keys() == arguments.keys())
+        return (), choice.arguments(model, size)
 
     shapes = {name: tuple(one.shape) for name, one in arguments.items() if isinstance(one, torch.Tensor)}
     return Example(
@@ -84,26 +86,63 @@ def _with_cache(kind: str) -> Example:
     )
 
 
-def _model(kind: str) -> tuple[nn.Module, dict[str, Any], str]:
-    """A small model of this kind, arguments that eager takes, and the sizes as a text."""
+def _model(kind: str) -> tuple[nn.Module, Choice, str]:
+    """A small model of this kind, which arguments eager takes, and the sizes as a text."""
     library = _library()
     config_class = library.models.auto.configuration_auto.CONFIG_MAPPING[kind]
     reasons: list[str] = []
+    classes: list[type[nn.Module]] = []
+    for one in _model_classes(kind, config_class):
+        if names := unknown(one):
+            reasons.append(f"{one.__name__}: no rule makes {', '.join(names)}")
+        else:
+            classes.append(one)
     for level in LEVELS:
-        try:
-            config = config_class.from_dict(shrunk(config_class().to_dict(), level))
-        except Exception as error:  # noqa: BLE001  # the next level may do
-            reasons.append(f"{level}: {type(error).__name__}: {error}")
-            continue
-        for model_class in _model_classes(kind, config_class):
+        for make_config in (_config_of_dict, _config_in_place):
             try:
-                return _working(model_class, config)
-            except Exception as error:  # noqa: BLE001  # another class or level may do
-                reasons.append(f"{level}, {model_class.__name__}: {type(error).__name__}: {error}")
+                config = make_config(config_class, level)
+            except Exception as error:  # noqa: BLE001  # the other way or the next level may do
+                reasons.append(f"{level}: {type(error).__name__}: {error}")
+                continue
+            for model_class in classes:
+                try:
+                    return _working(model_class, config)
+                except Exception as error:  # noqa: BLE001  # another class or level may do
+                    reasons.append(f"{level}, {model_class.__name__}: {type(error).__name__}: {error}")
+            break
     raise CannotBuild(" | ".join(" ".join(one.split())[:160] for one in reasons) or "transformers has no model of it")
 
 
-def _working(model_class: type[nn.Module], config: Any) -> tuple[nn.Module, dict[str, Any], str]:
+def _config_of_dict(config_class: type, level: str) -> Any:
+    return config_class.from_dict(shrunk(config_class().to_dict(), level))  # type: ignore[attr-defined]
+
+
+def _config_in_place(config_class: type, level: str) -> Any:
+    """The configuration changed attribute by attribute, for classes that do not read what they write."""
+    config = config_class()
+    _assign(config, shrunk(config.to_dict(), level))
+    return config
+
+
+def _assign(config: Any, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        inside = getattr(config, name, None)
+        if isinstance(value, dict) and hasattr(inside, "to_dict"):
+            _assign(inside, value)
+        elif name != "model_type" and inside != value:
+            setattr(config, name, value)
+
+
+def _config_for(model_class: type[nn.Module], config: Any) -> Any:
+    """The configuration that the model takes: this one, or the one of its class inside it."""
+    wanted = getattr(model_class, "config_class", None)
+    if wanted is None or isinstance(config, wanted):
+        return config
+    return next((one for one in vars(config).values() if isinstance(one, wanted)), config)
+
+
+def _working(model_class: type[nn.Module], given: Any) -> tuple[nn.Module, Choice, str]:
+    config = _config_for(model_class, given)
     with torch.device("meta"):
         weights = sum(one.numel() for one in model_class(config).parameters())
     if weights > _MOST_WEIGHTS:
@@ -116,13 +155,15 @@ def _working(model_class: type[nn.Module], config: Any) -> tuple[nn.Module, dict
             # Zeros that training would change, where ties decide between experts, or torch.empty that nobody filled.
             nn.init.normal_(weight, std=0.02)
     failed: Exception | None = None
-    for arguments in choices(model, 1):
+    for choice in choices(model):
+        torch.manual_seed(0)
         try:
-            model(**{name: one.clone() if isinstance(one, torch.Tensor) else one for name, one in arguments.items()})
+            with torch.no_grad():
+                model(**choice.arguments(model, 1))
         except Exception as error:  # noqa: BLE001  # other arguments may do
             failed = failed or error
             continue
-        return model, arguments, _sizes(config)
+        return model, choice, _sizes(config)
     raise failed or CannotBuild("its forward wants arguments that the generic rule does not make")
 
 
@@ -144,12 +185,11 @@ def _model_classes(kind: str, config_class: type) -> Iterator[type[nn.Module]]:
         found += [
             getattr(library, one) for one in ((given,) if isinstance(given, str) else given) if hasattr(library, one)
         ]
-    module_name = config_class.__module__.replace(".configuration_", ".modeling_")
-    if not found:
-        module = importlib.import_module(module_name)
-        members = [one for _, one in inspect.getmembers(module, inspect.isclass)]
-        models = [
-            one for one in members if issubclass(one, library.PreTrainedModel) and one.config_class is config_class
-        ]
-        found = [one for one in models if not one.__name__.endswith("PreTrainedModel")]
     yield from dict.fromkeys(found)
+    try:
+        module = importlib.import_module(config_class.__module__.replace(".configuration_", ".modeling_"))
+    except ImportError:
+        return  # the configuration is another model's
+    members = [one for _, one in inspect.getmembers(module, inspect.isclass)]
+    models = [one for one in members if issubclass(one, library.PreTrainedModel) and one.config_class is config_class]
+    yield from (one for one in models if not one.__name__.endswith("PreTrainedModel") and one not in found)
