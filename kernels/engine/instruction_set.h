@@ -27,11 +27,11 @@ enum class InstructionSet : uint8_t {
 /// "scalar", "sse2", "neon", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "avx512fp16",
 /// "amx".
 const char* name_of(InstructionSet set);
-/// The reverse; false where `name` is none of them.
+/// The set with this name; false for an unknown name.
 bool instruction_set_named(std::string_view name, InstructionSet& set);
 
-/// Whether both this processor and the build have a set. The first call on a processor with AMX
-/// asks the operating system for the tiles' state, for the whole process.
+/// True if both this processor and the build have a set. On a processor with AMX, the first call
+/// requests the tile state from the operating system for the whole process.
 bool has_instruction_set(InstructionSet set);
 
 /// The highest set that both this processor and the build have.

@@ -7,7 +7,7 @@
 namespace executorch::kernels::linalg {
 
 /// L (below the diagonal, with ones on it) and U in one matrix. pivots: row i was exchanged with
-/// row pivots(i) - 1. info: 0, or the first i for which U(i - 1, i - 1) is 0.
+/// row pivots(i) - 1. info: 0, or the first i with U(i - 1, i - 1) = 0.
 template <typename T>
 struct Lu {
   Matrix<T> factors;

@@ -44,7 +44,7 @@ bool ends_with(const Tensor& tensor, ArrayRef<int64_t> sizes) {
   return true;
 }
 
-/// A parameter as float32. False where there is no memory to convert it in.
+/// A parameter as float32. False if the memory for its conversion cannot be allocated.
 bool floats(KernelRuntimeContext& ctx, const std::optional<Tensor>& tensor, const float** values) {
   *values = nullptr;
   if (!tensor) return true;

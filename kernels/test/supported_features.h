@@ -10,7 +10,7 @@ struct SupportedFeatures final {
 #else
   bool is_aten = false;
 #endif
-  /// Whether kernels resize a static output; otherwise wrong sizes are an error.
+  /// True if kernels resize a static output; otherwise wrong sizes are an error.
   bool output_resize = false;
   bool op_gelu_dtype_double = true;
   bool op_log_softmax_dtype_double = true;

@@ -88,7 +88,7 @@ def test_weights_of_delegates_go_to_the_files_that_the_unlifted_module_names() -
     buffers, _ = deserialize_flat_tensor(made.data_files["a"])
     assert sorted(map(len, buffers)) == [5 * 4, 5 * 3 * 4]
     torch.testing.assert_close(run(made, made.data_files["a"]), Model()(*X))
-    with pytest.raises(NotFoundError, match="is not to be had: Error::NotFound"):
+    with pytest.raises(NotFoundError, match="failed: Error::NotFound"):
         run(made, None)
 
 

@@ -117,7 +117,7 @@ Error Settings::set(const BackendOption& option) {
     return read_bytes(option, max_workspace_bytes);
   }
   ET_CHECK_OR_RETURN_ERROR(is_called(option, packed_cache_path_option_key), NotFound,
-                           "xnnpack: there is no option %.*s",
+                           "xnnpack: unknown option %.*s",
                            static_cast<int>(runtime::kMaxOptionKeyLength), option.key);
   const char* path = nullptr;
   ET_CHECK_OK_OR_RETURN_ERROR(read(option, "a text", path));

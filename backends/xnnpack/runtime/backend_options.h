@@ -26,22 +26,22 @@ inline constexpr bool kCachesWeightsByDefault = false;
 inline constexpr bool kCachesWeightsByDefault = true;
 #endif
 
-/// What can be chosen by options (XNNPACKBackend.h).
+/// Values of the options (XNNPACKBackend.h).
 struct Settings {
   WorkspaceSharingMode sharing = kDefaultSharing;
   bool caches_weights = kCachesWeightsByDefault;
   std::string cache_path;
-  /// Unset: the program's own.
+  /// Unset: the precision of the export.
   std::optional<kernels::engine::Precision> precision;
   /// 0: no limit.
   size_t max_workspace_bytes = extension::three_quarters_of_memory();
 
   /// Sets one option.
-  /// @retval Error::InvalidArgument A value of another type or outside of its range.
-  /// @retval Error::NotFound There is no such option.
+  /// @retval Error::InvalidArgument A value of another type or out of range.
+  /// @retval Error::NotFound Unknown option.
   runtime::Error set(const runtime::BackendOption& option);
-  /// Reads one.
-  /// @retval Error::NotFound There is no such option.
+  /// Reads one option.
+  /// @retval Error::NotFound Unknown option.
   runtime::Error get(runtime::BackendOption& option) const;
 };
 
@@ -56,7 +56,7 @@ Settings current_settings();
 /// Sets all of the options, or none if one is wrong.
 runtime::Error change_settings(runtime::Span<runtime::BackendOption> options);
 
-/// The process's settings, changed by a program's own options.
+/// The process's settings with the changes of a program's options.
 runtime::Result<Settings> settings_with(runtime::Span<const runtime::BackendOption> options);
 
 }  // namespace executorch::backends::xnnpack

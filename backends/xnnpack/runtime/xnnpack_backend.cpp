@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// XNNPACK behind the runtime's backend interface.
+// Implementation of the runtime's backend interface.
 #include <string_view>
 
 #include <executorch/backends/xnnpack/runtime/execution/delegate.h>
@@ -27,10 +27,10 @@ using runtime::Span;
 
 namespace {
 
-/// What XNNPACK says where it finds no memory differs, and some of it goes on.
+/// XNNPACK reports allocation failures with different statuses, or continues.
 Error check_memory() {
   ET_CHECK_OR_RETURN_ERROR(!has_run_out(), MemoryAllocationFailed,
-                           "xnnpack: there is no memory left for what it works with");
+                           "xnnpack: an allocation of the library failed");
   return Error::Ok;
 }
 
@@ -47,7 +47,7 @@ Result<kernels::engine::Precision> precision_of(runtime::ArrayRef<CompileSpec> s
 
 class XnnpackBackend final : public runtime::BackendInterface {
  public:
-  /// Initializes XNNPACK when it is first asked for: whoever has no delegates pays nothing.
+  /// Initializes XNNPACK at the first call, so that programs without delegates do not pay for it.
   [[nodiscard]] bool is_available() const override { return start_library(); }
 
   [[nodiscard]] Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
@@ -67,8 +67,8 @@ class XnnpackBackend final : public runtime::BackendInterface {
     surroundings.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
     surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
-    // Where values are recorded, readers expect one with each event of an operator: there are none
-    // inside.
+    // Do not record operators if values are recorded: readers expect a value with each event, and
+    // delegates record none of theirs.
     surroundings.is_profiled =
         tracer != nullptr &&
         tracer->event_tracer_profiling_level() ==
@@ -124,7 +124,7 @@ class XnnpackBackend final : public runtime::BackendInterface {
 };
 
 Error register_xnnpack() {
-  // Never destroyed: programs may end after static objects do.
+  // Never destroyed: programs may be destroyed after static objects.
   static auto* backend = new XnnpackBackend();
   return runtime::register_backend({"XnnpackBackend", backend});
 }
@@ -134,7 +134,7 @@ Error register_xnnpack() {
 }  // namespace
 }  // namespace executorch::backends::xnnpack
 
-// Linking the library asks for this object file by this symbol.
+// The link options of the library refer to this symbol, so that the linker keeps this object file.
 extern "C" {
 extern const int executorch_link_xnnpack_backend;
 const int executorch_link_xnnpack_backend = 0;

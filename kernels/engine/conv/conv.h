@@ -99,10 +99,10 @@ class Conv2d {
   /// The precision of the factors: Float32 where rounding was permitted but gains nothing.
   Precision precision() const;
   ConvAlgorithm algorithm() const { return algorithm_; }
-  /// Whether these weights may be packed for this plan: Winograd refuses those that are not finite
-  /// or very large. Then use without_winograd(). Reads all weights; other plans accept any.
+  /// True if this plan can pack these weights. Winograd refuses weights that are not finite, or
+  /// very large; then use without_winograd(). Winograd plans read all weights; others accept any.
   bool accepts(const ConvWeights& weights) const;
-  /// The same convolution by products.
+  /// The same convolution as matrix products.
   Conv2d without_winograd() const;
 
   /// Identifies the packed form, as Gemm::layout() does; differs between algorithms.

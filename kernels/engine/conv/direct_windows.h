@@ -10,7 +10,7 @@
 
 namespace executorch::kernels::engine {
 
-/// Whether rows of windows are contiguous, of small pixels, and fit the padded copy.
+/// True if rows of windows are contiguous, pixels are small, and a row fits the padded copy.
 bool uses_direct_windows(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call,
                          ImageSize output);
 void convolve_direct_windows(const GemmTiles& tiles, const Conv2dParams& params,

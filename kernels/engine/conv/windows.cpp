@@ -41,7 +41,7 @@ struct Filled {
   size_t point = ~size_t{0}, count = 0;
 };
 
-/// Where panels of `column`, counted through all groups' panels, begin.
+/// The packed panel of a group that contains `column`.
 const float* packed_at(const GemmTiles& tiles, const Conv2dParams& p, const float* packed,
                        size_t group, size_t column) {
   const size_t panels = divide_up(p.group_outputs, tiles.panel);

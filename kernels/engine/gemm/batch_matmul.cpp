@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products whose right operand is no constant: each item packs its columns into its worker's
+// Products with a variable right operand: each item packs its columns into its worker's
 // scratch memory.
 #include <algorithm>
 

@@ -16,7 +16,7 @@ constexpr size_t kAhead = 8192;
 constexpr size_t kMaxDepth = 1536;
 constexpr size_t kDepthOfBlock = 1024;
 
-/// A product's weights, or a block of them: `depth` elements from `first` of each of the parts.
+/// A block of a product's weights: elements `first` to `first + depth` of each part.
 struct Block {
   size_t part = 0, parts = 0, first = 0, depth = 0;
 };
@@ -138,8 +138,8 @@ size_t end_of_tile(size_t rows, size_t tile, size_t tiles, bool is_even) {
   return is_even ? std::min(round_up(end, 2), rows) : end;
 }
 
-/// All rows times to.count columns from `first` on, in tiles of at most `most` rows,
-/// `tiles_at_once` of which follow each other with the same columns.
+/// All rows times to.count columns from `first` on, in tiles of at most `most` rows. Runs of
+/// `tiles_at_once` tiles use the same columns.
 void multiply_columns(const Product& p, const Block& block, OutputTile& to, size_t first,
                       size_t most, size_t tiles_at_once, Prefetch& prefetch,
                       const Prefetch& of_next) {

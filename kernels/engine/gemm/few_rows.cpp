@@ -15,8 +15,8 @@ namespace {
 
 /// Columns of an item: its results stay in the first-level cache, and begin a line of 16 floats.
 constexpr size_t kMaxColumns = 2048, kColumnStep = 16;
-/// Floats of the right operand that stay in the second-level cache from pass to pass. Contiguous
-/// rows are not divided so: reading short pieces is slower than reading all of them again.
+/// Floats of the right operand that stay in the second-level cache between passes. Contiguous rows
+/// are not divided, because reading short pieces is slower than reading the whole operand again.
 constexpr size_t kCachedFloats = size_t{64} << 10;
 
 size_t columns_of_item(const FewRowsCall& call, size_t threads) {

@@ -32,8 +32,8 @@ inline constexpr size_t kAlignment = 64;
 
 struct GemmTiles;  // gemm/tiles.h
 
-/// Where element (d, c) of a right operand lies: data[d * depth_stride + c * column_stride].
-/// Packing is fastest where one of the strides is 1.
+/// A right operand. Element (d, c) is data[d * depth_stride + c * column_stride]. Packing is
+/// fastest if one of the strides is 1.
 struct RightMatrix {
   const float* data;
   size_t depth_stride, column_stride;
@@ -92,7 +92,7 @@ struct BatchMatmulCall {
   Precision precision = Precision::Float32;
 };
 
-/// Bytes of scratch memory, aligned to kAlignment, that the call needs on so many threads.
+/// Scratch memory of a call on `threads` threads, in bytes, to be aligned to kAlignment.
 size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads,
                                   InstructionSet set = instruction_set());
 void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,

@@ -13,12 +13,12 @@ namespace executorch::kernels::engine {
 namespace {
 
 constexpr size_t kSide = 16;
-/// Larger panels are not read again before the caches evict them, so stores bypass the caches.
+/// Panels above this size leave the caches before they are read, so stores bypass the caches.
 constexpr size_t kStreamedBytes = size_t{1} << 14;
 
 INLINE __mmask16 mask_of(size_t count) { return __mmask16((1u << count) - 1); }
 
-/// Lane l of line c of a group of four becomes column 4 l + c of those four rows.
+/// In each group of four lines, element l of line c moves to column 4 l + c of the group's rows.
 INLINE void transpose_lanes(__m512* line) {
 #pragma GCC unroll 4
   for (size_t i = 0; i < kSide; i += 4) {

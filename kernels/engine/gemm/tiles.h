@@ -24,7 +24,7 @@ namespace executorch::kernels::engine {
 
 /// Rows of the left operand, each `parts` parts of `depth` elements. Offsets and strides are bytes.
 struct LeftRows {
-  const float* first = nullptr;  ///< if there is no table
+  const float* first = nullptr;  ///< without a table
   size_t stride = 0;             ///< from row to row; rows may overlap
   size_t part_stride = 0;        ///< from part to part
   /// An indirection buffer: for each part `table_rows` pointers, all but `zero` moved by `offset`.
@@ -47,8 +47,8 @@ struct OutputTile {
   size_t residual;  ///< bytes from a result to its residual, modulo 2^N
 };
 
-/// Weights are read from the last-level cache or memory once and stay in the second-level cache for
-/// all rows. Hardware prefetch alone is late, so each tile prefetches a share of what comes next.
+/// Weights are read from the last-level cache or memory once, and stay in the second-level cache
+/// for all rows. Hardware prefetch is late, so each tile prefetches a share of the next weights.
 struct Prefetch {
   const char *at[2], *end;  ///< `end` is the first stream's
   size_t lines;             ///< of each stream, for kDepthStep elements of depth
@@ -65,7 +65,7 @@ struct GemmTiles {
   const char* name;
   size_t panel;      ///< columns of a panel, a multiple of 4
   size_t rows;       ///< the most rows of a tile of one panel
-  size_t pair_rows;  ///< the most rows of a tile of two panels; 0 if there are none
+  size_t pair_rows;  ///< the most rows of a tile of two panels; 0 without such tiles
   /// The tiles for `columns` (at most two panels), for 1, 2, … rows.
   const TileFunction* (*tiles)(size_t columns);
   /// Writes to[d * panel + r] = from[r * stride + d] for r < rows <= panel and d < depth.
@@ -79,8 +79,8 @@ struct GemmTiles {
   }
 };
 
-/// The tiles for a set: those of the highest set in kernels.inc that is no higher. Where no set up
-/// to this one multiplies factors of `precision`, the tiles are those of float32.
+/// The tiles of the highest set in kernels.inc up to `set`. If none of these sets has tiles for
+/// factors of `precision`, the tiles are those of float32.
 const GemmTiles& gemm_tiles(InstructionSet set, Precision precision = Precision::Float32);
 
 #define ET_GEMM_TILES(function, factors, set, panel, rows, pair_rows) const GemmTiles& function();

@@ -17,7 +17,7 @@ struct NormCall {
   /// For each element of a row; null for none.
   const float *weight = nullptr, *bias = nullptr;
   float epsilon = 0;
-  /// One a row; null where they are not wanted.
+  /// One for each row; null to omit them.
   float *mean = nullptr, *rstd = nullptr;
 };
 

@@ -20,8 +20,8 @@ struct PlanesCall : NchwCall {
   float clamp_min = -INFINITY, clamp_max = INFINITY;
 };
 
-/// Whether planes are likely faster than channels brought together (Conv2d), for images of this
-/// size; measured.
+/// True if measurements predict that planes are faster than Conv2d with its layout changes, for
+/// images of this size.
 bool planes_gain(const Conv2dParams& params, ImageSize input);
 
 size_t planes_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads);

@@ -14,7 +14,7 @@ struct Plane3x3 {
   const float* in;
   size_t in_rows, in_columns;
   size_t pad_top, pad_left;
-  const float* zeros;  ///< a row of them
+  const float* zeros;  ///< a row of zeros
   float* out;
   size_t out_rows, out_columns;
 };

@@ -18,7 +18,7 @@ constexpr size_t kPointers = size_t{8} << 10;
 /// With fewer channels, products of single pixels would be mostly padding.
 constexpr size_t kMaxJoinedInputs = 8;
 
-/// Whether a window's row is one run of bytes, read from a copy of the image with its padding.
+/// True if a window's row is read as one run of bytes from a padded copy of the image.
 bool joins_columns(const Conv2dParams& p) {
   return p.groups == 1 && p.dilation_width == 1 && p.kernel_width > 1 &&
          p.group_inputs <= kMaxJoinedInputs;
@@ -39,7 +39,7 @@ size_t zero_bytes(const Conv2dParams& p) { return round_up(p.group_inputs, kAlig
 ImageSize padded_size(const Conv2dParams& p, ImageSize input) {
   return {input.height + p.pad_top + p.pad_bottom, input.width + p.pad_left + p.pad_right};
 }
-/// Of an image with its padding, where there is a copy.
+/// The size of the padded copy of an image; 0 without a copy.
 size_t padded_bytes(const Conv2dParams& p, ImageSize input) {
   const ImageSize padded = padded_size(p, input);
   return joins_columns(p) ? round_up(padded.height * padded.width * p.group_inputs, kAlignment) : 0;
@@ -127,7 +127,7 @@ void for_each_panel(const QGemmTiles& tiles, const Conv2dParams& p, int8_t* pack
   }
 }
 
-/// What windows are read from.
+/// The images from which windows are read: the input, or its padded copy.
 struct WindowSource {
   Conv2dParams params;  ///< of the windows' parts
   const int8_t* images;

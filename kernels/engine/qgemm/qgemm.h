@@ -11,10 +11,10 @@
 //
 // Sums are of int32 and wrap; rounding is to the nearest, halves to even. Every instruction set
 // gives the same integers; of dynamic products the last multiply-add is fused where the set has it.
-// Packed operand: panels of columns; a panel is the beginnings of its sums (int32), then for each
-// `interleave` elements of depth so many bytes of each column, then scales and, of dynamic
-// products, biases (float32). Depth is filled up with zeros to a multiple of `interleave`. Strides
-// count elements. Nothing is read or written beyond rows and columns; any size may be 0.
+// Packed operand: panels of columns. A panel is the initial values of its sums (int32), then for
+// each `interleave` elements of depth as many bytes of each column, then scales and, for dynamic
+// products, biases (float32). Zeros pad depth to a multiple of `interleave`. Strides count
+// elements. Nothing is read or written beyond rows and columns; any size may be 0.
 #pragma once
 
 #include <cmath>
@@ -29,13 +29,13 @@ namespace executorch::kernels::engine {
 
 struct QGemmTiles;  // qgemm/tiles.h
 
-/// Where element (d, c) of a right operand lies: data[d * depth_stride + c * column_stride].
+/// A right operand. Element (d, c) is data[d * depth_stride + c * column_stride].
 struct QRightMatrix {
   const int8_t* data;
   size_t depth_stride, column_stride;
 };
 
-/// What a static product's results are quantized to.
+/// Quantization of a static product's results.
 struct Requantization {
   int32_t zero_point = 0, out_min = -128, out_max = 127;
 };

@@ -15,8 +15,7 @@ namespace executorch::kernels::engine {
 
 /// Rows of the left operand, each `parts` parts of `depth` elements.
 struct QLeftRows {
-  const int8_t* first =
-      nullptr;  ///< if there is no table: one part, `stride` bytes from row to row
+  const int8_t* first = nullptr;  ///< without a table: one part, `stride` bytes from row to row
   size_t stride = 0;
   /// An indirection buffer: for each part `table_rows` pointers, moved by `offset` bytes; those to
   /// `zero` are read from zero_data.
@@ -45,7 +44,7 @@ struct QGemmTiles {
   InstructionSet set;
   const char* name;
   size_t rows, panel, interleave;
-  int32_t offset;  ///< added to each element of the left operand, so that it has no sign
+  int32_t offset;  ///< added to each element of the left operand to make it unsigned
   void (*to_bytes)(const QLeftRows&, const int8_t* packed, size_t columns, int8_t* out,
                    size_t out_stride, const Requantization&);
   void (*to_floats)(const QLeftRows&, const int8_t* packed, size_t columns, float* out,
@@ -60,7 +59,7 @@ struct QGemmTiles {
   }
 };
 
-/// The tiles for a set: those of the highest set in kernels.inc that is no higher.
+/// The tiles of the highest set in kernels.inc up to `set`.
 const QGemmTiles& qgemm_tiles(InstructionSet set);
 
 /// One panel's operand: element (part, d, c).

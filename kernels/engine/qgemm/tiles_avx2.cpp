@@ -29,7 +29,7 @@ struct Extended {
   size_t length = 0;  ///< of all parts together if they fit, else 0
 };
 
-/// Where extending goes on.
+/// The position from which the next piece is extended.
 struct Place {
   size_t part = 0, d = 0;
 };

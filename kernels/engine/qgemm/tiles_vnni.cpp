@@ -20,13 +20,13 @@ constexpr int32_t kOffset = 128;
 /// Bytes of a row that are moved at once: 3 x 3 points of 512 channels are one time.
 constexpr size_t kMaxMoved = 4608, kRowBytes = kMaxMoved + kLine;
 
-/// Rows, or pieces of them, moved by 128; each part is as many whole fours of bytes.
+/// Rows, or pieces of them, with 128 added; each part is padded to a multiple of four bytes.
 struct Moved {
   alignas(kLine) uint8_t rows[kRows * kRowBytes];
   size_t length = 0;  ///< of all parts together if they fit, else 0
 };
 
-/// Where moving goes on.
+/// The position from which the next piece is converted.
 struct Place {
   size_t part = 0, d = 0;
 };
@@ -248,7 +248,7 @@ INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w,
   return w + 8 * kPanel;
 }
 
-/// All columns of kTileRows rows, of which left.count are valid.
+/// All columns of kTileRows rows; the first left.count rows are valid.
 template <size_t kTileRows, size_t kChains, class Out, class How>
 VNNI void all_panels(const QLeftRows& left, const int8_t* w, size_t columns, Out* out,
                      size_t out_stride, const How& how) {

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elementary functions of float32 without branches and calls: a compiler makes vectors of loops
-// over them. V is float, or a vector of floats; I is int32_t, or as many of them. Errors are within
+// over them. V is float, or a vector of floats; I is int32_t, or the same number. Errors are within
 // 6 units in the last place, or below 2e-7 where that is more (gelu, lgamma: 2e-6); NaN stays NaN.
 // Coefficients are least-maximum fits of this file's own, the error of each fit being below 2e-8.
 #pragma once
@@ -71,7 +71,7 @@ inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 inline constexpr float kLog2E = 1.44269504088896341f, kLog10E = 0.43429448190325182765f;
 inline constexpr float kHalfPi = 1.57079632679489662f;
 
-/// The magnitude a to the nearest integer, ties to even; what has no fraction stays.
+/// The magnitude a rounded to the nearest integer, ties to even.
 template <class V>
 ET_VECTOR_INLINE V nearest_integer(V a) {
   const float kLargest = 8388608.0f;  // 2^23
@@ -190,7 +190,7 @@ ET_VECTOR_INLINE V float_log1p(V x) {
   const V u = 1.0f + x;
   V e;
   const V f = split_power<V, I>(u, e);
-  // What the sum lost, of first order.
+  // The rounding error of the sum, to first order.
   const V lost = (u < 2.0f ? x - (u - 1.0f) : 1.0f - (u - x)) / u;
   const V result = ((log_tail(f) + e * kLn2Low) + lost) + f + e * kLn2High;
   return x == 0.0f ? x : result;
@@ -366,7 +366,7 @@ ET_VECTOR_INLINE V float_erfc(V x) {
   const V p =
       t * polynomial(t, 0.2820876774f, 0.2823534663f, 0.2432611421f, 0.2020692814f, -0.02517632615f,
                      0.2759761005f, -0.4853818264f, 0.2837010121f, -0.05889056942f);
-  // What rounding the square lost is a matter of many units after exp.
+  // Correct the rounding error of the square, which exp would amplify to many units.
   const V high = bits_as<V>(bits_as<I>(a) & -4096), low = a - high;
   const V lost = ((high * high - s) + 2.0f * high * low) + low * low;
   const V tail = float_exp<V, I>(-s) * (p - p * lost);
@@ -406,7 +406,7 @@ ET_VECTOR_INLINE V positive_lgamma(V x) {
   const V large = (x - 0.5f) * (logarithm - 1.0f) + (tail + 0.418938533f);
   return is_large ? large : k < 2.0f ? middle - logarithm : middle + logarithm;
 }
-/// For these and -8192 < x < -1e-6 that are no integers: gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+/// Also for -8192 < x < -1e-6, not integers, by gamma(x) gamma(-x) = -pi / (x sin(pi x)).
 template <class V, class I>
 ET_VECTOR_INLINE V float_lgamma(V x) {
   const V a = float_abs<V, I>(x), positive = positive_lgamma<V, I>(a);

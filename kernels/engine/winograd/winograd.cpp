@@ -22,7 +22,7 @@ constexpr size_t kTileBytes = size_t{512} << 10, kMaxTileBytes = size_t{832} << 
 constexpr size_t kTilesWorthWeights = 49;
 /// Larger weights could make a sum of finite numbers infinite that a direct one does not.
 constexpr float kLargestWeight = 0x1p50f;
-/// Between frequencies: distances of powers of two would fall on the same cache lines.
+/// Padding between frequencies: distances of powers of two would map to the same cache sets.
 constexpr size_t kGap = 16;
 constexpr size_t kLineFloats = 16;
 

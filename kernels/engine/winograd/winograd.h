@@ -10,12 +10,12 @@
 // that they stay in the second-level cache.
 //
 // Sums have another order than one product's, so bits differ; errors are no larger, as each sum is
-// as long as there are channels, not nine times that. But a number of a tile goes into all that
-// comes of it, and leaves it again by subtraction: where one is not finite, or above 2^41 (above
-// 2^36 it may), so that others would be lost or a sum could overflow, the tile is computed
-// directly. The weights for that are recovered from the transformed ones, with the right sign and
-// zeros, and an error of a rounding of the kernel's largest. Weights that are not finite or above
-// 2^50 are refused (winograd_accepts()). Conv2d (conv.h) plans and calls these; callers use Conv2d.
+// as long as there are channels, not nine times that. But each input of a tile enters all its
+// results, and subtraction removes it from most of them. An input that is not finite, or above 2^41
+// (possibly above 2^36), would absorb others or overflow a sum, so such tiles are computed directly.
+// Their weights are recovered from the transformed ones, with exact signs and zeros, and an error
+// of one rounding of the kernel's largest weight. winograd_accepts() refuses weights that are not
+// finite or above 2^50. Conv2d (conv.h) plans and calls these functions; callers use Conv2d.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace executorch::kernels::engine {
 
-/// Whether the convolution can be computed so on this set, and is faster.
+/// True if Winograd's algorithm supports the convolution on this set, and is faster.
 bool winograd_gains(const Conv2dParams& params, size_t batch, ImageSize input, InstructionSet set);
 bool winograd_accepts(const Conv2dParams& params, const ConvWeights& weights);
 

@@ -12,7 +12,8 @@ namespace executorch::kernels::engine {
 inline constexpr size_t kFrequencies = 16;
 /// A constant at this frequency is the same constant at each point of the result: a bias.
 inline constexpr size_t kConstantFrequency = 5;
-/// Makes numbers above 2^41 in magnitude infinite, and a sum of 16 of those above 2^36 may be.
+/// This factor makes numbers above 2^41 in magnitude infinite, and possibly sums of 16 numbers
+/// above 2^36.
 inline constexpr float kExceptionalFactor = 0x1p88f;
 
 struct WinogradWork {

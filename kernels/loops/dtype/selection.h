@@ -25,7 +25,7 @@ namespace executorch::kernels {
 
 constexpr uint64_t dtype_bit(ScalarType dtype) { return uint64_t{1} << static_cast<int>(dtype); }
 
-/// Whether tensors may hold any of the dtypes.
+/// True if tensors may hold any of the dtypes.
 template <class... Dtype>
 constexpr bool is_selected(Dtype... dtypes) {
   return (EXECUTORCH_SELECTED_DTYPES & (dtype_bit(dtypes) | ...)) != 0;
@@ -42,7 +42,7 @@ constexpr uint64_t dtypes_of([[maybe_unused]] std::string_view user) {
   return EXECUTORCH_SELECTED_DTYPES;
 }
 
-/// Whether kernels compute in C for tensors of any of these dtypes.
+/// True if kernels compute in C for tensors of any of these dtypes.
 template <class C>
 constexpr bool computes_in(uint64_t dtypes) {
   const auto any = [dtypes](auto... of) { return (dtypes & (dtype_bit(of) | ...)) != 0; };
@@ -60,11 +60,11 @@ constexpr bool computes_in(uint64_t dtypes) {
   }
 }
 
-/// Whether this build compiles mathematics for the compute type C.
+/// True if this build compiles mathematics for the compute type C.
 template <class C>
 inline constexpr bool is_computed = computes_in<C>(EXECUTORCH_SELECTED_DTYPES);
 
-/// Whether this build reads and writes elements of the dtype. Besides the selected dtypes, these
+/// True if this build reads and writes elements of the dtype. Besides the selected dtypes, these
 /// are bool, int64 and float64 for numbers (Scalar), and float32 for computing 16-bit floats.
 constexpr bool is_held(ScalarType dtype) {
   return is_selected(dtype) || dtype == ScalarType::Bool || dtype == ScalarType::Long ||

@@ -29,7 +29,7 @@ using ::executorch::runtime::Error;
 /// Highest rank of a tensor that the runtime accepts.
 inline constexpr int kMaxRank = 16;
 
-/// Whether the target lacks an operating system: one thread, and RAM is the scarcest resource.
+/// True if the target lacks an operating system: one thread, and RAM is the scarcest resource.
 #if defined(__unix__) || defined(__APPLE__) || defined(_WIN32)
 inline constexpr bool is_bare_metal = false;
 #else

@@ -49,7 +49,7 @@ struct Plan {
       if (is_small) row = operation.small[index];
     }
   }
-  // Whether the operator supports the common dtype.
+  // True if the operator supports the common dtype.
   bool is_defined() const {
     const Domain domain = operation.domain;
     const Kind kind = kind_of(common);
@@ -259,7 +259,7 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-// Whether the tensor has the sizes of out's innermost dimensions and both are in index order there,
+// True if the tensor has the sizes of out's innermost dimensions and both are in index order there,
 // so that every row of out uses the whole tensor.
 bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
   const auto sizes = tensor.sizes(), out_sizes = out.sizes();

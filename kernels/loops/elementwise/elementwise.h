@@ -123,7 +123,7 @@ struct Exactly {
   template <class T, class = std::enable_if_t<std::is_same_v<T, C>>>
   operator T() const;
 };
-// Whether the mathematics has a formula for C, with one or two elements and perhaps the parameters.
+// True if the mathematics has a formula for C, with one or two elements and perhaps the parameters.
 template <class F, class C>
 constexpr bool has_formula() {
   if constexpr (is_approximated<F>) {

@@ -40,7 +40,7 @@ ET_VECTOR_INLINE double accurate_exp2(double t) {
   return bits_as<double>(bits_as<uint64_t>(p) + (bits_as<uint64_t>(shifted) << 52));
 }
 
-/// Whether float_power has x^y: x is zero or a normal number, y is finite.
+/// True if float_power has x^y: x is zero or a normal number, y is finite.
 ET_VECTOR_INLINE bool has_power(float x, float y) {
   const float a = float_abs<float, int32_t>(x), b = float_abs<float, int32_t>(y);
   constexpr float kMost = std::numeric_limits<float>::max();

@@ -46,7 +46,7 @@ C nonzero(C y, const Extra<C>& extra) {
   extra.divided_by_zero = true;
   return 1;
 }
-/// Whether the divisor is -1; dividing the lowest integer by it overflows.
+/// True if the divisor is -1; dividing the lowest integer by it overflows.
 template <class C>
 bool is_minus_one(C divisor) {
   return std::is_signed_v<C> && divisor == static_cast<C>(-1);

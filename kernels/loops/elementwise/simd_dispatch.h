@@ -4,7 +4,7 @@
 // same bits. A build for size has one version, and so has a build that targets AVX2.
 #pragma once
 
-// Whether the target has vector instructions. Without them, compilers split vectors into code that
+// True if the target has vector instructions. Without them, compilers split vectors into code that
 // is many times as long. (Helium is not used, because devices with it are small.)
 #if defined(__SSE2__) || defined(_M_X64) || defined(__ARM_NEON) || defined(__ALTIVEC__) || \
     defined(__wasm_simd128__) || defined(__loongarch_sx)

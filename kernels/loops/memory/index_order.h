@@ -7,7 +7,7 @@
 
 namespace executorch::kernels {
 
-/// Whether memory order is index order, without gaps.
+/// True if memory order is index order, without gaps.
 bool in_index_order(const Strided& memory);
 
 /// Iterates over the addresses of the elements. `memory` must outlive it.

@@ -106,7 +106,7 @@ void LoopNest::build(const Strided* const* operands, int count) {
   }
 }
 
-// Whether dimension a comes outside of dimension b. The first operand with different strides
+// True if dimension a comes outside of dimension b. The first operand with different strides
 // decides.
 bool LoopNest::walks_before(int a, int b) const {
   for (int k = 0; k < count_; ++k) {

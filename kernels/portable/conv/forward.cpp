@@ -223,7 +223,7 @@ bool check_dtypes(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& 
                    "convolution takes numbers, found %s", name_of(dtype));
 }
 
-/// Whether channels are the innermost dimension of the result.
+/// True if channels are the innermost dimension of the result.
 bool has_channels_inside(const Plane& out, const ConvGeometry& g) {
   for (int d = kSpatial - g.spatial; d < kSpatial; ++d) {
     if (g.out[d] > 1 && out.strides[d] <= out.channel_stride) return false;

@@ -71,7 +71,7 @@ class Gemm {
     run_part(left, right, {0, m_, 0, n_}, out, scratch_[part]);
   }
 
-  /// Whether a tile fits into the driver's buffer.
+  /// True if a tile fits into the driver's buffer.
   static constexpr bool holds(const GemmTile<T>& tile) {
     return tile.rows * tile.columns * int64_t(sizeof(T)) <= kMostTileBytes;
   }

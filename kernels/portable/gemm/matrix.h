@@ -32,7 +32,7 @@ void visit_product_type(ScalarType dtype, Visitor&& visitor) {
   }
 }
 
-/// Whether memory of the dtype can be used as T without conversion.
+/// True if memory of the dtype can be used as T without conversion.
 template <class T>
 bool stands_as(ScalarType dtype) {
   return dtype == dtype_of(compute_type<T>);

@@ -10,7 +10,7 @@
 
 namespace executorch::kernels {
 
-/// Whether programs of this build have products that are computed in T.
+/// True if programs of this build have products that are computed in T.
 template <class T>
 inline constexpr bool is_product_computed = computes_in<T>(dtypes_of("portable/gemm/gemm.cpp"));
 

@@ -10,7 +10,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// Whether the plane's elements are not evenly spaced in index order.
+/// True if the plane's elements are not evenly spaced in index order.
 bool has_gaps(const Plane& plane, const int64_t* sizes) {
   const int64_t* const strides = plane.strides;
   return strides[1] != sizes[2] * strides[2] ||

@@ -209,7 +209,7 @@ using Largest = Extreme<true, C>;
 template <class C>
 using Smallest = Extreme<false, C>;
 
-// Whether any element is kSought: any() for true, the negation of all() for false.
+// True if any element is kSought: any() for true, the negation of all() for false.
 template <bool kSought>
 struct Truth : Tireless<Truth<kSought>, 1> {
   using In = bool;

@@ -30,7 +30,7 @@ struct Images {
 
   Images(const Tensor& tensor, int spatial);
 
-  /// Whether the image is two-dimensional and its channels are the innermost dimension.
+  /// True if the image is two-dimensional and its channels are the innermost dimension.
   bool has_rows_of_channels() const;
   /// Makes height, width and channels the spatial dimensions of one channel.
   void take_channels_as_rows();

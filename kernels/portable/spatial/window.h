@@ -36,7 +36,7 @@ struct WindowLoops {
   int64_t rows() const { return axis[0].outputs * axis[1].outputs; }
   int64_t outputs() const { return axis[0].outputs * axis[1].outputs * axis[2].outputs; }
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
-  /// Whether both products are below 2^31, as for all tensors that fit in memory. Each factor must
+  /// True if both products are below 2^31, as for all tensors that fit in memory. Each factor must
   /// be below it.
   bool fit() const;
 };

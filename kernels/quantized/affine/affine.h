@@ -27,7 +27,7 @@ struct ParameterPlaces {
   bool has_integer_zeros() const { return !is_floating(zeros); }
 };
 
-/// Whether zero points are added before rounding (rows, groups) or after (tensors, channels).
+/// Order of adding zero points: before rounding (rows, groups) or after it (tensors, channels).
 enum class Added : uint8_t { AfterRounding, BeforeRounding };
 
 /// Writes integers for numbers. The dtypes and sizes are checked.

@@ -10,7 +10,7 @@ namespace executorch::kernels::quantized {
 
 class DepthwisePlane {
  public:
-  /// Whether the convolution is a two-dimensional depthwise one.
+  /// True if the convolution is a two-dimensional depthwise one.
   static bool suits(const portable::ConvGeometry& geometry);
 
   explicit DepthwisePlane(const IntegerLoops& loops, const FusedLayer& layer);

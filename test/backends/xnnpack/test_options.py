@@ -173,7 +173,7 @@ def test_convolutions_of_every_kind_find_their_packed_weights_in_the_file(dtype:
         ({"packed_cache_path": "x" * 256}, InvalidArgumentError, "packed_cache_path .*at most 255 bytes, found 256"),
         ({"compute_precision": "fp16"}, InvalidArgumentError, "option compute_precision is fp32 or bf16, found 'fp16'"),
         ({"compute_precision": 16}, InvalidArgumentError, "compute_precision is a text"),
-        ({"speed": 11}, NotFoundError, "there is no option speed"),
+        ({"speed": 11}, NotFoundError, "unknown option speed"),
     ],
 )
 def test_a_wrong_option_is_refused_by_name(options: dict[str, bool | int | str], error: type, message: str) -> None:

@@ -37,8 +37,8 @@ constexpr uintptr_t kPage = 4096;
 #endif
 #endif
 
-/// Kernels read up to kReadBeyond behind an operand's end. Within the page of its last byte
-/// that is harmless, beyond it there may be nothing. AddressSanitizer reports it in both cases.
+/// Kernels read up to kReadBeyond bytes after an operand's end. This is harmless within the page
+/// of its last byte; the next page may be unmapped. AddressSanitizer reports both cases.
 bool may_be_read_beyond(const void* data, size_t size) {
 #ifdef ET_ADDRESSES_ARE_CHECKED
   return false;
@@ -47,7 +47,7 @@ bool may_be_read_beyond(const void* data, size_t size) {
   return last / kPage == (last + kReadBeyond) / kPage;
 }
 
-/// The dtype of an argument that holds a value of this datatype.
+/// The dtype of an argument with this datatype.
 Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
   switch (value.datatype()) {
     case fb_xnnpack::Datatype::Float32:
@@ -157,7 +157,7 @@ std::vector<Shape> Delegate::input_shapes() const {
 
 Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(args[index]->isTensor(), InvalidArgument,
-                           "xnnpack: argument %zu is no tensor", index);
+                           "xnnpack: argument %zu is not a tensor", index);
   const Tensor& tensor = args[index]->toTensor();
   const Argument& expected = arguments_[index];
   ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == expected.dtype, InvalidArgument,

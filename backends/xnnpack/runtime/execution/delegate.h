@@ -18,15 +18,15 @@
 
 namespace executorch::backends::xnnpack {
 
-/// What a delegate is made with, beside its payload.
+/// Options of a delegate's creation.
 struct DelegateSurroundings {
-  /// Data by name; may be null. Not used after creation.
+  /// Named data; may be null. Not used after creation.
   const ET_RUNTIME_NAMESPACE::NamedDataMap* names = nullptr;
   Settings settings;
   WorkspaceUser workspace_user = {};
-  /// May be null: everything runs on the calling thread.
+  /// Null: everything runs on the calling thread.
   std::shared_ptr<pthreadpool> threads;
-  /// Whether operators' times are measured.
+  /// Measure the operators' times.
   bool is_profiled = false;
 };
 
@@ -40,18 +40,17 @@ class Delegate final {
   Delegate(const Delegate&) = delete;
   Delegate& operator=(const Delegate&) = delete;
 
-  /// Runs on the arguments, inputs first; outputs are resized to what the inputs' sizes give. Waits
-  /// for those that share the workspace.
-  /// @param tracer Is told the operators' times, if they are measured; may be null.
-  /// @retval Error::InvalidArgument An argument of another type, dtype or rank, or more of them;
-  /// the log says which.
+  /// Runs on the arguments, inputs first, and resizes the outputs. Waits for other delegates that
+  /// use the workspace.
+  /// @param tracer Records the operators' times if they are measured; may be null.
+  /// @retval Error::InvalidArgument An argument of another type, dtype or rank, or another number
+  /// of arguments; the log says which.
   runtime::Error run(runtime::Span<runtime::EValue*> args,
                      ET_RUNTIME_NAMESPACE::EventTracer* tracer);
 
   size_t output_count() const { return arguments_.size() - inputs_; }
   Workspace& workspace() const { return *workspace_; }
-  /// Bytes of its weights as XNNPACK packs them, those that others share included; 0 if they are
-  /// XNNPACK's own.
+  /// Bytes of its packed weights, including shared ones; 0 if XNNPACK owns them.
   size_t packed_size() const { return weights_ == nullptr ? 0 : weights_->packed_size(); }
 
  private:
@@ -60,13 +59,13 @@ class Delegate final {
     executorch::aten::ScalarType dtype;
     size_t rank;
     size_t dims[Shape::kMaxRank];
-    /// A copy of an input behind whose end may lie no memory.
+    /// A copy of an input, for one after whose end memory may be unmapped.
     std::vector<uint8_t> copy;
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}
   runtime::Error create_executor(const DelegateSurroundings& surroundings);
-  /// Plans for the sizes in the payload, the largest there may be.
+  /// Plans for the sizes in the payload, which are the largest ones.
   runtime::Error reshape_to_declared();
   runtime::Error reshape();
   runtime::Error add_argument(const fb_xnnpack::TensorValue& tensor);
@@ -75,9 +74,8 @@ class Delegate final {
   runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
   std::vector<Shape> input_shapes() const;
-  /// Resizes outputs that are empty because an input is: XNNPACK's operators do not take sizes of
-  /// 0.
-  /// @retval Error::NotSupported An output has elements all the same, as of a concatenation.
+  /// Resizes outputs that are empty because an input is: XNNPACK's operators refuse sizes of 0.
+  /// @retval Error::NotSupported An output is not empty, for example of a concatenation.
   runtime::Error resize_for_nothing(runtime::Span<runtime::EValue*> args,
                                     const std::vector<Shape>& inputs);
 
@@ -87,14 +85,14 @@ class Delegate final {
   Constants constants_;
   std::shared_ptr<Workspace> workspace_;
   std::unique_ptr<WeightsSession> weights_;
-  /// To be saved when all delegates of the method are there: at the first run, or the end.
+  /// Saved once all delegates of the method are created: at the first run, or at destruction.
   std::shared_ptr<PackedFile> unsaved_;
   bool is_profiled_ = false;
   std::unique_ptr<Executor> executor_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;
   std::vector<void*> data_;
-  /// Whether the memory is planned for the inputs' sizes.
+  /// True if the memory is planned for the current sizes of inputs.
   bool planned_ = false;
 };
 

@@ -24,7 +24,7 @@ constexpr size_t kNoBlock = SIZE_MAX;
 // Kernels of 16 rows read as many parameters, wherever the last row's are.
 constexpr size_t kExtraRowParameters = 16;
 
-/// Bytes of a value and of the slack that kernels may read behind it.
+/// Bytes of a value, with the bytes after it that kernels may read.
 size_t memory_of(const Value& value, const Shape& shape) {
   if (value.datatype == Datatype::QDInt8) {
     return row_parameter_offset(value, shape) +
@@ -236,7 +236,7 @@ Error Executor::run(Span<void* const> arguments, Workspace* workspace) {
 void Executor::label_steps() {
   std::map<std::string, int> seen;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    // Layout changes have no handle: they get that of the next node with one, or of the last.
+    // Layout changes have no debug handle: report that of the next node with one, else of the last.
     uint32_t handle = 0;
     for (size_t k = i; k < steps_.size() && handle == 0; ++k) {
       handle = steps_[k].node.debug_handle;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Runs a payload's graph: its nodes' operators one after the other, on memory that is planned anew
-// when the inputs' sizes change.
+// Runs the operators of a payload's graph in order. Changed sizes of inputs cause a new memory
+// plan.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@
 namespace executorch::backends::xnnpack {
 
 struct ExecutorOptions {
-  /// May be null: packed weights are then the operators' own.
+  /// Null: the operators own packed weights.
   WeightsSession* weights = nullptr;
-  /// May be null: everything runs on the calling thread.
+  /// Null: everything runs on the calling thread.
   pthreadpool_t threads = nullptr;
   /// Measure the operators' times.
   bool is_profiled = false;
-  /// The precision that products of float32 values may round their factors to.
+  /// The precision to which products of float32 values may round their factors.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
-  /// The most bytes of the workspace; 0: no limit.
+  /// Limit of the workspace in bytes; 0: no limit.
   size_t max_workspace_bytes = 0;
 };
 
@@ -36,14 +36,14 @@ class Executor final {
                                                            const Constants& constants,
                                                            const ExecutorOptions& options);
 
-  /// Prepares for inputs of these shapes, which infer_shapes() must have accepted. Needs the
-  /// workspace's lock, as what follows does.
+  /// Prepares for inputs of these shapes, which infer_shapes() must have accepted. The caller holds
+  /// the workspace's lock, also for the functions below.
   runtime::Error reshape(runtime::Span<const Shape> inputs, Workspace* workspace);
   /// The shape of an argument after the last reshape().
   runtime::Result<Shape> shape_of(size_t argument) const {
     return shapes_[graph_.arguments[argument]];
   }
-  /// @param arguments Their memory, inputs first.
+  /// @param arguments The memory of the arguments, inputs first.
   runtime::Error run(runtime::Span<void* const> arguments, Workspace* workspace);
 
   /// Reports how long each operator took in the last run.

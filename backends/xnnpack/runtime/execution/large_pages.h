@@ -5,10 +5,10 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The bytes of a large page, or what comes near: what large memory should be aligned to.
+/// The size of a large page on most systems, to which large blocks are aligned.
 inline constexpr size_t kLargePage = size_t{2} << 20;
 
-/// Asks for large pages for what they fit of this memory.
+/// Advises the system to use large pages for the part of this memory that they fit.
 void prefer_large_pages(void* data, size_t size);
 
 }  // namespace executorch::backends::xnnpack

@@ -11,7 +11,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Scratch memory of delegates that run one at a time: who uses it holds the lock.
+/// Scratch memory of delegates that run one at a time. Users hold the lock.
 class Workspace final {
  public:
   Workspace() = default;
@@ -20,7 +20,7 @@ class Workspace final {
 
   std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
 
-  /// Makes the memory at least so large; it may move. Needs the lock.
+  /// Grows the memory to at least `bytes`, which may move it. Needs the lock.
   /// @retval Error::MemoryAllocationFailed
   runtime::Error reserve(size_t bytes);
   /// Aligned to 64. Needs the lock.
@@ -38,13 +38,13 @@ class Workspace final {
   size_t size_ = 0;
 };
 
-/// Who shares a workspace in mode PerModel.
+/// The users that share a workspace in mode PerModel.
 struct WorkspaceUser {
   const void* program;
   const void* thread_pool;
 };
 
-/// The workspace for a delegate; it goes with the last delegate that has it.
+/// The workspace for a delegate, which is freed with its last delegate.
 std::shared_ptr<Workspace> workspace_for(WorkspaceSharingMode mode, const WorkspaceUser& user);
 
 }  // namespace executorch::backends::xnnpack

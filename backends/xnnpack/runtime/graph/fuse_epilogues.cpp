@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Activations and additions that become part of the product before them.
+// Fuses activations and additions into the product before them.
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Fuses clamps into the node before, and paddings into the node behind.
+// Fuses clamps into the node before them, and paddings into the node after them.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +45,7 @@ bool clamps(const Graph& graph, const Node& node) {
     case NodeKind::MaxPooling2d:
       return true;
     default:
-      // The engine's clamp; XNNPACK's do not.
+      // Binary operators of the engine clamp; those of XNNPACK do not.
       return is_binary(node.kind) && node.fused == Fused::No &&
              graph.values[node.operand(0)].datatype == Datatype::Float32;
   }
@@ -116,7 +116,7 @@ void fuse_clamps(Graph* graph) {
     if (!clamps(*graph, producer) || producer.result_count != 1) {
       continue;
     }
-    // The clamp behind wins where the two have nothing in common.
+    // If the two ranges are disjoint, the second clamp decides.
     producer.clamp = {std::min(std::max(producer.clamp.min, node.clamp.min), node.clamp.max),
                       std::max(std::min(producer.clamp.max, node.clamp.max), node.clamp.min)};
     producer.results[0] = out;

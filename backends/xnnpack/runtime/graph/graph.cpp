@@ -21,7 +21,7 @@ namespace {
 
 // Subtracted from every integer of four bits, which are stored without signs.
 constexpr int32_t kNibbleZeroPoint = 8;
-// XNNPACK's kernels take blocks of whole vectors.
+// XNNPACK's kernels need blocks of whole vectors.
 constexpr size_t kBlockMultiple = 32;
 
 bool is_valid_scale(float scale) { return std::isnormal(scale) && scale > 0; }

@@ -31,10 +31,10 @@ struct Value {
   /// The number of the argument; kNoValue for a value inside the graph.
   uint32_t argument = kNoValue;
   bool is_input = false;
-  /// The payload's value that this one has the shape of: itself, but for values that passes add.
+  /// The value of the payload with the same shape: this value, except for values that passes add.
   uint32_t shape_source = kNoValue;
-  /// The payload's constant that `data` was converted from, or `data`; what packed weights are
-  /// found by.
+  /// The constant of the payload from which `data` was converted, or `data`. It is the key of
+  /// packed weights.
   const void* source_data = nullptr;
 
   // Quantization.
@@ -46,7 +46,7 @@ struct Value {
   /// One bfloat16 for each block; null unless the value is quantized by block.
   const uint16_t* block_scales = nullptr;
   size_t block_size = 0;
-  /// The number of innermost dimensions that share parameters found while running; else 0.
+  /// For dynamic quantization, the number of innermost dimensions that share parameters; else 0.
   size_t row_dims = 0;
 
   bool is_constant() const { return data != nullptr; }
@@ -73,7 +73,7 @@ struct Clamp {
   }
 };
 
-/// Nodes that only fusion makes; no payload has them.
+/// Kinds of nodes that only fusion creates; payloads do not contain them.
 enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution };
 
 struct Node {
@@ -85,7 +85,7 @@ struct Node {
   const void* fields = nullptr;
   uint32_t debug_handle = 0;
   uint32_t flags = 0;
-  /// Operands in the order of the table's fields; kNoValue for one that is left out.
+  /// Operands in the order of the table's fields; kNoValue for an absent one.
   uint32_t operands[kMaxOperands] = {kNoValue, kNoValue, kNoValue, kNoValue, kNoValue, kNoValue};
   size_t operand_count = 0;
   uint32_t results[2] = {kNoValue, kNoValue};
@@ -95,14 +95,14 @@ struct Node {
   // Convolutions and poolings only.
   Window2d window;
 
-  // Products only: the precision that their factors may be rounded to.
+  // Products only: the precision to which factors may be rounded.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
 
   // Epilogues, by fusion.
   kernels::engine::Activation activation = kernels::engine::Activation::None;
   /// Added to the result before the clamp and activation.
   uint32_t residual = kNoValue;
-  /// The value that the product made before the addition became part of it.
+  /// The product's result before the addition, which fusion removed.
   uint32_t unfused = kNoValue;
 
   // Fused layer norms only: elements that share a mean, and the addend of the variance.
@@ -120,7 +120,7 @@ struct Node {
 struct Graph {
   /// By id.
   std::vector<Value> values;
-  /// In the order in which they run; those whose results reach no output are left out.
+  /// In execution order, without those whose results reach no output.
   std::vector<Node> nodes;
   /// Ids of the arguments: inputs first.
   std::vector<uint32_t> arguments;
@@ -135,9 +135,9 @@ struct Graph {
   /// Adds a value inside the graph with the shape of another.
   uint32_t add_value(Datatype datatype, uint32_t like);
   void remove_nodes(const std::vector<bool>& chosen);
-  /// How many operands of nodes, and outputs, each value is.
+  /// The number of uses of each value, as operand or output.
   std::vector<size_t> count_uses() const;
-  /// The index of the node that makes each value; SIZE_MAX for others.
+  /// The index of each value's producer; SIZE_MAX for values without one.
   std::vector<size_t> producers() const;
 };
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Offsets of intermediate results in one piece of memory.
+// Plans the offsets of intermediate results in one block of memory.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Memory that is needed from one step to another, both included.
+/// Memory that is needed from `first` to `last` step, inclusive.
 struct LiveBlock {
   size_t bytes;
   size_t first_step, last_step;

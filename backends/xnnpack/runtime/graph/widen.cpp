@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Nodes on halves (float16, bfloat16) or quantized values that compute in float32.
+// Rewrites nodes on float16, bfloat16 or quantized values to compute in float32.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -11,7 +11,7 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
-/// Nodes that move elements unchanged, whatever they are.
+/// True for nodes that move elements without reading their values.
 bool only_moves(const Node& node) {
   switch (node.kind) {
     case NodeKind::StaticTranspose:
@@ -93,7 +93,7 @@ bool is_product(const Node& node) {
          node.kind == NodeKind::BatchMatrixMultiply;
 }
 
-/// A graph whose nodes are written anew, with float32 values in place of narrow ones.
+/// Rewrites the nodes of a graph, with float32 values in place of narrow ones.
 class Rewriter {
  protected:
   explicit Rewriter(Graph* graph) : graph_(*graph) {}
@@ -134,7 +134,7 @@ class Rewriter {
   std::map<uint32_t, uint32_t> widened_;
 };
 
-/// Makes the values between a graph's halves float32, and converts its arguments.
+/// Replaces float16 and bfloat16 values by float32, and converts arguments.
 class HalfWidening final : public Rewriter {
  public:
   explicit HalfWidening(Graph* graph) : Rewriter(graph) {
@@ -160,7 +160,8 @@ class HalfWidening final : public Rewriter {
   }
 
  private:
-  /// True for a node that only moves float16 between arguments: kept, it moves half the bytes.
+  /// True for a node that only moves float16 between arguments: it stays, because float32 would
+  /// double the bytes.
   bool moves_arguments(const Node& node) const {
     const auto is_argument = [&](uint32_t id) {
       return id == kNoValue || (datatype(id) == Datatype::Float16 &&
@@ -202,8 +203,8 @@ class HalfWidening final : public Rewriter {
     }
   }
 
-  /// A conversion from float32 rounds, as the program says, unless it ends an operator that was
-  /// lowered as several nodes. Others convert nothing any more.
+  /// A conversion from float32 of the program rounds, unless it ends an operator that was lowered
+  /// as several nodes. Other conversions have become copies.
   void add_conversion(Node node) {
     const uint32_t from = node.operand(0), to = node.result();
     const bool is_rounding = is_half(datatype(to)) && declared_[from] != datatype(to) &&
@@ -227,7 +228,7 @@ class HalfWidening final : public Rewriter {
            (*given_)[maker].debug_handle == node.debug_handle;
   }
 
-  /// By value: the datatypes of the payload, and the node that makes it.
+  /// By value: the datatype in the payload, and the producer.
   std::vector<Datatype> declared_;
   std::vector<size_t> makers_;
   const std::vector<Node>* given_ = nullptr;

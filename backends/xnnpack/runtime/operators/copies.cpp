@@ -19,7 +19,7 @@ namespace fb = fb_xnnpack;
 using runtime::Error;
 using runtime::internal::count;
 
-// Bytes that one thread copies before another is worth it.
+// Minimum number of bytes for each thread.
 constexpr size_t kBytesPerTask = size_t{1} << 16;
 
 size_t element_bytes(const Value& value) { return bytes_of(value.datatype, {}); }
@@ -55,7 +55,7 @@ struct BoxCopy {
   }
 };
 
-/// A copy of a box of `sizes` between tensors of two shapes.
+/// Describes the copy of a box of `sizes` between tensors of two shapes.
 BoxCopy box_between(const Shape& from, const uint64_t* from_begin, const Shape& to,
                     const uint64_t* to_begin, const uint64_t* sizes, size_t bytes) {
   BoxCopy box;
@@ -278,7 +278,7 @@ class Pad final : public Copies {
   uint64_t begin_[Shape::kMaxRank] = {};
 };
 
-/// Operands and result of one datatype and quantization, whose elements are whole bytes.
+/// True if operands and result have equal datatypes and quantizations, and elements of whole bytes.
 bool are_alike(const Node& node, const OperatorContext& context) {
   const Value& result = context.graph.values[node.result()];
   for (size_t i = 0; i < node.operand_count; ++i) {

@@ -12,7 +12,7 @@ namespace executorch::backends::xnnpack {
 
 namespace engine = ::executorch::kernels::engine;
 
-/// A pool of threads for the engine; a null pool is the calling thread.
+/// A thread pool for the engine. With a null pool, work runs on the calling thread.
 class PoolThreads final : public engine::Threads {
  public:
   explicit PoolThreads(pthreadpool_t pool) : pool_(pool) {}
@@ -52,10 +52,10 @@ class EngineOperator : public Operator {
 /// True for a node whose operands and results are all float32.
 bool is_float32(const Node& node, const OperatorContext& context);
 
-/// Weights in packed form: from the cache, or the operator's own.
+/// Weights in packed form, from the cache or owned.
 class PackedFloats final {
  public:
-  /// @param layout What identifies the packed form beside contents and sizes.
+  /// @param layout Identifies the packed form for given contents and sizes.
   /// @param bias May be null.
   /// @param pack Writes every byte.
   /// @retval Error::MemoryAllocationFailed
@@ -68,19 +68,19 @@ class PackedFloats final {
   std::shared_ptr<PackedBlock> own_;
 };
 
-/// Clamp, activation and residual of a product. The residual is part of the engine's epilogue where
-/// it has the product's shape; otherwise finish() adds it.
+/// Clamp, activation and residual of a product. If the residual has the product's shape, it is part
+/// of the engine's epilogue; otherwise finish() adds it.
 class FusedTail final {
  public:
   explicit FusedTail(const Node& node) : clamp_(node.clamp), activation_(node.activation) {}
 
   void reshape(const Tensors& tensors);
-  /// Multiples of 64, in front of the operator's own scratch memory.
+  /// A multiple of 64. This memory is before the operator's other scratch memory.
   size_t scratch_bytes() const { return scratch_bytes_; }
   /// The memory that the product writes to.
   float* target(const Tensors& tensors) const;
   engine::Epilogue epilogue(const Tensors& tensors) const;
-  /// Behind the product.
+  /// To be called after the product.
   void finish(const Tensors& tensors, engine::Threads& threads) const;
 
  private:

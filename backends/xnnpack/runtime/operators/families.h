@@ -9,7 +9,7 @@ namespace executorch::backends::xnnpack {
 
 using CreateOperator = OperatorResult (*)(const Node& node, const OperatorContext& context);
 
-// On XNNPACK's operator API; a build without XNNPACK refuses each node with Error::NotSupported.
+// With XNNPACK's operator API. A build without XNNPACK refuses each node with Error::NotSupported.
 OperatorResult create_xnn_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_xnn_deconvolution(const Node& node, const OperatorContext& context);
 OperatorResult create_xnn_linear(const Node& node, const OperatorContext& context);
@@ -22,7 +22,7 @@ OperatorResult create_xnn_reduction(const Node& node, const OperatorContext& con
 OperatorResult create_xnn_resize(const Node& node, const OperatorContext& context);
 OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context);
 
-// On the engine where it computes in float32, else on XNNPACK.
+// On the engine for float32, else on XNNPACK.
 OperatorResult create_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_linear(const Node& node, const OperatorContext& context);
 OperatorResult create_batch_matmul(const Node& node, const OperatorContext& context);
@@ -36,19 +36,19 @@ OperatorResult create_transpose(const Node& node, const OperatorContext& context
 OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context);
 OperatorResult create_quantized_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_planes(const Node& node, const OperatorContext& context);
-/// Nodes that fusion makes.
+/// Nodes that fusion creates.
 OperatorResult create_fused(const Node& node, const OperatorContext& context);
 
 /// True if create_convolution() and create_linear() run a node on the engine, which computes
 /// epilogues.
 bool is_engine_convolution(const Node& node, const OperatorContext& context);
 bool is_engine_linear(const Node& node, const OperatorContext& context);
-/// True if one of these reads its weights and bias when it is created, and not again.
+/// True if one of these reads weights and bias only at creation.
 bool packs_weights(const Node& node, const OperatorContext& context);
 /// True if the engine runs a linear layer or convolution on integers.
 bool is_engine_quantized(const Node& node, const OperatorContext& context);
 
-// On loops of our own.
+// On loops in this folder.
 OperatorResult create_copy(const Node& node, const OperatorContext& context);
 OperatorResult create_slice(const Node& node, const OperatorContext& context);
 OperatorResult create_pad(const Node& node, const OperatorContext& context);
@@ -57,9 +57,9 @@ OperatorResult create_concatenate(const Node& node, const OperatorContext& conte
 OperatorResult create_plain_transpose(const Node& node, const OperatorContext& context);
 OperatorResult create_plain_convert(const Node& node, const OperatorContext& context);
 
-/// Refuses a node whose operands have datatypes that its operator does not take.
+/// Refuses a node whose operator does not support the datatypes of its operands.
 runtime::Error refuse_datatypes(const Node& node, const OperatorContext& context);
-/// Refuses a node that only XNNPACK has an operator for.
+/// Refuses a node that needs XNNPACK.
 runtime::Error refuse_without_xnnpack(const Node& node, const OperatorContext& context);
 
 }  // namespace executorch::backends::xnnpack

@@ -21,7 +21,7 @@ namespace fb = fb_xnnpack;
 
 constexpr uint32_t kSamePadding = 4, kAlignCorners = 8, kLegacyResizing = 4;
 
-/// The elements before the first of an image that a window with TensorFlow's padding begins at.
+/// The padding before an image, for a window with TensorFlow's padding.
 size_t padding_before(uint64_t size, uint64_t places, uint64_t kernel, uint64_t stride,
                       uint64_t dilation) {
   const uint64_t needed = (places - 1) * stride + (kernel - 1) * dilation + 1;
@@ -168,7 +168,7 @@ class Transpose final : public EngineOperator {
   engine::TransposeCall call_;
 };
 
-/// Finds the positions at which the swapped dimensions begin and meet; false for other orders.
+/// Finds the two groups of dimensions that a permutation swaps; false for other permutations.
 bool swaps_neighbors(const Node& node, size_t* first, size_t* middle) {
   const auto* order = node.as<fb::StaticTranspose>().perm();
   const size_t rank = count(order);

@@ -15,8 +15,8 @@ bool start_library();
 /// Identifies the library, and the processor's features that its packed weights depend on.
 Digest library_digest();
 
-/// Whether the library lacked memory on this thread since forget_shortage(). Operators that it
-/// created or ran since then must not be used.
+/// True if an allocation of the library failed on this thread since forget_shortage(). Operators
+/// that it created or ran since then must not be used.
 bool has_run_out();
 void forget_shortage();
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An operator runs a node. It is created once, with its weights packed; it takes shapes when they
-// change, memory whenever that moves, and then run.
+// An operator runs a node. create() packs weights once; reshape() is called when shapes change,
+// bind() when memory moves, and run() for each execution.
 #pragma once
 
 #include <stddef.h>
@@ -15,15 +15,15 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Bytes behind the end of an operand that kernels may read; they do not use them.
+/// Bytes after the end of an operand that kernels may read. They do not affect results.
 constexpr size_t kReadBeyond = 16;
 
 /// A value as an operator sees it.
 struct TensorRef {
   const Value* value = nullptr;
   const Shape* shape = nullptr;
-  /// Null until memory is bound. A dynamically quantized value: its integers, behind which
-  /// row_parameters() lie.
+  /// Null until memory is bound. For a dynamically quantized value: its integers, followed by
+  /// row_parameters().
   void* data = nullptr;
 
   explicit operator bool() const { return value != nullptr; }
@@ -39,10 +39,10 @@ struct Tensors {
   void* scratch = nullptr;
 };
 
-/// The surroundings that operators are created in.
+/// The context of an operator's creation.
 struct OperatorContext {
   const Graph& graph;
-  /// Null: packed weights are the operator's own.
+  /// Null: the operator owns its packed weights.
   WeightsSession* weights = nullptr;
   pthreadpool_t threads = nullptr;
 };
@@ -55,17 +55,17 @@ class Operator {
 
   /// Prepares for tensors of these shapes, without data.
   virtual runtime::Error reshape(const Tensors& tensors) = 0;
-  /// Takes the tensors' memory: of the shapes of the last reshape().
+  /// Binds the memory of tensors, which have the shapes of the last reshape().
   virtual runtime::Error bind(const Tensors& tensors) = 0;
   virtual runtime::Error run() = 0;
 
-  /// Whether the first result may lie where this operand lies, if that is not read later and has
-  /// as many bytes. Known after reshape().
+  /// True if the first result may overwrite this operand, provided that the operand has equal size
+  /// and no later reader. Valid after reshape().
   virtual bool may_overwrite(size_t operand) const {
     (void)operand;
     return false;
   }
-  /// Known after reshape().
+  /// Valid after reshape().
   size_t scratch_bytes() const { return scratch_bytes_; }
   /// The name in profiles.
   const char* label() const { return label_; }
@@ -97,16 +97,16 @@ IntegerClamp<T> quantized_clamp(const Clamp& clamp, const Value& result);
 extern template IntegerClamp<int8_t> quantized_clamp<int8_t>(const Clamp&, const Value&);
 extern template IntegerClamp<uint8_t> quantized_clamp<uint8_t>(const Clamp&, const Value&);
 
-/// How a row of a dynamically quantized tensor is quantized.
+/// Quantization parameters of a row of a dynamically quantized tensor.
 struct RowQuantization {
   int32_t zero_point;
   float scale;
 };
 
-/// One for each row; they lie behind the tensor's integers.
+/// One for each row; they follow the tensor's integers.
 RowQuantization* row_parameters(const TensorRef& tensor);
 size_t row_parameter_offset(const Value& value, const Shape& shape);
-/// The number of rows: what shares parameters is one.
+/// The number of rows. Elements of a row share parameters.
 size_t row_count(const Value& value, const Shape& shape);
 
 }  // namespace executorch::backends::xnnpack

@@ -6,8 +6,8 @@
 
 namespace executorch::backends::xnnpack {
 
-/// @retval Error::InvalidProgram The node's operands have datatypes that no operator takes, or
-/// its numbers are invalid.
+/// @retval Error::InvalidProgram No operator supports the datatypes of the node's operands, or a
+/// parameter is invalid.
 /// @retval Error::MemoryAllocationFailed
 OperatorResult create_operator(const Node& node, const OperatorContext& context);
 

@@ -20,10 +20,10 @@ using executorch::aten::BFloat16;
 using executorch::aten::Half;
 using runtime::Error;
 
-// Elements that one thread converts before another is worth it.
+// Minimum number of elements for each thread.
 constexpr size_t kPerTask = size_t{1} << 14;
 
-/// The parameters of elements; those of floats are never read.
+/// Quantization parameters of elements; unused for floats.
 struct Scaling {
   float scale = 1, inverse = 1;
   int32_t zero_point = 0;
@@ -126,7 +126,7 @@ class PlainConvert final : public EngineOperator {
   size_t total_ = 0;
 };
 
-/// The parameters that spread a row, and zero, over the integers.
+/// The parameters that map the range of a row, extended to include zero, to all integers.
 template <typename From>
 RowQuantization parameters_of(const From* row, size_t length) {
   float low = 0, high = 0;
@@ -143,7 +143,7 @@ RowQuantization parameters_of(const From* row, size_t length) {
   return {static_cast<int32_t>(std::nearbyint(above < kMax ? above : kMax)), scale};
 }
 
-/// To integers whose parameters are found for each row.
+/// Quantizes each row with parameters computed from its values.
 template <typename From>
 class PlainQuantizeRows final : public EngineOperator {
  public:

@@ -15,7 +15,7 @@ namespace {
 using runtime::Error;
 using runtime::internal::count;
 
-// Bytes that one thread moves before another is worth it.
+// Minimum number of bytes for each thread.
 constexpr size_t kBytesPerTask = size_t{1} << 16;
 
 class PlainTranspose final : public EngineOperator {
@@ -41,7 +41,7 @@ class PlainTranspose final : public EngineOperator {
       strides_[d] = strides[order_[d]];
     }
     bytes_ = stride;
-    // The last dimensions that keep their place move as one run of bytes.
+    // The innermost dimensions that are not permuted move as one run of bytes.
     run_ = item_;
     outer_ = to_.rank;
     while (outer_ > 0 && strides_[outer_ - 1] == run_) {

@@ -18,11 +18,10 @@ Result<FreeableBuffer> load_named_constant(const fb_xnnpack::ConstantDataOffset&
                                            const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {
   const char* key = entry.named_key()->c_str();
   ET_CHECK_OR_RETURN_ERROR(names != nullptr, NotFound,
-                           "xnnpack: constant '%s' is to be had by name, the program has no data",
-                           key);
+                           "xnnpack: constant '%s' is named data, but the program has none", key);
   Result<FreeableBuffer> data = names->get_data(key);
   if (!data.ok()) {
-    ET_LOG(Error, "xnnpack: constant '%s' is not to be had: %s", key, to_string(data.error()));
+    ET_LOG(Error, "xnnpack: loading constant '%s' failed: %s", key, to_string(data.error()));
     return data.error();
   }
   ET_CHECK_OR_RETURN_ERROR(data->size() >= entry.size(), InvalidExternalData,

@@ -9,7 +9,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The bytes of a payload's constants: where they are in the payload, or loaded by their names.
+/// The bytes of a payload's constants, in the payload or loaded from named data.
 class Constants final {
  public:
   /// @param names May be null when no constant is named.
@@ -18,10 +18,11 @@ class Constants final {
   static runtime::Result<Constants> load(const Payload& payload,
                                          const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
 
-  /// The bytes of constant `index`; 0 is none and gives null.
+  /// The bytes of constant `index`; null for index 0, which means no constant.
   const void* data(size_t index) const { return pointers_[index]; }
 
-  /// Gives back those of `constants` that were loaded by name. Pointers into them end.
+  /// Frees those of `constants` that were loaded from named data, which invalidates pointers to
+  /// them.
   void free(const std::vector<bool>& constants) {
     for (size_t i = 0; i < loaded_.size(); ++i) {
       if (constants[i]) {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What follows from the datatypes of a payload's values.
+// Properties of the datatypes of a payload's values.
 #pragma once
 
 #include <stdint.h>
@@ -8,16 +8,16 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The bits of an element; 0 for a datatype that later formats have.
+/// The bits of an element; 0 for a datatype of a later format.
 uint8_t bits_of(fb_xnnpack::Datatype datatype);
 
-/// The parameters that values of this datatype are quantized with; NONE for those that are not.
+/// The kind of quantization parameters of values of this datatype, or NONE.
 fb_xnnpack::XNNQuantParams parameters_of(fb_xnnpack::Datatype datatype);
 
-/// Whether results of this datatype can be clamped: XNNPACK takes others for impossible.
+/// True if results of this datatype can be clamped. XNNPACK aborts on a clamp of any other.
 bool can_be_limited(fb_xnnpack::Datatype datatype);
 
-/// Whether the datatypes of a convolution, or of a product with weights, go together.
+/// True for valid datatypes of a convolution, or of a product with weights.
 bool is_convolution(fb_xnnpack::Datatype operand, fb_xnnpack::Datatype weights,
                     fb_xnnpack::Datatype result);
 bool is_matrix_product(fb_xnnpack::Datatype operand, fb_xnnpack::Datatype weights,

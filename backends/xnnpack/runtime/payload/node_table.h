@@ -31,7 +31,7 @@ enum class Layout : uint8_t {
   ScaledDotProductAttention,
 };
 
-/// Datatypes of operands and results that go together.
+/// Rules for the datatypes of operands and results.
 enum class Datatypes : uint8_t {
   Same,
   /// Those of kConvolutions, kMatrixProducts (datatypes.cpp).
@@ -44,7 +44,7 @@ enum class Datatypes : uint8_t {
 /// The kind of value in a field of a node.
 enum class Role : uint8_t {
   Operand,
-  /// An operand that may be left out.
+  /// An optional operand.
   MaybeOperand,
   Result,
   Number,

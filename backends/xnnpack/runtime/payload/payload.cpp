@@ -28,11 +28,11 @@ constexpr size_t kHeaderSize = 30;
 constexpr uint32_t kInvalidId = UINT32_MAX;
 // XNNPACK's flags of values.
 constexpr uint32_t kIsInput = 1, kIsOutput = 2;
-// Of nodes.
+// Flags of nodes.
 constexpr uint32_t kTransposeWeights = 1;
-// XNNPACK's own limit.
+// Limit of XNNPACK.
 constexpr size_t kMaxRank = 6;
-// What XNNPACK multiplies sizes into must not overflow, whatever it adds for padding.
+// Products of sizes in XNNPACK, which adds padding, must not overflow.
 constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 40;
 
 template <typename T>
@@ -92,9 +92,9 @@ class Verifier final {
   Span<const uint8_t> constants_;
   /// By id; null until the id is defined.
   std::vector<const fb::TensorValue*> values_;
-  /// By id: over how many dimensions, the last, a value is quantized while running; 0 for others.
+  /// By id: the number of innermost dimensions that share dynamic quantization; 0 for other values.
   std::vector<int32_t> together_;
-  /// By id: the dimension that has a scale for each of its places; 0 for others.
+  /// By id: the dimension with a scale for each index; 0 for other values.
   std::vector<int32_t> channel_dims_;
 };
 
@@ -205,14 +205,14 @@ Error Verifier::quantization(size_t id, const fb::QuantizedTensorValue& value) c
   };
   if (const auto* channels = value.quant_params_as_PerChannelQuant()) {
     ET_CHECK_OR_RETURN_ERROR(size_of(channels->channel_dim()) >= 0, InvalidProgram,
-                             "xnnpack payload: value %zu has no channel dimension %" PRId32, id,
+                             "xnnpack payload: value %zu lacks the channel dimension %" PRId32, id,
                              channels->channel_dim());
     return scales(id, static_cast<uint32_t>(count(channels->scale())), channels->scale_buffer_idx(),
                   channels->num_scales(), sizeof(float),
                   static_cast<uint64_t>(size_of(channels->channel_dim())));
   }
   if (const auto* groups = value.quant_params_as_PerChannelGroupQuant()) {
-    // XNNPACK takes groups along the second dimension of a matrix.
+    // XNNPACK supports groups along the second dimension of a matrix.
     const int64_t rows = size_of(0), columns = size_of(1), group = groups->group_size();
     ET_CHECK_OR_RETURN_ERROR(count(tensor.dims()) == 2 && groups->channel_dim() == 0 && group > 0 &&
                                  columns % group == 0,
@@ -265,7 +265,7 @@ Error Verifier::arguments() const {
     const uint32_t expected = value->external_id() == kInvalidId ? 0
                               : value->external_id() < inputs    ? kIsInput
                                                                  : kIsOutput;
-    // XNNPACK takes a value's word for being an argument.
+    // XNNPACK does not check that a value with these flags is an argument.
     ET_CHECK_OR_RETURN_ERROR(role == expected, InvalidProgram,
                              "xnnpack payload: value %" PRIu32 " has flags %" PRIu32
                              ", expected %" PRIu32 " for argument %" PRIu32,
@@ -276,7 +276,7 @@ Error Verifier::arguments() const {
         value->external_id(), next);
     external += value->external_id() == kInvalidId ? 0 : 1;
   }
-  // A second value of an external id would be the one that XNNPACK computes with, unchecked.
+  // XNNPACK would compute with a second value of the same external id, without a check.
   ET_CHECK_OR_RETURN_ERROR(external == next, InvalidProgram,
                            "xnnpack payload: %" PRIu32
                            " values are arguments, expected one for each of %" PRIu32,
@@ -421,13 +421,13 @@ Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
   ET_CHECK_OR_RETURN_ERROR(graph_bytes.size() >= 8, InvalidProgram,
                            "xnnpack payload: the graph has %zu bytes, expected at least 8",
                            graph_bytes.size());
-  // A copy: a mapped file that changes after the check must not change what was checked.
+  // A copy, because a mapped file may change after verification.
   const auto copy = std::make_shared<std::vector<uint64_t>>((graph_bytes.size() + 7) / 8);
   memcpy(copy->data(), graph_bytes.data(), graph_bytes.size());
   const Span<const uint8_t> graph(reinterpret_cast<const uint8_t*>(copy->data()),
                                   graph_bytes.size());
   ET_CHECK_OR_RETURN_ERROR(memcmp(graph.data() + 4, fb::XNNGraphIdentifier(), 4) == 0,
-                           InvalidProgram, "xnnpack payload: the graph is not of the format %s",
+                           InvalidProgram, "xnnpack payload: expected a graph of format %s",
                            fb::XNNGraphIdentifier());
   ET_CHECK_OK_OR_RETURN_ERROR(
       runtime::internal::verify_flatbuffer_structure(graph, kPayloadStructure));

@@ -36,10 +36,10 @@ Window horizontal(const Node& n, uint64_t kernel, uint64_t stride, uint64_t dila
   return {n.padding_left(), n.padding_right(), kernel, stride, dilation};
 }
 
-/// Whether a window took at least one place on images of this result.
+/// True if the window had at least one position on the images.
 bool has_places(const Shape& images) { return images.dims[1] > 0 && images.dims[2] > 0; }
 
-/// A node whose shapes are to be found. Its functions give false if the operands do not fit.
+/// Shape inference of a node. Functions return false if the operands do not fit.
 class Step final {
  public:
   Step(Shapes& shapes, const fb::XNode& node) : shapes_(shapes), node_(node) {}
@@ -122,7 +122,7 @@ bool Step::batch_matrix_multiply(const fb::Node2x1& n) {
   if (a == nullptr || b == nullptr || a->rank < 2 || b->rank < 2) {
     return false;
   }
-  // The batches are broadcast, the matrices are not.
+  // Batch dimensions are broadcast, matrix dimensions are not.
   const uint64_t rows = a->dims[a->rank - 2], inner = a->dims[a->rank - 1];
   const bool transposed = (n.flags() & kTransposeWeights) != 0;
   const uint64_t found = b->dims[b->rank - (transposed ? 1 : 2)];
@@ -191,7 +191,7 @@ bool Step::transposed_convolution(const fb::Convolution& n) {
   }
   const uint64_t outputs = uint64_t{n.groups()} * n.group_output_channels();
   const Shape filter{4, {outputs, n.kernel_height(), n.kernel_width(), n.group_input_channels()}};
-  // The size on which the same window would take as many places as there are elements.
+  // The size of an image on which the same window has as many positions as there are elements.
   const auto spread = [](uint64_t size, const Window& w, uint64_t more) -> uint64_t {
     if (size == 0 || w.kernel == 0 || w.stride == 0 || w.dilation == 0 || more >= w.stride) {
       return 0;
@@ -224,7 +224,7 @@ bool Step::pooling(const fb::Pooling& n) {
   const bool same = (n.flags() & kSamePadding) != 0;
   const Window v = vertical(n, n.pooling_height(), n.stride_height(), down);
   const Window h = horizontal(n, n.pooling_width(), n.stride_width(), across);
-  // A window within the padding alone would have no element.
+  // A window that covers only padding would read no element.
   const bool inside =
       std::max(v.before, v.after) < v.kernel && std::max(h.before, h.after) < h.kernel;
   const uint64_t rows = places(x->dims[1], v, same), columns = places(x->dims[2], h, same);
@@ -310,7 +310,7 @@ bool Step::reshape(const fb::StaticReshape& n) {
       return false;
     }
     open = out.dims[d] == 0 ? d : open;
-    // Sizes of at most 2^32 and products of at most as many elements: no overflow.
+    // No overflow: sizes and products are at most 2^32.
     given *= std::max<uint64_t>(out.dims[d], 1);
     if (given > elements(*x) && elements(*x) > 0) {
       return false;
@@ -335,7 +335,7 @@ bool Step::slice(const fb::StaticSlice& n) {
     if (first > x->dims[d] || size > x->dims[d] - first) {
       return false;
     }
-    // 0: all that follows.
+    // 0 means all elements that follow.
     out.dims[d] = size == 0 ? x->dims[d] - first : size;
   }
   return shapes_.make(n.output_id(), out);
@@ -367,7 +367,7 @@ bool Step::concatenate(const fb::Concatenate& n) {
 
 namespace {
 
-/// Says in which way an input's shape is not one that was declared.
+/// Logs how an input's shape differs from the declared one.
 void log_misfit(uint32_t input, const Shape& found, const Shape& declared) {
   if (found.rank != declared.rank) {
     ET_LOG(Error, "xnnpack: input %" PRIu32 " has %zu dimensions, expected %zu", input, found.rank,

@@ -1,7 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The shapes that a payload's values take for given inputs. XNNPACK computes them too, but trusts
-// that channels, kernels, ranks and orders fit each other: what is verified here is what it takes
-// for granted.
+// Infers the shapes of a payload's values for given inputs. XNNPACK infers them, too, but does not
+// check that channels, kernels, ranks and permutations fit each other; this code does.
 #pragma once
 
 #include <stddef.h>
@@ -19,15 +18,15 @@ struct Shape {
   uint64_t dims[kMaxRank] = {};
 };
 
-/// The declared shape of a value: that of a constant, the largest one of any other.
+/// The declared shape of a value: for a constant its shape, otherwise the largest one.
 Shape declared_shape(const fb_xnnpack::TensorValue& tensor);
 
-/// Whether values may have sizes of 0. XNNPACK's operators do not take them.
+/// Rule for sizes of 0, which XNNPACK's operators refuse.
 enum class Emptiness : uint8_t { Refused, Allowed };
 
-/// Checks that the payload's nodes can be run on inputs of these shapes: each reads what has been
-/// made before it, each value is made once, the operands of every node fit each other, and no value
-/// gets larger than declared.
+/// Checks that the payload's nodes can run on inputs of these shapes: each reads results of earlier
+/// nodes, each value has one producer, the operands of every node fit each other, and no value
+/// exceeds its declared shape.
 /// @param inputs One for each input, in order.
 /// @return The outputs' shapes, in order.
 /// @retval Error::InvalidProgram A node whose operands never fit.
@@ -37,7 +36,7 @@ runtime::Result<std::vector<Shape>> infer_shapes(const Payload& payload,
                                                  runtime::Span<const Shape> inputs,
                                                  Emptiness emptiness = Emptiness::Refused);
 
-/// The same for all values, by id; those that no node makes have their declared shapes.
+/// The shapes of all values, by id. Values without a producer have their declared shapes.
 runtime::Result<std::vector<Shape>> infer_all_shapes(const Payload& payload,
                                                      runtime::Span<const Shape> inputs,
                                                      Emptiness emptiness = Emptiness::Refused);

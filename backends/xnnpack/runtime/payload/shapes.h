@@ -29,12 +29,12 @@ class Shapes final {
     made_ = declared_;
   }
 
-  /// nullptr if the value has not been made.
+  /// nullptr before the value's producer.
   const Shape* operator[](uint32_t id) const { return known_[id]; }
 
   const Shape& declared(uint32_t id) const { return declared_[id]; }
 
-  /// Whether the value may have this shape now.
+  /// Sets a value's shape. False if it was set before, or exceeds the declared shape.
   bool make(uint32_t id, const Shape& shape) {
     const Shape& largest = declared_[id];
     if (known_[id] != nullptr || shape.rank != largest.rank) {
@@ -50,7 +50,7 @@ class Shapes final {
     return true;
   }
 
-  /// By id, the shapes that were made or declared.
+  /// By id, the inferred or declared shapes.
   std::vector<Shape> take() { return std::move(made_); }
 
  private:
@@ -86,12 +86,12 @@ inline bool is_vector(const Shape* shape, uint64_t size) {
   return shape != nullptr && shape->rank == 1 && shape->dims[0] == size;
 }
 
-/// One dimension of a window that slides over an image.
+/// One dimension of a sliding window.
 struct Window {
   uint64_t before, after, kernel, stride, dilation;
 };
 
-/// The number of places that a window takes on `size` elements; 0 if it does not fit.
+/// The number of positions of a window on `size` elements; 0 if it does not fit.
 inline uint64_t places(uint64_t size, const Window& w, bool same_padding) {
   if (w.kernel == 0 || w.stride == 0 || w.dilation == 0) {
     return 0;
@@ -103,8 +103,8 @@ inline uint64_t places(uint64_t size, const Window& w, bool same_padding) {
   return padded < extent ? 0 : (padded - extent) / w.stride + 1;
 }
 
-/// Whether what XNNPACK reads of `size` elements in the place of a dilated window's padding, the
-/// first of the window's elements that is not before them, is one of them at all of its places.
+/// XNNPACK reads padding of a dilated window at the window's first element that is not before the
+/// image. True if that element is one of the `size` elements at all positions of the window.
 inline bool reads_image(uint64_t size, const Window& w, uint64_t places) {
   if (places == 0) {
     return false;

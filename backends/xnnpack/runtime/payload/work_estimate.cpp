@@ -25,8 +25,8 @@ double elements(const fb::TensorValue& tensor) {
 
 bool gains_by_threads(const Payload& payload) {
   const size_t nodes = count(payload.graph->xnodes());
-  // Every weight is used once for each position of a result; of what is not a weight, each element
-  // is written once.
+  // Work of a node: each weight is used once for each position of the result. A node without
+  // weights writes each element once.
   double positions = 1;
   double weights = 0;
   double written = 0;

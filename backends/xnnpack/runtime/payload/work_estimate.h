@@ -5,8 +5,8 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Whether a payload's nodes are large enough, on average and at the largest sizes, that sharing
-/// them between threads gains more than it costs to wake the threads and wait for them.
+/// True if the average node of a payload, at the largest sizes, is large enough that distributing
+/// it gains more time than waking the threads and waiting for them costs.
 bool gains_by_threads(const Payload& payload);
 
 }  // namespace executorch::backends::xnnpack

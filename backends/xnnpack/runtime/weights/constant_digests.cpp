@@ -14,13 +14,14 @@ using runtime::internal::count;
 
 namespace {
 
-// What is smaller is read sooner than looked up: a constant, and all those of a payload.
+// Below these sizes of a constant, and of all constants of a payload, reading is faster than
+// looking up the mapped file.
 constexpr size_t kWorthFinding = 4096;
 constexpr uint64_t kWorthAsking = uint64_t{1} << 20;
-// Beyond so many places the process forgets them, as files come and go.
+// The table of known places is cleared at this size, because files come and go.
 constexpr size_t kMostPlaces = size_t{1} << 16;
 
-/// What the process knows of the contents of mapped files.
+/// Digests of contents of mapped files, for the whole process.
 struct KnownContents {
   std::mutex mutex;
   std::map<Digest, Digest> by_place;

@@ -13,14 +13,14 @@
 
 namespace executorch::backends::xnnpack {
 
-/// What tells a payload's constants apart, found when it is asked for: what is packed next is then
-/// in the cache. It is the digest of their bytes; without a file of packed weights, of those in a
-/// mapped file it is the digest of their place, for which they need not be read. What the process,
-/// or a file of packed weights, knows of a file that is mapped is not read again.
+/// Digests of a payload's constants, computed on demand, just before packing reads the same bytes.
+/// A digest is that of the bytes. Without a file of packed weights, the digest of a constant in a
+/// mapped file is that of its place in the file, which avoids reading it. Digests of mapped files
+/// that the process or a file of packed weights already records are reused.
 class ConstantDigests final {
  public:
-  /// @param payload, constants Must outlive this, and the constants must not be freed before they
-  /// are asked for.
+  /// @param payload, constants Must outlive this object. A constant must not be freed before its
+  /// first of().
   /// @param file May be null.
   ConstantDigests(const Payload& payload, const Constants& constants,
                   std::shared_ptr<PackedFile> file);
@@ -34,7 +34,7 @@ class ConstantDigests final {
   const Payload* payload_;
   const Constants* constants_;
   std::shared_ptr<PackedFile> file_;
-  /// Whether there is so much to read that asking the system where it comes from is worth it.
+  /// True if the constants are so large that querying the system for mapped files pays off.
   bool looks_up_;
   std::optional<MappedFiles> mapped_;
   std::vector<std::optional<Digest>> known_;

@@ -25,11 +25,11 @@ constexpr uint8_t kOrder[10][16] = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1
                                     {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0}};
 constexpr size_t kRounds = 12;
 
-/// Whether a block is a state's last one.
+/// Marks the last block of a state.
 enum class Block : uint8_t { Inner, Last };
 
-/// RFC 7693, section 3.2. Word is uint64_t for one state, a vector of them for several states that
-/// have taken the same number of bytes.
+/// RFC 7693, section 3.2. Word is uint64_t for one state, or a vector for several states with equal
+/// byte counts.
 template <typename Word>
 __attribute__((always_inline)) inline void compress(Word* state, const Word* message,
                                                     uint64_t bytes, Block block) {

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A digest of 128 bits by BLAKE2b (RFC 7693), which identifies contents across processes. With a
-// key that others do not know, they cannot make contents or files that pass for others.
+// A digest of 128 bits by BLAKE2b (RFC 7693), which identifies contents across processes. A secret
+// key prevents others from constructing contents or files with a given digest.
 #pragma once
 
 #include <stddef.h>
@@ -23,9 +23,9 @@ struct Digest {
   }
 };
 
-/// Takes contents in pieces, whose sizes are part of the result. Eight BLAKE2b states take turns at
-/// the words of the pieces (which one vector of a processor computes), a ninth takes their results
-/// and the number of bytes.
+/// A digest of contents in pieces. The sizes of the pieces affect the result. The words of the
+/// pieces are distributed to eight BLAKE2b states, which one vector computes; a ninth state digests
+/// their results and the number of bytes.
 class Digester final {
  public:
   explicit Digester(const DigestKey& key = {});
@@ -52,7 +52,7 @@ class Digester final {
 
   uint64_t key_[4];
   uint64_t lanes_[8 * kLanes];  // word w of lane l at 8 * w + l
-  uint64_t taken_ = 0;          // bytes, those in `rest_` included
+  uint64_t taken_ = 0;          // bytes, including those in `rest_`
   alignas(64) uint8_t rest_[kStripe];
 };
 

@@ -25,7 +25,7 @@ std::string cache_folder() {
   return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache" : std::string();
 }
 
-/// Reads the key; returns why it cannot be used, or null. `*is_missing`: there is no file yet.
+/// Reads the key. Returns why it cannot be used, or null. `*is_missing`: the file does not exist.
 const char* read_key(const std::string& path, DigestKey& key, bool* is_missing) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   *is_missing = file < 0 && errno == ENOENT;
@@ -44,8 +44,8 @@ const char* read_key(const std::string& path, DigestKey& key, bool* is_missing) 
   return is_whole ? nullptr : "it is too short";
 }
 
-/// Makes the file under another name first, so that nobody reads a part of it; the first of
-/// several processes wins.
+/// Writes the file under a temporary name, so that no process reads a part of it. If several
+/// processes write at the same time, the first one wins.
 void make_key(const std::string& folder, const std::string& path) {
   (void)mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0700);
   (void)mkdir(folder.c_str(), 0700);
@@ -77,7 +77,7 @@ DigestKey find_key() {
     }
   }
   if (why != nullptr) {
-    ET_LOG(Info, "xnnpack: files of packed weights are not shared with other processes: key %s: %s",
+    ET_LOG(Info, "xnnpack: packed weights are not shared between processes: key %s: %s",
            path.c_str(), why);
     fill_with_random(key.data(), key.size());
   }

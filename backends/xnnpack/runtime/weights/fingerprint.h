@@ -5,8 +5,8 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The same for all processes whose packed weights have one form: those of one build on one kind of
-/// processor.
+/// Equal for all processes with the same form of packed weights: the same build on the same kind
+/// of processor.
 Digest packing_fingerprint();
 
 }  // namespace executorch::backends::xnnpack

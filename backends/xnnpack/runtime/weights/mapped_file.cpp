@@ -26,8 +26,8 @@ namespace {
 // File systems take the time from a clock that ticks 100 times a second or more often.
 constexpr int64_t kTick = 20'000'000;
 
-// What Linux 6.11 and later answer about the mapping at one address, in a microsecond: the ioctl
-// PROCMAP_QUERY of linux/fs.h, which headers of older systems do not have.
+// Query of the mapping at one address, which takes a microsecond (Linux 6.11 and later): the ioctl
+// PROCMAP_QUERY of linux/fs.h, which headers of older systems lack.
 struct MappingQuery {
   uint64_t size = sizeof(MappingQuery);
   uint64_t query_flags;
@@ -74,7 +74,7 @@ std::optional<MappedFiles::View> MappedFiles::ask(uintptr_t address) {
     }
     return std::nullopt;
   }
-  // Private and for reading only, as a program's loader maps.
+  // Private and read-only, like the mappings of a program's loader.
   if (query.vma_flags != kReadable || query.vma_name_size == 0 || path[0] != '/') {
     return std::nullopt;
   }
@@ -92,7 +92,7 @@ void MappedFiles::read_all() {
   char* line = nullptr;
   size_t capacity = 0;
   while (getline(&line, &capacity, maps_.get()) > 0) {
-    // Most are of other kinds, and a process may have a thousand.
+    // Skip mappings of other kinds early: a process can have a thousand.
     const char* const kind = strchr(line, ' ');
     if (kind == nullptr || strncmp(kind, " r--p ", 6) != 0) {
       continue;
@@ -130,7 +130,7 @@ namespace {
 
 std::optional<Digest> state_now(const char* path, uint64_t inode) {
   struct stat info = {};
-  // A file that was deleted has that behind its name; one that has taken its place, another inode.
+  // The name of a deleted file has a suffix; a file that replaced it has another inode.
   if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_ino != inode) {
     return std::nullopt;
   }

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which file a piece of memory shows: what was once found out about its contents holds until the
-// file is changed.
+// Identifies the file and offset of mapped memory. Facts about its contents stay valid until the
+// file changes.
 #pragma once
 
 #include <stddef.h>
@@ -17,18 +17,17 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The files that are mapped into this process, for reading only, as they are asked for. There are
-/// none where the system does not tell (anywhere but on Linux).
+/// Read-only file mappings of this process, queried on demand. Empty on systems other than Linux.
 class MappedFiles final {
  public:
-  /// @param answers_singly Whether the system is asked about single addresses, if it answers that;
-  /// otherwise all that is mapped is read.
+  /// @param answers_singly Query single addresses if the system supports it; otherwise read the
+  /// list of all mappings.
   explicit MappedFiles(bool answers_singly = true);
 
-  /// Says from where in which file `size` bytes at `data` come, and the file's state: device,
-  /// inode, size, times of the last write and of the last change of its inode. Nothing for other
-  /// memory, for a file that was replaced, and for one that changed just now: another change
-  /// could bear the same time.
+  /// The digest of the place of `size` bytes at `data`: offset in the file, and the file's device,
+  /// inode, size, and times of the last write and of the last change of its inode. None for other
+  /// memory, for a replaced file, and for a file that changed just now, because another change
+  /// could have the same time.
   std::optional<Digest> place_of(const void* data, size_t size);
 
  private:
@@ -41,7 +40,7 @@ class MappedFiles final {
     std::string path;
   };
 
-  /// What was found of a file, which may have a mapping for each constant.
+  /// The state of a file, which may have a mapping for each constant.
   struct File {
     uint64_t device;
     uint64_t inode;
@@ -58,7 +57,7 @@ class MappedFiles final {
   const std::optional<Digest>& state_of(const View& view);
 
   std::unique_ptr<FILE, Close> maps_;
-  /// Of systems that do not answer for one address: all there are, by address.
+  /// All mappings by address, for systems without queries of single addresses.
   std::optional<std::vector<View>> views_;
   std::vector<File> files_;
 };

@@ -18,8 +18,8 @@ constexpr size_t kAlignment = 64;
 // Kernels read a little beyond what they need.
 constexpr size_t kReadBeyond = 128;
 
-/// Lets the system give the large pages of a range now. Of two threads that packed into the same
-/// one, each would get a page of zeros for it, and one of them in vain.
+/// Makes the system allocate the large pages of a range. If two threads packed into the same page
+/// first, each would clear a page, and one of them would be discarded.
 void touch(char* begin, const char* end) {
   for (char* at = begin; at < end; at += kLargePage) {
     *static_cast<volatile char*>(at) = 0;
@@ -34,17 +34,17 @@ struct Pages {
   size_t size = 0;
 };
 
-/// The pages of the last arena that ended. The system would have to clear others for the next one,
-/// which lasts about as long as packing into them.
+/// The pages of the last destroyed arena. Clearing new pages for the next arena would take about as
+/// long as packing.
 class SparePages final {
  public:
   static SparePages& of_process() {
-    // Never destroyed: arenas may end after static objects do.
+    // Never destroyed: arenas may be destroyed after static objects.
     static auto* all = new SparePages();
     return *all;
   }
 
-  /// None if they are fewer than `least` bytes: those are given back to the system.
+  /// None if they have fewer than `least` bytes, which are then returned to the system.
   Pages take(size_t least) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Pages found = std::exchange(pages_, {});
@@ -63,7 +63,7 @@ class SparePages final {
 
  private:
 #if defined(__ANDROID__) || defined(__APPLE__)
-  // Phones have a better use for them.
+  // Phones need the memory for other applications.
   static constexpr size_t kMost = 0;
 #else
   static constexpr size_t kMost = size_t{64} << 20;

@@ -7,24 +7,24 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Memory for the packed weights of one runtime, in large pages where the system has them: taking
-/// it page by page would last longer than packing. All of it goes when nobody holds it any more;
-/// up to 64 MiB, which is what glibc keeps, stay for the next arena.
+/// Memory for the packed weights of one runtime, in large pages where the system has them: page
+/// faults of small pages would take longer than packing. The arena is freed with its last
+/// reference; up to 64 MiB, the limit of glibc's cache, stay for the next arena.
 class PackedArena final {
  public:
-  /// Memory is only used up as it is written to. Null if there is none.
-  /// @param least What the memory of an arena that ended must hold to be used again.
+  /// Physical memory is used only as it is written. Null if the reservation fails.
+  /// @param least Minimum size of a destroyed arena's memory to be reused.
   static std::shared_ptr<PackedArena> create(size_t capacity, size_t least);
   ~PackedArena();
   PackedArena(const PackedArena&) = delete;
   PackedArena& operator=(const PackedArena&) = delete;
 
-  /// Memory at a multiple of 64; null if that is more than what is left.
-  /// @param overwritten Whether all of it is written to, and so need not be zeros.
+  /// Memory aligned to 64; null if the remaining capacity is too small.
+  /// @param overwritten The caller writes all of it, so it need not be zeros.
   void* take(size_t size, bool overwritten);
-  /// Takes back what was taken last, if `piece` is that.
+  /// Frees `piece` if it is the last one taken.
   void give_back(void* piece);
-  /// Gives the system what was not taken; nothing can be taken from here on.
+  /// Returns the rest to the system. take() must not be called afterwards.
   void close();
 
  private:
@@ -33,7 +33,7 @@ class PackedArena final {
 
   char* data_;
   size_t capacity_;
-  /// What was not taken.
+  /// True if the memory that was not taken is zeros.
   bool is_zeros_;
   size_t used_ = 0;
   size_t last_ = 0;

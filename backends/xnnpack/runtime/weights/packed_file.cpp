@@ -119,7 +119,7 @@ std::shared_ptr<PackedFile> PackedFile::at(const std::string& path) {
 PackedFile::PackedFile(std::string path) : path_(std::move(path)) {
   const char* const why = read();
   if (why != nullptr) {
-    ET_LOG(Info, "xnnpack: cache of packed weights %s is not used and will be replaced: %s",
+    ET_LOG(Info, "xnnpack: the cache of packed weights %s is ignored and will be replaced: %s",
            path_.c_str(), why);
     forget();
   }
@@ -134,7 +134,7 @@ void PackedFile::forget() {
 }
 
 const char* PackedFile::read() {
-  // O_NONBLOCK: a FIFO is not waited for.
+  // O_NONBLOCK: do not wait for a FIFO.
   const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return errno == ENOENT ? nullptr : strerror(errno);
@@ -186,7 +186,7 @@ const char* PackedFile::read_tables() {
       digest_of_tables(header, table, entry_bytes + contents * sizeof(FileContent))) {
     return "its table is damaged, or another user wrote it";
   }
-  // Blocks follow each other as write() places them.
+  // Blocks must be in the layout of write().
   size_t end = aligned(sizeof(Header) + entry_bytes + contents * sizeof(FileContent));
   for (uint32_t i = 0; i < header.count; ++i, table += sizeof(FileEntry)) {
     FileEntry entry;
@@ -266,7 +266,7 @@ void PackedFile::save() {
   for (const auto& block : blocks) {
     used += block.second->size();
   }
-  // What nobody has asked for stays as long as it is the smaller part: it may be another method's.
+  // Unused blocks may belong to another method. They stay as long as they are the smaller part.
   size_t unused = 0;
   for (const auto& entry : entries_) {
     unused += blocks.count(entry.first) == 0 ? entry.second.size : 0;
@@ -292,7 +292,7 @@ void PackedFile::save() {
       unlink(written.c_str());
     }
   }
-  // Who holds blocks keeps them; who loads another method finds these in the file.
+  // Users keep their references to blocks. Methods loaded later find these blocks in the file.
   added_.clear();
   has_new_contents_ = false;
   if (is_written) {
@@ -344,7 +344,8 @@ bool PackedFile::write(int file,
                  write_all(file, zeros, aligned(size) - size);
   }
   is_written = is_written && write_all(file, zeros, sizeof(zeros));
-  // Where times are coarser than this, or cannot be set, data are digested when they are asked for.
+  // On file systems with coarser times, or where times cannot be set, find() verifies the digest of
+  // the data.
   now[0].tv_nsec = UTIME_OMIT;
   (void)futimens(file, now);
   return is_written;

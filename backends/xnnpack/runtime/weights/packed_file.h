@@ -1,19 +1,19 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A file of packed weights, from one start to the next. Little-endian, as the machine that wrote
-// it:
+// A file of packed weights, which speeds up the next start. Little-endian, as the machine that
+// wrote it:
 //
 //   0  8   "ETPACKED"
 //   8  u32 version of the format: 4
-//  12  u32 how many entries
+//  12  u32 number of entries
 //  16  16  the library and processor (packing_fingerprint())
 //  32  u64 bytes of the file
-//  40  i64 when it was written, nanoseconds since 1970; the file bears the same time
+//  40  i64 time of writing, nanoseconds since 1970; the file's modification time is equal
 //  48  16  digest of the header, this field as zeros, the entries and the contents; all digests
 //          are keyed (key_of_user())
-//  64  u64 how many contents
+//  64  u64 number of contents
 //  72      entries of 48 bytes: key (16), offset (u64), bytes (u64), digest of the data (16);
-//          contents of 32 bytes: where constants were found (MappedFiles; 16), their digest (16);
-//          the data, each at a multiple of 64; 128 zero bytes that kernels may read beyond them
+//          contents of 32 bytes: place of constants (MappedFiles; 16), their digest (16);
+//          the data, each aligned to 64; 128 zero bytes that kernels may read after the data
 #pragma once
 
 #include <map>
@@ -26,29 +26,28 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The file at a path, and what it is to have. A file that is damaged, of another version, library
-/// or processor, that belongs to another user or that others may write to counts as empty, after an
-/// Info message. Nothing fails because of it: what cannot be
-/// written is logged.
+/// The file at a path, and the blocks to add. A file that is damaged, of another version, library,
+/// processor or user, or writable by others counts as empty, after an Info message. Failures to
+/// write are logged; they are not errors.
 class PackedFile final {
  public:
-  /// The same object for all who ask for this path at the same time.
+  /// Concurrent users of a path get the same object.
   static std::shared_ptr<PackedFile> at(const std::string& path);
   ~PackedFile();
   PackedFile(const PackedFile&) = delete;
   PackedFile& operator=(const PackedFile&) = delete;
 
-  /// A block of the file; null if it has none under this key, or a damaged one.
+  /// The block with this key; null if the file lacks it, or it is damaged.
   std::shared_ptr<PackedBlock> find(const Digest& key);
-  /// A block that the file is to have, if it has none under this key.
+  /// Adds a block, unless the file has one with this key.
   void add(const Digest& key, const std::shared_ptr<PackedBlock>& block);
 
-  /// The digest of constants that were found at this place (MappedFiles::place_of()) before.
+  /// The recorded digest of the constants at a place (MappedFiles::place_of()).
   std::optional<Digest> content_at(const Digest& place);
-  /// What the file is to say from now on of the constants at this place.
+  /// Records the digest of the constants at a place.
   void add_content(const Digest& place, const Digest& content);
 
-  /// Replaces the file by one that has what was added, if anything was. Others see either.
+  /// If anything was added, replaces the file atomically by one that includes it.
   void save();
 
  private:
@@ -60,27 +59,27 @@ class PackedFile final {
   };
 
   explicit PackedFile(std::string path);
-  /// Maps the file and reads its entries; says why it counts as empty, or returns null.
+  /// Maps the file and reads its entries. Returns why it counts as empty, or null.
   const char* read();
-  /// As if there were no file.
+  /// Resets the state to that of a missing file.
   void forget();
   /// Reads the tables after the header; as read().
   const char* read_tables();
   bool write(int file, const std::map<Digest, std::shared_ptr<PackedBlock>>& blocks) const;
-  /// The contents that are worth keeping: those asked for and added, and no more of the others.
+  /// The contents to keep: those used or added, and at most as many others.
   std::map<Digest, Digest> kept_contents() const;
 
   const std::string path_;
   std::mutex mutex_;
   std::shared_ptr<const Mapping> mapping_;
-  /// Whether nothing has been written to the file since it was made: it bears the time that it
-  /// says. Data are then what their digests say.
+  /// True if the file's modification time equals the recorded one: it was not changed since it was
+  /// written, so the data need no check of their digests.
   bool is_as_made_ = false;
   std::map<Digest, Entry> entries_;
-  /// Blocks of the file that somebody has asked for.
+  /// Blocks of the file that find() has returned.
   std::map<Digest, std::shared_ptr<PackedBlock>> found_;
   std::map<Digest, std::shared_ptr<PackedBlock>> added_;
-  /// What the file says of constants, what of it was asked for or added, and whether any was added.
+  /// Recorded digests of constants; those used or added; and whether any was added.
   std::map<Digest, Digest> contents_;
   std::map<Digest, Digest> used_contents_;
   bool has_new_contents_ = false;

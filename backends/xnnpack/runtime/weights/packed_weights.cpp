@@ -22,14 +22,14 @@ std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
 }
 
 PackedWeights& PackedWeights::of_process() {
-  // Never destroyed: delegates may end after static objects do.
+  // Never destroyed: delegates may be destroyed after static objects.
   static auto* all = new PackedWeights();
   return *all;
 }
 
 namespace {
 
-/// Tells most contents apart by a few of their bytes.
+/// A digest of a sample of bytes, which distinguishes most contents.
 Digest sample_of(const PackedBlock& block) {
   constexpr size_t kSamples = 16;
   constexpr size_t kBytes = 64;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Weights as XNNPACK's kernels read them: each content once in the process.
+// Packed weights of the process, without duplicates.
 #pragma once
 
 #include <stddef.h>
@@ -12,10 +12,10 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Packed weights of one node: memory of their own, or part of what `owner` keeps alive.
+/// Packed weights of one node, in memory that they own or that `owner` keeps alive.
 class PackedBlock final {
  public:
-  /// Zeros; null if there is no memory.
+  /// Allocates zeros; null if the allocation fails.
   static std::shared_ptr<PackedBlock> allocate(size_t size);
   PackedBlock(const void* data, size_t size, std::shared_ptr<const void> owner)
       : data_(data), size_(size), owner_(std::move(owner)) {}
@@ -29,31 +29,31 @@ class PackedBlock final {
   std::shared_ptr<const void> owner_;
 };
 
-/// The blocks that somebody holds, by key.
+/// The referenced blocks of the process, by key.
 class PackedWeights final {
  public:
   static PackedWeights& of_process();
 
-  /// Whoever creates a runtime holds it: what two create at once would be packed twice.
+  /// Held during the creation of a runtime: concurrent creations would pack the same weights twice.
   std::unique_lock<std::mutex> lock_creation() { return std::unique_lock<std::mutex>(creation_); }
 
-  /// Null if nobody holds one. Needs the lock.
+  /// Null if no block with this key is referenced. Needs the lock.
   std::shared_ptr<PackedBlock> find(const Digest& key) const;
   void insert(const Digest& key, const std::shared_ptr<PackedBlock>& block);
-  /// The block with the bytes of `packed` that somebody holds already, by another key; or else
-  /// `packed`, with which those to come are compared. Needs the lock.
+  /// The referenced block with the bytes of `packed` under another key, else `packed`, which later
+  /// calls compare with. Needs the lock.
   std::shared_ptr<PackedBlock> one_of_equal(const std::shared_ptr<PackedBlock>& packed);
 
   struct Size {
     size_t blocks = 0;
     size_t bytes = 0;
   };
-  /// What is held now. Takes the lock.
+  /// The size of the referenced blocks. Takes the lock.
   Size size();
 
  private:
   std::mutex creation_;
-  /// Beyond so many keys, those of blocks that nobody holds any more are forgotten.
+  /// At this number of keys, those of freed blocks are removed.
   static constexpr size_t kFull = 1024;
   size_t full_ = kFull;
   std::map<Digest, std::weak_ptr<PackedBlock>> by_key_;

@@ -11,8 +11,8 @@ namespace {
 // How far ahead of the bytes that are read memory is prefetched.
 constexpr size_t kAhead = 4096;
 
-/// Random numbers of this process, so that no program can be made whose constants look like
-/// another's.
+/// Random numbers of this process, so that nobody can construct a program whose constants collide
+/// with another's.
 struct Secret {
   uint64_t first;
   uint64_t second;
@@ -51,7 +51,8 @@ uint64_t folded_product(uint64_t a, uint64_t b) {
 
 Digest quick_digest_of(const void* data, size_t size) {
   const Secret& key = secret();
-  // A product with an unknown factor; the lane keeps its earlier state whatever the product is.
+  // A product with a secret factor. The rotation keeps the lane's earlier state, even for a product
+  // of 0.
   const auto mix = [&key](uint64_t lane, uint64_t first, uint64_t second) {
     return rotate(lane, 23) + folded_product(first ^ key.first, second ^ lane ^ key.second);
   };

@@ -7,9 +7,8 @@
 
 namespace executorch::backends::xnnpack {
 
-/// A digest of contents that is compared within this process alone, several times as fast as
-/// Digester. It is keyed by random numbers of the process: who makes a program cannot know which
-/// contents have equal digests.
+/// A digest for comparisons within this process, several times as fast as Digester. Random numbers
+/// of the process are its key, so authors of programs cannot construct collisions.
 Digest quick_digest_of(const void* data, size_t size);
 
 }  // namespace executorch::backends::xnnpack

@@ -20,7 +20,7 @@ uint32_t constant_of(const Values& values, uint32_t id) {
   return id == kInvalidId ? 0 : tensor_of(*values[id]).constant_buffer_idx();
 }
 
-/// Filter and bias of a node that packs them; without a filter it packs nothing.
+/// Filter and bias of a node that packs them. Without a filter, the node packs nothing.
 struct Weights {
   uint32_t filter = kInvalidId;
   uint32_t bias = kInvalidId;
@@ -67,8 +67,8 @@ std::vector<bool> packed_constants(const Payload& payload) {
     const Weights weights = weights_of(node);
     const uint32_t filter = constant_of(values, weights.filter);
     const uint32_t bias = constant_of(values, weights.bias);
-    // With one of them an argument, both are read whenever the node runs. A product's operand is
-    // packed when the sizes are known.
+    // If filter or bias is an argument, each run reads both. A matrix product packs its operand
+    // when the sizes are known, after creation.
     const bool packs = filter != 0 && (bias != 0 || weights.bias == kInvalidId) &&
                        node.xnode_union_type() != fb::XNodeUnion::BatchMatrixMultiply;
     bool is_first = true;
@@ -77,7 +77,7 @@ std::vector<bool> packed_constants(const Payload& payload) {
         return;
       }
       if (constant_of(values, id) != 0) {
-        // The first operand is read in each run, even if it is the filter too.
+        // Each run reads the first operand, even if it is also the filter.
         (packs && !is_first ? packed : read_later)[constant_of(values, id)] = true;
       }
       is_first = false;

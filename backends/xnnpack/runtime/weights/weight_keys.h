@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// By what packed weights are found again: everything that decides what packing writes.
+// Keys of packed weights: digests of everything that affects the packed bytes.
 #pragma once
 
 #include <map>
@@ -13,25 +13,25 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Of each of a payload's constants, whether XNNPACK packs it when a runtime is created and reads
-/// it no more: filters and biases of convolutions and fully connected layers.
+/// For each constant of a payload, true if it is only read for packing at the creation of a
+/// runtime: filters and biases of convolutions and fully connected layers.
 std::vector<bool> packed_constants(const Payload& payload);
-/// The bytes of those of a payload's constants that are chosen.
+/// The total size of the chosen constants in bytes.
 size_t size_of(const Payload& payload, const std::vector<bool>& chosen);
 
-/// The keys of a payload's weights. XNNPACK asks by where filter and bias are and a seed of its
-/// own, which says little; the key says their contents, types, sizes and scales, the node's numbers
-/// and how its input and output are quantized.
+/// The keys of a payload's weights. XNNPACK identifies weights by the addresses of filter and bias
+/// and a seed. The key is a digest of their contents, types, sizes and scales, the node's
+/// parameters, and the quantization of its input and output.
 class WeightKeys final {
  public:
-  /// @param payload, constants As ConstantDigests has them.
+  /// @param payload, constants See ConstantDigests.
   WeightKeys(const Payload& payload, const Constants& constants, ConstantDigests digests);
 
-  /// False if nodes that are packed differently have this filter and bias, or none has.
+  /// False if no node has this filter and bias, or several nodes pack them differently.
   bool find(uint32_t seed, const void* filter, const void* bias, Digest* key);
 
  private:
-  /// The digest of a node's numbers and of what it packs.
+  /// The digest of a node's parameters and packed constants.
   Digest digest_of_node(const fb_xnnpack::XNode& node);
   void add_quantization(const fb_xnnpack::XValue& value, Digester& digester);
 

@@ -50,7 +50,7 @@ void* WeightsSession::reserve(size_t size, bool overwritten) {
 
 std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size, bool overwritten) {
   if (arena_ == nullptr && unpacked_ >= kLargePage) {
-    // Packing adds biases, and columns up to whole tiles; weights that are not packed count, too.
+    // Packing adds biases, and pads columns to whole tiles. The size includes unpacked weights.
     arena_ = PackedArena::create(unpacked_ + unpacked_ / 2, unpacked_ - unpacked_ / 4);
   }
   void* const piece = arena_ == nullptr ? nullptr : arena_->take(size, overwritten);
@@ -68,7 +68,7 @@ void WeightsSession::drop_reserved() {
 const void* WeightsSession::look_up_or_insert(const UnpackedWeights& weights, const void* packed) {
   const void* const known = look_up(weights);
   if (known != nullptr) {
-    // Some operators pack before they ask, others ask again for what they have found.
+    // Some operators pack before they look up, others look up the same weights twice.
     drop_reserved();
     return known;
   }

@@ -25,8 +25,8 @@ struct UnpackedWeights {
   const void* bias;
 };
 
-/// Finds and packs the weights of one executor while that is created, and keeps those that it uses
-/// alive afterwards: must outlive the executor.
+/// Finds or packs the weights of one executor during its creation, and keeps them alive afterwards:
+/// must outlive the executor.
 class WeightsSession final {
  public:
   /// @param file May be null. The creation lock of PackedWeights must be held until finish().
@@ -35,26 +35,27 @@ class WeightsSession final {
   WeightsSession(const WeightsSession&) = delete;
   WeightsSession& operator=(const WeightsSession&) = delete;
 
-  /// The packed form of a node's weights: that of an earlier delegate, or what `write` makes of
-  /// `bytes` bytes, all of which it writes; null if there is no memory.
+  /// The packed form of a node's weights: that of an earlier delegate, or `bytes` bytes that
+  /// `write` fills completely; null if the allocation fails.
   const void* pack(const UnpackedWeights& weights, size_t bytes,
                    runtime::FunctionRef<void(void*)> write);
-  /// The executor is created.
+  /// Ends the creation of the executor.
   void finish();
   /// Bytes that the executor uses.
   size_t packed_size() const;
 
-  // The steps of pack(), for libraries that pack by themselves.
+  // The steps of pack(), for libraries that pack their weights.
   /// The packed form, if an earlier delegate or the file has it; else null.
   const void* look_up(const UnpackedWeights& weights);
-  /// Memory for a packed form: zeros, unless all of it will be overwritten; null if there is none.
+  /// Memory for a packed form, zeros unless all of it is `overwritten`; null if the allocation
+  /// fails.
   void* reserve(size_t size, bool overwritten);
-  /// Keeps what was packed to reserved memory; returns the packed form to be used, or null if
-  /// `packed` is other memory.
+  /// Keeps weights that were packed into reserved memory. Returns the packed form to use, or null
+  /// if `packed` is not the reserved memory.
   const void* look_up_or_insert(const UnpackedWeights& weights, const void* packed);
   bool is_finished() const { return is_finished_; }
 
-  /// The state of a library that packs by itself; the session keeps it alive.
+  /// The state of a library that packs its weights; the session keeps it alive.
   std::shared_ptr<void> adapter;
 
  private:
@@ -65,14 +66,14 @@ class WeightsSession final {
   /// Keeps a block for the executor.
   const void* use(std::shared_ptr<PackedBlock> block);
 
-  /// None once the executor is created: nothing is packed from then on.
+  /// None after the executor's creation, because nothing is packed any more.
   std::optional<WeightKeys> keys_;
   std::shared_ptr<PackedFile> file_;
   size_t unpacked_;
-  /// Null until weights that are worth it are packed.
+  /// Null until large weights are packed.
   std::shared_ptr<PackedArena> arena_;
   std::vector<std::shared_ptr<PackedBlock>> used_;
-  /// Where weights are being packed.
+  /// The memory into which weights are being packed.
   std::shared_ptr<PackedBlock> reserved_;
   bool is_finished_ = false;
 };

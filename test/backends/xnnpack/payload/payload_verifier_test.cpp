@@ -169,9 +169,9 @@ const std::vector<Mutation>& values() {
        },
        "the scales of value 1 are missing"},
       {"NoChannelDimension", by_channel, [](P& p) { p.values[1].quantized_dim = 2; },
-       "value 1 has no channel dimension 2"},
+       "value 1 lacks the channel dimension 2"},
       {"ANegativeChannelDimension", by_channel, [](P& p) { p.values[1].quantized_dim = -1; },
-       "value 1 has no channel dimension -1"},
+       "value 1 lacks the channel dimension -1"},
       {"GroupsThatDoNotDivide", by_group, [](P& p) { p.values[1].group = 3; },
        "value 1 does not divide into groups of 3"},
       {"GroupsOfNothing", by_group, [](P& p) { p.values[1].group = 0; },
@@ -395,7 +395,7 @@ TEST(PayloadVerifier, RefusesHeadersThatLie) {
       {14, 7, 4, "the graph has 7 bytes, expected at least 8"},
       {18, UINT32_MAX, 4, "the constants has "},
       {22, UINT64_MAX, 8, "the constants has 18446744073709551615 bytes"},
-      {32 + 4, 0, 4, "the graph is not of the format XN01"},
+      {32 + 4, 0, 4, "expected a graph of format XN01"},
       {32, UINT32_MAX, 4, "the root lies outside"},
   };
   for (const Row& row : rows) {

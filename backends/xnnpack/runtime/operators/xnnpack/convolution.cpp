@@ -15,7 +15,7 @@ struct Groups {
   size_t inputs, outputs;
 };
 
-/// Arguments that the creation of any convolution takes.
+/// Arguments of the creation functions of all convolutions.
 struct Creation {
   const Node& node;
   const OperatorContext& context;
@@ -191,8 +191,8 @@ class XnnConvolution : public XnnOperator {
   const Variant& variant_;
 };
 
-/// Runs image by image: XNNPACK makes room for the zeros beside images that are quantized while
-/// running for as many images as it saw first.
+/// Runs image by image: for dynamically quantized images, XNNPACK allocates padding only for the
+/// number of images of the first reshape.
 class XnnDynamicConvolution final : public XnnConvolution {
  public:
   using XnnConvolution::XnnConvolution;

@@ -81,7 +81,7 @@ class XnnUnary final : public XnnOperator {
   bool in_place_;
 };
 
-/// To integers whose parameters are found for each row.
+/// Quantizes each row with parameters computed from its values.
 class XnnQuantizeRows final : public XnnOperator {
  public:
   XnnQuantizeRows(const OperatorContext& context, bool is_half, xnn_operator_t handle)
@@ -181,7 +181,7 @@ OperatorResult create_xnn_unary(const Node& node, const OperatorContext& context
 OperatorResult create_xnn_convert(const Node& node, const OperatorContext& context) {
   const Datatype from = datatype_of(context, node.operand(0)),
                  to = datatype_of(context, node.result());
-  if (from == Datatype::BFloat16 || to == Datatype::BFloat16) {  // XNNPACK converts none
+  if (from == Datatype::BFloat16 || to == Datatype::BFloat16) {  // not supported by XNNPACK
     return create_plain_convert(node, context);
   }
   if (to != Datatype::QDInt8) {

@@ -12,8 +12,7 @@ namespace fb = fb_xnnpack;
 constexpr uint32_t kWindowFlags = XNN_FLAG_TENSORFLOW_SAME_PADDING;
 constexpr uint32_t kResizeFlags = XNN_FLAG_ALIGN_CORNERS | XNN_FLAG_TENSORFLOW_LEGACY_MODE;
 
-// What differs between datatypes and kinds of nodes that read images in NHWC: how operators are
-// created, reshaped and set up.
+// The functions that create, reshape and set up an operator on NHWC images, by kind and datatype.
 struct ImageVariant {
   NodeKind kind;
   Datatype datatype;
@@ -42,7 +41,7 @@ xnn_status create_resize(const Node& n, const Value&, xnn_operator_t* op) {
   return create(table.new_height(), table.new_width(), n.flags & kResizeFlags, op);
 }
 
-// With scratch memory and the size of the result.
+// For reshape functions that return scratch memory and the size of the result.
 template <auto reshape>
 xnn_status reshape_window(xnn_operator_t op, const Shape& x, size_t* scratch, size_t* alignment,
                           pthreadpool_t threads) {
@@ -116,7 +115,7 @@ class XnnImage final : public XnnOperator {
 
  private:
   xnn_status reshape_xnn(const Tensors& t) override {
-    // XNNPACK remembers where pixels lie by height and width alone.
+    // XNNPACK caches the addresses of pixels by height and width, but not by channels.
     const uint64_t channels = t.operands[0].shape->dims[3];
     if (channels_ != 0 && channels != channels_) {
       xnn_operator_t handle = nullptr;
@@ -158,7 +157,7 @@ class XnnReduction final : public XnnOperator {
  private:
   xnn_status reshape_xnn(const Tensors& t) override {
     const XnnDims dims(*t.operands[0].shape);
-    // XNNPACK sums rows faster where it sees that an image has one channel.
+    // Reducing the channel dimension of size 1, too, selects XNNPACK's faster sum over rows.
     const size_t axes = dims.dims[3] == 1 ? 3 : 2;
     const int64_t numbers[] = {1, 2, 3};
     return xnn_reshape_reduce_nd(handle(), axes, numbers, dims.count, dims.dims, scratch_size(),

@@ -7,7 +7,7 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
-// The only flag of a payload that XNNPACK is given.
+// The only flag of a payload that is passed to XNNPACK.
 constexpr uint32_t kMatrixFlags = XNN_FLAG_TRANSPOSE_WEIGHTS;
 
 struct Creation {

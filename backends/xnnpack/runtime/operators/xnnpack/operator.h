@@ -16,7 +16,7 @@ struct XnnOperatorDeleter {
 };
 using XnnHandle = std::unique_ptr<xnn_operator, XnnOperatorDeleter>;
 
-/// A pointer that converts to what one of XNNPACK's typed functions takes.
+/// A pointer that converts to the argument types of XNNPACK's typed functions.
 struct AnyPointer {
   const void* pointer;
 
@@ -28,7 +28,7 @@ struct AnyPointer {
 
 inline AnyPointer any(const void* pointer) { return {pointer}; }
 
-/// Parameters of rows as XNNPACK takes them.
+/// Parameters of rows in XNNPACK's type.
 inline xnn_quantization_params* xnn_row_parameters(const TensorRef& tensor) {
   static_assert(sizeof(RowQuantization) == sizeof(xnn_quantization_params) &&
                 offsetof(RowQuantization, scale) == offsetof(xnn_quantization_params, scale));
@@ -37,15 +37,15 @@ inline xnn_quantization_params* xnn_row_parameters(const TensorRef& tensor) {
 static_assert(kReadBeyond >= XNN_EXTRA_BYTES);
 static_assert(Shape::kMaxRank == XNN_MAX_TENSOR_DIMS);
 
-/// The cache of packed weights as XNNPACK takes it; null if weights are operators' own.
+/// The cache of packed weights in XNNPACK's type; null if operators own their weights.
 xnn_weights_cache_t weights_cache(const OperatorContext& context);
 
-/// XNNPACK's numbers for datatypes; xnn_datatype_invalid for one that it lacks.
+/// The datatype of XNNPACK; xnn_datatype_invalid for one that it lacks.
 xnn_datatype xnn_datatype_of(Datatype datatype);
 
 xnn_quantization_params quantization_of(const Value& value);
 
-/// A shape's sizes as XNNPACK takes them.
+/// A shape's sizes in XNNPACK's type.
 struct XnnDims {
   explicit XnnDims(const Shape& shape);
 
@@ -84,10 +84,10 @@ class XnnOperator : public Operator {
   size_t scratch_ = 0, alignment_ = 1;
 };
 
-/// The error of a creation that failed, after a message that names the node.
+/// Logs a message that names the node, and returns the error of a failed creation.
 runtime::Error creation_error(const Node& node, xnn_status status);
 
-/// Makes `Derived` of a created handle.
+/// Wraps a created handle as a `Derived`.
 template <typename Derived, typename... Args>
 OperatorResult wrap_xnn(const Node& node, xnn_status status, xnn_operator_t handle,
                         Args&&... args) {

@@ -29,7 +29,7 @@ void* take_from_reserve(size_t size, size_t alignment) {
   if (alignment > kMostAlignment || size > kSize) {
     return nullptr;
   }
-  // The block's size stands before it.
+  // The size of a block is stored before it.
   const size_t wanted = alignment < alignof(max_align_t) ? alignof(max_align_t) : alignment;
   const size_t start = (used + sizeof(size) + wanted - 1) & ~(wanted - 1);
   if (start > kSize || size > kSize - start) {

@@ -10,7 +10,7 @@ namespace executorch::backends::xnnpack {
 /// The text for a status of XNNPACK.
 const char* status_text(xnn_status status);
 
-/// The error that stands for a status of XNNPACK.
+/// The error for a status of XNNPACK.
 runtime::Error status_error(xnn_status status);
 
 }  // namespace executorch::backends::xnnpack

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// XNNPACK's view of a session's packed weights: to XNNPACK, the place of a block in the cache is
-// its address.
+// Adapter of a session's packed weights to XNNPACK's cache. The offset of a block in XNNPACK's
+// cache is its address here.
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/reserve.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
@@ -8,8 +8,8 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
-/// Calls a function of a session for XNNPACK, through which no exception may pass; `otherwise` if
-/// the memory is exhausted.
+/// Calls a function of a session. Returns `otherwise` on std::bad_alloc, because exceptions must
+/// not pass through XNNPACK.
 template <typename T, typename Answer>
 T answer(void* session, T otherwise, const Answer& of) {
   const runtime::Result<T> found = extension::or_no_memory(
