@@ -12,10 +12,11 @@
 // Sums have another order than one product's, so bits differ; errors are no larger, as each sum is
 // as long as there are channels, not nine times that. But each input of a tile enters all its
 // results, and subtraction removes it from most of them. An input that is not finite, or above 2^41
-// (possibly above 2^36), would absorb others or overflow a sum, so such tiles are computed directly.
-// Their weights are recovered from the transformed ones, with exact signs and zeros, and an error
-// of one rounding of the kernel's largest weight. winograd_accepts() refuses weights that are not
-// finite or above 2^50. Conv2d (conv.h) plans and calls these functions; callers use Conv2d.
+// (possibly above 2^36), would absorb others or overflow a sum, so such tiles are computed
+// directly. Their weights are recovered from the transformed ones, with exact signs and zeros, and
+// an error of one rounding of the kernel's largest weight. winograd_accepts() refuses weights that
+// are not finite or above 2^50. Conv2d (conv.h) plans and calls these functions; callers use
+// Conv2d.
 #pragma once
 
 #include <cstddef>
