@@ -8,6 +8,7 @@ from typing import Any
 
 import torch.fx.passes.infra.pass_manager as fx_passes
 from torch import fx, nn
+from torch._export.verifier import Verifier
 from torch.export import ExportedProgram
 from torch.fx.passes.infra.pass_base import PassResult
 
@@ -60,48 +61,100 @@ class PassManager(fx_passes.PassManager):
         super().add_pass(_with_result(_pass))
 
     def check(self, module: nn.Module) -> None:
-        """Raise `ExportError` unless `module` is a graph module with a well-formed graph."""
-        if not isinstance(module, fx.GraphModule):
-            raise ExportError(
-                ExportErrorType.INVALID_OUTPUT_TYPE, f"a pass must return a GraphModule, found {type(module).__name__}"
-            )
-        module.graph.lint()
+        """Checks that `module` is a graph module whose graph is well-formed; raises `ExportError` if not."""
+        check_graph(module)
         super().check(module)
 
 
-class ExportedProgramPassManager:
-    """Runs passes over whole programs; a graph pass among them runs on the program's graph.
+def check_graph(module: nn.Module) -> None:
+    """Raise `ExportError` unless `module` is a graph module whose graph is well-formed and calls no methods."""
+    if not isinstance(module, fx.GraphModule):
+        raise ExportError(
+            ExportErrorType.INVALID_OUTPUT_TYPE, f"a pass must return a GraphModule, found {type(module).__name__}"
+        )
+    module.graph.lint()
+    for node in module.graph.find_nodes(op="call_method"):
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            f"node '{node.name}' is a call_method of '{node.target}': graphs call operators alone",
+        )
 
-    update_graph: replaces the program's graph by the one that a graph pass returned. With None, the manager is only a
-    list of passes for `EdgeProgramManager.transform`, which replaces the graph itself.
+
+class ExportedProgramPassManager(fx_passes.PassManager):
+    """`ExportedProgramPassManager(passes=[...])(program)` runs passes over a program and verifies the result.
+
+    A graph pass among them runs on the program's graph. The passes work on a copy of the program, unless one of them
+    was made for the program and holds it. `EdgeProgramManager.transform` takes such a manager too.
+
+    constraints: functions of two passes (a, b) that return True if a must run before b; they order the passes.
+    steps: how often the passes run at most; they stop when none of them changes the program.
+    run_checks_after_each_pass: checks the graph after each pass, not just at the end.
     """
 
     def __init__(
         self,
-        passes: Sequence[PassType] | None = None,
-        update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram] | None = None,
+        passes: Sequence[PassType] | Sequence[Sequence[PassType]] | None = None,
+        constraints: list[Callable[[Callable[..., Any], Callable[..., Any]], bool]] | None = None,
+        run_checks_after_each_pass: bool = False,
+        suppress_check_failures: bool = False,
+        steps: int = 1,
     ) -> None:
-        self.passes = _flatten(passes or [])
-        self._update_graph = update_graph
+        super().__init__(
+            passes=_flatten(passes or []),
+            constraints=constraints,
+            run_checks_after_each_pass=run_checks_after_each_pass,
+            suppress_check_failures=suppress_check_failures,
+            steps=steps,
+        )
 
-    def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+    def check(self, exported_program: ExportedProgram) -> None:  # type: ignore[override]
+        """Checks the program's graph, then the program by its verifiers; raises the error of the first that fails."""
+        check_graph(exported_program.graph_module)
+        for verifier in exported_program.verifiers:
+            verifier().check(exported_program)
+
+    def __call__(  # type: ignore[override]
+        self, exported_program: ExportedProgram, override_verifiers: list[type[Verifier]] | None = None
+    ) -> ExportedProgramPassResult:
+        """Run the passes. override_verifiers: verifiers of the result, instead of those of `exported_program`."""
+        from executorch.exir.program.transform import transform_program  # it imports this module
+
+        return transform_program(exported_program, self, override_verifiers)
+
+    def run(
+        self,
+        exported_program: ExportedProgram,
+        update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram],
+    ) -> ExportedProgramPassResult:
+        """Run the passes on `exported_program` itself. update_graph puts the graph of a pass into a program."""
+        if not self._validated:
+            self.solve_constraints()
         modified = False
-        for one in self.passes:
-            if isinstance(one, ExportedProgramPassBase):
-                result = one(exported_program)
-                exported_program = result.exported_program
-                modified = modified or result.modified
-                continue
-            graph_result = _with_result(one)(exported_program.graph_module)
-            if not hasattr(graph_result, "graph_module"):
-                why = f"pass {_name(one)} must return a PassResult, found {graph_result!r}"
-                raise ExportError(ExportErrorType.INVALID_OUTPUT_TYPE, why)
-            if graph_result.modified or graph_result.graph_module is not exported_program.graph_module:
-                if self._update_graph is None:
-                    why = (
-                        f"pass {_name(one)} returned another graph; call EdgeProgramManager.transform with this manager"
-                    )
-                    raise ExportError(ExportErrorType.INVALID_OUTPUT_TYPE, why)
-                exported_program = self._update_graph(exported_program, graph_result.graph_module)
-                modified = True
+        for _ in range(self.steps):
+            changed = False
+            for one in self.passes:
+                result = _run_on_program(one, exported_program, update_graph)
+                exported_program, changed = result.exported_program, changed or result.modified
+                if self.run_checks_after_each_pass:
+                    self.check(exported_program)
+            modified = modified or changed
+            if not changed:
+                break
         return ExportedProgramPassResult(exported_program, modified)
+
+
+def _run_on_program(
+    one: Any, program: ExportedProgram, update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram]
+) -> ExportedProgramPassResult:
+    if isinstance(one, ExportedProgramPassBase):
+        changed = one(program)
+        check_graph(changed.exported_program.graph_module)
+        return changed
+    result = _with_result(one)(program.graph_module)
+    if not hasattr(result, "graph_module"):
+        why = f"pass {_name(one)} must return a PassResult, found {result!r}"
+        raise ExportError(ExportErrorType.INVALID_OUTPUT_TYPE, why)
+    if result.modified or result.graph_module is not program.graph_module:
+        check_graph(result.graph_module)
+        return ExportedProgramPassResult(update_graph(program, result.graph_module), True)
+    return ExportedProgramPassResult(program, False)

@@ -36,11 +36,22 @@ def run_passes(program: ExportedProgram, passes: Passes) -> ExportedProgram:
 
 def _run(program: ExportedProgram, passes: Passes) -> ExportedProgramPassResult:
     program._verifiers = [WellFormed]
-    if isinstance(passes, ExportedProgramPassManager):
-        passes = passes.passes
-    elif not isinstance(passes, (list, tuple)):
-        passes = [passes]
-    return ExportedProgramPassManager(passes, with_graph)(program)
+    if not isinstance(passes, ExportedProgramPassManager):
+        passes = ExportedProgramPassManager(list(passes) if isinstance(passes, (list, tuple)) else [passes])
+    return passes.run(program, with_graph)
+
+
+def transform_program(
+    program: ExportedProgram, passes: Passes, override_verifiers: list[type[Verifier]] | None = None
+) -> ExportedProgramPassResult:
+    """Return `program` after `passes`, verified, and whether they changed it; see `_transform`."""
+    verifiers = list(program.verifiers)
+    result = _run(program_for(program, passes), passes)
+    program._verifiers = verifiers
+    if not result.modified:
+        return ExportedProgramPassResult(program, False)
+    set_verifiers(result.exported_program, override_verifiers or verifiers)
+    return result
 
 
 def _transform(
@@ -61,13 +72,7 @@ def _transform(
         if isinstance(each, (list, tuple, Verifier)) or (isinstance(each, type) and issubclass(each, Verifier)):
             why = f"expected passes as separate arguments and verifiers in override_verifiers, found {each!r}"
             raise ExportError(ExportErrorType.INVALID_INPUT_TYPE, why)
-    verifiers = list(program.verifiers)
-    result = _run(program_for(program, passes), passes)
-    program._verifiers = verifiers
-    if not result.modified:
-        return program
-    set_verifiers(result.exported_program, override_verifiers or verifiers)
-    return result.exported_program
+    return transform_program(program, passes, override_verifiers).exported_program
 
 
 def transform_exported_program(program: Any, *passes: Any) -> Any:
@@ -77,4 +82,4 @@ def transform_exported_program(program: Any, *passes: Any) -> Any:
     return _transform(program, *passes)
 
 
-__all__ = ["Passes", "_transform", "program_for", "run_passes", "transform_exported_program"]
+__all__ = ["Passes", "_transform", "program_for", "run_passes", "transform_exported_program", "transform_program"]
