@@ -8,6 +8,8 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
@@ -55,34 +57,68 @@ constexpr size_t kRows = 6, kPanel = 16, kVector = 8;
   "add $4, %[k]\n"       \
   "jnz 3b\n"             \
   "4:\n"
-#define LOAD_SUM(i, at) "vmovaps " #at "(%[sums]), %%ymm" #i "\n"
-#define STORE_SUM(i, at) "vmovaps %%ymm" #i ", " #at "(%[sums])\n"
-#define SUMS(MOVE)                                                                    \
-  MOVE(0, 0) MOVE(1, 32) MOVE(2, 64) MOVE(3, 96) MOVE(4, 128) MOVE(5, 160)            \
-  MOVE(6, 192) MOVE(7, 224) MOVE(8, 256) MOVE(9, 288) MOVE(10, 320) MOVE(11, 352)
+// For each row, the place that its sums come from, then the place that its results go to.
+#define BEGIN_ROW(r, low, high)                        \
+  "mov 8*" #r "(%[places]), %[at]\n"                   \
+  "vmovups (%[at]), %%ymm" #low "\n"                   \
+  "vmovups 32(%[at]), %%ymm" #high "\n"
+// The instructions return their second operand, the first in this syntax, where either is NaN.
+#define END_ROW(r, low, high)                          \
+  "mov 48+8*" #r "(%[places]), %[at]\n"                \
+  "vmaxps %%ymm" #low ", %%ymm12, %%ymm" #low "\n"     \
+  "vmaxps %%ymm" #high ", %%ymm12, %%ymm" #high "\n"   \
+  "vminps %%ymm" #low ", %%ymm13, %%ymm" #low "\n"     \
+  "vminps %%ymm" #high ", %%ymm13, %%ymm" #high "\n"   \
+  "vmovups %%ymm" #low ", (%[at])\n"                   \
+  "vmovups %%ymm" #high ", 32(%[at])\n"
+#define ROWS_1(DO) DO(0, 0, 1)
+#define ROWS_2(DO) ROWS_1(DO) DO(1, 2, 3)
+#define ROWS_4(DO) ROWS_2(DO) DO(2, 4, 5) DO(3, 6, 7)
+#define ROWS_6(DO) ROWS_4(DO) DO(4, 8, 9) DO(5, 10, 11)
 #define REGISTERS                                                                                 \
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
       "xmm12", "xmm13", "xmm14", "xmm15"
-#define ADD_PRODUCTS(STEP)                                                                \
-  __asm__ volatile(SUMS(LOAD_SUM) ALONG_DEPTH(STEP) SUMS(STORE_SUM) "vzeroupper\n"        \
-                   : [w] "+r"(w), [k] "+r"(k)                                             \
-                   : [a0] "r"(end[0]), [a1] "r"(end[1]), [a2] "r"(end[2]),                \
-                     [a3] "r"(end[3]), [a4] "r"(end[4]), [a5] "r"(end[5]), [sums] "r"(sums) \
+#define ADD_PRODUCTS(rows)                                                                   \
+  __asm__ volatile(ROWS_##rows(BEGIN_ROW) ALONG_DEPTH(STEP_##rows)                           \
+                   "vbroadcastss 96(%[places]), %%ymm12\n"                                   \
+                   "vbroadcastss 100(%[places]), %%ymm13\n"                                  \
+                   ROWS_##rows(END_ROW) "vzeroupper\n"                                       \
+                   : [w] "+r"(w), [k] "+r"(k), [at] "=&r"(at)                                \
+                   : [a0] "r"(end[0]), [a1] "r"(end[1]), [a2] "r"(end[2]), [a3] "r"(end[3]), \
+                     [a4] "r"(end[4]), [a5] "r"(end[5]), [places] "r"(&places)               \
                    : "memory", "cc", REGISTERS)
 // clang-format on
 
+/// Of whole rows of a panel, each 16 floats. Rows beyond the last one repeat it, so that they write
+/// what it writes. The assembly knows the offsets.
+struct Places {
+  const float* from[kRows];
+  float* to[kRows];
+  float clamp_min, clamp_max;
+
+  void set_from(const float* first, size_t stride, size_t count) {
+    for (size_t r = 0; r < kRows; ++r) from[r] = moved(first, std::min(r, count - 1) * stride);
+  }
+  void set_to(float* first, size_t stride, size_t count) {
+    for (size_t r = 0; r < kRows; ++r) to[r] = moved(first, std::min(r, count - 1) * stride);
+  }
+};
+static_assert(offsetof(Places, to) == 48 && offsetof(Places, clamp_min) == 96 &&
+              offsetof(Places, clamp_max) == 100);
+
 /// Adds a part's products to the sums of at least `rows` rows; returns the next part's weights.
 const float* add_part(size_t rows, const float* const* end, size_t depth, const float* w,
-                      float* sums) {
+                      const Places& places) {
   intptr_t k = -intptr_t(depth * sizeof(float));
+  const void* at;
   if (rows == 1) {
-    ADD_PRODUCTS(STEP_1);
+    ADD_PRODUCTS(1);
   } else if (rows == 2) {
-    ADD_PRODUCTS(STEP_2);
+    ADD_PRODUCTS(2);
   } else if (rows <= 4) {
-    ADD_PRODUCTS(STEP_4);
+    ADD_PRODUCTS(4);
   } else {
-    ADD_PRODUCTS(STEP_6);
+    ADD_PRODUCTS(6);
   }
   return w;
 }
@@ -102,16 +138,6 @@ void find_ends(const LeftRows& left, size_t part, const float** end) {
   }
 }
 
-void begin(const LeftRows& left, const OutputTile& to, float* sums) {
-  for (size_t r = 0; r < left.count; ++r) {
-    if (to.is_first_block) {
-      std::memcpy(sums + r * kPanel, to.bias[0], kPanel * sizeof(float));
-    } else {
-      std::memcpy(sums + r * kPanel, moved(to.out, r * to.row_bytes), to.count * sizeof(float));
-    }
-  }
-}
-
 AVX2 inline __attribute__((always_inline)) __m256 finished(__m256 sum, const float* residual,
                                                            const OutputTile& to) {
   if (residual != nullptr) sum = _mm256_add_ps(sum, _mm256_loadu_ps(residual));
@@ -128,17 +154,10 @@ AVX2 void store_whole(float* place, const float* residual, float* sums, const Ou
   }
 }
 
-AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
-  alignas(32) float sums[kRows * kPanel] = {};
-  begin(left, to, sums);
-  const float* w = to.weights[0];
-  for (size_t part = 0; part < left.parts; ++part) {
-    const float* end[kRows];
-    find_ends(left, part, end);
-    w = add_part(left.count, end, left.depth, w, sums);
-  }
+/// Clamps the sums, adds residuals, and stores the valid columns.
+AVX2 void store_rows(size_t rows, float* sums, const OutputTile& to) {
   const bool adds = to.is_last_block && to.has_residual;
-  for (size_t r = 0; r < left.count; ++r) {
+  for (size_t r = 0; r < rows; ++r) {
     float* const place = moved(to.out, r * to.row_bytes);
     const float* residual = adds ? moved(place, to.residual) : nullptr;
     if (to.count == kPanel) {
@@ -153,6 +172,49 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
     store_whole(edge, residual, sums + r * kPanel, to);
     std::memcpy(place, edge, to.count * sizeof(float));
   }
+}
+
+/// Sums stay in registers; they pass through `sums` between parts, and where the output's rows are
+/// shorter than the panel's or a residual is added.
+AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
+  constexpr size_t kRowBytes = kPanel * sizeof(float);
+  alignas(32) float sums[kRows * kPanel];
+  const size_t rows = left.count;
+  const bool is_whole = to.count == kPanel;
+  const bool stores = is_whole && !(to.is_last_block && to.has_residual);
+  Places places;
+  if (to.is_first_block) {
+    places.set_from(to.bias[0], 0, rows);
+  } else if (is_whole) {
+    places.set_from(to.out, to.row_bytes, rows);
+  } else {
+    for (size_t r = 0; r < rows; ++r) {
+      float* const row = sums + r * kPanel;
+      std::memcpy(row, moved(to.out, r * to.row_bytes), to.count * sizeof(float));
+      std::fill(row + to.count, row + kPanel, 0.0f);
+    }
+    places.set_from(sums, kRowBytes, rows);
+  }
+  places.set_to(sums, kRowBytes, rows);
+  places.clamp_min = -INFINITY;
+  places.clamp_max = INFINITY;
+  // Windows of transposed convolutions may have no parts.
+  for (size_t r = 0; left.parts == 0 && r < rows; ++r) {
+    std::memmove(sums + r * kPanel, places.from[r], kRowBytes);
+  }
+  const float* w = to.weights[0];
+  for (size_t part = 0; part < left.parts; ++part) {
+    if (part == left.parts - 1 && stores) {
+      places.set_to(to.out, to.row_bytes, rows);
+      places.clamp_min = to.is_last_block ? to.clamp_min : -INFINITY;
+      places.clamp_max = to.is_last_block ? to.clamp_max : INFINITY;
+    }
+    const float* end[kRows];
+    find_ends(left, part, end);
+    w = add_part(rows, end, left.depth, w, places);
+    if (part == 0) places.set_from(sums, kRowBytes, rows);
+  }
+  if (!stores || left.parts == 0) store_rows(rows, sums, to);
 }
 
 constexpr TileFunction kTilesOfRows[kRows] = {tile, tile, tile, tile, tile, tile};

@@ -2,10 +2,10 @@
 #include <executorch/kernels/engine/pack/pack.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/gemm/pack_avx512.h>
+#include <executorch/kernels/engine/pack/transpose_block.h>
 #include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
@@ -15,58 +15,18 @@ namespace {
 constexpr size_t kSide = 16;
 constexpr size_t kPlanes = 3;
 
-typedef uint32_t Four __attribute__((vector_size(16)));
-
-inline Four load(const uint32_t* from) {
-  Four v;
-  std::memcpy(&v, from, sizeof(v));
-  return v;
-}
-inline void store(const Four& v, uint32_t* to) { std::memcpy(to, &v, sizeof(v)); }
-
-void transpose_four(const uint32_t* in, size_t in_stride, uint32_t* out, size_t out_stride) {
-  const Four a = load(in), b = load(in + in_stride);
-  const Four c = load(in + 2 * in_stride), d = load(in + 3 * in_stride);
-  const Four low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const Four high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const Four high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store(__builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5), out);
-  store(__builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7), out + out_stride);
-  store(__builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5), out + 2 * out_stride);
-  store(__builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7), out + 3 * out_stride);
-}
-
-/// out[c * out_stride + r] = in[r * in_stride + c] for r < rows, c < columns.
-void transpose_block(const uint32_t* in, size_t in_stride, uint32_t* out, size_t out_stride,
-                     size_t rows, size_t columns) {
-  size_t r = 0;
-  for (; r + 4 <= rows; r += 4) {
-    size_t c = 0;
-    for (; c + 4 <= columns; c += 4) {
-      transpose_four(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
-    }
-    for (; c < columns; ++c) {
-      for (size_t i = r; i < r + 4; ++i) out[c * out_stride + i] = in[i * in_stride + c];
-    }
-  }
-  for (; r < rows; ++r) {
-    for (size_t c = 0; c < columns; ++c) out[c * out_stride + r] = in[r * in_stride + c];
-  }
-}
-
 /// Three planes of points to points of three, as images with red, green and blue planes have them.
 void interleave_three(const uint32_t* in, size_t stride, uint32_t* out, size_t points) {
   const uint32_t *a = in, *b = in + stride, *c = in + 2 * stride;
   size_t i = 0;
   for (; i + 4 <= points; i += 4, out += 4 * kPlanes) {
-    const Four va = load(a + i), vb = load(b + i), vc = load(c + i);
+    const Four va = load_four(a + i), vb = load_four(b + i), vc = load_four(c + i);
     const Four low_ab = __builtin_shufflevector(va, vb, 0, 4, 1, 5);
     const Four high_ab = __builtin_shufflevector(va, vb, 2, 6, 3, 7);
     const Four second_bc = __builtin_shufflevector(vb, vc, 1, 5, 1, 5);
-    store(__builtin_shufflevector(low_ab, vc, 0, 1, 4, 2), out);
-    store(__builtin_shufflevector(second_bc, high_ab, 0, 1, 4, 5), out + 4);
-    store(__builtin_shufflevector(vc, high_ab, 2, 6, 7, 3), out + 8);
+    store_four(__builtin_shufflevector(low_ab, vc, 0, 1, 4, 2), out);
+    store_four(__builtin_shufflevector(second_bc, high_ab, 0, 1, 4, 5), out + 4);
+    store_four(__builtin_shufflevector(vc, high_ab, 2, 6, 7, 3), out + 8);
   }
   for (; i < points; ++i, out += kPlanes) {
     out[0] = a[i];
@@ -81,7 +41,7 @@ BlockFunction block_function_for([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
   if (set >= InstructionSet::Avx512) return transpose_block_avx512;
 #endif
-  return transpose_block;
+  return transpose_block<uint32_t>;
 }
 
 }  // namespace
