@@ -9,13 +9,19 @@ from torch import nn
 from executorch.examples.models.llama.attention import CachePositionsManager, KVCache, RingKVCache
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
     CustomKVCache,
     CustomRingKVCache,
+    QuantizedKVCache,
     replace_kv_cache_with_custom_kv_cache,
+    replace_kv_cache_with_quantized_kv_cache,
     replace_kv_cache_with_ring_kv_cache,
 )
-from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
+from executorch.examples.models.llama.source_transformation.sdpa import (
+    replace_sdpa_with_custom_op,
+    replace_sdpa_with_quantized_sdpa,
+)
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.runtime import Runtime
 
@@ -41,15 +47,16 @@ def decoder(window_of_layers):
 
 
 class Windowed(nn.Module):
-    """Attention of all positions, as the model's mask says, to the last `window` ones."""
+    """Attention of all positions, as the model's mask says, to the last `window` ones and the first `sink` ones."""
 
-    def __init__(self, window):
+    def __init__(self, window, sink=0):
         super().__init__()
-        self.window = window
+        self.window, self.sink = window, sink
 
     def forward(self, input_pos, q, k, v, bsz, seqlen, mask):
         positions = torch.arange(CONTEXT)
         far = input_pos[0] + torch.arange(seqlen)[:, None] - positions >= self.window
+        far &= positions >= self.sink
         made = F.scaled_dot_product_attention(q, k, v, mask.masked_fill(far, float("-inf")), enable_gqa=True)
         return made.transpose(1, 2).reshape(bsz, seqlen, -1)
 
@@ -86,16 +93,59 @@ def test_a_window_of_positions_is_attended_whatever_the_ring_holds(custom, patte
                 torch.testing.assert_close(model(part, options), reference(part, options), rtol=1e-4, atol=1e-5)
 
 
+def lowered(model):
+    count = torch.export.Dim("count", min=1, max=2 * WINDOW)
+    example = (torch.zeros(1, 3, dtype=torch.long), {"input_pos": torch.tensor([2])})
+    exported = torch.export.export(model, example, dynamic_shapes=({1: count}, {"input_pos": None}))
+    buffer = to_edge(exported).to_executorch(ExecutorchBackendConfig(check_target=False)).buffer
+    return Runtime.get().load_program(buffer).load_method("forward")
+
+
+@pytest.mark.parametrize("custom", [False, True])
+def test_the_first_positions_stay_in_a_cache_with_a_sink(custom):
+    model, reference = decoder([0, 0])
+    for layer in reference.layers:
+        layer.attention.SDPA = Windowed(WINDOW, sink=2)
+    if custom:
+        replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model))
+    enable_attention_sink(model, 2, WINDOW)
+    assert model.layers[0].attention.kv_cache.max_context_length == 2 + 2 * WINDOW
+    tokens = torch.randint(30, (1, sum(SIZES)))
+    for part, start in chunks(tokens, SIZES):
+        options = {"input_pos": start}
+        with torch.no_grad():
+            torch.testing.assert_close(model(part, options), reference(part, options), rtol=1e-4, atol=1e-5)
+
+
+def test_a_quantized_cache_gives_nearly_the_logits_of_a_float_cache():
+    model, reference = decoder([0, 0])
+    replace_sdpa_with_quantized_sdpa(replace_kv_cache_with_quantized_kv_cache(model))
+    method = lowered(model)
+    tokens = torch.randint(30, (1, sum(SIZES)))
+    for part, start in chunks(tokens, SIZES):
+        options = {"input_pos": start}
+        with torch.no_grad():
+            eager, exact = model(part, options), reference(part, options)
+        torch.testing.assert_close(method.execute([part, start])[0], eager, rtol=1e-4, atol=1e-4)
+        assert float((eager - exact).norm() / exact.norm()) < 0.03
+
+
+def test_a_quantized_cache_keeps_values_to_half_a_step():
+    cache, values = QuantizedKVCache(1, 6, 2, 8), torch.randn(1, 2, 3, 8)
+    keys, _ = cache.update(torch.tensor([1]), values, values)
+    scales = cache.k_cache_scales.transpose(1, 2)
+    found = (keys.float() - cache.k_cache_zero_points.transpose(1, 2)) * scales
+    assert bool(((found[:, :, 1:4] - values).abs() <= 0.51 * scales[:, :, 1:4]).all())
+    with pytest.raises(TypeError, match="expected a cache of all positions"):
+        QuantizedKVCache.from_float(CustomRingKVCache(1, WINDOW, 2, 8))
+
+
 def test_a_lowered_decoder_attends_to_its_windows():
     model, reference = decoder([WINDOW, WINDOW])
     replace_kv_cache_with_ring_kv_cache(
         replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model)), [WINDOW]
     )
-    count = torch.export.Dim("count", min=1, max=2 * WINDOW)
-    example = (torch.zeros(1, 3, dtype=torch.long), {"input_pos": torch.tensor([2])})
-    exported = torch.export.export(model, example, dynamic_shapes=({1: count}, {"input_pos": None}))
-    buffer = to_edge(exported).to_executorch(ExecutorchBackendConfig(check_target=False)).buffer
-    method = Runtime.get().load_program(buffer).load_method("forward")
+    method = lowered(model)
     tokens = torch.randint(30, (1, sum(SIZES)))
     for part, start in chunks(tokens, SIZES):
         actual = method.execute([part, start])[0]

@@ -16,8 +16,16 @@ from executorch.examples.models.llama.convert_gguf import args_of_gguf, weights_
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
-from executorch.examples.models.llama.source_transformation.custom_kv_cache import replace_kv_cache_with_custom_kv_cache
-from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
+from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
+    replace_kv_cache_with_custom_kv_cache,
+    replace_kv_cache_with_quantized_kv_cache,
+    replace_kv_cache_with_ring_kv_cache,
+)
+from executorch.examples.models.llama.source_transformation.sdpa import (
+    replace_sdpa_with_custom_op,
+    replace_sdpa_with_quantized_sdpa,
+)
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.program import ExecutorchProgramManager
@@ -108,10 +116,38 @@ def _rewrite(model: Transformer, config: LlmConfig) -> nn.Module:
     if quantization.embedding_quantize is not None:
         bits, size = (int(part) for part in quantization.embedding_quantize.split(","))
         quantize_embeddings(model, bits, size)
-    if config.model.use_sdpa_with_kv_cache:
+    _rewrite_caches(model, config)
+    return quantize_linear_layers(model, quantization)
+
+
+def _rewrite_caches(model: Transformer, config: LlmConfig) -> None:
+    """Replace caches and attention as the options say. Raises LlmConfigError for windows that do not fit."""
+    options = config.model
+    if options.quantize_kv_cache:
+        replace_sdpa_with_quantized_sdpa(replace_kv_cache_with_quantized_kv_cache(model))
+        return
+    if options.use_sdpa_with_kv_cache:
         replace_kv_cache_with_custom_kv_cache(model)
         replace_sdpa_with_custom_op(model)
-    return quantize_linear_layers(model, quantization)
+    if options.local_global_attention:
+        try:
+            replace_kv_cache_with_ring_kv_cache(model, options.local_global_attention)
+        except ValueError as error:
+            raise LlmConfigError(f"model.local_global_attention: {error}") from error
+        _check_chunk(min(size for size in options.local_global_attention if size), config)
+    if options.use_attention_sink is not None:
+        sink_size, window_size = options.attention_sink_sizes()
+        enable_attention_sink(model, sink_size, window_size)
+        _check_chunk(window_size, config)
+
+
+def _check_chunk(window_size: int, config: LlmConfig) -> None:
+    """A prefill writes all of its positions before it reads: more than a window would overwrite the first query's."""
+    if config.export.max_seq_length > window_size:
+        raise LlmConfigError(
+            f"export.max_seq_length: expected at most the window of {window_size} positions, "
+            f"found {config.export.max_seq_length}"
+        )
 
 
 def metadata(args: ModelArgs, config: LlmConfig) -> dict[str, Any]:

@@ -52,13 +52,16 @@ class KVCache(Caches):
 
 
 class CachePositionsManager(nn.Module):
-    """Positions in the slots of a ring of `max_context_length` slots; -1 marks an empty slot."""
+    """Positions in the slots of a ring of `max_context_length` slots; -1 marks an empty slot.
+
+    The first `sink_size` positions keep their slots; the others share the slots behind them.
+    """
 
     cache_positions: torch.Tensor
 
-    def __init__(self, max_context_length: int) -> None:
+    def __init__(self, max_context_length: int, sink_size: int = 0) -> None:
         super().__init__()
-        self.max_context_length = max_context_length
+        self.max_context_length, self.sink_size = max_context_length, sink_size
         self.register_buffer("cache_positions", torch.zeros(max_context_length, dtype=torch.long))
 
     def calculate_positions_and_update_indices(self, input_pos: torch.Tensor, seq_len: int) -> torch.Tensor:
@@ -70,6 +73,9 @@ class CachePositionsManager(nn.Module):
         torch._check(start >= 0)
         positions = torch.arange(seq_len, dtype=torch.long) + start
         slots = positions % self.max_context_length
+        if self.sink_size:
+            behind = (positions - self.sink_size) % (self.max_context_length - self.sink_size)
+            slots = torch.where(positions < self.sink_size, positions, self.sink_size + behind)
         written = torch.arange(self.max_context_length, dtype=torch.long) < start
         self.cache_positions.copy_(torch.where(written, self.cache_positions, -1))
         self.cache_positions.index_copy_(0, slots, positions)
@@ -78,28 +84,32 @@ class CachePositionsManager(nn.Module):
     def window_mask(self, window_size: int, start_pos: int, seq_len: int) -> torch.Tensor:
         """Return 0 where a query may attend to a slot, else -inf: [seq_len, slots].
 
-        The query at position start_pos + i attends to the window_size positions that end with its own.
+        The query at position start_pos + i attends to the window_size positions that end with its own, and to the
+        sink.
         """
         queries = start_pos + torch.arange(seq_len, dtype=torch.long).view(-1, 1)
         distance = queries - self.cache_positions
-        seen = (self.cache_positions >= 0) & (distance >= 0) & (distance < window_size)
+        near = distance < window_size
+        if self.sink_size:
+            near = near | (self.cache_positions < self.sink_size)
+        seen = (self.cache_positions >= 0) & (distance >= 0) & near
         return torch.where(seen, 0.0, float("-inf"))
 
 
 class SlidingWindow(nn.Module):
     """What caches of a sliding window have in common, whatever their layout.
 
-    They hold twice the window's positions: an update of a whole window must not overwrite the window that its first
-    query attends to.
+    They hold twice the window's positions, and those of the sink: an update of a whole window must not overwrite the
+    window that its first query attends to.
     """
 
     is_ring_buffer = True
     max_context_length: int
 
-    def begin_window(self, window_size: int) -> None:
-        """Make the record of the slots' positions. window_size: positions that a query attends to."""
-        self.window_size = window_size
-        self.cache_positions_manager = CachePositionsManager(self.max_context_length)
+    def begin_window(self, window_size: int, sink_size: int = 0) -> None:
+        """Make the record of the slots' positions. window_size: positions that a query attends to, besides the sink."""
+        self.window_size, self.sink_size = window_size, sink_size
+        self.cache_positions_manager = CachePositionsManager(self.max_context_length, sink_size)
 
     def create_causal_mask_for_ring_buffer(self, start_pos: int, seq_len: int) -> torch.Tensor:
         """Return the mask [seq_len, slots] of queries from position start_pos on, after their update."""
@@ -107,15 +117,14 @@ class SlidingWindow(nn.Module):
 
     def slots_of(self, input_pos: torch.Tensor, seq_len: int) -> torch.Tensor:
         """Return the slots of positions that are being written. ValueError: more positions than slots."""
-        if seq_len > self.max_context_length:
-            raise ValueError(
-                f"k_val: expected at most {self.max_context_length} positions, which the ring holds; found {seq_len}"
-            )
+        slots = self.max_context_length - self.sink_size
+        if seq_len > slots:
+            raise ValueError(f"k_val: expected at most {slots} positions, which the ring holds; found {seq_len}")
         return self.cache_positions_manager.calculate_positions_and_update_indices(input_pos, seq_len)
 
 
 class RingKVCache(SlidingWindow, KVCache):
-    """Keys and values of a sliding window in 2 * `max_context_length` slots, as KVCache has them."""
+    """Keys and values of a sliding window in `sink_size` + 2 * `max_context_length` slots, as KVCache has them."""
 
     def __init__(
         self,
@@ -125,10 +134,12 @@ class RingKVCache(SlidingWindow, KVCache):
         head_dim: int,
         enable_dynamic_shape: bool = False,
         dtype: torch.dtype = torch.float32,
+        sink_size: int = 0,
     ) -> None:
-        """max_context_length: positions that a query attends to."""
-        super().__init__(max_batch_size, max_context_length * 2, n_heads, head_dim, enable_dynamic_shape, dtype)
-        self.begin_window(max_context_length)
+        """max_context_length: positions that a query attends to, besides the first `sink_size`."""
+        slots = sink_size + 2 * max_context_length
+        super().__init__(max_batch_size, slots, n_heads, head_dim, enable_dynamic_shape, dtype)
+        self.begin_window(max_context_length, sink_size)
 
     def update(
         self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor

@@ -51,7 +51,7 @@ class CustomKVCache(Caches):
 
 
 class CustomRingKVCache(SlidingWindow, CustomKVCache):
-    """Keys and values of a sliding window in 2 * `max_context_length` slots, as CustomKVCache has them."""
+    """Keys and values of a window in `sink_size` + 2 * `max_context_length` slots, as CustomKVCache has them."""
 
     def __init__(
         self,
@@ -60,17 +60,19 @@ class CustomRingKVCache(SlidingWindow, CustomKVCache):
         n_heads: int,
         head_dim: int,
         dtype: torch.dtype = torch.float32,
+        sink_size: int = 0,
     ) -> None:
-        """max_context_length: positions that a query attends to."""
-        super().__init__(max_batch_size, max_context_length * 2, n_heads, head_dim, dtype)
-        self.begin_window(max_context_length)
+        """max_context_length: positions that a query attends to, besides the first `sink_size`."""
+        super().__init__(max_batch_size, sink_size + 2 * max_context_length, n_heads, head_dim, dtype)
+        self.begin_window(max_context_length, sink_size)
 
     @classmethod
-    def from_custom_kv_cache(cls, kv_cache: CustomKVCache | KVCache, sliding_window_size: int) -> CustomRingKVCache:
+    def from_custom_kv_cache(
+        cls, kv_cache: CustomKVCache | KVCache, sliding_window_size: int, sink_size: int = 0
+    ) -> CustomRingKVCache:
         """Return an empty ring with the sizes of `kv_cache` and a window of its own."""
-        return cls(
-            kv_cache.max_batch_size, sliding_window_size, kv_cache.n_heads, kv_cache.head_dim, kv_cache.k_cache.dtype
-        )
+        sizes = (kv_cache.n_heads, kv_cache.head_dim, kv_cache.k_cache.dtype, sink_size)
+        return cls(kv_cache.max_batch_size, sliding_window_size, *sizes)
 
     def update(
         self,
@@ -91,7 +93,8 @@ def replace_kv_cache_with_custom_kv_cache(module: nn.Module) -> nn.Module:
     """Replaces every KVCache below the module, in place. Returns the module."""
     for name, child in module.named_children():
         if isinstance(child, RingKVCache):
-            setattr(module, name, CustomRingKVCache.from_custom_kv_cache(child, child.window_size))
+            ring = CustomRingKVCache.from_custom_kv_cache(child, child.window_size, child.sink_size)
+            setattr(module, name, ring)
             _attend_by_mask(module)
         elif isinstance(child, KVCache):
             made = CustomKVCache(
@@ -122,22 +125,92 @@ def replace_kv_cache_with_ring_kv_cache(module: nn.Module, layer_sizes: Sequence
         )
     for index, layer in enumerate(layers):
         size = layer_sizes[index % len(layer_sizes)]
-        attention = layer.attention
-        cache = attention.kv_cache
-        if not size:
-            continue
-        if isinstance(cache, CustomKVCache):
-            attention.kv_cache = CustomRingKVCache.from_custom_kv_cache(cache, size)
-        elif isinstance(cache, KVCache):
-            attention.kv_cache = RingKVCache(
-                cache.max_batch_size,
-                size,
-                cache.n_heads,
-                cache.head_dim,
-                cache.enable_dynamic_shape,
-                cache.k_cache.dtype,
-            )
+        if size:
+            replace_kv_cache_by_ring(layer.attention, size)
+    return module
+
+
+def replace_kv_cache_by_ring(attention: nn.Module, window_size: int, sink_size: int = 0) -> None:
+    """Give an attention a window, in place. sink_size: first positions that every query attends to as well."""
+    cache = attention.kv_cache
+    if isinstance(cache, CustomKVCache):
+        attention.kv_cache = CustomRingKVCache.from_custom_kv_cache(cache, window_size, sink_size)
+    elif isinstance(cache, KVCache):
+        attention.kv_cache = RingKVCache(
+            cache.max_batch_size,
+            window_size,
+            cache.n_heads,
+            cache.head_dim,
+            cache.enable_dynamic_shape,
+            cache.k_cache.dtype,
+            sink_size,
+        )
+    else:
+        raise TypeError(f"kv_cache: expected a KVCache, found {type(cache).__name__}")
+    _attend_by_mask(attention)
+
+
+class QuantizedKVCache(nn.Module):
+    """Keys and values as int8 with a scale and a zero point for each position and head, for `custom_quantized_sdpa`.
+
+    The buffers are [batch, positions, heads, channels]; scales and zero points have one channel.
+    """
+
+    k_cache: torch.Tensor
+    v_cache: torch.Tensor
+    k_cache_scales: torch.Tensor
+    v_cache_scales: torch.Tensor
+    k_cache_zero_points: torch.Tensor
+    v_cache_zero_points: torch.Tensor
+
+    def __init__(self, max_batch_size: int, max_context_length: int, n_heads: int, head_dim: int) -> None:
+        super().__init__()
+        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
+        self.n_heads, self.head_dim = n_heads, head_dim
+        sizes = (max_batch_size, max_context_length, n_heads)
+        for name in ("k_cache", "v_cache"):
+            self.register_buffer(name, torch.zeros(*sizes, head_dim, dtype=torch.int8))
+            self.register_buffer(f"{name}_scales", torch.ones(*sizes, 1))
+            self.register_buffer(f"{name}_zero_points", torch.zeros(*sizes, 1, dtype=torch.int8))
+
+    @classmethod
+    def from_float(cls, kv_cache: CustomKVCache | KVCache) -> QuantizedKVCache:
+        """Return an empty cache with the sizes of `kv_cache`. TypeError: a ring, whose slots have no order."""
+        if isinstance(kv_cache, SlidingWindow):
+            raise TypeError(f"kv_cache: expected a cache of all positions, found {type(kv_cache).__name__}")
+        return cls(kv_cache.max_batch_size, kv_cache.max_context_length, kv_cache.n_heads, kv_cache.head_dim)
+
+    def update(
+        self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Quantize and write values [batch, heads, positions, channels]; return the int8 caches in the same order."""
+        start = input_pos[0].item()
+        torch._check(start >= 0)
+        torch._check(start < self.max_context_length)
+        for name, value in (("k_cache", k_val), ("v_cache", v_val)):
+            for suffix, part in zip(
+                ("", "_scales", "_zero_points"), _quantize_rows(value.transpose(1, 2)), strict=True
+            ):
+                torch.ops.llama.update_cache(part, getattr(self, name + suffix), start)
+        return self.k_cache.transpose(1, 2), self.v_cache.transpose(1, 2)
+
+
+def _quantize_rows(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return int8, scales and zero points of the last dimension, whose range is extended to 0."""
+    values = values.float()
+    least = values.amin(-1, keepdim=True).clamp(max=0.0)
+    most = values.amax(-1, keepdim=True).clamp(min=0.0)
+    scales = ((most - least) / 255.0).clamp(min=torch.finfo(torch.float32).eps)
+    zero_points = (-128.0 - least / scales).round().clamp(-128.0, 127.0)
+    integers = ((values / scales).round() + zero_points).clamp(-128.0, 127.0)
+    return integers.to(torch.int8), scales, zero_points.to(torch.int8)
+
+
+def replace_kv_cache_with_quantized_kv_cache(module: nn.Module) -> nn.Module:
+    """Replaces every KVCache and CustomKVCache below the module, in place. Returns the module."""
+    for name, child in module.named_children():
+        if isinstance(child, (KVCache, CustomKVCache)):
+            setattr(module, name, QuantizedKVCache.from_float(child))
         else:
-            raise TypeError(f"layer {index}: expected a KVCache, found {type(cache).__name__}")
-        _attend_by_mask(attention)
+            replace_kv_cache_with_quantized_kv_cache(child)
     return module

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from executorch.examples.models.llama.attention import SDPA
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import QuantizedKVCache
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
 
@@ -38,6 +39,57 @@ class SDPACustom(nn.Module):
         return result
 
 
+class QuantizedSDPA(nn.Module):
+    """Causal attention of float queries over a QuantizedKVCache."""
+
+    def __init__(self, kv_cache: QuantizedKVCache) -> None:
+        super().__init__()
+        # A tuple, so that the cache stays a submodule of the attention alone.
+        self._caches = (kv_cache,)
+
+    def forward(
+        self,
+        input_pos: torch.Tensor,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        bsz: int,
+        seqlen: int,
+        mask: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """q float, k and v int8 [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
+        cache = self._caches[0]
+        made = torch.ops.llama.custom_quantized_sdpa(
+            q.transpose(1, 2),
+            k.transpose(1, 2),
+            v.transpose(1, 2),
+            input_pos[0].item(),
+            is_causal=True,
+            k_zero_points=cache.k_cache_zero_points,
+            k_scales=cache.k_cache_scales,
+            v_zero_points=cache.v_cache_zero_points,
+            v_scales=cache.v_cache_scales,
+        )
+        result: torch.Tensor = made.reshape(bsz, seqlen, -1).to(q.dtype)
+        return result
+
+
+def replace_sdpa_with_quantized_sdpa(module: nn.Module) -> nn.Module:
+    """Give every attention with a QuantizedKVCache below the module a QuantizedSDPA, in place. Returns the module."""
+    for child in module.modules():
+        cache = getattr(child, "kv_cache", None)
+        if isinstance(cache, QuantizedKVCache):
+            child.SDPA = QuantizedSDPA(cache)
+    _drop_mask(module)
+    return module
+
+
+def _drop_mask(module: nn.Module) -> None:
+    drop_mask = getattr(module, "drop_mask", None)
+    if callable(drop_mask):
+        drop_mask()
+
+
 def replace_sdpa_with_custom_op(module: nn.Module) -> nn.Module:
     """Replaces every SDPA below the module, in place. Returns the module, which goes without its mask."""
     for name, child in module.named_children():
@@ -45,7 +97,5 @@ def replace_sdpa_with_custom_op(module: nn.Module) -> nn.Module:
             setattr(module, name, SDPACustom())
         else:
             replace_sdpa_with_custom_op(child)
-    drop_mask = getattr(module, "drop_mask", None)
-    if callable(drop_mask):
-        drop_mask()
+    _drop_mask(module)
     return module

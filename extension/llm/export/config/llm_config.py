@@ -118,6 +118,39 @@ class ModelConfig:
             raise LlmConfigError("model.quantize_kv_cache needs model.use_kv_cache=True")
         if self.use_sdpa_with_kv_cache and not self.use_kv_cache:
             raise LlmConfigError("model.use_sdpa_with_kv_cache needs model.use_kv_cache=True")
+        windows = {
+            "model.local_global_attention": self.local_global_attention,
+            "model.use_attention_sink": self.use_attention_sink,
+        }
+        chosen = [name for name, value in windows.items() if value]
+        if chosen and not self.use_kv_cache:
+            raise LlmConfigError(f"{chosen[0]} needs model.use_kv_cache=True")
+        if self.quantize_kv_cache:
+            chosen.append("model.quantize_kv_cache")
+        if len(chosen) > 1:
+            raise LlmConfigError(f"{chosen[0]} and {chosen[1]} exclude each other")
+        if self.local_global_attention and (
+            min(self.local_global_attention) < 0 or not any(self.local_global_attention)
+        ):
+            raise LlmConfigError(
+                "model.local_global_attention: expected window sizes, 0 for all positions, "
+                f"found {list(self.local_global_attention)}"
+            )
+        if self.use_attention_sink is not None:
+            self.attention_sink_sizes()
+
+    def attention_sink_sizes(self) -> tuple[int, int]:
+        """Return the sink's size and the window's. The third number of the option, a batch of evictions, has no use.
+
+        Raises LlmConfigError.
+        """
+        found = re.fullmatch(r"(\d+),(\d+)(?:,\d+)?", self.use_attention_sink or "")
+        if found is None or "0" in found.groups():
+            raise LlmConfigError(
+                "model.use_attention_sink: expected 'sink size,window size[,eviction batch size]', "
+                f"found {self.use_attention_sink!r}"
+            )
+        return int(found[1]), int(found[2])
 
 
 @dataclass
@@ -269,11 +302,8 @@ class LlmConfig:
             "base.preq_mode": self.base.preq_mode,
             "model.use_shared_embedding": self.model.use_shared_embedding,
             "model.expand_rope_table": self.model.expand_rope_table,
-            "model.use_attention_sink": self.model.use_attention_sink,
             "model.output_prune_map": self.model.output_prune_map,
             "model.input_prune_map": self.model.input_prune_map,
-            "model.quantize_kv_cache": self.model.quantize_kv_cache,
-            "model.local_global_attention": self.model.local_global_attention,
             "export.so_library": self.export.so_library,
             "export.foundation_weights_file": self.export.foundation_weights_file,
             "export.lora_weights_file": self.export.lora_weights_file,

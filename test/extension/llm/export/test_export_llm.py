@@ -7,10 +7,11 @@ import pytest
 import torch
 import transformers
 
-from executorch.examples.models.llama.convert_weights import CheckpointError
+from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face, load_weights
 from executorch.examples.models.llama.export_llama import build_args_parser, config_of
 from executorch.examples.models.llama.export_llama import main as export_older
 from executorch.examples.models.llama.export_llama_lib import build_model, export_llama, lower_llama
+from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
 from executorch.extension.llm.export.config.llm_config import LlmConfigError
 from executorch.extension.llm.export.export_llm import main, read_config
@@ -85,6 +86,31 @@ def test_exported_decoders_give_the_logits_of_transformers(checkpoint, options):
     torch.testing.assert_close(found, expected[11:], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["model.quantize_kv_cache=True"],
+        ["model.local_global_attention=[16,0]"],
+        ["model.use_attention_sink='4,16,1'", "model.use_sdpa_with_kv_cache=True"],
+    ],
+    ids=["int8", "local and global", "sink"],
+)
+def test_caches_of_the_options_give_nearly_the_logits_of_transformers(options):
+    config = read_config([*CACHED, "export.max_seq_length=16", "export.max_context_length=64", *options])
+    torch.manual_seed(0)
+    reference = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES)).eval()
+    model = Transformer(ModelArgs(dim=64, hidden_dim=96, n_layers=2, n_heads=4, n_kv_heads=2, vocab_size=256,
+                                  use_hf_rope=True, norm_eps=1e-6, use_kv_cache=True, enable_dynamic_shape=True,
+                                  max_seq_len=16, max_context_len=64)).eval()  # fmt: skip
+    load_weights(model, from_hugging_face(reference.state_dict()))
+    method = load(lower_llama(model, config))
+    tokens = torch.randint(0, 256, (1, 16))
+    with torch.no_grad():
+        expected = reference(tokens).logits[0, 11:]
+    found = run_cached(lambda *inputs: method.execute(inputs)[0], tokens)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.02 * float(expected.abs().max()))
+
+
 @pytest.mark.parametrize("qmode", ["8da4w", "int8"])
 def test_quantized_decoders_are_near_the_quantized_model_in_eager(checkpoint, qmode):
     folder, reference = checkpoint
@@ -148,6 +174,19 @@ def test_the_older_command_means_the_same_configuration(tmp_path):
         (["export.max_seq_length=200"], LlmConfigError, "expected at least max_seq_length"),
         (["no.such=1"], LlmConfigError, "no"),
         (["backend.qnn.enabled=True"], LlmConfigError, "does not support"),
+        (["model.use_attention_sink='4,16'"], LlmConfigError, "use_attention_sink needs model.use_kv_cache"),
+        ([*CACHED, "model.use_attention_sink='4'"], LlmConfigError, "expected 'sink size,window size"),
+        ([*CACHED, "model.local_global_attention=[0]"], LlmConfigError, "expected window sizes"),
+        (
+            [*CACHED, "model.local_global_attention=[8,0]", "base.checkpoint=FOLDER"],
+            LlmConfigError,
+            "expected at most the window of 8 positions, found 128",
+        ),
+        (
+            [*CACHED, "model.local_global_attention=[64]", "model.quantize_kv_cache=True"],
+            LlmConfigError,
+            "exclude each other",
+        ),
         (
             ["quantization.qmode=8da4w", "quantization.group_size=48", "base.checkpoint=FOLDER"],
             LlmConfigError,

@@ -1,0 +1,21 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Attention sinks: a decoder attends to its first positions and a window of the last ones."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import replace_kv_cache_by_ring
+
+
+def enable_attention_sink(module: nn.Module, sink_size: int, window_size: int) -> nn.Module:
+    """Replace the cache of every layer of a decoder, in place. Returns the module.
+
+    The first `sink_size` positions stay in the caches; further ones share 2 * `window_size` slots. ValueError: sizes
+    that are not positive.
+    """
+    if sink_size < 1 or window_size < 1:
+        raise ValueError(f"sink_size and window_size: expected positive numbers, found {sink_size} and {window_size}")
+    for layer in module.layers:  # type: ignore[union-attr]
+        replace_kv_cache_by_ring(layer.attention, window_size, sink_size)
+    return module
