@@ -1,0 +1,174 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""One engine with one decoder in a process of its own.
+
+``PYTHON worker.py KIND FILE THREADS CONTEXT``. Speaks JSON lines: first load time and memory, then an answer to each
+request ``{"prefill": tokens}`` or ``{"decode": cached, "steps": n}``: seconds of the prefill, or of a step. With one
+thread, seconds are of processor time, which other processes disturb least.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+CHUNK = 512
+"""Tokens of the longest prefill."""
+
+
+class Decoder(Protocol):
+    """A loaded decoder."""
+
+    def evaluate(self, count: int, position: int) -> None:
+        """Compute the logits behind `count` tokens that begin at a position; earlier positions are cached."""
+
+
+class Executorch:
+    """A program of export_llama on our runtime, which needs no torch."""
+
+    def __init__(self, file: str, threads: int, context: int) -> None:
+        from executorch.extension.pybindings import portable_lib
+        from executorch.runtime import Runtime
+
+        portable_lib._unsafe_reset_threadpool(threads)
+        self._program = Runtime.get().load_program(Path(file))
+        self._method = self._program.load_method("forward")
+
+    def _array(self, values: list[Any]) -> Any:
+        import numpy as np
+
+        return np.asarray(values, dtype=np.int64)
+
+    def evaluate(self, count: int, position: int) -> None:
+        self._method.execute([self._array([[(7 * i) % 251 for i in range(count)]]), self._array([position])])
+
+
+class Peer(Executorch):
+    """The same API at the peer, whose kernels of language models are libraries of torch."""
+
+    def __init__(self, file: str, threads: int, context: int) -> None:
+        from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401
+        from executorch.kernels import quantized  # noqa: F401
+
+        super().__init__(file, threads, context)
+
+    def _array(self, values: list[Any]) -> Any:
+        import torch
+
+        return torch.tensor(values)
+
+
+class LlamaCpp:
+    """A GGUF file on llama.cpp, by its C interface."""
+
+    def __init__(self, file: str, threads: int, context: int) -> None:
+        import llama_cpp
+
+        self._lib = lib = llama_cpp
+        lib.llama_backend_init()
+        self._model = lib.llama_model_load_from_file(file.encode(), lib.llama_model_default_params())
+        if not self._model:
+            raise SystemExit(f"llama.cpp cannot load {file}")
+        params = lib.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch = context, CHUNK, CHUNK
+        params.n_threads = params.n_threads_batch = threads
+        self._context = lib.llama_init_from_model(self._model, params)
+        self._batch = lib.llama_batch_init(CHUNK, 0, 1)
+
+    def evaluate(self, count: int, position: int) -> None:
+        lib, batch = self._lib, self._batch
+        lib.llama_memory_seq_rm(lib.llama_get_memory(self._context), 0, position, -1)
+        batch.n_tokens = count
+        for i in range(count):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i] = (7 * i) % 251, position + i, 1
+            batch.seq_id[i][0] = 0
+            batch.logits[i] = i == count - 1
+        if lib.llama_decode(self._context, batch) != 0:
+            raise SystemExit("llama_decode failed")
+        lib.llama_get_logits_ith(self._context, count - 1)
+
+
+KINDS: dict[str, Callable[[str, int, int], Decoder]] = {"ours": Executorch, "peer": Peer, "llama.cpp": LlamaCpp}
+
+
+def _clock(threads: int) -> Callable[[], float]:
+    return time.process_time if threads == 1 else time.perf_counter
+
+
+def _resident_megabytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _fill(decoder: Decoder, cached: int) -> None:
+    for position in range(0, cached, CHUNK):
+        decoder.evaluate(min(CHUNK, cached - position), position)
+
+
+def read_bandwidth(threads: int) -> float:
+    """Return the bytes a second at which sum and dot read 256 MB, the faster of them."""
+    import torch
+
+    torch.set_num_threads(threads)
+    data, clock = torch.ones(1 << 26), _clock(threads)
+    best = 0.0
+    for _ in range(3):
+        for read in (data.sum, lambda: torch.dot(data, data)):
+            start = clock()
+            read()
+            best = max(best, data.nbytes / (clock() - start))
+    return best
+
+
+def main() -> None:
+    """Load, then answer."""
+    kind, file, threads, context = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    answers = os.fdopen(os.dup(1), "w")  # libraries print
+    os.dup2(2, 1)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    clock = _clock(threads)
+    if kind == "bandwidth":
+        print(json.dumps({}), file=answers, flush=True)
+        for _ in sys.stdin:
+            print(1 / read_bandwidth(threads), file=answers, flush=True)
+        return
+    start = clock()
+    decoder = KINDS[kind](file, threads, context)
+    decoder.evaluate(1, 0)
+    first = clock() - start
+    resident = _resident_megabytes()
+    del decoder  # load again without the imports
+    start = clock()
+    decoder = KINDS[kind](file, threads, context)
+    loaded = clock() - start
+    decoder.evaluate(1, 0)
+    print(json.dumps({"first load": first, "load": loaded, "resident": resident}), file=answers, flush=True)
+    filled = 0
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "prefill" in request:
+            filled = 0
+            start = clock()
+            decoder.evaluate(request["prefill"], 0)
+            seconds = clock() - start
+        else:
+            cached, steps = request["decode"], request["steps"]
+            if filled != cached:
+                _fill(decoder, cached)
+                filled = cached
+            decoder.evaluate(1, cached)
+            best = float("inf")
+            for _ in range(steps):
+                start = clock()
+                decoder.evaluate(1, cached)
+                best = min(best, clock() - start)
+            seconds = best
+        print(seconds, file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
