@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.examples.models.llama.convert_gguf import args_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
 from executorch.examples.models.llama.llama_transformer import Transformer
@@ -26,13 +25,14 @@ from executorch.examples.models.llama.source_transformation.sdpa import (
     replace_sdpa_with_custom_op,
     replace_sdpa_with_quantized_sdpa,
 )
-from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
-from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.program import ExecutorchProgramManager
+from executorch.extension.llm.export.builder import LLMEdgeManager
 from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
 from executorch.extension.llm.export.gguf import GGUFFile, read_gguf
 from executorch.extension.llm.export.load import load_checkpoint
+from executorch.extension.llm.export.partitioner_lib import get_xnnpack_partitioner
 from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers
+from executorch.extension.llm.export.quantizer_lib import get_pt2e_quantization_params, get_pt2e_quantizers
 
 __all__ = ["build_model", "export_llama", "lower_llama"]
 
@@ -187,20 +187,24 @@ def _example(args: ModelArgs) -> tuple[tuple[Any, ...], Any]:
 
 def lower_llama(model: Transformer, config: LlmConfig) -> ExecutorchProgramManager:
     """Rewrite, quantize, export and lower the model, which is changed in place."""
-    args = model.params
+    args, quantization = model.params, config.quantization
     constants = metadata(args, config)
     inputs, shapes = _example(args)
-    rewritten = _rewrite(model, config)
-    with torch.no_grad():
-        exported = torch.export.export(rewritten, inputs, dynamic_shapes=shapes, strict=False)
-    partitioners: list[Partitioner] = []
-    if config.backend.xnnpack.enabled:
-        partitioners.append(XnnpackPartitioner())
-    edge = to_edge_transform_and_lower(
-        exported,
-        partitioner=partitioners,
-        constant_methods=constants,
-        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+    name = None if quantization.pt2e_quantize is None else quantization.pt2e_quantize.value
+    quantizers = get_pt2e_quantizers(get_pt2e_quantization_params(name, quantization.qmode))
+    manager = LLMEdgeManager(
+        _rewrite(model, config),
+        config.base.model_class.value,
+        args.max_seq_len,
+        args.use_kv_cache,
+        inputs,
+        dynamic_shapes=shapes,
+        metadata=constants,
         generate_etrecord=config.debug.generate_etrecord,
     )
-    return edge.to_executorch(ExecutorchBackendConfig())
+    if quantizers:
+        manager.export().pt2e_quantize(quantizers)
+    partitioners = [get_xnnpack_partitioner(False)] if config.backend.xnnpack.enabled else []
+    program = manager.to_edge_transform_and_lower(partitioners).to_executorch().export_program
+    assert program is not None
+    return program

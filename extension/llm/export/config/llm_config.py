@@ -310,7 +310,6 @@ class LlmConfig:
             "debug.profile_memory": self.debug.profile_memory,
             "multimethod.methods": self.multimethod.methods,
             "quantization.use_spin_quant": self.quantization.use_spin_quant,
-            "quantization.pt2e_quantize": self.quantization.pt2e_quantize,
             "quantization.use_qat": self.quantization.use_qat,
             "backend.torchao": any(vars(self.backend.torchao).values()),
         }

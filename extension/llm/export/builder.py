@@ -1,0 +1,215 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`LLMEdgeManager`: the steps from a decoder to a file, as a chain of calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.export import ExportedProgram
+
+from executorch.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    to_edge,
+    to_edge_transform_and_lower,
+)
+from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.program import ExecutorchProgramManager
+
+
+class BuilderError(ValueError):
+    """A step that another one must come before, or options that do not fit."""
+
+
+class DType(Enum):
+    """The dtype of a decoder's weights and activations."""
+
+    fp32 = "fp32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+
+    def to_torch_dtype(self) -> torch.dtype:
+        """Return torch's dtype."""
+        return {DType.fp32: torch.float32, DType.fp16: torch.float16, DType.bf16: torch.bfloat16}[self]
+
+    @staticmethod
+    def from_torch_dtype(dtype: torch.dtype) -> DType:
+        """Return the member of torch's dtype. Raises BuilderError for another one."""
+        found = [each for each in DType if each.to_torch_dtype() is dtype]
+        if not found:
+            raise BuilderError(f"dtype: expected float32, float16 or bfloat16, found {dtype}")
+        return found[0]
+
+
+class LLMEdgeManager:
+    """Steps of an export; each returns the manager. Calls come in the order in which they are defined here.
+
+    example_inputs: tokens and, with a cache, `{"input_pos": …}`. metadata: constant methods, as a dictionary or JSON.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        modelname: str,
+        max_seq_len: int,
+        use_kv_cache: bool,
+        example_inputs: tuple[Any, ...],
+        dtype: DType | None = None,
+        example_kwarg_inputs: Mapping[str, Any] | None = None,
+        enable_dynamic_shape: bool = False,
+        generate_full_logits: bool = False,
+        *,
+        dynamic_shapes: Any = None,
+        metadata: Mapping[str, Any] | str | None = None,
+        generate_etrecord: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.model, self.modelname, self.dtype = model, modelname, dtype
+        self.max_seq_len, self.use_kv_cache = max_seq_len, use_kv_cache
+        self.example_inputs = example_inputs
+        self.example_kwarg_inputs = dict(example_kwarg_inputs or {})
+        self.enable_dynamic_shape, self.dynamic_shapes = enable_dynamic_shape, dynamic_shapes
+        self.metadata = _metadata(metadata)
+        self.generate_full_logits, self.generate_etrecord = generate_full_logits, generate_etrecord
+        self.verbose = verbose
+        self.output_dir = "."
+        self.pre_autograd_graph_module: fx.GraphModule | None = None
+        self.edge_manager: EdgeProgramManager | None = None
+        self.export_program: ExecutorchProgramManager | None = None
+        self._saved_pte_filename: str | None = None
+
+    def set_output_dir(self, output_dir: str) -> LLMEdgeManager:
+        """Choose the folder of the file."""
+        self.output_dir = output_dir
+        return self
+
+    def to_dtype(self, dtype_override: DType | None) -> LLMEdgeManager:
+        """Convert the model; None keeps its dtype."""
+        if dtype_override is not None:
+            self.model = self.model.to(dtype_override.to_torch_dtype())
+            self.dtype = dtype_override
+        return self
+
+    def source_transform(self, transforms: Sequence[Callable[[nn.Module], nn.Module]]) -> LLMEdgeManager:
+        """Rewrite the model by functions that return it."""
+        for transform in transforms:
+            self.model = transform(self.model)
+        return self
+
+    def export(self) -> LLMEdgeManager:
+        """Export the model; `pre_autograd_graph_module` is its graph."""
+        self.pre_autograd_graph_module = self._export(self.model).module()
+        return self
+
+    def pt2e_quantize(self, quantizers: Sequence[Any] | None) -> LLMEdgeManager:
+        """Quantize the exported graph, calibrated with the example inputs; without quantizers, leave it."""
+        if not quantizers:
+            return self
+        from torchao.quantization.pt2e.quantize_pt2e import (  # type: ignore[import-untyped]
+            convert_pt2e,
+            prepare_pt2e,
+        )
+        from torchao.quantization.pt2e.quantizer import ComposableQuantizer  # type: ignore[import-untyped]
+
+        graph = self._required(self.pre_autograd_graph_module, "pt2e_quantize", "export")
+        prepared = prepare_pt2e(graph, ComposableQuantizer(list(quantizers)))
+        with torch.no_grad():
+            prepared(*self.example_inputs, **self.example_kwarg_inputs)
+        self.pre_autograd_graph_module = convert_pt2e(prepared)
+        return self
+
+    def export_to_edge(self) -> LLMEdgeManager:
+        """Convert the graph to the Edge dialect, exporting the model where it was not."""
+        self.edge_manager = to_edge(
+            self._exported(), constant_methods=self.metadata or None, compile_config=_edge_config()
+        )
+        return self
+
+    def to_backend(self, partitioners: Sequence[Partitioner | None] | None) -> LLMEdgeManager:
+        """Delegate to each partitioner in turn."""
+        edge = self._required(self.edge_manager, "to_backend", "export_to_edge")
+        for partitioner in partitioners or []:
+            if partitioner is not None:
+                edge = edge.to_backend(partitioner)
+        self.edge_manager = edge
+        return self
+
+    def to_edge_transform_and_lower(self, partitioners: Sequence[Partitioner] | None) -> LLMEdgeManager:
+        """Convert and delegate in one step, in place of `export_to_edge` and `to_backend`."""
+        self.edge_manager = to_edge_transform_and_lower(
+            self._exported(),
+            partitioner=list(partitioners or []),
+            constant_methods=self.metadata or None,
+            compile_config=_edge_config(),
+            generate_etrecord=self.generate_etrecord,
+        )
+        return self
+
+    def to_executorch(self, passes: Sequence[Any] | None = None) -> LLMEdgeManager:
+        """Make the program; `export_program` is it. passes: further passes in front of memory planning."""
+        edge = self._required(self.edge_manager, "to_executorch", "export_to_edge or to_edge_transform_and_lower")
+        config = ExecutorchBackendConfig(passes=list(passes)) if passes else ExecutorchBackendConfig()
+        self.export_program = edge.to_executorch(config)
+        return self
+
+    def save_to_pte(self, output_name: str) -> None:
+        """Write the program to the output folder, with the ending .pte."""
+        program = self._required(self.export_program, "save_to_pte", "to_executorch")
+        path = Path(self.output_dir) / (output_name if output_name.endswith(".pte") else f"{output_name}.pte")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            program.write_to_file(file)
+        self._saved_pte_filename = str(path)
+
+    def get_saved_pte_filename(self) -> str | None:
+        """Return the path that `save_to_pte` wrote."""
+        return self._saved_pte_filename
+
+    def _exported(self) -> ExportedProgram:
+        return self._export(self.model if self.pre_autograd_graph_module is None else self.pre_autograd_graph_module)
+
+    def _export(self, model: nn.Module) -> ExportedProgram:
+        with torch.no_grad():
+            return torch.export.export(
+                model,
+                self.example_inputs,
+                self.example_kwarg_inputs or None,
+                dynamic_shapes=self._shapes(),
+                strict=False,
+            )
+
+    def _shapes(self) -> Any:
+        """Dimensions that vary: those that were given, or the number of tokens."""
+        if self.dynamic_shapes is not None or not self.enable_dynamic_shape:
+            return self.dynamic_shapes
+        count = torch.export.Dim("token_dim", min=1, max=self.max_seq_len)
+        rest = tuple({"input_pos": None} if isinstance(each, dict) else None for each in self.example_inputs[1:])
+        return ({1: count}, *rest)
+
+    def _required(self, value: Any, step: str, before: str) -> Any:
+        if value is None:
+            raise BuilderError(f"{step} needs {before} before it")
+        return value
+
+
+def _metadata(given: Mapping[str, Any] | str | None) -> dict[str, Any]:
+    if not isinstance(given, str):
+        return dict(given or {})
+    try:
+        found = json.loads(given)
+    except ValueError as error:
+        raise BuilderError(f"metadata: expected JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise BuilderError(f"metadata: expected a JSON object, found {type(found).__name__}")
+    return found
+
+
+def _edge_config() -> EdgeCompileConfig:
+    return EdgeCompileConfig(_check_ir_validity=False)
