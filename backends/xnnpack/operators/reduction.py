@@ -30,25 +30,33 @@ def image_sum(source: int, made: int) -> object:
     return g.Sum(source, made, _KEEP_DIMS)
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """Sizes in memory order: before the reduced dimensions, the reduced ones, after them."""
 
     before: list[object]
     reduced: list[object]
     after: list[object]
 
+    def as_images(self) -> list[object]:
+        """The sizes of the same elements as images of one column, [N, H, 1, C]; None for a dynamic size."""
+        before, reduced, after = (
+            torch.Size(cast("list[int]", each)).numel() if is_static(each) else None for each in self
+        )
+        return [before, reduced, 1, after]
 
-def _parts(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> _Parts | None:
+
+def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Parts | None:
     """Split sizes at the reduced dimensions; None if these are not adjacent in memory."""
     places = sorted(order.index(dim) for dim in dims)
     if places != list(range(places[0], places[0] + len(places))):
         return None
     ordered = arranged(sizes, order)
-    found = _Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
+    found = Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
     return found if sum(not is_static(each) for each in found) < 2 else None
 
 
-def _dims(node: Node) -> list[int]:
+def reduced_dims(node: Node) -> list[int]:
+    """The dimensions that a reduction removes, in order."""
     ranks = rank(cast(Node, node.args[0]))
     given = cast("list[int] | None", argument(node, 1, "dim"))
     return sorted(dim % ranks for dim in given) if given else list(range(ranks))
@@ -58,7 +66,7 @@ def _refuse(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
         return "its operand has rank 0"
-    fixed = is_static([source.meta["val"].shape[dim] for dim in _dims(node)])
+    fixed = is_static([source.meta["val"].shape[dim] for dim in reduced_dims(node)])
     sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
     return None if numbers_in(sizes) else "more than one of its sizes is dynamic"
 
@@ -67,7 +75,7 @@ def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
     """An existing order of the source with `dims` adjacent, else an order to transpose it to."""
     sizes = source.meta["val"].shape
     there = [low.order_of(source), *low.orders_of(source)]
-    return next((order for order in there if _parts(sizes, order, dims)), moved_last(dims, rank(source)))
+    return next((order for order in there if parts_of(sizes, order, dims)), moved_last(dims, rank(source)))
 
 
 def _mean(low: Lowering, node: Node) -> None:
@@ -76,7 +84,7 @@ def _mean(low: Lowering, node: Node) -> None:
 
 def _sum(low: Lowering, node: Node) -> None:
     """For a static number of elements, the mean times that number: ExecuTorch 1.4's payload lacks a sum."""
-    sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in _dims(node)]
+    sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in reduced_dims(node)]
     if is_static(sizes):
         _reduce(low, node, image_mean, float(torch.Size(sizes).numel()))
     else:
@@ -85,16 +93,16 @@ def _sum(low: Lowering, node: Node) -> None:
 
 def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], factor: float) -> None:
     """Reduce the elements as images with `kind`, then multiply by `factor`."""
-    source, dims, keep = cast(Node, node.args[0]), _dims(node), bool(argument(node, 2, "keepdim", False))
+    source, dims, keep = cast(Node, node.args[0]), reduced_dims(node), bool(argument(node, 2, "keepdim", False))
     order = _best_order(low, source, dims)
-    parts = _parts(source.meta["val"].shape, order, dims)
-    largest = _parts(low.shape(source), order, dims)
+    parts = parts_of(source.meta["val"].shape, order, dims)
+    largest = parts_of(low.shape(source), order, dims)
     assert parts is not None and largest is not None
     images = low.read(source, order)
     before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in largest)
     if [len(part) for part in parts] != [1, 2, 1]:
-        images = low.reshaped(node, images, _images(parts), [before, reduced, 1, after])
-    left = order if keep else _without(order, dims)
+        images = low.reshaped(node, images, parts.as_images(), [before, reduced, 1, after])
+    left = order if keep else without(order, dims)
     means = [before, 1, 1, after]
     # The last node of this chain writes the result.
     if factor == 1 and keep and [len(part) for part in parts] == [1, 2, 1]:
@@ -107,14 +115,7 @@ def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], facto
     low.add(reshape(sizes, value, low.result(node, left)), node)
 
 
-def _images(parts: _Parts) -> list[object]:
-    before, reduced, after = (
-        torch.Size(cast("list[int]", each)).numel() if is_static(each) else None for each in parts
-    )
-    return [before, reduced, 1, after]
-
-
-def _without(order: Order, dims: Sequence[int]) -> Order:
+def without(order: Order, dims: Sequence[int]) -> Order:
     """`order` without the reduced dimensions, renumbered."""
     return tuple(dim - sum(gone < dim for gone in dims) for dim in order if dim not in dims)
 

@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.operators import (
     composed,
     convolution,
     elementwise,
+    extreme,
     matrix,
     normalization,
     quantization,
@@ -25,7 +26,7 @@ from executorch.backends.xnnpack.operators import (
 )
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensors
 
-_MODULES = (elementwise, composed, matrix, convolution, window, reduction, normalization, arrangement, slices)
+_MODULES = (elementwise, composed, matrix, convolution, window, reduction, extreme, normalization, arrangement, slices)
 
 RULES: Mapping[str, Rule] = {
     **{f"aten.{name}": rule for module in _MODULES for name, rule in module.RULES.items()},

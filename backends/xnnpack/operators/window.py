@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.elements import per_tensor
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.quantization import Affine
@@ -185,39 +185,6 @@ def _adaptive(low: Lowering, node: Node) -> None:
     _pool(low, g.AvgPooling2d, node, source, low.result(node, CHANNELS_LAST), window)
 
 
-def _refuse_extreme(node: Node, program: ExportedProgram) -> str | None:
-    source = cast(Node, node.args[0])
-    dims = {dim % max(rank(source), 1) for dim in cast("list[int]", argument(node, 1, "dim", []))}
-    if rank(source) != 4 or dims != {2, 3}:
-        return "it is not over height and width of images"
-    sizes = source.meta["val"].shape[2:]
-    if not is_static(sizes) or not numbers_in(node.meta["val"].shape):
-        return "the size of its images is dynamic"
-    return "its window has a single element" if list(sizes) == [1, 1] else None
-
-
-def _largest(low: Lowering, node: Node) -> None:
-    _extreme(low, node, opposite=False)
-
-
-def _smallest(low: Lowering, node: Node) -> None:
-    _extreme(low, node, opposite=True)
-
-
-def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
-    """Max-pool with a window as large as the image. The minimum is the negated maximum of the negated image."""
-    source = cast(Node, node.args[0])
-    value, bounds = low.read(source, CHANNELS_LAST), low.shape(source, CHANNELS_LAST)
-    kernel, pooled = bounds[1:3], [bounds[0], 1, 1, bounds[3]]
-    if opposite:
-        value = low.step(node, g.Negate, value, shape=bounds)
-    found = low.writer.value(node.meta["val"].dtype, pooled)
-    _pool(low, g.MaxPooling2d, node, value, found, (kernel, kernel, [0, 0], [1, 1]))
-    if opposite:
-        found = low.step(node, g.Negate, found, shape=pooled)
-    low.add(reshape(node.meta["val"].shape, found, low.result(node)), node)
-
-
 def _pool(
     low: Lowering,
     kind: type,
@@ -287,8 +254,6 @@ RULES: dict[str, Rule] = {
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
     "avg_pool2d.default": Rule(_average, _refuse_average, on_integers=_average_on_integers),
     "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive, on_integers=_if_alike_int8),
-    "amax.default": Rule(_largest, _refuse_extreme),
-    "amin.default": Rule(_smallest, _refuse_extreme),
     "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest, on_integers=_if_alike_int8),
     "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize, on_integers=if_alike),
 }

@@ -1,0 +1,79 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Maxima and minima over any dimensions, reshaped to a max-pool with a window as large as the image."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.layout import Order, arranged
+from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.reduction import parts_of, reduced_dims, without
+from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+
+def _refuse(node: Node, program: ExportedProgram) -> str | None:
+    source = cast(Node, node.args[0])
+    if rank(source) == 0:
+        return "its operand has rank 0"
+    reduced = [source.meta["val"].shape[dim] for dim in reduced_dims(node)]
+    if not is_static(reduced):
+        return "a size that it reduces is dynamic"
+    if torch.Size(reduced).numel() < 2:
+        return "its window has a single element"
+    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
+
+
+def _order(low: Lowering, source: Node, dims: list[int]) -> Order:
+    """An existing order of the source with `dims` adjacent before others, which the pooling treats as channels; else
+    an order to transpose it to."""
+    sizes = source.meta["val"].shape
+    for order in (low.order_of(source), *low.orders_of(source)):
+        parts = parts_of(sizes, order, dims)
+        if parts and parts.after:
+            return order
+    others = [dim for dim in range(rank(source)) if dim not in dims]
+    return (*others[:-1], *dims, *others[-1:])
+
+
+def _largest(low: Lowering, node: Node) -> None:
+    _extreme(low, node, opposite=False)
+
+
+def _smallest(low: Lowering, node: Node) -> None:
+    _extreme(low, node, opposite=True)
+
+
+def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
+    """The minimum is the negated maximum of the negated operand."""
+    source, dims, keep = cast(Node, node.args[0]), reduced_dims(node), bool(argument(node, 2, "keepdim", False))
+    order = _order(low, source, dims)
+    parts, bounds = parts_of(source.meta["val"].shape, order, dims), parts_of(low.shape(source), order, dims)
+    assert parts is not None and bounds is not None
+    before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in bounds)
+    value, kernel, images = low.read(source, order), [reduced, 1], [before, reduced, 1, after]
+    if [len(part) for part in parts] == [1, 2, 1]:
+        kernel = cast("list[int]", bounds.reduced)
+        images = [before, *kernel, after]
+    else:
+        value = low.reshaped(node, value, parts.as_images(), images)
+    if opposite:
+        value = low.step(node, g.Negate, value, shape=images)
+    pooled = [before, 1, 1, after]
+    found = low.writer.value(node.meta["val"].dtype, pooled)
+    low.add(g.MaxPooling2d(0, 0, 0, 0, *kernel, *kernel, 1, 1, value, found), node)
+    if opposite:
+        found = low.step(node, g.Negate, found, shape=pooled)
+    left = order if keep else without(order, dims)
+    low.add(reshape(arranged(node.meta["val"].shape, left), found, low.result(node, left)), node)
+
+
+RULES: dict[str, Rule] = {
+    "amax.default": Rule(_largest, _refuse),
+    "amin.default": Rule(_smallest, _refuse),
+}
