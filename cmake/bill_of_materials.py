@@ -31,7 +31,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "executorch")
 
 
 def archive_components() -> list[Component]:
-    """XNNPACK and what it is built with, by the archives that the build unpacks."""
+    """Return XNNPACK and its dependencies as components, one for each archive that the build unpacks."""
     return [
         {
             "type": "library",

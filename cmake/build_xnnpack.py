@@ -55,7 +55,7 @@ def version_of(compiler: str) -> str:
 
 
 def options(sanitize: str) -> list[str]:
-    """What decides how the library is compiled, beside its sources. `sanitize`: sanitizers, as -fsanitize= has them."""
+    """Return the compile options of the library. `sanitize`: sanitizers in the syntax of -fsanitize=."""
     # Its use of memory matters here; UBSan would report arithmetic that XNNPACK does on purpose.
     sanitized = "-fsanitize=address -fno-omit-frame-pointer -g1 -O1" if "address" in sanitize.split(",") else ""
     is_gcc = "Free Software Foundation" in version_of(compilers()[0])

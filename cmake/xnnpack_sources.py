@@ -225,6 +225,6 @@ def unpack(archive: Archive, cache: Path, destination: Path) -> None:
 
 
 def how_by_hand(cache: Path) -> str:
-    """What to do where the archives cannot be fetched."""
+    """Return instructions for machines that cannot download the archives."""
     names = "\n".join(f"  {archive.file}  SHA-256 {archive.sha256}" for archive in ARCHIVES)
     return f"Put these files of Debian's source archive into {cache}:\n{names}"

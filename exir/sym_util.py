@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Values and bounds of symbolic sizes: the documented place of what other modules compute for themselves."""
+"""Façade: documented functions for values and bounds of symbolic sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["collect_free_symbols", "eval_expr", "eval_shape", "eval_shape_upper_
 
 
 def eval_expr(symint: int | torch.SymInt) -> int | None:
-    """The size of the example input; None where only running computes it."""
+    """Return the size in the example input; None for a data-dependent size."""
     if isinstance(symint, int):
         return symint
     try:
@@ -25,7 +25,7 @@ def eval_expr(symint: int | torch.SymInt) -> int | None:
 
 
 def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:
-    """The largest size, or the example's where there is no bound; RuntimeError if there is neither."""
+    """Return the upper bound of a size, or the example's size without a bound; RuntimeError without either."""
     if isinstance(maybe_symint, int):
         return maybe_symint
     node = maybe_symint.node
@@ -39,15 +39,15 @@ def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:
 
 
 def eval_shape(shape: Iterable[int | torch.SymInt]) -> list[int | None]:
-    """`eval_expr` of each size."""
+    """Return `eval_expr` of each size."""
     return [eval_expr(size) for size in shape]
 
 
 def eval_shape_upper_bound(shape: Iterable[int | torch.SymInt]) -> list[int]:
-    """`eval_upper_bound` of each size."""
+    """Return `eval_upper_bound` of each size."""
     return [eval_upper_bound(size) for size in shape]
 
 
 def collect_free_symbols(shape: Iterable[int | torch.SymInt]) -> set[sympy.Symbol]:
-    """The symbols that the sizes are made of."""
+    """Return the symbols in the sizes."""
     return {symbol for size in shape if isinstance(size, torch.SymInt) for symbol in size.node.expr.free_symbols}

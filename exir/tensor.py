@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""TensorSpec: what the compiler knows about a tensor value beyond its node: type, sizes, layout, place in memory."""
+"""TensorSpec: dtype, sizes, layout and planned memory of a tensor value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ALIGNMENT = 16
 
 
 def contiguous_stride_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides in elements of a row-major tensor; a size of 0 counts as 1, as in torch."""
+    """Return the strides of a row-major tensor in elements. A size of 0 counts as 1, as in torch."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -57,13 +57,13 @@ def contiguous_stride_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
-    """Dimensions from the outermost (largest stride) to the innermost; equal strides keep their order.
+    """Return the dimensions from the outermost (largest stride) to the innermost; equal strides keep their order.
 
     Sizes (3, 5, 2) with strides (5, 1, 15) give (2, 0, 1). Raises ValueError for a stride of 0 (an expanded tensor).
     """
     for step in stride:
         if isinstance(step, int) and step == 0:
-            raise ValueError(f"strides {tuple(stride)}: a stride of 0 has no place in a dim order; copy the tensor")
+            raise ValueError(f"strides {tuple(stride)}: a dim order cannot express a stride of 0; copy the tensor")
 
     def compare(left: int, right: int) -> int:
         a, b = stride[left], stride[right]
@@ -71,7 +71,7 @@ def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
             return -1
         if guard_or_false(a < b):
             return 1
-        # Sizes unknown until run time: the stride that the other one is a multiple of is the inner one.
+        # With symbolic sizes, a stride is outer if it is a multiple of the other one.
         if not (isinstance(a, int) and isinstance(b, int)) and guard_or_false(a != b):
             return -1 if guard_or_false(a % b == 0) else 1
         return 0
@@ -80,7 +80,7 @@ def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
 
 
 def stride_from_dim_order(sizes: Sequence[int], dim_order: Sequence[int]) -> list[int]:
-    """Strides in elements: sizes (2, 3, 4) with dim order (0, 2, 1) give [12, 1, 3]."""
+    """Return the strides in elements: sizes (2, 3, 4) with dim order (0, 2, 1) give [12, 1, 3]."""
     strides, step = [1] * len(sizes), 1
     for dim in reversed(dim_order):
         strides[dim] = step
@@ -89,10 +89,10 @@ def stride_from_dim_order(sizes: Sequence[int], dim_order: Sequence[int]) -> lis
 
 
 def determine_tensor_dynanism(shape: Sequence[int]) -> TensorShapeDynamism:
-    """STATIC for plain sizes, DYNAMIC_BOUND for sizes that have a hint, DYNAMIC_UNBOUND for those that have none."""
+    """Return STATIC for constant sizes, DYNAMIC_BOUND if all sizes have a hint, else DYNAMIC_UNBOUND."""
     if all(isinstance(size, int) for size in shape):
         return TensorShapeDynamism.STATIC
-    # Asking a symbol for its value would fix it to that value for good; its node can be asked without.
+    # Reading a symbol's value would make it a constant; reading its node's hint does not.
     known = all(not isinstance(size, torch.SymInt) or size.node.has_hint() for size in shape)
     return TensorShapeDynamism.DYNAMIC_BOUND if known else TensorShapeDynamism.DYNAMIC_UNBOUND
 
@@ -107,7 +107,7 @@ def calculate_aligned_num_bytes(num: int, alignment: int) -> int:
 
 
 class TensorSpec:
-    """The description of one tensor value, shared by every node that stands for it.
+    """The description of a tensor value, shared by all nodes that denote it.
 
     lifetime: [first, last] step at which it must hold its value. mem_id: the arena it is planned in, from 1;
     mem_offset: bytes from the arena's start; None: not planned. storage: the bytes of a constant. symbolic_shape: the
@@ -144,7 +144,7 @@ class TensorSpec:
 
     @classmethod
     def from_tensor(cls, tensor: torch.Tensor, const: bool = False) -> TensorSpec:
-        """The spec of a real or fake tensor; a constant's spec keeps its bytes (a dense copy if it is a view)."""
+        """Return the spec of a real or fake tensor. A constant's spec has its bytes (a dense copy if it is a view)."""
         if const:
             tensor = tensor.contiguous()
             if tensor.nbytes != tensor.untyped_storage().nbytes():
@@ -158,7 +158,7 @@ class TensorSpec:
         return spec
 
     def init_mem_planning_fields(self) -> None:
-        """Forgets what a memory planner decided."""
+        """Reset the memory plan."""
         self.lifetime: list[int | None] = [None, None]
         self.mem_id: int | None = None
         self.mem_obj_id: int | None = None
@@ -169,16 +169,16 @@ class TensorSpec:
         return self.scalar_type
 
     def nbytes(self) -> int:
-        """Bytes of its elements, at its upper bound if the shape is dynamic."""
+        """Return the size of its elements in bytes, at the upper bound of a dynamic shape."""
         return num_bytes_from_shape_and_dtype(self.shape, self.dtype)
 
     @property
     def allocated_memory(self) -> int:
-        """Bytes it takes in planned memory: nbytes() rounded up to its alignment."""
+        """Size in planned memory: nbytes() rounded up to its alignment."""
         return calculate_aligned_num_bytes(self.nbytes(), self.alignment)
 
     def realign(self, new_alignment: int) -> int:
-        """Sets the alignment and returns the new allocated_memory."""
+        """Set the alignment. Return the new allocated_memory."""
         self.alignment = new_alignment
         return self.allocated_memory
 
@@ -215,7 +215,7 @@ class TensorSpec:
 
 
 def _of_base(name: str) -> Any:
-    """A property that reads and writes the attribute of the view's base."""
+    """Return a property that reads and writes the attribute of the view's base."""
 
     def read(view: ViewSpec) -> Any:
         return getattr(view.base, name)
@@ -227,7 +227,7 @@ def _of_base(name: str) -> Any:
 
 
 class ViewSpec(TensorSpec):
-    """A tensor that is a part of another one's memory: its own sizes, its base's bytes from `byte_offset` on.
+    """A view: a tensor with its own sizes on its base's bytes from `byte_offset` on.
 
     Lifetime, arena and constness are the base's: setting one of them here sets it there. mem_offset is the base's
     plus `byte_offset`, and can not be set through a view. A view of a view refers to the outermost base.
@@ -266,11 +266,11 @@ class ViewSpec(TensorSpec):
             raise ValueError(f"{self.nbytes()} bytes at {self.byte_offset} are not inside of the base's {whole} bytes")
 
     def rebase(self, base: TensorSpec) -> None:
-        """Makes it the same part of another tensor of equal layout."""
+        """Replace the base by another tensor with equal layout."""
         self.base = base
 
     def init_mem_planning_fields(self) -> None:
-        """Nothing to forget: the plan is the base's."""
+        """Do nothing, because the plan belongs to the base."""
 
     @property
     def mem_offset(self) -> int | None:  # type: ignore[override]

@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is built on the runtime: the Python binding, loaders, modules, tensors, programs."""
+"""Libraries on top of the runtime: the Python binding, loaders, modules, tensors, programs."""

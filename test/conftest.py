@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is drawn at random is the same in every run, so that a failure is found again by whoever looks at it.
+"""Random data are the same in every run, so that anybody can reproduce a failure.
 
-For hypothesis, HYPOTHESIS_PROFILE=search draws others. Time is no matter of tests.
+With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Tests have no time limits.
 """
 
 import os

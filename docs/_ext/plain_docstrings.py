@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Read the project's docstrings as what they are: plain text with `code` in single backticks.
+"""Convert the project's docstrings, plain text with `code` in single backticks, to reStructuredText.
 
 Sections (`Args:`, `Returns:`, `Raises:`, `Attributes:`) and descriptions of the form `name: text` become lists.
 """

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs for the firmware, and what they are run on: handwritten digits in float32 and int8, a network of the size
-that spots keywords in sound, and one for sentences of any length (their weights are random).
+"""Programs for the firmware, with their inputs: handwritten digits in float32 and int8, a network of the size of a
+keyword spotter, and one for sentences of any length (the last two have random weights).
 
     python examples/firmware/programs.py FOLDER
 

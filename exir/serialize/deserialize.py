@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Bytes → PteFile: what `serialize_pte` moved into segments comes back to where the emitter put it."""
+"""Deserialize a PteFile: data in segments returns to the tables in which the emitter put it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from executorch.exir.serialize.tables import PROGRAM
 
 
 def deserialize_pte(data: BytesLike) -> PteFile:
-    """Reads a `.pte` file. Raises MalformedProgramError for bytes that are not one.
+    """Read a `.pte` file. Raises MalformedProgramError for invalid bytes.
 
     Constants, payloads and named blobs are views of `data`, not copies.
     """
@@ -75,7 +75,7 @@ def _pick(segments: Sequence[memoryview], index: int, user: str) -> memoryview:
 
 
 def _constant_sizes(program: Program, mutable: bool) -> dict[int, int]:
-    """Buffer index → bytes, from the tensors that use it: the file itself says only where a buffer begins."""
+    """Return {buffer index: size} from the tensors that use it: the file records only where a buffer begins."""
     sizes: dict[int, int] = {}
     for plan in program.execution_plan:
         for value in plan.values:
@@ -91,7 +91,7 @@ def _constant_sizes(program: Program, mutable: bool) -> dict[int, int]:
 
 
 def _split(parts: SubsegmentOffsets, segments: Sequence[memoryview], sizes: dict[int, int]) -> list[Buffer]:
-    """The buffers of one segment; entry 0 is the reserved one. A buffer no tensor uses reaches to the next one."""
+    """Return the buffers of one segment; entry 0 is reserved. A buffer without tensors extends to the next one."""
     if len(parts.offsets) <= 1:
         return [Buffer(b"") for _ in parts.offsets]
     segment = _pick(segments, parts.segment_index, "constant tensors")

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What can go wrong between program values and bytes."""
+"""Errors of serialization."""
 
 
 class SerializationError(ValueError):
-    """A value does not fit the format: says which field of which table, what was found and what fits."""
+    """A value does not fit the format. The message names table and field, and what was found and expected."""
 
 
 class MalformedProgramError(ValueError):
-    """Bytes are not a valid program: says what is wrong and at which byte."""
+    """Bytes are not a valid program. The message names the byte and the fault."""

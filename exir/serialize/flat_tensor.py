@@ -21,7 +21,7 @@ FLAT_TENSOR_VERSION = 0
 
 @dataclass
 class NamedData:
-    """What a name stands for: a segment, and its layout if it is a tensor."""
+    """A named blob: its segment, and the layout of a tensor."""
 
     key: str
     segment_index: int
@@ -63,7 +63,7 @@ _HEADER = struct.Struct("<4sIQQQQ")
 
 
 class Entry(Protocol):
-    """What a name stands for, before it has a place in the file: a buffer, its alignment in bytes, its layout."""
+    """A named blob before it is written: index of its buffer, alignment in bytes, and the layout of a tensor."""
 
     buffer_index: int
     alignment: int
@@ -80,7 +80,7 @@ class FlatTensorEntry:
 def serialize_flat_tensor(
     buffers: Sequence[BytesLike], entries: Mapping[str, Entry], segment_alignment: int = 128
 ) -> Cord:
-    """The bytes of a `.ptd` file; buffers that no entry names are left out. It refers to `buffers`, without a copy.
+    """Return the bytes of a `.ptd` file, without buffers that no entry names. They reference `buffers` without copies.
 
     Raises SerializationError for an entry whose buffer does not exist.
     """
@@ -101,7 +101,7 @@ def serialize_flat_tensor(
 
 
 def deserialize_flat_tensor(data: BytesLike) -> tuple[list[memoryview], dict[str, FlatTensorEntry]]:
-    """The segments of a `.ptd` file, as views of `data`, and what it names. Raises MalformedProgramError."""
+    """Return the segments of a `.ptd` file, as views of `data`, and its named blobs. Raises MalformedProgramError."""
     view = memoryview(data).cast("B")
     if len(view) < HEADER_OFFSET + _HEADER.size or bytes(view[HEADER_OFFSET : HEADER_OFFSET + 4]) != _MAGIC:
         raise MalformedProgramError(f"byte {HEADER_OFFSET}: expected the header {_MAGIC!r}")

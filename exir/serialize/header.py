@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The extended header: where the flatbuffer ends and the segments begin (formats: magic `eh00` at byte 8)."""
+"""The extended header: end of the flatbuffer and begin of the segments (magic `eh00` at byte 8)."""
 
 import struct
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class ExtendedHeader:
 
 
 def find_extended_header(data: BytesLike) -> ExtendedHeader | None:
-    """The header of a file, checked against the file's size; None if the file has none.
+    """Return the header of a file, None for a file without one.
 
-    Raises MalformedProgramError if there is one and it contradicts the file.
+    Raises MalformedProgramError if the header contradicts the file's size.
     """
     size = len(data)
     if bytes(data[HEADER_OFFSET : HEADER_OFFSET + 4]) != MAGIC:

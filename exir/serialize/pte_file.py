@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a `.pte` file holds, and how its parts are to be placed."""
+"""Contents of a `.pte` file, and the layout of its parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from executorch.exir.serialize.errors import SerializationError
 
 @dataclass
 class NamedBlob:
-    """Bytes that delegates find by name at run time; `alignment` in bytes."""
+    """Named data of delegates; `alignment` in bytes."""
 
     data: BytesLike
     alignment: int = 1
@@ -19,7 +19,7 @@ class NamedBlob:
 
 @dataclass
 class PteFile:
-    """A program with the data that tensors and delegates refer to.
+    """A program with the data of tensors and delegates.
 
     mutable_data: initial values of mutable buffers; entry 0 is empty, as in Program.constant_buffer.
     named_data: key → blob; keys whose `data` is one object share one segment.
@@ -35,7 +35,7 @@ class PteLayout:
     """All alignments are powers of two, in bytes.
 
     constant_tensor_alignment: of each constant tensor. segment_alignment: of each segment in the file (a page's size
-    where segments shall be mapped). delegate_alignment: of delegate payloads, inline or in a segment.
+    for mapped segments). delegate_alignment: of delegate payloads, inline or in a segment.
     """
 
     extract_delegate_segments: bool = True
@@ -63,7 +63,7 @@ class _NamedDataOutput(Protocol):
 
 
 def named_blobs(output: _NamedDataOutput | None) -> dict[str, NamedBlob]:
-    """The blobs that a NamedDataStore wants inside of the program file."""
+    """Return a NamedDataStore's blobs for the program file."""
     if output is None:
         return {}
     return {

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Flatbuffer → values, by the description of a file format (`tables.py`). Safe on any bytes: every read is checked."""
+"""Read flatbuffers by the description of a format (`tables.py`). Every read is checked: any bytes are safe."""
 
 import struct
 from collections.abc import Callable
@@ -14,10 +14,10 @@ _EMPTY: dict[type, Any] = {t.String: "", t.Bytes: b""}
 
 
 class FlatbufferReader:
-    """Reads tables out of `data`; offsets count from its first byte. Bytes fields are copied out.
+    """Reads tables of `data`. Offsets count from its first byte. Bytes fields are copied.
 
-    A valid file says each thing once, so that what is read can not exceed what the file holds by much; the budget
-    stops small files whose offsets point many times at the same large part.
+    A valid file contains each part once, so the total size of reads is limited by a budget in terms of the file's size.
+    It stops small files whose offsets refer to the same large part many times.
     """
 
     def __init__(self, data: BytesLike, file_format: t.Format) -> None:
@@ -156,7 +156,7 @@ class FlatbufferReader:
     }
 
 
-# Tables that older or smaller writers leave out although a program always has them.
+# Required tables that some writers omit.
 _MAY_BE_ABSENT = {"constant_segment", "container_meta_type"}
 
 

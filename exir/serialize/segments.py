@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Segments: large data behind a flatbuffer, and how both become one file."""
+"""Segments: large data after a flatbuffer, and the assembly of both to a file."""
 
 import struct
 from dataclasses import dataclass, field
@@ -27,14 +27,14 @@ class SegmentArea:
         return len(self.segments) - 1
 
     def base_behind(self, size: int) -> int:
-        """Where the first segment lies in a file whose flatbuffer ends at `size`; 0 if there are no segments."""
+        """Return the offset of the first segment in a file whose flatbuffer ends at `size`; 0 without segments."""
         return -(-size // self.alignment) * self.alignment if self.segments else 0
 
 
 def behind_header(header: bytes, block: int, flatbuffer: memoryview, area: SegmentArea) -> Cord:
-    """The file: root offset, identifier, `header`, the rest of the flatbuffer, the segments.
+    """Assemble the file: root offset, identifier, `header`, the rest of the flatbuffer, the segments.
 
-    block: bytes that the header takes, padding included; a multiple of the flatbuffer's alignment, which it keeps.
+    block: size of the header with padding, a multiple of the flatbuffer's alignment.
     """
     (root,) = struct.unpack_from("<I", flatbuffer, 0)
     file = Cord(struct.pack("<I", root + block), flatbuffer[4:HEADER_OFFSET], header.ljust(block, b"\0"))

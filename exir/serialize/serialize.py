@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""PteFile → bytes: the data moves into segments behind the flatbuffer, nothing large is copied."""
+"""Serialize a PteFile: data move to segments after the flatbuffer, without copies of large parts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,9 +26,9 @@ _DEFAULT_LAYOUT = PteLayout()
 
 
 def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
-    """The bytes of a `.pte` file. Raises SerializationError if a value does not fit the format.
+    """Return the bytes of a `.pte` file. Raises SerializationError if a value does not fit the format.
 
-    The result refers to the buffers of `file`: they must not change before it is written.
+    The result references the buffers of `file`, which must not change before it is written.
     """
     area = SegmentArea()
     program = file.program
@@ -51,7 +51,7 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
 def _subsegments(
     buffers: Sequence[Buffer], tensor_alignment: int, area: SegmentArea, layout: PteLayout
 ) -> SubsegmentOffsets:
-    """Puts all buffers in one segment; entry 0 stands for "no data" and is there even if nothing else is."""
+    """Put all buffers in one segment. Entry 0 means "no data", and exists even without other entries."""
     if buffers and len(buffers[0].storage):
         raise SerializationError(f"buffer 0 is reserved and must be empty; found {len(buffers[0].storage)} bytes")
     data, offsets = Cord(), []

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How each value of `exir/schema.py` is laid out as a flatbuffer table: one row a field, in slot order.
+"""The flatbuffer tables of the classes of `exir/schema.py`: one row for each field, in slot order.
 
-Writer and reader both follow this description, and a test compares it with `runtime/schema/program.fbs`.
+Writer and reader use this description, and a test compares it with `runtime/schema/program.fbs`.
 A field's slot is its position in its row list; a union takes two slots, its type first.
 """
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Values → flatbuffer, by the description of a file format (`tables.py`)."""
+"""Write flatbuffers by the description of a format (`tables.py`)."""
 
 import struct
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class FlatbufferWriter:
 
     @property
     def alignment(self) -> int:
-        """The largest alignment any part relies on; the bytes must be placed at a multiple of it."""
+        """The largest alignment of any part, to which the bytes must be aligned."""
         return int(self._builder.minalign)
 
     def _table(self, value: Any) -> int:
@@ -78,7 +78,7 @@ class FlatbufferWriter:
             raise _does_not_fit(value, field, kind.fbs, item) from error
 
     def _child(self, row: "_Row", value: Any) -> int:
-        """The offset of what a field refers to; 0 for what lives in the table or is absent."""
+        """Return the offset of a field's value; 0 for an absent value or one that the table contains."""
         _, field, kind = row
         if isinstance(kind, (t.Scalar, t.Enum)):
             return 0
@@ -97,7 +97,7 @@ class FlatbufferWriter:
         if isinstance(kind, t.TableVector):
             return self._offsets([self._table(each) for each in item])
         if isinstance(kind, t.Union):
-            _tag(value, field, kind)  # Before its member is written: an unknown one is this field's fault.
+            _tag(value, field, kind)  # check the type before writing the member, so that the error names this field
         return self._table(item)
 
     def _vector(self, value: Any, field: t.Field, kind: t.Vector, items: Sequence[Any]) -> int:

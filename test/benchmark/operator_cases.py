@@ -97,7 +97,7 @@ def functional_of(name: str) -> Any:
 
 
 def applied(operator: Any, args: tuple[Any, ...]) -> Any:
-    """What an overload gives for arguments in its schema's order."""
+    """Call an overload with arguments in its schema's order."""
     names = [a.name for a in operator._schema.arguments if a.kwarg_only]
     positional = len(operator._schema.arguments) - len(names)
     return operator(*args[:positional], **dict(zip(names, args[positional:], strict=False)))
@@ -311,7 +311,7 @@ def _numbers(n: int) -> Iterator[Case]:
 
 
 def _same(n: int) -> Iterator[Case]:
-    """What copies whole tensors or parts of them, and what fills them."""
+    """Yield cases that copy or fill whole tensors or parts of them."""
     x = torch.randn(n, n)
     for name in ("alias_copy", "detach_copy", "lift_fresh_copy"):
         yield name, f"aten::{name}.out", (x,)

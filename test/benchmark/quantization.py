@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What quantization costs in accuracy and gains in size and speed, figure by figure, in one run.
+"""Measure what quantization costs in accuracy and gains in size and speed, in one run.
 
 ``python -m test.benchmark.quantization [PART ...] [--rounds N] [--embedding-bits 8] [--json FILE]``, the parts being
 digits, minilm, mobilenet_v2 and resnet50. Speeds are ratios on one thread, of the least times over rounds in which both
@@ -32,7 +32,7 @@ IMAGES = 8
 
 
 class Figure(NamedTuple):
-    """A figure with what it has to be: at least, or at most, `bound`; None: it is told alone."""
+    """A figure with its requirement: at least, or at most, `bound`; without a bound, it is only reported."""
 
     name: str
     value: float
@@ -41,7 +41,7 @@ class Figure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Return whether it is what it has to be."""
+        """Return whether the figure meets its requirement."""
         if self.bound is None:
             return None
         return self.value >= self.bound if self.relation == ">=" else self.value <= self.bound

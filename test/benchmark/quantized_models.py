@@ -35,7 +35,7 @@ def quantized(
     sizes: Any = None,
     **settings: Any,
 ) -> Any:
-    """What torchao's flow makes of a model. use: calibrates or trains what is prepared. settings: of the quantizer."""
+    """Quantize a model with torchao's flow. use: calibrates or trains the model. settings: of the quantizer."""
     config = get_symmetric_quantization_config(is_per_channel=True, **settings)
     captured = torch.export.export(model.train(config.is_qat), inputs, dynamic_shapes=sizes).module()
     prepare = prepare_qat_pt2e if config.is_qat else prepare_pt2e

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What it costs to record events: the same programs run with a tracer and without, in turn.
+"""Measure the cost of recording events: the same programs run with and without a tracer, alternately.
 
-``python test/benchmark/tracing.py [--runs N]``. Programs of about a millisecond, and of tiny operators; the figure is
-the least time of their runs, which says what tracing takes and not what else the machine does.
+``python test/benchmark/tracing.py [--runs N]``. Programs take about a millisecond, or have tiny operators. The figure
+is the minimum time of their runs, which excludes other load on the machine.
 """
 
 import argparse

@@ -86,7 +86,7 @@ def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Li
     )
     assert f"{guard}(ctx, self, values, indices)) return {{values, indices}};\n" in functions
     assert f"{guard}(ctx, tensors, out)) return out;\n" in functions
-    # Kernels of one's own serve what they are written for.
+    # Custom kernels have no guard for dtypes: they serve the dtypes they are written for.
     assert (
         "mul3_outf([[maybe_unused]] KernelRuntimeContext& ctx, const Tensor& x, Tensor& out) {\n  return" in functions
     )

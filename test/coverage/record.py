@@ -36,7 +36,7 @@ class Record:
 
     error: largest relative difference from eager; None if it did not run. delegated: share of the estimated operations
     (FLOPs) that delegates compute, 0 to 1. left: kernel → calls outside of delegates. *_seconds: wall time. peer: the
-    outcome, delegates and lowering time of the peer on the same exported program, where it was asked.
+    outcome, delegates and lowering time of the peer on the same exported program, if it was compared.
     """
 
     suite: str

@@ -121,7 +121,7 @@ class EveryFault : public ::testing::TestWithParam<Case> {
 TEST_P(EveryFault, IsAnErrorOrChangesNothing) {
   constexpr int64_t kNone = INT64_MAX;
   std::vector<float> expected, found;
-  // What exists once in the process is made by the first run.
+  // The first run creates what exists once in the process.
   ASSERT_EQ(run(kNone, &expected), Error::Ok);
   const LogCapture log;
   const size_t files = open_files();

@@ -8,7 +8,7 @@
 
 namespace executorch::testing::faults {
 
-/// What fails; each has its own error.
+/// Kinds of failures; each has its own error.
 enum class Kind {
   /// open, fstat, pread, mmap, mlock, madvise: of the program linked with system_calls.cpp.
   SystemCall,

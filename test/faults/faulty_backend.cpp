@@ -52,7 +52,7 @@ class FaultyBackend final : public runtime::BackendInterface {
 }  // namespace
 
 Error register_faulty_backend(const char* name) {
-  // The registry keeps what it is given.
+  // The registry keeps pointers to names and backends.
   static std::deque<std::string> names;
   static std::deque<FaultyBackend> backends;
   const runtime::BackendInterface* real = runtime::get_backend_class(name);

@@ -109,7 +109,7 @@ def test_the_project_imports_no_module_that_exists_for_users_alone(path: Path) -
 
 
 def _names_a_function(name: str) -> bool:
-    """Whether this is `from executorch.exir.passes import NAME` with a function of a documented module's name."""
+    """Return whether an import names a function of `executorch.exir.passes`, not the documented module of that name."""
     return name in (
         "exir/passes/insert_write_back_for_buffers_pass",
         "exir/passes/remove_unused_parameters_pass",

@@ -27,7 +27,7 @@ ON_NUMBERS = (
 def test_every_core_operator_has_a_kernel() -> None:
     core = core_operators()
     assert len(core) >= 189
-    # What gives a number instead of a tensor (sizes, item) is registered as it is, without an out.
+    # Operators that return a scalar instead of a tensor (sizes, item) are registered without `out`.
     missing = [str(op) for op in core if kernel_for(op) is None and op.name() not in registered_kernels()]
     assert not missing, f"{len(missing)} core operators of torch {torch.__version__} have no kernel: {missing}"
 

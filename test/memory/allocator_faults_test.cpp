@@ -25,7 +25,7 @@ using runtime::FreeableBuffer;
 using runtime::MemoryAllocator;
 using runtime::Result;
 
-/// Which request fails, and what has been asked for and not been given back.
+/// The request to fail, and the number of live allocations.
 struct Faults {
   int64_t until = 0;
   Error injected = Error::Ok;

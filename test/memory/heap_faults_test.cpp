@@ -58,7 +58,7 @@ class EveryHeapRequest : public ::testing::TestWithParam<Case> {
 
   /// Loads and executes while request `fails` fails; `first` is the output's first number.
   Error run(int64_t fails, bool* has_failed, float* first) const {
-    // What the caller makes is made before.
+    // Allocations of the caller come before the injected failure.
     const TensorPtr input = extension::ones(GetParam().sizes);
     const std::vector<runtime::EValue> inputs = {input};
     std::string path = path_;
@@ -66,7 +66,7 @@ class EveryHeapRequest : public ::testing::TestWithParam<Case> {
     if (GetParam().data_file != nullptr) {
       data_files.push_back(std::string(TEST_DATA_DIR "/") + GetParam().data_file);
     }
-    std::shared_ptr<TaskThreads> threads;  // which end, and give back what they have, last
+    std::shared_ptr<TaskThreads> threads;  // destroyed last, after they have freed their memory
     if (GetParam().is_async) {
       threads = *TaskThreads::start(2);
     }
@@ -98,7 +98,7 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
   bool has_failed = false;
   float expected = 0;
   float found = 0;
-  // What exists once in the process is made by the first run.
+  // The first run creates what exists once in the process.
   ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
   ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
   int64_t alive = heap::live_blocks();

@@ -61,7 +61,7 @@ void check_allowed(const char* function) {
   }
 }
 
-/// What a request gives: its memory, or null if it is its turn to fail.
+/// Serves a request, or returns null if it is the one to fail.
 template <typename Request>
 void* answer(const char* function, const Request& request) {
   check_allowed(function);

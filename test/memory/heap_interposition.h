@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The C library's heap, watched: this program's malloc and its kin stand before it.
+// Interposes malloc, calloc and the other allocation functions of the C library to count and fail
+// requests.
 #pragma once
 
 #include <stddef.h>

@@ -85,7 +85,7 @@ class Heapless : public ::testing::TestWithParam<Case> {
     }
   }
 
-  /// What delegates take of the method allocator is theirs to know: loading shows it.
+  /// Measures the method allocator by loading, because only delegates know how much they allocate.
   void measure_method(const Program& program) {
     runtime::MemoryAllocator method(StaticMemory::kMost, memory().method);
     runtime::Span<uint8_t> buffers[StaticMemory::kMostBuffers];

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// How much memory the runtime takes beyond what it is given: the stack, on which a program, a
-// method and their memory manager lie.
+// Memory that the runtime uses besides that of its allocators: the stack, which holds a program, a
+// method and their memory manager.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <string.h>

@@ -35,7 +35,7 @@ struct Sizes {
   size_t temp = 0;
 };
 
-/// What an execution gave: the bytes of all output tensors, one after the other.
+/// Result of an execution: the concatenated bytes of all output tensors.
 struct Outcome {
   uint8_t bytes[StaticMemory::kMost];
   size_t size = 0;

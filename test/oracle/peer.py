@@ -46,7 +46,7 @@ class Conversation:
         """The answer. Raises ``RuntimeError`` when the script has ended."""
         asked, answers = self._process.stdin, self._process.stdout
         assert asked is not None and answers is not None
-        with contextlib.suppress(BrokenPipeError):  # The missing answer tells.
+        with contextlib.suppress(BrokenPipeError):  # the missing answer is reported below
             print(json.dumps(question), file=asked, flush=True)
         for line in answers:
             if line.startswith("ANSWER"):

@@ -54,7 +54,7 @@ def test_an_image_is_quantized_in_the_delegate(name: str, is_per_channel: bool) 
     lowered = lowered_on_xnnpack(converted, (images,))
     assert len(calls(lowered.exported_program())) == 2
     found = run(lowered, (images,))
-    # What a layer in float gives the next one differs in its last bits: some of it rounds to a neighbouring integer.
+    # The float results of a layer differ in their last bits, so the next layer rounds some to a neighbouring integer.
     assert sqnr(converted(images), found) > (55 if isinstance(model, nn.Sequential) else 100)
     assert sqnr(model(images), found) > 35
 

@@ -70,7 +70,7 @@ def stub_names() -> dict[str, set[str]]:
 def test_the_stub_names_what_the_module_has() -> None:
     stub = stub_names()
     parts = {name: getattr(_portable_lib, name) for name in dir(_portable_lib) if not name.startswith("__")}
-    # What language models need is a module of its own, which extension/llm/runner describes.
+    # Language models have a separate module; see extension/llm/runner.
     assert set(stub) == {name for name, part in parts.items() if not isinstance(part, types.ModuleType)}
     inherited = set(dir(object)) | {"_pybind11_conduit_v1_"}
     for name, members in stub.items():

@@ -176,7 +176,7 @@ void bind_metadata(py::module_& module) {
           "The element type's name, for instance 'float32'.")
       .def(
           "is_memory_planned", [](const TensorDescription& self) { return self.is_memory_planned; },
-          "Whether the program planned memory for the tensor.")
+          "True if the program planned memory for the tensor.")
       .def(
           "nbytes", [](const TensorDescription& self) { return self.nbytes; },
           "Bytes at the sizes above.")

@@ -60,7 +60,7 @@ std::string text_of(const EValue& value) {
   }
 }
 
-/// Whether the object is a Python bool or a numpy bool, which are unrelated types.
+/// True if the object is a Python bool or a numpy bool, which are unrelated types.
 bool is_bool(py::handle object) {
   if (PyBool_Check(object.ptr())) {
     return true;
@@ -81,7 +81,7 @@ std::optional<int64_t> checked_count(const StridedView& view) {
   return count;
 }
 
-/// Whether the bytes after the memory are readable: delegates may load whole vectors.
+/// True if the bytes after the memory are readable: delegates may load whole vectors.
 bool may_be_read_beyond(const uint8_t* data, size_t bytes) {
   constexpr uintptr_t kPage = 4096, kMostBeyond = 256;
   return (reinterpret_cast<uintptr_t>(data) + bytes - 1) % kPage + kMostBeyond < kPage;

@@ -31,7 +31,7 @@ class InputSlot final {
   runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind,
                        bool lends_planned);
 
-  /// Whether the value uses the object's memory although the input has planned memory.
+  /// True if the value uses the object's memory although the input has planned memory.
   bool is_lent_planned() const { return is_planned_ && is_lent_; }
 
   /// Drops the references to the object.
@@ -54,7 +54,7 @@ class InputSlot final {
   /// Creates a tensor over `data` from sizes_, strides_ and the type.
   runtime::EValue tensor_over(const uint8_t* data, size_t rank, size_t bytes);
   runtime::EValue scalar_value(const ArgumentPlace& place);
-  /// Whether the object is a Python number for an input that is a tensor without dimensions.
+  /// True if the object is a Python number for an input that is a tensor without dimensions.
   bool is_number(pybind11::handle object) const;
   runtime::EValue number_value(const ArgumentPlace& place);
 
@@ -74,7 +74,7 @@ class InputSlot final {
   pybind11::object object_;
   pybind11::object keep_alive_;
   StridedView view_;
-  /// Whether the method uses the object's memory.
+  /// True if the method uses the object's memory.
   bool is_lent_ = false;
   std::array<executorch::aten::SizesType, kMaxRank> sizes_;
   std::array<executorch::aten::StridesType, kMaxRank> strides_;

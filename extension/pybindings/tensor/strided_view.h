@@ -34,7 +34,7 @@ struct StridedView {
 /// outermost to the innermost.
 void set_dense_strides(StridedView& view, const uint8_t* dim_order);
 
-/// Whether the elements are aligned and dense in that dim order.
+/// True if the elements are aligned and dense in that dim order.
 bool is_dense(const StridedView& view, const uint8_t* dim_order);
 
 /// Copies the elements to `destination`, dense in that dim order.

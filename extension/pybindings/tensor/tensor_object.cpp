@@ -159,7 +159,7 @@ StridedView view_capsule(py::handle object, const ArgumentPlace& place, py::obje
   refuse(place, "returns no DLPack capsule from __dlpack__()");
 }
 
-/// Whether the object is a torch tensor with the negative bit, such as `x.conj().imag`: its
+/// True if the object is a torch tensor with the negative bit, such as `x.conj().imag`: its
 /// elements are those in memory negated, which DLPack does not express.
 bool has_negative_bit(py::handle object) {
   static PyObject* const name = PyUnicode_InternFromString("is_neg");

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Delegation in the whole pipeline: edge programs, emitted programs read back, and what can be asked of both."""
+"""Delegation in the whole pipeline: edge programs, emitted programs, and queries of both."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the emitter makes of arguments, weights, inputs and outputs."""
+"""The emitter's values of arguments, weights, inputs and outputs."""
 
 from typing import Any
 

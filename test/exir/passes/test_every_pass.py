@@ -38,7 +38,7 @@ def _quantized(x: torch.Tensor) -> torch.Tensor:
     return q.quantize_per_tensor(real, *parameters) + 1
 
 
-# What the kinds of modules have too little of.
+# Patterns that are rare in the generated modules.
 REWRITABLE = {
     "convolutions": Kind(_layers(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), [(torch.randn(1, 2, 6, 6),)]),
     "rearranged": _of(lambda x: x.transpose(0, 1).permute(1, 0).reshape(-1).view(2, 3).sin() + x, torch.randn(2, 3)),

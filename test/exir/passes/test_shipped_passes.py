@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What each shipped pass does to a graph; every pass keeps the results and changes nothing when it runs again."""
+"""Effects of each shipped pass on a graph. Every pass keeps the results, and a second run changes nothing."""
 
 import pytest
 import torch

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One tensor given twice as an example input becomes one input of the program; the user is told."""
+"""A tensor that is an example input twice becomes one input of the program, with a warning."""
 
 import warnings
 from typing import Any

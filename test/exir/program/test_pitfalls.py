@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What users of such compilers stumble over is right, or refused while compiling: node, module, source line, hint."""
+"""Common pitfalls give correct programs, or errors of the compiler with node, module, source line and hint."""
 
 from __future__ import annotations
 

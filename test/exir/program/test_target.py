@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What would not load or run is refused while compiling, and the message says what, where and what to do."""
+"""The compiler refuses programs that would not load or run; the message says what, where and what to do."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is written is read back, whatever it is and however it is laid out."""
+"""Reading returns the written program, for any content and layout."""
 
 import io
 

@@ -41,7 +41,7 @@ TensorPtr features(float value) {
   return make_tensor_ptr({1, 4, 3}, std::vector<float>(12, value));
 }
 
-/// What the model's formulas give for features of one value.
+/// The tokens by the model's formulas for features that all have one value.
 std::vector<int64_t> expected_tokens(float value, int64_t first, int64_t max_new_tokens) {
   std::vector<int64_t> tokens = {first};
   float seen = 0;

@@ -35,7 +35,7 @@ class Signature : public ::testing::Test {
   static Result<SignedFiles> open(const std::string& signature, const std::string& key) {
     return SignedFiles::open(data(signature).c_str(), data(key).c_str());
   }
-  /// What a signature says with this text in it in place of another.
+  /// The error for a signature in which `after` replaces `before`.
   Error error_with(const std::string& before, const std::string& after) const {
     std::string text = read(data("p256.sig"));
     const size_t place = text.find(before);

@@ -56,7 +56,7 @@ struct Options {
   std::vector<std::string> corpus;
 };
 
-/// What the child and its parent share.
+/// Memory that the child and its parent share.
 struct Shared {
   std::atomic<uint64_t> executions;
   std::atomic<uint64_t> children;
@@ -158,7 +158,7 @@ class Child final {
   Child(const Options& options, Shared& shared, std::vector<Bytes> corpus, double end)
       : options_(options), shared_(shared), corpus_(std::move(corpus)), end_(end) {
     if (shared_.children > 0 && fs::exists(options.keep)) {
-      // What earlier children have kept.
+      // Inputs that earlier children have kept.
       for (Bytes& kept : read_all({options.keep})) {
         corpus_.push_back(std::move(kept));
       }
@@ -168,7 +168,7 @@ class Child final {
   void work() {
     const uint64_t child = shared_.children++;
     Random random(options_.seed * 1000003 + child);
-    // What ended an earlier child may be of the corpus: each of its files runs once.
+    // Only the first child runs the corpus: one of its files may have ended an earlier child.
     for (size_t i = child == 0 ? 0 : corpus_.size(); i < corpus_.size(); ++i) {
       run(Bytes(corpus_[i]), /*is_kept=*/true);
     }
@@ -281,7 +281,7 @@ int run_all(const char* name, const Options& options) {
       setvbuf(stderr, nullptr, _IONBF, 0);
       Child(options, shared, corpus, end).work();
       fflush(nullptr);
-      exit(0);  // not _exit(): a build that measures coverage writes what it has
+      exit(0);  // not _exit(): builds that measure coverage write their data at exit
     }
     int status = 0;
     waitpid(pid, &status, 0);

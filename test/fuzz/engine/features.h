@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What tells one run of a target from another, for a driver without instrumented code: which
-// messages were logged, and what targets report. Inputs that do something new are kept.
+// Features of a run, for a driver without instrumented code: logged messages, and features that
+// targets report. The driver keeps inputs with new features.
 #pragma once
 
 #include <stdint.h>

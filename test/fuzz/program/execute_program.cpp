@@ -37,7 +37,7 @@ using runtime::TensorInfo;
 
 constexpr size_t kMostSteps = 2000;
 
-/// Which operators have run without an error is a feature.
+/// Reports each operator that ran without an error as a feature.
 class OperatorNoter final : public testing::SilentTracer {
  public:
   Entry start_profiling(const char* name, runtime::ChainID, runtime::DebugHandle) override {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which arguments the operators of the kernel libraries take, read from their functions.yaml.
+// Schemas of the operators of the kernel libraries, read from their functions.yaml.
 #pragma once
 
 #include <string>

@@ -164,7 +164,7 @@ class Session final {
   Block temp_;
   std::vector<Block> blocks_;
   std::vector<et_memory> planned_;
-  /// What the method was given must outlive it.
+  /// Memory that was bound to the method must outlive it.
   std::vector<Block> given_;
 };
 

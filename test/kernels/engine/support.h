@@ -119,7 +119,7 @@ class Random {
   std::mt19937 engine_;
 };
 
-/// Whether a result is as near to the expected number as an error bound says; NaN only for NaN.
+/// True if a result is within the error bound of the expected number; NaN only for NaN.
 inline bool is_near(double expected, float found, double bound) {
   if (std::isnan(expected) || std::isnan(found)) return std::isnan(expected) && std::isnan(found);
   if (std::isinf(expected)) return double(found) == expected;

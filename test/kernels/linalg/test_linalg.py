@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs of linear algebra give what eager gives; where a result is one of many, what it is made for holds."""
+"""Programs of linear algebra give eager's results, or, where several are valid, results with the defining property."""
 
 from __future__ import annotations
 

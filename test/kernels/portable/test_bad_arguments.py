@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a kernel cannot compute it refuses with a message; it never reads or writes elsewhere."""
+"""Kernels refuse invalid arguments with a message, and never access other memory."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def parameter(present: bool, *shape: int, dtype: torch.dtype) -> torch.Tensor | 
 
 
 def assert_gradients_match_eager(name: str, *args: object, affine: bool) -> None:
-    """Of all three; without a weight eager gives no gradient for it and has none to compare with."""
+    """Compare all three gradients; without a weight, only that of the input, because eager gives no other."""
     if affine:
         assert_kernel_matches_eager(name, *args, ALL)
         return

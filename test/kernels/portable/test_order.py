@@ -28,7 +28,7 @@ def _values(dtype: torch.dtype) -> torch.Tensor:
     return torch.cat([torch.randint(0, 5, (4, 10)).to(dtype), extremes.expand(4, 2)], 1)
 
 
-# Whose indices are determined.
+# Calls with determined indices.
 SAME = [
     *((aten.sort.stable, (), {"stable": True, "dim": d, "descending": down}) for d in (0, 1) for down in (0, 1)),
     *((getattr(aten, name).default, (d,), {}) for name in ("cummax", "cummin") for d in (0, -1)),
@@ -66,7 +66,7 @@ def test_one_of_each_line_is_chosen_as_eager_does(dtype: torch.dtype, keepdim: b
         out = [torch.empty_like(expected[0]), torch.empty_like(expected[1])]
         call = call_kernel(name, x, *args, dim, keepdim, out=out)
         assert call.error == 0, call.message
-        # Which of several equal elements is chosen is open.
+        # The choice among equal elements is unspecified.
         index = call.outputs[1] if keepdim else call.outputs[1].unsqueeze(dim)
         picked = x.gather(dim, index) if keepdim else x.gather(dim, index).squeeze(dim)
         assert not (fault := mismatch(name, [call.outputs[0], picked], [expected[0]] * 2)), f"{name}: {fault}"
@@ -102,7 +102,7 @@ def test_places_in_sequences_match_eager(right: bool) -> None:
 
 def test_unique_values_match_eager() -> None:
     for dtype in (*FLOATS, *INTEGERS, torch.bool):
-        x = _values(dtype)[[0, 2, 3], :8]  # Of several NaN, eager's order is open.
+        x = _values(dtype)[[0, 2, 3], :8]  # eager's order of several NaN is unspecified
         for flags in ((True, True, True), (True, True, False), (False, False, True), (True, False, False)):
             with KernelsAgainstEager() as checked:
                 aten._unique2(x, *flags)

@@ -37,7 +37,7 @@ property_test = settings(
 
 
 def check(call: Callable[[], Any]) -> None:
-    """What eager refuses is no example; error samples have their own test."""
+    """Skip calls that eager refuses; error samples have their own test."""
     with torch.no_grad(), KernelsAgainstEager() as checked:
         try:
             call()

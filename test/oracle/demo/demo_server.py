@@ -55,7 +55,7 @@ class Server:
 
 
 def main() -> None:
-    # What is printed must not get between the answers.
+    # Redirect stdout, so that printed text does not mix with the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     use_extension(sys.argv[1])

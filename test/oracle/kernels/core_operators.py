@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-# resize_ changes a tensor's storage, which functional programs have none of; sym_is_contiguous is asked while tracing.
+# resize_ changes a storage, which functional programs lack; only tracing calls sym_is_contiguous.
 NEVER_IN_A_PROGRAM = frozenset({"aten::resize_", "aten::sym_is_contiguous"})
 
 

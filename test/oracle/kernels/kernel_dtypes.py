@@ -24,7 +24,7 @@ TRACED = (
 # Pairs that tell promotion from a cast to one side's dtype.
 PAIRS = ((torch.float32, torch.int64), (torch.float16, torch.float32), (torch.int32, torch.int64))
 
-# What eager raises for arguments that it does not take.
+# Errors of eager for invalid arguments.
 _REFUSED = (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError, AssertionError)
 
 Dtypes = tuple[torch.dtype, ...]
@@ -50,8 +50,7 @@ def _in_order(example: Example) -> list[Any]:
 
 
 def worth(example: Example) -> tuple[int, bool]:
-    """What makes one call say more about the kernel than another: more tensors, and none of rank 0, whose dtype counts
-    less in promotion."""
+    """Return a sort key of examples: more tensors are better, and none of rank 0, which matter less in promotion."""
     given = [tensors for value in _in_order(example) if (tensors := _tensors_in(value))]
     return len(given), all(t.dim() > 0 for tensors in given for t in tensors)
 

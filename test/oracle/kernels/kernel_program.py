@@ -76,7 +76,7 @@ def kernel_program(name: str, schema: torch.FunctionSchema, args: Sequence[Any],
     operands = [plan.argument(v, str(a.real_type), plan.inputs) for v, a in zip(given, inputs, strict=True)]
     results = [a for a in schema.arguments if a.is_out]
     written = [plan.argument(v, str(a.real_type), plan.outputs) for v, a in zip(outs, results, strict=True)]
-    # What the kernel returns, as the compiler writes it: its outputs again.
+    # As the compiler writes it, the call lists the outputs again as results.
     operands += [*written, written[0] if len(written) == 1 else plan.add(s.TensorList(written))]
     operator, _, overload = name.partition(".")
     call = s.Instruction(s.KernelCall(0, operands))

@@ -223,7 +223,7 @@ RESIZES = [
     _of("aten::upsample_bicubic2d.out", FLOATS, lambda d: (numbers(d, 1, 2, 7, 8), [9, 5], True)),
 ]
 
-# Functions whose gradients are computed by kernels, and the sizes of what they are taken of.
+# Functions whose gradients kernels compute, and the sizes of their inputs.
 GRADIENTS: dict[str, tuple[Callable[..., torch.Tensor], list[list[int]]]] = {
     "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 2)), [[2, 3, 7, 6]]),
     "adaptive_avg_pool3d": (lambda x: F.adaptive_avg_pool3d(x, (3, 2, 2)), [[2, 3, 7, 6, 4]]),

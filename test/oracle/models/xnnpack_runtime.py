@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Whether the tested runtime includes XNNPACK, which provides the backend and the thread pool's workers."""
+"""Detect whether the tested runtime includes XNNPACK, which provides the backend and the thread pool's workers."""
 
 import pytest
 

@@ -206,7 +206,7 @@ void mutate(Call& call, Random& random) {
   if (call.values.empty()) return;
   for (size_t i = 1 + random.below(3); i > 0; --i) {
     Value& value = call.values[random.below(call.values.size())];
-    // What a program says is missing has no data either.
+    // An absent value has no data either.
     if (random.below(16) == 0) {
       value = Value();
     } else {

@@ -31,7 +31,7 @@ struct Value {
   std::vector<Value> items;
 };
 
-/// What an argument must hold after the call; `sizes_only` where values are not determined.
+/// The expected value of an argument after the call; `sizes_only` if elements are not determined.
 struct Expected {
   size_t position;
   Value value;

@@ -12,7 +12,7 @@ using namespace executorch::runtime;
 
 namespace {
 
-/// Writes down what it is told.
+/// Records its calls.
 class Recorder final : public executorch::testing::SilentTracer {
  public:
   std::string record;

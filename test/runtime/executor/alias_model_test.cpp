@@ -23,7 +23,7 @@ using runtime::Result;
 using Floats = std::vector<float>;
 using Kind = fb::KernelTypes;
 
-/// What loading the program, and then its method, says.
+/// The error of loading the program, or else its method.
 Error refusal(const TestProgram& source) {
   const ProgramFile file(source);
   const FileLoader loader(file);
@@ -273,7 +273,7 @@ std::vector<size_t> consumed_inputs(Method& method) {
     if (log.contains("input " + std::to_string(i) + " is not set")) {
       consumed.push_back(i);
       EXPECT_EQ(set(i), Error::Ok);
-      // What was set before has been consumed again if that was the last one.
+      // If it was the last input, the execution has consumed those set before.
       for (const size_t before : consumed) {
         EXPECT_EQ(set(before), Error::Ok);
       }

@@ -18,7 +18,7 @@ using runtime::Result;
 using runtime::Span;
 using Floats = std::vector<float>;
 
-/// Multiplies by what the program says for it; fails where it is told to.
+/// Multiplies by the factor in its compile spec or payload; fails on demand.
 class ScaleBackend final : public runtime::BackendInterface {
  public:
   bool is_available() const override { return available; }

@@ -23,7 +23,7 @@ using runtime::Error;
 using Floats = std::vector<float>;
 using Words = std::vector<uint32_t>;
 
-/// Runs what is posted when it is told to, in any order that a test wants.
+/// Runs posted tasks on demand, in any order.
 class ManualPool final : public runtime::TaskPool {
  public:
   void post(runtime::Task& task) override { waiting.push_back(&task); }

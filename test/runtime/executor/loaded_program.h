@@ -64,7 +64,7 @@ class LoadedProgram final {
   runtime::Result<runtime::Program> program_;
 };
 
-/// Memory for one method: as much as it asks for, and what else it is told to have.
+/// Memory for one method: the sizes in its metadata, and additional memory by arguments.
 class MethodMemory final {
  public:
   explicit MethodMemory(const runtime::MethodMeta& meta, size_t for_backends = 0,

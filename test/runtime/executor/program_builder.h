@@ -105,7 +105,7 @@ struct TestProgram {
   TestSegments constants;
   std::vector<TestSegments> mutable_data;
   std::vector<std::pair<std::string, uint32_t>> named_data;
-  /// What the segments hold; if not empty, the file has an extended header.
+  /// Contents of the segments; if not empty, the file has an extended header.
   std::string segment_data;
   /// Of that header: 32 or, as in older files, 24.
   uint32_t header_length = 32;

@@ -56,7 +56,7 @@ TestProgram full_program() {
 struct Rule {
   std::string name;
   std::function<void(TestProgram&)> breaks;
-  /// What the log says.
+  /// Expected log message.
   std::string message;
   Error error = Error::InvalidProgram;
 };

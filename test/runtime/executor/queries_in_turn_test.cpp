@@ -66,7 +66,7 @@ TestProgram many_outputs() {
   return program;
 }
 
-/// Which outputs, and then which inputs, are unaliased.
+/// The unaliased outputs, then the unaliased inputs.
 std::string unaliased(runtime::Method& method) {
   std::string answers;
   for (size_t i = 0; i < method.outputs_size(); ++i) {

@@ -10,7 +10,7 @@ namespace {
 using P = TestProgram;
 using Mutations = std::vector<Mutation>;
 
-/// What must never be written to, by every way to write.
+/// Writes to values that must not be written, in each possible way.
 void add_written(Mutations* rows) {
   struct Target {
     std::string name;
@@ -169,7 +169,7 @@ void add_two_results(Mutations* rows) {
   rows->insert(rows->end(), more.begin(), more.end());
 }
 
-/// What becomes a view or gets another tensor, and from what.
+/// Views and moves with invalid sources or targets.
 void add_views_and_moves(Mutations* rows) {
   const std::string own = "has memory of its own or no bound";
   const std::string nothing_else = "expected a value that nothing else gives memory or sizes";

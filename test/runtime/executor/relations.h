@@ -41,7 +41,7 @@ enum RelatedValue : int32_t {
   kState,
   /// Without memory, for the caller to give.
   kGiven,
-  /// What a test adds.
+  /// Values that a test adds.
   kAdded,
 };
 

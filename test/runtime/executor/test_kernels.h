@@ -15,7 +15,7 @@ namespace executorch::testing {
 ///   test::count.int(out)              out += 1
 runtime::Span<const runtime::Kernel> test_kernels();
 
-/// Whether test::fail.out fails.
+/// True makes test::fail.out fail.
 extern bool fail_switch;
 
 }  // namespace executorch::testing

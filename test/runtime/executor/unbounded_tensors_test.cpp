@@ -21,7 +21,7 @@ namespace {
 using runtime::Error;
 using Floats = std::vector<float>;
 
-/// Knows what it has given, and gives no more than `limit` bytes at once.
+/// Tracks its allocations, and allows at most `limit` bytes at a time.
 class Ledger final : public runtime::DynamicAllocator {
  public:
   ~Ledger() override { EXPECT_TRUE(pieces_.empty()) << pieces_.size() << " pieces leak"; }

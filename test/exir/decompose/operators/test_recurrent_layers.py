@@ -25,7 +25,7 @@ def seed() -> None:
 
 
 def operators(model: nn.Module, inputs: tuple[Any, ...], **options: Any) -> list[str]:
-    """What the edge program calls, but for what prepares states."""
+    """Return the operators that the edge program calls, except those that create initial states."""
     graph = to_edge(torch.export.export(model, inputs), **options).exported_program().graph
     return [str(node.target) for node in graph.nodes if node.op == "call_function" and "full" not in str(node.target)]
 

@@ -14,7 +14,7 @@ class Heads(nn.Module):
 
 
 class Folded(nn.Module):
-    """What is left to be inferred depends on the size, too."""
+    """The size that the model leaves to be inferred also depends on the dynamic size."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return (x * 2).view(x.shape[0], -1).expand(-1, -1) + 1

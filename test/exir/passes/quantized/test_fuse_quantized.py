@@ -132,7 +132,7 @@ def test_sums_concatenations_and_moves_stay_integers() -> None:
 
 
 class Moved(nn.Module):
-    """What only moves, pads and takes parts, between convolutions."""
+    """Moves, paddings and slices between convolutions."""
 
     def __init__(self) -> None:
         super().__init__()

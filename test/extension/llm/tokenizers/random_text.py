@@ -40,7 +40,7 @@ def random_text(rng: random.Random, dropped: tuple[str, ...] = ("Cn",)) -> str:
 
 
 def is_disputed(character: str) -> bool:
-    """Whether versions of Unicode may disagree on what a tokenizer does with it.
+    """Return whether versions of Unicode classify a character differently.
 
     Packages and libraries have versions of their own: of a character later than version 3.2 they may know neither its
     category nor what it decomposes to, nor its lower case.
