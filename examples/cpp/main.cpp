@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Runs a program's forward on ones and prints the first numbers that come out.
+// Runs a program's forward on ones and prints the first numbers of its output.
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 

@@ -28,7 +28,7 @@ _VIEW_OPERATOR = ("executorch_prim::et_view", "default")
 
 
 class GraphEmitter:
-    """`env`: node → its result: a Ref, a list or tuple of Refs, or a Python value."""
+    """Emits the nodes of a graph. `env`: node → its result: a Ref, a list or tuple of Refs, or a Python value."""
 
     def __init__(self, state: MethodState, graph_module: GraphModule, is_outermost: bool = False) -> None:
         self.state = state

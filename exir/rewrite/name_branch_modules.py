@@ -39,16 +39,16 @@ def _name(graph_module: GraphModule, owners: Mapping[Node, str]) -> None:
 
 
 def _name_nodes(graph_module: GraphModule, given: Mapping[Node, str], call: Node) -> None:
-    made = dict(given)  # and nodes that depend only on weights
+    paths_of_weights = dict(given)  # grows by nodes that depend only on weights
     for node in graph_module.graph.nodes:
         if node.op != "call_function" or node.meta.get(_STACK):
             continue
         read = node.all_input_nodes
-        paths = {made[each] for each in read if each in made}
+        paths = {paths_of_weights[each] for each in read if each in paths_of_weights}
         if len(paths) == 1:
             (path,) = paths
             node.meta[_STACK] = {path: (path, "torch.nn.Module")}
-            if all(each in made for each in read):
-                made[node] = path
+            if all(each in paths_of_weights for each in read):
+                paths_of_weights[node] = path
         elif call.meta.get(_STACK):
             node.meta[_STACK] = call.meta[_STACK]

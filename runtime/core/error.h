@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Error: why something did not work, grouped by who can do something about it.
+// Error codes, grouped by who can correct the error.
 #pragma once
 
 #include <stdint.h>
@@ -12,7 +12,7 @@ using error_code_t = uint32_t;
 
 /// The numbers are part of the public contract (logs, language bindings) and never change.
 enum class [[nodiscard]] Error : error_code_t {
-  /// It worked.
+  /// Success.
   Ok = 0x00,
 
   // The runtime, or the order in which it was used.
@@ -34,7 +34,7 @@ enum class [[nodiscard]] Error : error_code_t {
   NotImplemented = 0x11,
   /// An argument is wrong: the log names it, expected and found.
   InvalidArgument = 0x12,
-  /// A value handed over is of the wrong type: hand over one of the type the log names.
+  /// A value has the wrong type: pass one of the type that the log names.
   InvalidType = 0x13,
   /// The program uses an operator that no registered kernel implements: link or register the
   /// kernel library that has it, or export the model for the kernels you have.
@@ -46,7 +46,7 @@ enum class [[nodiscard]] Error : error_code_t {
 
   // Errors of resources: memory, files, data.
 
-  /// No such thing (method, key, backend, file): check its name.
+  /// A method, key, backend or file does not exist: check its name.
   NotFound = 0x20,
   /// An allocator is too small: enlarge it. The log names the allocator and the request.
   MemoryAllocationFailed = 0x21,

@@ -40,7 +40,7 @@ def of(function: Callable[..., Any]) -> Callable[[], torch.nn.Module]:
 
 
 IMAGE = torch.rand(2, 3, 8, 8)
-# What, the module, example inputs, dynamic shapes, the sizes of the first dimension to run with.
+# Name → module, example inputs, dynamic shapes, sizes of the first dimension to run with.
 PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[torch.Tensor, ...], Any, tuple[int, ...]]] = {
     "add": (of(lambda x, y: x + 2 * y), (torch.rand(3, 1, 4), torch.rand(2, 4)), None, ()),
     "mm": (of(lambda x, y: (x @ y).relu()), (torch.rand(5, 7), torch.rand(7, 3)), None, ()),

@@ -2,8 +2,8 @@
 """The time to inspect a large trace, here and by the peer's Inspector: by default 100 runs of 1,000 events each.
 
 ``python test/benchmark/inspecting.py [--runs N] [--events N] [--rounds N]``; ``EXECUTORCH_PEER_PYTHON`` names the
-peer's interpreter. A fresh process each time; seconds are its CPU time (one thread's), from the Inspector's call to its
-table, imports aside, so that a busy machine changes them little.
+peer's interpreter. Each round is a new process. Seconds are its CPU time on one thread, from the Inspector's call to
+its table, without imports, which a busy machine changes little.
 """
 
 import argparse
@@ -31,7 +31,7 @@ print(json.dumps({"read": middle - start, "tables": time.process_time() - middle
 
 
 def write_trace(path: Path, runs: int, events: int) -> None:
-    """As a program with kernels and a delegate leaves it: each kernel's call with its frame."""
+    """Write the trace of a program with kernels and a delegate: each kernel's call with its frame."""
     from executorch.devtools.etdump.schema_flatcc import ETDumpFlatCC, Event, ProfileEvent, RunData
     from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 

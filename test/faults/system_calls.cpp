@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// System calls of this program, and of the libraries that it is linked with, as fault points. The
-// sanitizers' own versions of them come next.
+// Interposes system calls of this program and its libraries as fault points. The interposed
+// functions call the next definition, which may be a sanitizer's.
 #include "faults/fault_points.h"
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""timm's models without torchvision, which the models do not need."""
+"""Import timm's models without torchvision, which they do not need."""
 
 import importlib.machinery
 import sys
@@ -21,7 +21,7 @@ class _AnyMember(type):
 
 
 class _EmptyModule(types.ModuleType):
-    """Stands for a torchvision module: any class asked of it is an unused base class."""
+    """Replaces a torchvision module. Any class imported from it is an unused base class."""
 
     __path__: list[str] = []
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The least that a device needs to run a program: the core runtime without kernels, all memory
-// static. Reads a program from standard input, loads its method "forward" and executes it with
-// inputs of zeros. Its size is what test/house/test_binary_size.py watches.
+// The smallest runner of a program: the core runtime without kernels, with static memory. It reads
+// a program from standard input, loads its method "forward" and executes it with inputs of zeros.
+// test/house/test_binary_size.py limits its size.
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>

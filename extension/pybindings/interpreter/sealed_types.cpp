@@ -14,8 +14,8 @@ PyObject* refuse_new(PyTypeObject* type, PyObject*, PyObject*) {
   return nullptr;
 }
 
-/// Does what pybind11's own tp_new does. Only `type(T).__call__` uses it: because the function
-/// differs from that of the base, Python refuses `base.__new__(T)`.
+/// Equals pybind11's tp_new. Only `type(T).__call__` uses it: because it is another function than
+/// that of the base, Python refuses `base.__new__(T)`.
 PyObject* make_new(PyTypeObject* type, PyObject*, PyObject*) {
   return py::detail::make_new_instance(type);
 }

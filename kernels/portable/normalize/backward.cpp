@@ -23,7 +23,7 @@ using ThreeTensors = std::tuple<Tensor&, Tensor&, Tensor&>;
 /// If the statistics are constants, grad_in = rstd * g.
 struct Gradient {
   Strided in, grad_out;
-  Strided grad_in;        ///< null data: not wanted
+  Strided grad_in;        ///< null data to omit it
   Strided mean, rstd;     ///< as in Normalization
   uint32_t kept = 0;      ///< mask of the dimensions along which regions are counted (region.h)
   bool constant = false;  ///< the statistics do not depend on `in`

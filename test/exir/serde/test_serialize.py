@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs of the ATen and edge dialects, saved and loaded."""
+"""Saving and loading of programs of the ATen and Edge dialects."""
 
 import io
 from pathlib import Path

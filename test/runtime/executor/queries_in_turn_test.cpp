@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Queries by index or name continue where the last one ended: every order gives the same answers.
+// Queries by index or name resume the search of the previous one; every order gives equal answers.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -49,7 +49,7 @@ ScratchBackend backend;
 
 constexpr int32_t kOutputs = 40;
 
-/// Two inputs, and outputs which are each the sum of these at a place of its own.
+/// A program with two inputs, whose outputs are all their sum, at different offsets.
 TestProgram many_outputs() {
   TestProgram program = add_program();
   TestPlan& plan = program.plans[0];
@@ -58,7 +58,7 @@ TestProgram many_outputs() {
   plan.chains[0].clear();
   plan.buffer_sizes = {0, 4096};
   for (int32_t i = 0; i < kOutputs; ++i) {
-    // Against the order of the outputs.
+    // Offsets decrease from output to output.
     plan.values.push_back(planned(2, static_cast<uint64_t>(1024 - 8 * i)));
     plan.outputs.push_back(i + 3);
     plan.chains[0].push_back(kernel(0, {0, 1, i + 3, i + 3}));

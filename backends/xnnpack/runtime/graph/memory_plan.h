@@ -8,7 +8,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Memory that is needed from `first` to `last` step, inclusive.
+/// Memory that is needed from first_step to last_step, inclusive.
 struct LiveBlock {
   size_t bytes;
   size_t first_step, last_step;

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Lists of element types for kernels that are written with macros: ET_FORALL_<SET>_TYPES(_) expands
 // `_(C++ type, name)` once for each dtype of the set. REAL is all integers (INT) and floating-point
-// numbers (FLOAT) except those that the letters behind add: H Half, B Bool, BF16 BFloat16.
+// numbers (FLOAT). Letters after it add dtypes: H Half, B Bool, BF16 BFloat16.
 // _AND adds dtypes by their names; _WITH and _WITH2 put arguments before the type.
 #pragma once
 
