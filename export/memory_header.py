@@ -13,7 +13,7 @@ from executorch.exir.schema import ExecutionPlan, Tensor
 
 if TYPE_CHECKING:
     from executorch.exir import ExecutorchProgramManager
-    from executorch.exir.report.verdict import MethodVerdict
+    from executorch.exir.report.verdict import MethodReport
 
 __all__ = ["memory_header"]
 
@@ -56,7 +56,7 @@ def _known(method: str, size: int | None, why: str) -> int:
     return size
 
 
-def _memory(method: MethodVerdict) -> dict[str, int]:
+def _memory(method: MethodReport) -> dict[str, int]:
     for found, what in (
         ([one.backend for one in method.delegates], "delegates allocate memory at load"),
         (method.unbounded, "tensors have unbounded sizes"),

@@ -15,7 +15,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
 from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
 from executorch.exir.report.temp_peak import TempPeak
-from executorch.exir.report.verdict import DelegateVerdict, Fallback
+from executorch.exir.report.verdict import DelegateReport, Fallback
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor, TensorShapeDynamism
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class MethodSummary:
     note: str
     temp_peak: TempPeak | None = None
     unbounded: tuple[str, ...] = ()
-    estimates: tuple[DelegateVerdict, ...] = ()
+    estimates: tuple[DelegateReport, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
 
 

@@ -22,7 +22,7 @@ from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_submodules
-from executorch.exir.passes.quantized.fuse_quantized_pass import fusion_verdicts
+from executorch.exir.passes.quantized.fuse_quantized_pass import fusion_refusals
 from executorch.exir.program.target import installed_kernels
 
 _LAYERS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "linear", "embedding")
@@ -182,7 +182,7 @@ def _layer(key: CallKey, node: Node, sqnr: float, place: tuple[str, str], is_low
 def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
     """Where each weighted operator of each module runs, and why not in a delegate or on integers."""
     target = installed_kernels()
-    verdicts = fusion_verdicts(program, lambda name: target.find(name) is not None)
+    verdicts = fusion_refusals(program, lambda name: target.find(name) is not None)
     found: dict[str, list[tuple[str, str]]] = {}
     for held in all_graph_modules(program.graph_module):
         delegates = {call: module for _, module, call in get_lowered_submodules(held)}

@@ -23,7 +23,7 @@ from executorch.exir.decompose.free_layouts import free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.decompose.operators.affine_operators import affine_decompositions
 from executorch.exir.decompose.operators.attention import ATTENTION_DECOMPOSITION
-from executorch.exir.decompose.operators.extra_decompositions import IN_PLACE_OF_PYTORCHS, extra_decompositions
+from executorch.exir.decompose.operators.extra_decompositions import REPLACED_DECOMPOSITIONS, extra_decompositions
 from executorch.exir.decompose.operators.grouped_products import grouped_decompositions
 from executorch.exir.decompose.operators.linalg_checks import check_in_kernels
 from executorch.exir.decompose.operators.recurrent_layers import RECURRENT_DECOMPOSITIONS
@@ -31,18 +31,18 @@ from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.program_copy import copy_program
 
-_OF_NON_STRICT = "expected compiled_fn to be GraphModule"
+_NON_STRICT_ERROR = "expected compiled_fn to be GraphModule"
 """torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""
-_TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict", _OF_NON_STRICT)
+_UNTRACEABLE_ERRORS = ("FunctionalTensor on its own", "is not in the state dict", _NON_STRICT_ERROR)
 """torch's errors for subgraphs that read a value of another trace, and for constants in nested subgraphs."""
 
 
 @cache
 def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return PyTorch's table to Core ATen, and our additions and replacements."""
-    of_pytorch = dict(torch.export.default_decompositions().items())
-    added = {op: made for op, made in extra_decompositions().items() if op not in of_pytorch}
-    return of_pytorch, {**added, **IN_PLACE_OF_PYTORCHS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
+    pytorch_table = dict(torch.export.default_decompositions().items())
+    added = {op: made for op, made in extra_decompositions().items() if op not in pytorch_table}
+    return pytorch_table, {**added, **REPLACED_DECOMPOSITIONS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 
 def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False) -> dict[Any, Any]:
@@ -79,13 +79,13 @@ def decompose(
     try:
         return _traced(program, kept, unroll_recurrent)
     except (RuntimeError, SpecViolationError, AssertionError) as error:
-        if not any(words in str(error) for words in _TORCH_CANNOT_TRACE):
+        if not any(words in str(error) for words in _UNTRACEABLE_ERRORS):
             raise
         # With dynamic sizes, torch's trace comes first, because it shares the arithmetic on sizes.
         rewritten = _rewritten(program, table, kept)
         if rewritten is not None:
             return rewritten
-        if _OF_NON_STRICT in str(error):
+        if _NON_STRICT_ERROR in str(error):
             why = (
                 f"torch's run_decompositions cannot take the program ({error}); export it with strict=True, which works"
             )

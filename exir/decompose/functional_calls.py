@@ -38,7 +38,7 @@ def functional_form(op: OpOverload) -> OpOverload | None:
     return found if [item.name for item in found._schema.arguments] == names and is_functional(found) else None
 
 
-def writes_in_hiding(node: fx.Node) -> bool:
+def updates_statistics(node: fx.Node) -> bool:
     """Return whether a call updates an argument without declaring it: norms in training mode."""
     schema = node.target._schema.arguments  # type: ignore[union-attr]
     given = {item.name: value for item, value in zip(schema, node.args, strict=False)} | node.kwargs

@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 
 from executorch.exir.decompose.call_body import Table, inline_body, is_composite, traced_body
 from executorch.exir.decompose.free_layouts import VIEWS, free_strided, view_to_reshape
-from executorch.exir.decompose.functional_calls import make_functional, writes_in_hiding
+from executorch.exir.decompose.functional_calls import make_functional, updates_statistics
 from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
@@ -96,7 +96,7 @@ def _is_plain_node(node: fx.Node, table: Table, keeps_composites: bool) -> bool:
     if node.op == "output":
         return True
     if node.op == "call_function" and node.target not in _NO_OPERATORS:
-        if not isinstance(node.target, OpOverload) or writes_in_hiding(node):
+        if not isinstance(node.target, OpOverload) or updates_statistics(node):
             return False
         if keeps_composites and node.target not in table and node.target.name().startswith(_OF_COMPOSITES):
             return False

@@ -9,7 +9,7 @@ from torch._ops import OpOverload
 from executorch.exir.operator.convert import is_functional
 
 # Legal operators without the core tag: PyTorch does not decompose them to core operators, or only to slower ones.
-BEYOND_CORE = frozenset(
+LEGAL_BESIDES_CORE = frozenset(
     {
         "aten::_adaptive_avg_pool3d_backward",
         "aten::_conj_physical",
@@ -166,5 +166,5 @@ def is_core_aten(op: OpOverload) -> bool:
 def is_legal_in_edge(op: OpOverload) -> bool:
     """Return whether `op` is legal in Edge: Core ATen, the list above, or a functional custom operator."""
     if op.namespace in ("aten", "prims"):
-        return is_core_aten(op) or op.name() in BEYOND_CORE or _without_copy(op.name()) in BEYOND_CORE
+        return is_core_aten(op) or op.name() in LEGAL_BESIDES_CORE or _without_copy(op.name()) in LEGAL_BESIDES_CORE
     return is_functional(op)

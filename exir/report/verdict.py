@@ -28,7 +28,19 @@ from executorch.exir.report.cost import Cost, cost_of
 from executorch.exir.report.temp_peak import TempPeak, temp_peak
 from executorch.exir.schema import ExecutionPlan, Program
 
-__all__ = ["DelegateVerdict", "Fallback", "MethodVerdict", "Verdict", "check_strict", "fallbacks_of", "verdict_on"]
+__all__ = [
+    "DelegateReport",
+    "DelegateVerdict",
+    "Fallback",
+    "LoweringReport",
+    "MethodReport",
+    "MethodVerdict",
+    "Verdict",
+    "check_strict",
+    "fallbacks_of",
+    "lowering_report",
+    "verdict_on",
+]
 
 _logger = logging.getLogger(__name__)
 _LISTED = 5
@@ -52,7 +64,7 @@ class Fallback:
 
 
 @dataclass(frozen=True)
-class DelegateVerdict:
+class DelegateReport:
     """One delegate.
 
     flops, bytes: estimated cost of its operators as kernels, including tensors between them.
@@ -69,7 +81,7 @@ class DelegateVerdict:
 
 
 @dataclass(frozen=True)
-class MethodVerdict:
+class MethodReport:
     """One method.
 
     kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes.
@@ -85,7 +97,7 @@ class MethodVerdict:
     kernels: dict[str, int]
     flops: int
     bytes: int
-    delegates: tuple[DelegateVerdict, ...]
+    delegates: tuple[DelegateReport, ...]
     fallbacks: tuple[Fallback, ...]
     arenas: dict[int, int]
     method_allocator_bytes: int | None
@@ -96,7 +108,7 @@ class MethodVerdict:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LoweringReport:
     """The report of a program (lowering report).
 
     target_checked: `to_executorch` checked the program against the target.
@@ -111,7 +123,7 @@ class Verdict:
     constant_bytes: int
     named_data_bytes: int
     data_file_bytes: dict[str, int]
-    methods: tuple[MethodVerdict, ...]
+    methods: tuple[MethodReport, ...]
     constant_methods: dict[str, int | None]
 
     def as_dict(self) -> dict[str, Any]:
@@ -146,25 +158,25 @@ def _fallback(node: fx.Node, operator: str) -> Fallback:
     )
 
 
-def _delegate(module: LoweredBackendModule, target_checked: bool) -> DelegateVerdict:
+def _delegate(module: LoweredBackendModule, target_checked: bool) -> DelegateReport:
     calls = list(operators_of(module.original_module.graph_module))
     cost = _sum(cost_of(node) for node, _ in calls)
     built = True if target_checked and can_dry_build(module.backend_id) else None
-    return DelegateVerdict(module.backend_id, len(calls), len(module.processed_bytes), cost.flops, cost.bytes, built)
+    return DelegateReport(module.backend_id, len(calls), len(module.processed_bytes), cost.flops, cost.bytes, built)
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:
     return sum(costs, Cost())
 
 
-def verdict_on(
+def lowering_report(
     programs: Mapping[str, ExportedProgram],
     emitted: Program,
     file: bytes,
     named_data: NamedDataStoreOutput | None = None,
     data_files: Mapping[str, bytes] | None = None,
     target_checked: bool = True,
-) -> Verdict:
+) -> LoweringReport:
     """Return the report of a program.
 
     programs: planned programs by method name. emitted: the program emitted from them. file: its bytes.
@@ -177,7 +189,7 @@ def verdict_on(
         for name, program in programs.items()
     )
     named = set() if named_data is None else {entry.buffer_index for entry in named_data.pte_data.values()}
-    return Verdict(
+    return LoweringReport(
         target_checked=target_checked,
         constant_bytes=sum(len(buffer.storage) for buffer in emitted.constant_buffer),
         named_data_bytes=0 if named_data is None else sum(len(named_data.buffers[index]) for index in named),
@@ -194,14 +206,14 @@ def _method(
     target_checked: bool,
     allocator_bytes: int | None,
     note: str,
-) -> MethodVerdict:
+) -> MethodReport:
     calls = list(operators_of(program.graph_module))
     kernels = [op.name() for _, op in calls]
     cost = _sum(cost_of(node) for node, _ in calls)
     modules = [
         m for graph_module in all_graph_modules(program.graph_module) for m in get_lowered_backend_modules(graph_module)
     ]
-    return MethodVerdict(
+    return MethodReport(
         name=plan.name,
         kernels={kernel: kernels.count(kernel) for kernel in sorted(set(kernels))},
         flops=cost.flops,
@@ -251,3 +263,7 @@ def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> Non
 
 def _why(one: Fallback) -> str:
     return "; ".join(f"{partitioner}: {reason}" for partitioner, reason in one.reasons.items())
+
+
+# Former names, kept for one release.
+Verdict, MethodVerdict, DelegateVerdict, verdict_on = LoweringReport, MethodReport, DelegateReport, lowering_report

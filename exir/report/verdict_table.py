@@ -10,26 +10,26 @@ from tabulate import tabulate
 
 if TYPE_CHECKING:
     from executorch.exir.report.temp_peak import TempPeak
-    from executorch.exir.report.verdict import Fallback, MethodVerdict, Verdict
+    from executorch.exir.report.verdict import Fallback, LoweringReport, MethodReport
 
 __all__ = ["fallback_table", "render", "temp_text", "unbounded_text"]
 
 
-def render(verdict: Verdict) -> str:
+def render(report: LoweringReport) -> str:
     """Return the report as text: the program, then each method."""
-    checked = "checked against the target" if verdict.target_checked else "NOT checked against a target"
-    head = f"{checked}; {verdict.constant_bytes:,} bytes of constants"
-    if verdict.named_data_bytes:
-        head += f", {verdict.named_data_bytes:,} bytes of delegates' named data"
-    head += "".join(f"; {name}.ptd: {size:,} bytes" for name, size in verdict.data_file_bytes.items())
+    checked = "checked against the target" if report.target_checked else "NOT checked against a target"
+    head = f"{checked}; {report.constant_bytes:,} bytes of constants"
+    if report.named_data_bytes:
+        head += f", {report.named_data_bytes:,} bytes of delegates' named data"
+    head += "".join(f"; {name}.ptd: {size:,} bytes" for name, size in report.data_file_bytes.items())
     constants = [
         f"constant method {name}: method allocator: " + ("unknown" if size is None else f"{size:,} bytes")
-        for name, size in verdict.constant_methods.items()
+        for name, size in report.constant_methods.items()
     ]
-    return "\n\n".join([head, *(_method(method) for method in verdict.methods), *constants])
+    return "\n\n".join([head, *(_method(method) for method in report.methods), *constants])
 
 
-def _method(method: MethodVerdict) -> str:
+def _method(method: MethodReport) -> str:
     arenas = ", ".join(f"arena {number}: {size:,} bytes" for number, size in method.arenas.items()) or "no arena"
     loading = method.method_allocator_bytes
     allocator = f"unknown ({method.note})" if loading is None else f"{loading:,} bytes"

@@ -89,16 +89,16 @@ class Site:
         value = (value[0] if isinstance(value, (tuple, list)) else value).to(torch.int8)
         return insert_before(self.quantize, target, args, {}, value, self.core)
 
-    def integers_behind(self, value: Any) -> fx.Node:
+    def integers_of(self, value: Any) -> fx.Node:
         """Return a node with the int8 of a dequantized `value`, after the same moves."""
         source = moved_by(value)
         if source is not None:
-            return self._moved(self.integers_behind(source), value)
+            return self._moved(self.integers_of(source), value)
         integers: fx.Node = value.args[0]
         if integers.meta["val"].dtype is not torch.uint8:
             return integers
         table = torch.arange(256).sub(UNSIGNED).to(torch.int8)
-        return integers.meta.get(_SIGNED) or self.looked_up(integers, table)
+        return integers.meta.get(_SIGNED) or self.look_up_table(integers, table)
 
     def _moved(self, integers: fx.Node, like: fx.Node) -> fx.Node:
         picked = picked_by(like)
@@ -118,11 +118,11 @@ class Site:
             integers = self._moved(integers, each)
         if argument(self.quantize, "dtype") is torch.int8:
             return integers
-        made = self.looked_up(integers, torch.arange(256).to(torch.uint8))
+        made = self.look_up_table(integers, torch.arange(256).to(torch.uint8))
         made.meta[_SIGNED] = integers
         return made
 
-    def looked_up(self, integers: fx.Node, table: torch.Tensor) -> fx.Node:
+    def look_up_table(self, integers: fx.Node, table: torch.Tensor) -> fx.Node:
         """Insert a table look-up of integers. The first entry is for the smallest integer of their dtype."""
         constant = self.constants.add("_fused_table", table, self.core)
         value = integers.meta["val"].to(table.dtype)

@@ -82,9 +82,6 @@ class Quantization:
             quant_max=self.quant_max if high is None else min(self.quant_max, high),
         )
 
-    def stands_for_the_same(self, other: Quantization) -> bool:
-        return (self.scale, self.zero_point) == (other.scale, other.zero_point)
-
 
 def operator(node: Any) -> str:
     """Return the qualified name of the operator that a node calls ("aten::add.Tensor"), or ""."""

@@ -33,7 +33,7 @@ _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
 VERSION = {"major": 5, "minor": 4}
 _SCALAR = torch.ops.aten.scalar_tensor.default
 # Keys of later versions, which readers of 5.4 refuse.
-_LATER = {
+_LATER_KEYS = {
     "kind",
     "is_hop_single_tensor_return",
     "sym_float_values",
@@ -59,23 +59,23 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
     copied = copy_program(program)
     marks = {}
     for module in all_graph_modules(copied.graph_module):
-        _numbers_as_calls(module)
-        marks[id(module)] = _Mark.taken_from(module)
+        _replace_scalar_constants(module)
+        marks[id(module)] = _Mark.take_from(module)
     is_edge = any(mark.edge for mark in marks.values())
     if is_edge:
         copied._verifiers = [WellFormed]
     artifact = torch_serialize.serialize(copied)
-    said = json.loads(artifact.exported_program)
-    for module, graph in _graphs(copied.graph_module, said["graph_module"]["graph"]):
+    data_json = json.loads(artifact.exported_program)
+    for module, graph in _graphs(copied.graph_module, data_json["graph_module"]["graph"]):
         mark = marks[id(module)]
         for node in graph["nodes"]:
             if node["name"] in mark.edge:
                 node["target"] = _EDGE + node["target"].removeprefix(_ATEN)
             if node["name"] in mark.handles:
                 node["metadata"]["debug_handle"] = str(mark.handles[node["name"]])
-    said["graph_module"].pop("metadata", None)
-    said |= {"schema_version": VERSION, "dialect": "", "verifiers": ["EDGE" if is_edge else "TRAINING"]}
-    text = json.dumps(_without_later(said)).encode()
+    data_json["graph_module"].pop("metadata", None)
+    data_json |= {"schema_version": VERSION, "dialect": "", "verifiers": ["EDGE" if is_edge else "TRAINING"]}
+    text = json.dumps(_without_later(data_json)).encode()
     return ProgramBytes(
         text, *(bytes(each) for each in (artifact.state_dict, artifact.constants, artifact.example_inputs))
     )
@@ -86,10 +86,10 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
 
     Raises ValueError, or one of torch's errors, for invalid bytes. No code of the file is run.
     """
-    said = json.loads(data.exported_program)
-    _check_expressions(said)
-    graphs = list(_all_graphs(said["graph_module"]["graph"]))
-    marks = [_Mark.said_by(graph["nodes"]) for graph in graphs]
+    data_json = json.loads(data.exported_program)
+    _check_expressions(data_json)
+    graphs = list(_all_graphs(data_json["graph_module"]["graph"]))
+    marks = [_Mark.from_json(graph["nodes"]) for graph in graphs]
     for graph in graphs:
         for node in graph["nodes"]:
             node["target"] = node["target"].replace(_EDGE, _ATEN)
@@ -97,11 +97,11 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
             node["metadata"].pop("from_node", None)
     major, minor = SCHEMA_VERSION
     # Exported programs may contain in-place operators, which other verifiers refuse.
-    said |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
+    data_json |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
     parts: Any = (tensors_of(each) for each in (data.state_dict, data.constants, data.example_inputs))
-    program = torch_serialize.deserialize(torch_serialize.SerializedArtifact(json.dumps(said).encode(), *parts))
+    program = torch_serialize.deserialize(torch_serialize.SerializedArtifact(json.dumps(data_json).encode(), *parts))
     for (module, _), mark in zip(_graphs(program.graph_module, graphs[0]), marks, strict=True):
-        mark.put_on(module)
+        mark.restore(module)
     if any(mark.edge for mark in marks):
         program._verifiers = [WellFormed]
     return program
@@ -115,7 +115,7 @@ class _Mark:
     handles: Mapping[str, int]
 
     @staticmethod
-    def taken_from(module: fx.GraphModule) -> _Mark:
+    def take_from(module: fx.GraphModule) -> _Mark:
         """Collect the data of a module's nodes, and replace each edge operator by the ATen operator it wraps."""
         edge, handles = {}, {}
         for node in module.graph.nodes:
@@ -127,14 +127,14 @@ class _Mark:
         return _Mark(edge, handles)
 
     @staticmethod
-    def said_by(nodes: Sequence[Any]) -> _Mark:
+    def from_json(nodes: Sequence[Any]) -> _Mark:
         """Read the data of a graph's nodes from the JSON."""
         edge = {node["name"]: node["target"] for node in nodes if node["target"].startswith(_EDGE)}
         return _Mark(
             edge, {node["name"]: int(each) for node in nodes if (each := node["metadata"].get("debug_handle"))}
         )
 
-    def put_on(self, module: fx.GraphModule) -> None:
+    def restore(self, module: fx.GraphModule) -> None:
         for node in module.graph.nodes:
             if node.name in self.edge:
                 node.target = _edge_operator(self.edge[node.name])
@@ -143,7 +143,7 @@ class _Mark:
         module.recompile()
 
 
-def _numbers_as_calls(module: fx.GraphModule) -> None:
+def _replace_scalar_constants(module: fx.GraphModule) -> None:
     """Replace scalar constants in branches, which torch does not serialize, by `scalar_tensor` calls."""
     for node in list(module.graph.nodes):
         constant = getattr(module, str(node.target), None) if node.op == "get_attr" else None
@@ -158,17 +158,17 @@ def _numbers_as_calls(module: fx.GraphModule) -> None:
 def _graphs(module: fx.GraphModule, graph: Any) -> Iterator[tuple[fx.GraphModule, Any]]:
     """Yield the graphs of a module and its control flow, each with its JSON."""
     yield module, graph
-    for subgraph in _held_graphs(graph):
+    for subgraph in _subgraphs(graph):
         yield from _graphs(getattr(module, subgraph["name"]), subgraph["graph"])
 
 
 def _all_graphs(graph: Any) -> Iterator[Any]:
     yield graph
-    for held in _held_graphs(graph):
-        yield from _all_graphs(held["graph"])
+    for subgraph in _subgraphs(graph):
+        yield from _all_graphs(subgraph["graph"])
 
 
-def _held_graphs(graph: Any) -> list[Any]:
+def _subgraphs(graph: Any) -> list[Any]:
     arguments = [each["arg"] for node in graph["nodes"] for each in node["inputs"]]
     return [each["as_graph"] for each in arguments if "as_graph" in each]
 
@@ -214,17 +214,17 @@ _QUOTED_SYMBOL = re.compile(r"\bSymbol\('(\w+)'")
 _NOT_SYMBOLIC = re.compile(rf"\.\s*[A-Za-z_]|\)\s*\(|\b(?!{_SYMBOLIC_CALL})[A-Za-z_]\w*\s*\(")
 
 
-def _check_expressions(said: Any) -> None:
+def _check_expressions(data_json: Any) -> None:
     """Raise ValueError for a size that is not an expression of symbols."""
-    if isinstance(said, list):
-        for each in said:
+    if isinstance(data_json, list):
+        for each in data_json:
             _check_expressions(each)
-    elif isinstance(said, dict):
-        text = said.get("expr_str", "")
+    elif isinstance(data_json, dict):
+        text = data_json.get("expr_str", "")
         bare = _QUOTED_SYMBOL.sub(r"Symbol(\1", text) if isinstance(text, str) else ""
         if not isinstance(text, str) or not _EXPRESSION.fullmatch(bare) or _NOT_SYMBOLIC.search(bare):
             raise ValueError(f"expected an expression of symbols as a size; found {text!r}")
-        for each in said.values():
+        for each in data_json.values():
             _check_expressions(each)
 
 
@@ -235,12 +235,12 @@ def _edge_operator(target: str) -> Any:
     return found
 
 
-def _without_later(said: Any) -> Any:
-    if isinstance(said, list):
-        return [_without_later(each) for each in said]
-    if not isinstance(said, dict):
-        return said
-    kept = {key: _without_later(value) for key, value in said.items() if key not in _LATER}
+def _without_later(data_json: Any) -> Any:
+    if isinstance(data_json, list):
+        return [_without_later(each) for each in data_json]
+    if not isinstance(data_json, dict):
+        return data_json
+    kept = {key: _without_later(value) for key, value in data_json.items() if key not in _LATER_KEYS}
     if set(kept) == {"type", "index"} and kept["index"] is None:
         del kept["index"]  # of a device
     return kept

@@ -124,12 +124,12 @@ def _scalar_tensor(s: Any, *, dtype: torch.dtype | None = None, device: Any = No
     return torch.scalar_tensor(s, dtype=dtype or type_to_dtype(type(s)))
 
 
-def _of_tensors(operator: Any, number_first: bool = False) -> Decomposition:
+def _with_tensor_for_scalar(operator: Any, scalar_first: bool = False) -> Decomposition:
     """Return a decomposition of a Scalar overload: the scalar becomes a tensor of the promoted dtype."""
 
     def decomposition(self: Any, other: Any) -> Any:
         dtype = torch.result_type(self, other)
-        if number_first:
+        if scalar_first:
             return operator(torch.scalar_tensor(self, dtype=dtype), other)
         return operator(self, torch.scalar_tensor(other, dtype=dtype))
 
@@ -137,7 +137,7 @@ def _of_tensors(operator: Any, number_first: bool = False) -> Decomposition:
 
 
 # Overloads with a decomposition in PyTorch.
-_OF_PYTORCH = (
+_DECOMPOSED_BY_PYTORCH = (
     "_addmm_activation.default",
     "alpha_dropout.default",
     "dist.default",
@@ -148,14 +148,14 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten._native_batch_norm_legit_functional.default: batch_norm_by_the_batch,
     _aten.addbmm.default: _addbmm,
     _aten.bitwise_and.Scalar_Tensor: lambda self, other: torch.bitwise_and(other, self),
-    _aten.bitwise_left_shift.Scalar_Tensor: _of_tensors(torch.bitwise_left_shift, number_first=True),
+    _aten.bitwise_left_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_left_shift, scalar_first=True),
     _aten.bitwise_or.Scalar_Tensor: lambda self, other: torch.bitwise_or(other, self),
-    _aten.bitwise_right_shift.Scalar_Tensor: _of_tensors(torch.bitwise_right_shift, number_first=True),
+    _aten.bitwise_right_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_right_shift, scalar_first=True),
     _aten.bitwise_xor.Scalar_Tensor: lambda self, other: torch.bitwise_xor(other, self),
     _aten._is_all_true.default: torch.all,
     _aten._is_any_true.default: torch.any,
     _aten.conv_tbc.default: _conv_tbc,
-    _aten.copysign.Scalar: _of_tensors(torch.copysign),
+    _aten.copysign.Scalar: _with_tensor_for_scalar(torch.copysign),
     _aten.embedding_renorm.default: _embedding_renorm,
     _aten._embedding_bag_forward_only.default: _aten._embedding_bag,
     _aten._trilinear.default: _trilinear,
@@ -169,8 +169,8 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.__rshift__.Scalar: lambda self, other: torch.bitwise_right_shift(self, other),
     _aten.__rshift__.Tensor: lambda self, other: torch.bitwise_right_shift(self, other),
     _aten.rrelu_with_noise_functional.default: _rrelu,
-    _aten.special_zeta.other_scalar: _of_tensors(torch.special.zeta),
-    _aten.special_zeta.self_scalar: _of_tensors(torch.special.zeta, number_first=True),
+    _aten.special_zeta.other_scalar: _with_tensor_for_scalar(torch.special.zeta),
+    _aten.special_zeta.self_scalar: _with_tensor_for_scalar(torch.special.zeta, scalar_first=True),
     torch.ops.prims.scalar_tensor.default: _scalar_tensor,
     _aten.linalg_vector_norm.default: torch._refs.linalg.vector_norm,
     **FAKE_QUANTIZATION_DECOMPOSITIONS,
@@ -180,7 +180,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     **WINDOW_DECOMPOSITIONS,
 }
 # Replacements of PyTorch's decompositions that refuse arguments of eager: a 0-dimensional index, booleans.
-IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {
+REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     _aten.clamp_max.Tensor: torch.minimum,
     _aten.clamp_min.Tensor: torch.maximum,
     _aten.take.default: _take,
@@ -191,6 +191,6 @@ IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {
 def extra_decompositions() -> dict[OpOverload, Decomposition]:
     """Return decompositions by operator. None of these operators is legal in the Edge dialect."""
     known = global_decomposition_table["post_autograd"]
-    overloads = (name.split(".") for name in _OF_PYTORCH)
+    overloads = (name.split(".") for name in _DECOMPOSED_BY_PYTORCH)
     chosen = [getattr(getattr(_aten, name), overload) for name, overload in overloads]
     return {**{op: known[op] for op in chosen}, **_OWN, **RANDOM_DECOMPOSITIONS, **COMPLEX_DECOMPOSITIONS}

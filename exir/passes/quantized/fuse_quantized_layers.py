@@ -133,7 +133,7 @@ def _layer(
             constants.add("_fused_scales", scales.float(), site.core),
             constants.add("_fused_offsets", offsets.float(), site.core),
         ]
-        input = site.integers_behind(source)
+        input = site.integers_of(source)
         if arguments is None:
             return site.call(name, input, weight, *made, *site.result)
         return site.call(name, input, of.zero_point, weight, *made, *arguments, *site.result)

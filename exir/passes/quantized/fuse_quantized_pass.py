@@ -104,7 +104,7 @@ def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> 
         last.meta["debug_handle"] = (*debug_handles_of(last), *debug_handles_of(site.quantize))
 
 
-def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:
+def fusion_refusals(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:
     """Return, for each call before a quantize, why it cannot be fused, or "" if it can. The program does not change."""
     constants = Constants(program)
     found: dict[fx.Node, str] = {}

@@ -31,7 +31,7 @@ def maximum(site: Site) -> Build | str:
 
     def build() -> fx.Node:
         arguments = [list(argument(pool, name)) for name in (*_POOLING, "dilation")]
-        input = site.integers_behind(source)
+        input = site.integers_of(source)
         pooled = site.call("max_pool2d", input, *arguments, argument(pool, "ceil_mode"))
         return apply_table(site, pooled, table)
 
@@ -49,7 +49,7 @@ def mean(site: Site) -> Build | str:
         return "it is a mean in another dtype"
 
     def build() -> fx.Node:
-        input = site.integers_behind(source)
+        input = site.integers_of(source)
         dims, keepdim = list(argument(node, "dim") or ()), argument(node, "keepdim")
         return site.call("mean", input, of.zero_point, of.scale / site.to.scale, dims, keepdim, *site.result)
 
@@ -65,7 +65,7 @@ def average(site: Site) -> Build | str:
         return of
 
     def build() -> fx.Node:
-        input = site.integers_behind(source)
+        input = site.integers_of(source)
         windows = [list(argument(node, name)) for name in _POOLING]
         rest = [argument(node, name) for name in ("ceil_mode", "count_include_pad", "divisor_override")]
         return site.call("avg_pool2d", input, of.zero_point, of.scale / site.to.scale, *windows, *rest, *site.result)
@@ -88,7 +88,7 @@ def fitted_average(site: Site) -> Build | str:
     window = [size // want for size, want in zip(sizes, wanted, strict=True)]
 
     def build() -> fx.Node:
-        input = site.integers_behind(source)
+        input = site.integers_of(source)
         rest = (window, window, [0, 0], False, True, None)
         return site.call("avg_pool2d", input, of.zero_point, of.scale / site.to.scale, *rest, *site.result)
 

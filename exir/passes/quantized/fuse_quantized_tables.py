@@ -55,7 +55,7 @@ def apply_table(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
         *rest, low, high = integers.args
         integers.args = (*rest, max(low, low_integer), min(high, high_integer))  # type: ignore[type-var]
         return integers
-    return site.looked_up(integers, table)
+    return site.look_up_table(integers, table)
 
 
 def _only_dequantized(integers: fx.Node, site: Site) -> bool:
@@ -93,7 +93,7 @@ def function(site: Site) -> Build | str:
     table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
 
     def build() -> fx.Node:
-        return apply_table(site, site.integers_behind(leaves[0]), table)
+        return apply_table(site, site.integers_of(leaves[0]), table)
 
     return build
 
@@ -156,7 +156,7 @@ def combination(site: Site) -> Build | str:
         arguments: list[Any] = []
         for value, of in zip(operands, found, strict=True):
             assert isinstance(of, Quantization)
-            arguments += [site.integers_behind(value), of.scale, of.zero_point, -128, 127]
+            arguments += [site.integers_of(value), of.scale, of.zero_point, -128, 127]
         value = site.core.meta["val"].to(torch.int8)
         args = (*arguments, site.to.scale, *site.result)
         return insert_before(site.quantize, _COMBINED[name], args, {}, value, site.core)
@@ -166,9 +166,9 @@ def combination(site: Site) -> Build | str:
 
 def _requantized(site: Site, value: Any, of: Quantization) -> fx.Node:
     """Return the integers of an operand, requantized with the result's parameters."""
-    integers = site.integers_behind(value)
+    integers = site.integers_of(value)
     table = requantization_table(of, site.to)
-    return integers if torch.equal(table, _INTEGERS) else site.looked_up(integers, table)
+    return integers if torch.equal(table, _INTEGERS) else site.look_up_table(integers, table)
 
 
 def _same_operator(site: Site, *args: Any) -> fx.Node:

@@ -88,4 +88,4 @@ def test_without_the_runtime_the_verdict_says_so(monkeypatch: pytest.MonkeyPatch
         monkeypatch.undo()
         installed_runtime.installed_runtime.cache_clear()
     assert made.methods[0].method_allocator_bytes is None and "not installed" in str(made)
-    assert isinstance(made, verdict.Verdict)
+    assert isinstance(made, verdict.LoweringReport)
