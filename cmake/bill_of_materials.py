@@ -79,7 +79,7 @@ def header_component(name: str, distribution: str, license_id: str, pattern: str
 
 
 def required_component(requirement: str) -> Component:
-    """A distribution that is installed beside the wheel, of one of several versions."""
+    """Return a required distribution as a component, whose version is one of several."""
     name, versions = re.fullmatch(r"([\w.-]+)\s*(.*)", requirement).groups()  # type: ignore[union-attr]
     return {
         "type": "library",

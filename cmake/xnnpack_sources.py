@@ -129,7 +129,7 @@ def _stanza(uri: str, key: str) -> str:
 
 
 class PrivateApt:
-    """apt with lists and caches of its own, so that the machine's are left alone."""
+    """Run apt with separate lists and caches, so that those of the machine do not change."""
 
     def __init__(self, folder: Path) -> None:
         sources = folder / "debian.sources"

@@ -22,7 +22,7 @@ class Autoencoder(torch.nn.Module):
 
 
 class Encoder(torch.nn.Module):
-    """The first half as a module of its own: what torch.export takes."""
+    """The first half as a separate module, which torch.export can export."""
 
     def __init__(self, whole: Autoencoder) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ class Model(torch.nn.Module):
 
 
 with tempfile.TemporaryDirectory() as temporary:
-    # Eager: the kernel is an operator of PyTorch. What export needs besides is its shape.
+    # Eager: the kernel is an operator of PyTorch. Export also needs its shape function.
     build(Path(temporary) / "eager")
     torch.ops.load_library(Path(temporary) / "eager" / "libmul3_eager.so")
     torch.library.register_fake("my_ops::mul3")(torch.empty_like)

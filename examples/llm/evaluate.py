@@ -22,7 +22,7 @@ def perplexity(logits_of, text: bytes) -> float:
 
 
 def greedy(model, prompt: str, count: int) -> bytes:
-    """The most likely bytes behind the prompt."""
+    """Return the most likely bytes after the prompt."""
     tokens = list(prompt.encode())
     for _ in range(count):
         with torch.no_grad():

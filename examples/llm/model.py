@@ -28,7 +28,7 @@ def read_text() -> tuple[bytes, bytes]:
 
 
 def train(seconds: float) -> Transformer:
-    """A decoder after so many seconds of training."""
+    """Return a decoder after `seconds` of training."""
     torch.manual_seed(0)
     model = Transformer(ModelArgs(**PARAMS, max_seq_len=WINDOW, generate_full_logits=True))
     for weight in model.parameters():

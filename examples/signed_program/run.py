@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program that is run only as its maker signed it, and one that nobody reads without a key.
+"""Run a program only with a valid signature, and one that is encrypted.
 
 python examples/signed_program/run.py [folder of an installed executorch]
 """

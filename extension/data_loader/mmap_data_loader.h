@@ -10,9 +10,9 @@
 
 namespace executorch::extension {
 
-/// A DataLoader that maps pieces of a file into memory: they take memory as they are read, and the
-/// system may drop them again. Pieces are read-only and do not need the loader any more. The file
-/// must not become shorter while a piece is in use.
+/// A DataLoader that maps pieces of a file into memory. Pages take memory when they are read, and
+/// the system may evict them. Pieces are read-only, and may outlive the loader. The file must not
+/// become shorter while a piece is in use.
 class MmapDataLoader final : public executorch::runtime::DataLoader {
  public:
   /// Locking of pieces in memory.

@@ -134,7 +134,7 @@ void print_tensor(std::ostream& stream, const std::optional<Tensor>& tensor) {
   }
 }
 
-/// Several tensors are on lines of their own; none is left out.
+/// Prints all tensors of a list. If there are several, each is on a separate line.
 template <typename Tensors>
 void print_tensors(std::ostream& stream, const Tensors& tensors) {
   const size_t count = tensors.size();

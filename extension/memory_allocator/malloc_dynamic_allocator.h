@@ -64,7 +64,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   size_t most_bytes() const { return most_bytes_; }
 
  private:
-  /// Stands before the bytes: a table of pieces elsewhere would need memory of its own.
+  /// Header before the bytes; a separate table of pieces would need an allocation.
   struct Piece {
     void* block;
     size_t size;

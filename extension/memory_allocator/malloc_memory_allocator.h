@@ -9,8 +9,8 @@
 
 namespace executorch::extension {
 
-/// A MemoryAllocator without a block of its own: every piece comes from malloc, and all are given
-/// back by reset() or with the allocator. For hosts with plenty of memory.
+/// A MemoryAllocator that allocates every piece with malloc. reset() and the destructor free all
+/// pieces. For hosts with plenty of memory.
 class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator {
  public:
   MallocMemoryAllocator() : MemoryAllocator(0, nullptr) {}

@@ -76,8 +76,8 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
   size_t overflow_size_ = 0;
 };
 
-/// The most bytes that a method may ask for unless it is loaded with another limit: three quarters
-/// of the machine's physical memory. 0, which stands for no limit, if that size is unknown.
+/// The default limit of a method's planned memory in bytes: three quarters of the machine's
+/// physical memory; 0, no limit, if that size is unknown.
 size_t default_max_planned_bytes();
 
 /// Ok if the planned buffers of a method and the outputs that its plan leaves to the caller take at

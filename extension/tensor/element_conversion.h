@@ -45,7 +45,7 @@ bool visit_number_type(executorch::aten::ScalarType type, Function&& function) {
   }
 }
 
-/// Returns whether tensors are made of elements of `from` as elements of `to`: where ATen converts
+/// Returns whether constructors of tensors convert elements of `from` to `to`: where ATen converts
 /// implicitly (canCast), and from floating point to unsigned integers of 16 bits and more, as in
 /// ExecuTorch 1.4.
 inline bool converts_to(executorch::aten::ScalarType from, executorch::aten::ScalarType to) {

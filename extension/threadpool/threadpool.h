@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Thread pools: objects that the application owns, and the one that is used where none is chosen.
+// Thread pools: objects that the application owns, and the default pool of the process.
 #pragma once
 
 #include <stddef.h>
@@ -16,8 +16,8 @@ typedef struct pthreadpool* pthreadpool_t;
 namespace executorch::extension::threadpool {
 
 /// A thread pool that includes the thread that calls run(). Several threads may use one pool
-/// concurrently: it runs their tasks one after the other, so that no more threads run than the pool
-/// has. Threads start at their first use, and again in a forked process.
+/// concurrently: it runs one call of run() at a time, so that the number of running threads never
+/// exceeds the pool's. Threads start at their first use, and again in a forked process.
 class ThreadPool final {
  public:
   /// With 0 threads as many as the physical cores that the process may use (cores.h).
@@ -44,7 +44,7 @@ class ThreadPool final {
   /// Sets the number of threads (0: the default) for later loads; holders of workers() keep theirs.
   /// Returns false, without a change, if that number is not possible.
   bool _unsafe_reset_threadpool(uint32_t num_threads);
-  /// Ends the threads if nobody holds them; they start again when they are needed.
+  /// Ends the threads if workers() has no other holder; they start again when they are needed.
   void _unsafe_destroy_threadpool();
 
  private:
@@ -53,8 +53,8 @@ class ThreadPool final {
   std::shared_ptr<pthreadpool> workers_;
 };
 
-/// The pool that this thread is to use: that of the innermost ThreadPoolScope, else the process's
-/// default one. Never null.
+/// The current thread's pool: that of the innermost ThreadPoolScope, else the default pool of the
+/// process. Never null.
 ThreadPool* get_threadpool();
 
 /// Its workers; null if it has one thread, or a NoThreadPoolGuard is here. Valid until the pool is

@@ -17,7 +17,7 @@ namespace executorch::extension::threadpool {
 
 #if defined(__linux__)
 
-// A futex keeps no state of its own: a process that fork() makes can go on with it.
+// A futex has no state besides the word, so a forked process can continue to use it.
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the system reads the word");
 
 void sleep_while(std::atomic<uint32_t>& word, uint32_t value) {
@@ -32,7 +32,7 @@ void wake_all(std::atomic<uint32_t>& word) {
 
 namespace {
 
-/// One for all words: whoever wakes too many costs them a look at their word.
+/// Shared by all words: a spurious wake only costs a check of the word.
 struct Sleepers {
   std::mutex mutex;
   std::condition_variable change;

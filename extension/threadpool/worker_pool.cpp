@@ -188,7 +188,7 @@ void pthreadpool::publish(uint32_t state) {
   }
 }
 
-// Lets nobody join any more, and waits for those who did.
+// Closes the call for further workers, and waits for those that joined.
 void pthreadpool::close_call() {
   if ((state_.fetch_and(~kOpen) & kJoined) == 0) {
     return;

@@ -1,11 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Our threads behind a pthreadpool_t.
+// The implementation of pthreadpool_t.
 //
-// A call is a number of items, divided into one share a thread. A thread takes the items of its
-// share from the front; whoever is done takes from the end of other shares. A worker joins a call
-// for as long as the call is open; the caller closes it when no item is left, and waits only for
-// workers that joined. So a worker that gets no core, because other programs use them, delays
-// nobody.
+// A call is a number of items, divided into one share for each thread. A thread takes the items of
+// its share from the front, then items from the end of other shares. Workers may join a call while
+// it is open. The caller closes it when no item is left, and waits only for workers that joined.
+// Therefore a worker without a core, because other programs use all cores, delays no call.
 #pragma once
 
 #include <pthread.h>
@@ -52,9 +51,9 @@ struct pthreadpool final {
  private:
   friend class PoolRegistry;
   struct alignas(64) Share {
-    std::atomic<size_t> left{0};  // Items that nobody took.
-    size_t first = 0;             // For the owner alone.
-    std::atomic<size_t> last{0};  // One behind the last item that is left.
+    std::atomic<size_t> left{0};  // Number of items that are not taken.
+    size_t first = 0;             // Only the owner uses it.
+    std::atomic<size_t> last{0};  // End of the items that are left.
     pthread_t thread{};
     pthreadpool* pool = nullptr;
   };

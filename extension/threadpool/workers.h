@@ -10,8 +10,8 @@
 
 namespace executorch::extension::threadpool {
 
-/// Workers that make `count` threads, at least 2, together with the caller; null if the system
-/// gives no more.
+/// Starts workers for a pool of `count` threads (at least 2) including the caller; null if the
+/// system cannot create them.
 std::shared_ptr<pthreadpool> start_workers(size_t count);
 
 /// Threads of workers and the caller together.

@@ -21,8 +21,8 @@ using portable::ConvGeometry;
 constexpr int64_t kSize = sizeof(float);
 /// Multiplications worth the start of a thread: of products some 5 us, of depthwise sums 8 us.
 constexpr size_t kLeastWork = 1 << 18, kLeastDepthwiseWork = 1 << 16;
-/// Winograd transforms the weights at every call: it pays where each meets so many tiles (measured
-/// by test/benchmark/kernels.py convolution).
+/// Winograd transforms the weights at every call, which pays off from this number of outputs on
+/// (measured by test/benchmark/kernels.py convolution).
 constexpr int64_t kOutputsWorthWinograd = 12 * 12;
 
 enum class Layout : uint8_t { Nchw, Nhwc, Other };

@@ -44,8 +44,7 @@ class DeviceAllocatorRegistry final {
   DeviceAllocatorRegistry(const DeviceAllocatorRegistry&) = delete;
   DeviceAllocatorRegistry& operator=(const DeviceAllocatorRegistry&) = delete;
 
-  /// `alloc` must outlive the program, and be the first of its type of device; else the program
-  /// ends.
+  /// `alloc` must outlive the program. Aborts if an allocator for the same type of device exists.
   void register_allocator(DeviceAllocator* alloc);
   /// Null if there is none.
   DeviceAllocator* get_allocator(etensor::DeviceType type);

@@ -21,7 +21,7 @@ enum class [[nodiscard]] Error : error_code_t {
   Internal = 0x01,
   /// The object is in a state that does not allow the call: check the order of your calls.
   InvalidState = 0x02,
-  /// There are no more steps to execute: reset the execution to start over.
+  /// No step is left to execute: reset the execution to start over.
   EndOfMethod = 0x03,
   /// Already loaded: use the loaded object.
   AlreadyLoaded = 0x04,
@@ -65,7 +65,7 @@ enum class [[nodiscard]] Error : error_code_t {
   DelegateInvalidCompatibility = 0x30,
   /// The backend had too little memory: give it, or the method's allocators, more.
   DelegateMemoryAllocationFailed = 0x31,
-  /// The handle given to the backend is none of its own: a fault of the runtime or the backend.
+  /// The backend got a handle that it did not create: an error of the runtime or the backend.
   DelegateInvalidHandle = 0x32,
 };
 

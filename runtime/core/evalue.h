@@ -134,7 +134,7 @@ struct alignas(8) EValue {
       : tag(Tag::ListOptionalTensor) {
     payload.copyable_union.as_list_optional_tensor_ptr = not_null(value);
   }
-  /// From what points to something an EValue can be made of, such as a TensorPtr. Must not be null.
+  /// From a smart pointer to a type that EValue accepts, such as a TensorPtr. Must not be null.
   template <typename T, typename = std::enable_if_t<
                             !std::is_pointer_v<std::remove_reference_t<T>> &&
                             std::is_convertible_v<decltype(*std::declval<T&>()), EValue>>>

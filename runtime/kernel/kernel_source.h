@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Kernels that nobody has registered. In ATen mode alone, where torch has operators at any time.
+// Kernels from another source than the registry. Only ATen mode has one: torch's dispatcher.
 #pragma once
 
 #include <executorch/runtime/kernel/operator_registry.h>

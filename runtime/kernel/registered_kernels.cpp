@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// get_registered_kernels() in a file of its own: it is the one function of the registry that asks
-// for memory, and it is linked only where it is used.
+// get_registered_kernels() is in a separate file, so that it is linked only where it is used: it is
+// the only function of the registry that allocates memory.
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/platform.h>
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // parallel_for() for kernels outside of this project, on the threads that runtime/kernel/parallel.h
-// offers: those of the linked thread pool, else the calling thread alone.
+// provides: those of the linked thread pool, else only the calling thread.
 #pragma once
 
 #include <inttypes.h>

@@ -44,7 +44,7 @@ def _refuse_window(node: Node) -> str | None:
     return None
 
 
-def _behind(node: Node, dilation: list[int]) -> list[int] | None:
+def _ceil_padding(node: Node, dilation: list[int]) -> list[int] | None:
     """How far ceil_mode lets the last windows reach past the padded image, below and to the right; None if the image's
     size is dynamic.
     """
@@ -60,12 +60,12 @@ def _behind(node: Node, dilation: list[int]) -> list[int] | None:
 
 
 def _refuse_rounding(node: Node, dilation: list[int]) -> str | None:
-    behind, (kernel, _, padding) = _behind(node, dilation), _window(node)
-    if behind is None:
+    extra_padding, (kernel, _, padding) = _ceil_padding(node, dilation), _window(node)
+    if extra_padding is None:
         return "ceil_mode is set and the size of its images is dynamic"
-    if any(behind) and dilation != [1, 1]:
+    if any(extra_padding) and dilation != [1, 1]:
         return "ceil_mode is set and its windows are dilated"
-    far = any(p + more >= k for k, p, more in zip(kernel, padding, behind, strict=True))
+    far = any(p + more >= k for k, p, more in zip(kernel, padding, extra_padding, strict=True))
     return "ceil_mode is set and its windows reach too far past the image" if far else None
 
 
@@ -99,13 +99,13 @@ def _max(low: Lowering, node: Node) -> None:
     result = node if whole else next(user for user in node.users if user.args[1] == 0)
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
     made = low.result(result, CHANNELS_LAST)
-    _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation), _behind(node, dilation))
+    _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation), _ceil_padding(node, dilation))
 
 
 def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
     reason = _refuse_window(node) or _refuse_rounding(node, [1, 1])
     counted = any(_window(node)[2]) and argument(node, 5, "count_include_pad", True)
-    if reason is None and any(_behind(node, [1, 1]) or ()) and (counted or argument(node, 6, "divisor_override")):
+    if reason is None and any(_ceil_padding(node, [1, 1]) or ()) and (counted or argument(node, 6, "divisor_override")):
         return "ceil_mode is set and a window reaches past the padding that it counts"
     return reason
 
@@ -113,7 +113,7 @@ def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
 def _average_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
     """Padding must count as zeros, as in the convolution that computes the average."""
     counted = bool(argument(node, 5, "count_include_pad", True)) or argument(node, 6, "divisor_override") is not None
-    fits = _behind(node, [1, 1]) == [0, 0] and (counted or not any(_window(node)[2]))
+    fits = _ceil_padding(node, [1, 1]) == [0, 0] and (counted or not any(_window(node)[2]))
     return fits and _if_alike_int8(node, result, program)
 
 
@@ -156,7 +156,7 @@ def _average(low: Lowering, node: Node) -> None:
         source, padding = padded, [0, 0]
     if divisor is None:
         made, window = low.result(node, CHANNELS_LAST), (kernel, stride, padding, [1, 1])
-        _pool(low, g.AvgPooling2d, node, source, made, window, _behind(node, [1, 1]))
+        _pool(low, g.AvgPooling2d, node, source, made, window, _ceil_padding(node, [1, 1]))
         return
     mean = low.writer.value(node.meta["val"].dtype, low.shape(node, CHANNELS_LAST))
     _pool(low, g.AvgPooling2d, node, source, mean, (kernel, stride, padding, [1, 1]))
@@ -192,11 +192,11 @@ def _pool(
     source: int,
     made: int,
     window: tuple[list[int], ...],
-    behind: list[int] | None = None,
+    extra_padding: list[int] | None = None,
 ) -> None:
-    """behind: extra padding below and to the right."""
+    """extra_padding: below and to the right of the image."""
     kernel, stride, (vertical, horizontal), dilation = window
-    below, right = behind or (0, 0)
+    below, right = extra_padding or (0, 0)
     paddings = (vertical, horizontal + right, vertical + below, horizontal)
     low.add(kind(*paddings, *kernel, *stride, *dilation, source, made), node)
 

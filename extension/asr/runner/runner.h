@@ -21,7 +21,7 @@ namespace executorch::extension::asr {
 /// Receives a piece of text as soon as its token is generated.
 using TokenCallback = std::function<void(const std::string&)>;
 
-/// The text that `token` adds behind `previous`.
+/// Returns the text that `token` adds after `previous`.
 using TokenDecoder = std::function<runtime::Result<std::string>(uint64_t previous, uint64_t token)>;
 
 /// A TokenDecoder of a tokenizer with `decode(previous, token)`, whose result has ok() and get(),
@@ -38,7 +38,7 @@ TokenDecoder decode_with(std::shared_ptr<Tokenizer> tokenizer) {
 }
 
 struct AsrTranscribeConfig {
-  /// The number of tokens generated behind the first one; must be positive.
+  /// The number of tokens generated after the first one; must be positive.
   int64_t max_new_tokens = 128;
   /// Tokens that end the text; if empty, those of the program's constant method `get_eos_ids`.
   std::unordered_set<int64_t> eos_token_ids = {};
@@ -54,7 +54,7 @@ struct AsrTranscribeConfig {
 /// Runs a program with two methods:
 ///  - `encoder(features)` returns one tensor, the encoder's states;
 ///  - `text_decoder(token, states, position)` returns one tensor of logits, whose last row is for
-///    the token behind `token`. `token` is int64 [1, 1], `position` int64 [1]; the method keeps
+///    the token after `token`. `token` is int64 [1, 1], `position` int64 [1]; the method keeps
 ///    its own cache.
 /// One object is used by one thread at a time.
 class AsrRunner final {
@@ -83,7 +83,7 @@ class AsrRunner final {
       TensorPtr features, const AsrTranscribeConfig& config = {},
       const TokenCallback& callback = {});
 
-  /// For methods that the model has besides.
+  /// For calls of other methods of the model.
   Module& module() { return *module_; }
 
  private:

@@ -99,7 +99,7 @@ class Line {
   }
 
  private:
-  /// Copies the lines that windows read one behind the other, with zeros around.
+  /// Copies the lines that windows read to consecutive memory, surrounded by zeros.
   void copy_padded(const float* image, const Span& across, size_t row, float* to) const {
     const size_t pixel = p_.group_inputs, inside = across.count - across.before - across.after;
     for (size_t tap = 0; tap < p_.kernel_height; ++tap, to += across.count * pixel) {

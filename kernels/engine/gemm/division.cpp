@@ -8,9 +8,9 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// A quarter of the second-level cache of common processors; 64 to 256 KiB measure alike.
+/// A quarter of the second-level cache of common processors; 64 to 256 KiB are equally fast.
 constexpr size_t kWeightBytes = size_t{128} << 10;
-/// Items a thread, so that nobody waits long for a thread that began late or was interrupted.
+/// Items for each thread: several, so that a late or interrupted thread delays the call little.
 constexpr size_t kItemsOfThread = 4;
 /// With fewer columns, rounding an element takes as long as its products gain; so it does in rows
 /// of fewer elements.

@@ -21,7 +21,7 @@ struct Block {
   size_t part = 0, parts = 0, first = 0, depth = 0;
 };
 
-/// The block behind one, or the first one; parts is 0 behind the last.
+/// The block after `last`, or the first one for null; its parts are 0 after the last block.
 Block next_block(const Product& p, const Block* last) {
   Block next = last == nullptr ? Block{} : *last;
   if (p.parts * p.depth <= kMaxDepth) {
@@ -62,7 +62,7 @@ const char* weights_of(const Product& p, const Block& block, size_t panel) {
   return reinterpret_cast<const char*>(packed);
 }
 
-/// A few rows take no more time than reading the weights, and one panel after the other is one
+/// For so few rows, reading the weights takes all the time, and reading panel by panel is a single
 /// stream of memory.
 constexpr size_t kRowsOfOneStream = 1;
 

@@ -13,7 +13,7 @@ struct Product {
   const GemmTiles* tiles = nullptr;
   size_t rows = 0, columns = 0;
   /// The left operand: `parts` parts of `depth` elements each. Its rows begin at `left`, or are
-  /// given by an indirection buffer: for each table_rows rows, so many pointers for every part.
+  /// given by an indirection buffer: for each table_rows rows, table_rows pointers for every part.
   size_t parts = 1, depth = 0;
   const float* left = nullptr;
   size_t left_stride = 0, part_stride = 0;
@@ -26,7 +26,7 @@ struct Product {
   const float* residual = nullptr;  ///< lies as `out` does
   float clamp_min = 0, clamp_max = 0;
   bool prefetches = false;
-  size_t next_bytes = 0;  ///< of weights behind these that the next product reads
+  size_t next_bytes = 0;  ///< of weights after these that the next product reads
 };
 
 void run_product(const Product& product);
@@ -35,7 +35,7 @@ void run_product(const Product& product);
 inline size_t panel_floats(const GemmTiles& tiles, size_t depth) {
   return (1 + depth) * tiles.panel;
 }
-/// How many rows of an indirection buffer to group, at most, for so many columns.
+/// The maximum of table_rows, the rows of a group of an indirection buffer, for `columns` columns.
 inline size_t max_table_rows(const GemmTiles& tiles, size_t columns) {
   return columns > tiles.panel && tiles.pair_rows != 0 ? 2 * tiles.pair_rows : tiles.rows;
 }

@@ -73,7 +73,7 @@ struct GemmTiles {
                     size_t panel);
   Precision precision = Precision::Float32;
 
-  /// How many elements of 32 bits hold so many factors.
+  /// The number of 32-bit elements for `factors` factors.
   size_t words(size_t factors) const {
     return precision == Precision::BFloat16 ? (factors + 1) / 2 : factors;
   }

@@ -6,7 +6,7 @@
 
 namespace executorch::kernels::engine {
 
-/// The taps of windows that lie in the image, as far as they are gathered at once.
+/// Maximum number of taps within the image that are gathered at once.
 inline constexpr size_t kMaxTaps = 64;
 
 /// Neighbouring points whose windows have the same taps, each `in_step` floats further than the

@@ -68,7 +68,7 @@ struct QPanelWeights {
   size_t part_stride[2];  ///< of rows of a window, of their pixels
   size_t parts_across;    ///< pixels of a row of a window
   size_t run;             ///< elements of depth that lie depth_stride apart; the next run begins
-  size_t run_stride;      ///< run_stride behind this one's beginning
+  size_t run_stride;      ///< from the beginning of a run to the next
   size_t depth_stride, column_stride;
   size_t parts, depth, columns;
 };

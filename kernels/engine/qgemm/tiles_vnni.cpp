@@ -33,8 +33,7 @@ struct Place {
 
 constexpr size_t fours(size_t length) { return round_up(length, 4); }
 
-/// Bytes written behind `count` are overwritten by what follows, or multiplied by weights of
-/// 0.
+/// Later writes overwrite the bytes after `count`, or weights of 0 multiply them.
 INLINE void move_bytes(const int8_t* from, size_t count, uint8_t* to) {
   const __m512i sign = _mm512_set1_epi8(char(0x80));
   size_t d = 0;

@@ -16,8 +16,8 @@ namespace {
 // From where on it gains, measured: transforming is a part of the time that falls with the channels
 // and outputs that it is done for, and weights, 16 instead of 9, are read for each block of tiles.
 constexpr size_t kMinChannels = 48, kMinOutputs = 32, kMinTiles = 32;
-/// Transformed tiles stay in the second-level cache beside weights; but weights for fewer tiles are
-/// read too often, as long as these still fit.
+/// Transformed tiles share the second-level cache with weights. Fewer tiles would read the weights
+/// too often, so a block has as many as fit the upper limit.
 constexpr size_t kTileBytes = size_t{512} << 10, kMaxTileBytes = size_t{832} << 10;
 constexpr size_t kTilesWorthWeights = 49;
 /// Larger weights could make a sum of finite numbers infinite that a direct one does not.

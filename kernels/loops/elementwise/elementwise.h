@@ -332,7 +332,7 @@ Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
                     std::initializer_list<Argument> inputs, Tensor& out,
                     const Parameters& parameters = {});
 
-/// The same where an input is complex; false, and nothing is done, where none is.
+/// The same for complex inputs. Returns false without computing if no input is complex.
 bool elementwise_complex(KernelRuntimeContext& ctx, const Elementwise& operation,
                          const Argument* inputs, Tensor& out, const Parameters& parameters);
 

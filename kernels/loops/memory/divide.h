@@ -34,7 +34,7 @@ class Division {
   }
 
   int64_t parts() const { return parts_; }
-  /// Makes no more than so many parts.
+  /// Limits the number of parts.
   void limit(int64_t parts) {
     parts_ = std::clamp<int64_t>(parts, 1, std::max<int64_t>(steps_, 1));
   }

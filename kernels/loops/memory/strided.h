@@ -21,8 +21,7 @@ struct Strided {
 
   Strided() = default;
   Strided(const Strided& other) { *this = other; }
-  /// Copies no more of the arrays than there are dimensions: they are long, and kernels may be
-  /// short.
+  /// Copies only the used dimensions of the arrays: they are long, and kernels may be short.
   Strided& operator=(const Strided& other);
   /// The whole tensor. Its rank is at most kMaxRank (the loader refuses others).
   explicit Strided(const Tensor& tensor);

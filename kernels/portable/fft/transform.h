@@ -163,7 +163,7 @@ template <class V, class T>
 inline V& items(T* memory) {
   return *reinterpret_cast<V*>(memory);
 }
-/// Calls f(tag) with the type of items (ET_TYPE_OF) that `width` side by side are made of.
+/// Calls f(tag) with the type (ET_TYPE_OF) that holds `width` adjacent items.
 template <class T, class F>
 void in_lanes([[maybe_unused]] int64_t width, F&& f) {
 #if ET_HAS_VECTORS

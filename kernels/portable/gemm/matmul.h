@@ -45,7 +45,7 @@ T number(const Scalar& scalar) {
 }
 
 /// out[m, n] from left[m, k] and right[groups, k, n], or [groups, n, k] if right_transposed: the
-/// rows up to ends[g] that no group before has are multiplied by right[g], rows behind the last end
+/// rows from ends[g - 1] to ends[g] are multiplied by right[g], rows after the last end
 /// are 0. ends: int32 or int64, never decreasing, from 0 to m.
 void grouped_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                      const Tensor& right, const Tensor& ends, bool right_transposed, Tensor& out);

@@ -108,7 +108,7 @@ constexpr auto atan2_math =
                    return a < 1e30f && b < 1e30f && (a > 1e-30f || b > 1e-30f);
                  }};
 constexpr auto exact_power = [](auto x, auto y) { return power(x, y); };
-#if defined(__OPTIMIZE_SIZE__)  // where a formula of its own would cost more than it is worth
+#if defined(__OPTIMIZE_SIZE__)  // a separate formula is too large
 constexpr auto pow_math = exact_power;
 #else
 constexpr auto pow_math =

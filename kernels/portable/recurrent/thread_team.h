@@ -46,7 +46,7 @@ class Team {
   const int32_t steps_, parts_;
   std::atomic<int32_t> step_{0};                ///< all before it are finished
   std::atomic<int32_t> done_{0};                ///< parts of all steps
-  std::atomic<int32_t> next_[kMostParts] = {};  ///< of each part, the step that nobody does yet
+  std::atomic<int32_t> next_[kMostParts] = {};  ///< for each part, the next step to take
 };
 
 }  // namespace executorch::kernels

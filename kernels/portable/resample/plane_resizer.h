@@ -18,8 +18,9 @@ struct ResizeAxis {
   int64_t out = 1;
   double ratio = 1;
 
-  /// With aligned corners the ends meet; else the inverse of a given factor, or the quotient of the
-  /// sizes. No ratio beyond kMost makes a difference.
+  /// With aligned corners, the ratio maps the ends to each other; otherwise it is the inverse of a
+  /// given factor, or the quotient of the sizes. It is clamped to kMost, beyond which results are
+  /// equal.
   void set_ratio(bool align_corners, std::optional<double> scale) {
     constexpr double kMost = 2147483648.0;
     if (align_corners) {

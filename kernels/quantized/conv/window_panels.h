@@ -12,7 +12,7 @@ namespace executorch::kernels::quantized {
 /// Makes one panel after the other, in memory that it is given.
 class WindowPanels {
  public:
-  /// Bytes that work for windows of so many taps needs.
+  /// The size of the working memory for windows of `taps` taps in bytes.
   static int64_t room(const IntegerLoops& loops, int64_t taps) {
     return taps * (loops.columns + 1) * int64_t(sizeof(ptrdiff_t));
   }

@@ -30,7 +30,7 @@ class Scalar final {
   constexpr bool isBoolean() const { return kind_ == Kind::Bool; }
 
   /// The value as T, one of int64_t, double, bool. The value must be of that kind (int64_t also
-  /// takes a bool), else the program ends: look at the kind first, or use as().
+  /// takes a bool), else the program aborts: check the kind first, or use as().
   template <typename T>
   T to() const;
 

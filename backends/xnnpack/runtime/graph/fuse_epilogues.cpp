@@ -104,7 +104,7 @@ class EpilogueFusion final {
   }
 
   /// An operand that has the product's shape when the sizes are the largest; when it does not, the
-  /// operator adds it behind the product.
+  /// operator adds it after the product.
   bool may_be_residual(uint32_t product, uint32_t other, uint32_t result) const {
     const Shape &a = graph_.values[product].declared, &b = graph_.values[other].declared,
                 &c = graph_.values[result].declared;

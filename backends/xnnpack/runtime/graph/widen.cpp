@@ -234,7 +234,7 @@ class HalfWidening final : public Rewriter {
   const std::vector<Node>* given_ = nullptr;
 };
 
-/// Converts quantized operands before and results behind each node that does not run on integers.
+/// Converts quantized operands before, and results after, each node that does not run on integers.
 class QuantizedWidening final : public Rewriter {
  public:
   QuantizedWidening(Graph* graph, const std::function<bool(const Node&)>& keeps)
