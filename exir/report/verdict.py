@@ -266,4 +266,7 @@ def _why(one: Fallback) -> str:
 
 
 # Former names, kept for one release.
-Verdict, MethodVerdict, DelegateVerdict, verdict_on = LoweringReport, MethodReport, DelegateReport, lowering_report
+Verdict = LoweringReport
+MethodVerdict = MethodReport
+DelegateVerdict = DelegateReport
+verdict_on = lowering_report
