@@ -16,7 +16,7 @@ from executorch.exir.error import ExportError, VerificationError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import find_out_variant, out_argument_names
 from executorch.exir.passes.graph_pass import GraphPass
-from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass
+from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass, make_spec
 from executorch.exir.passes.state.reinplace import WRITES_ITS_FIRST_ARGUMENT
 
 # Operators without an out variant that the runtime calls: they return scalars, or write to one of their arguments.
@@ -82,8 +82,20 @@ def _out_kwargs(node: fx.Node, op: OpOverload, variant: OpOverload) -> dict[str,
     if WRITES_ITS_FIRST_ARGUMENT in node.meta:
         return {**kwargs, names[0]: node.args[0]}
     for name, value, spec in zip(names, values, specs, strict=True):
-        kwargs[name] = _alloc(node, value, spec)
+        kwargs[name] = _alloc_empty(node) if value is None else _alloc(node, value, spec)
+    if any(value is None for value in values):
+        pairs = zip(names, values, specs, strict=True)
+        node.meta["spec"] = tuple(kwargs[name].meta["spec"] if value is None else spec for name, value, spec in pairs)
     return kwargs
+
+
+def _alloc_empty(node: fx.Node) -> fx.Node:
+    """An allocation without elements for a result that a mask of the call leaves out; the kernel does not write it."""
+    operands = (leaf.meta.get("val") for leaf in node.all_input_nodes)
+    source = next(value for value in operands if isinstance(value, torch.Tensor))
+    value = source.new_empty((0,))
+    empty: fx.Node = _alloc(node, value, make_spec(value))
+    return empty
 
 
 def _alloc(node: fx.Node, value: Any, spec: Any) -> Any:
