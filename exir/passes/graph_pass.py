@@ -20,5 +20,6 @@ class GraphPass(PassBase):
 
     def rewrite(self, graph_module: GraphModule) -> PassResult:
         """Run the pass without generating code, for pipelines that generate it once at their end."""
-        result: PassResult = super().__call__(graph_module)
+        result = super().__call__(graph_module)
+        assert result is not None, f"{type(self).__name__}.call returned no PassResult"
         return result

@@ -82,11 +82,23 @@ class EdgeProgramManager:
         """Note the programs that these were made of: `to_backend` keeps whole what a partitioner wants whole."""
         self._origin = Origin.of(exported_programs, self._edge_programs)
 
-    def record_from(self, exported_programs: ExportedProgram | dict[str, ExportedProgram]) -> None:
-        """Begins an `executorch.devtools.ETRecord`: of the programs that these were made of, and of these."""
-        self._etrecord = new_record()
-        self._etrecord.add_exported_program(exported_programs)
-        self._etrecord.add_edge_dialect_program(self)
+    def record_from(
+        self, exported_programs: ExportedProgram | dict[str, ExportedProgram], transformed: bool = False
+    ) -> None:
+        """Begins an `executorch.devtools.ETRecord`: of the programs that these were made of, and of these.
+
+        transformed: users' passes made these programs; the record also has them under their documented name.
+        """
+        record = new_record()
+        record.add_exported_program(exported_programs)
+        record.add_edge_dialect_program(self)
+        if transformed:
+            programs = record.edge_programs().values()
+            names = sorted(self.methods)
+            record.graph_map = {
+                f"edge_after_transform/{name}": program for name, program in zip(names, programs, strict=True)
+            }
+        self._etrecord = record
 
     def transform(
         self,

@@ -93,7 +93,7 @@ def lower(
         if wanted:
             fold_for_backends(manager.exported_program(name))
     if generate_etrecord:
-        manager.record_from(dict(methods))
+        manager.record_from(dict(methods), transformed=transform_passes is not None)
     for position in range(max((len(wanted) for wanted in chosen.values()), default=0)):
         manager = manager.to_backend(
             {name: wanted[position] for name, wanted in chosen.items() if position < len(wanted)}

@@ -37,7 +37,8 @@ def run_passes(program: ExportedProgram, passes: Passes) -> ExportedProgram:
 def _run(program: ExportedProgram, passes: Passes) -> ExportedProgramPassResult:
     program._verifiers = [WellFormed]
     if not isinstance(passes, ExportedProgramPassManager):
-        passes = ExportedProgramPassManager(list(passes) if isinstance(passes, (list, tuple)) else [passes])
+        listed: list[Any] = list(passes) if isinstance(passes, (list, tuple)) else [passes]
+        passes = ExportedProgramPassManager(listed)
     return passes.run(program, with_graph)
 
 

@@ -13,9 +13,11 @@ from recorded_run import Block, TwoBlocks
 from executorch.devtools import BundledProgram, ETRecord, generate_etrecord, parse_etrecord
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.inspector.attribution import nodes_by_handle
-from executorch.exir import ExecutorchProgramManager, to_edge
+from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.error import module_name
+from executorch.exir.pass_base import ExportPass
 
 X = torch.arange(8.0).reshape(2, 4) / 8
 
@@ -48,6 +50,26 @@ def test_a_record_survives_its_file(tmp_path: Path) -> None:
     assert set(read.graph_map) == {"other/forward"}
     last = [node for node in read.edge_dialect_program.graph.nodes if node.op == "call_function"][-1]
     assert "recorded_run.py" in last.meta["stack_trace"]
+
+
+class SinToCos(ExportPass):
+    def call_operator(self, op, args, kwargs, meta):
+        return super().call_operator(ops.edge.aten.cos.default if "sin" in str(op) else op, args, kwargs, meta)
+
+
+class Sine(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x)
+
+
+def test_a_record_has_the_programs_that_transform_passes_made(tmp_path: Path) -> None:
+    exported = torch.export.export(Sine(), (X,))
+    manager = to_edge_transform_and_lower(exported, transform_passes=[SinToCos()], generate_etrecord=True)
+    manager.to_executorch().get_etrecord().save(tmp_path / "record.bin")
+    made = parse_etrecord(tmp_path / "record.bin").graph_map["edge_after_transform/forward"]
+    torch.testing.assert_close(made.module()(X), torch.cos(X))
+    untouched = to_edge_transform_and_lower(exported, generate_etrecord=True)
+    assert not untouched.to_executorch().get_etrecord().graph_map
 
 
 def test_generate_etrecord_takes_bundled_programs_and_open_files() -> None:
