@@ -89,8 +89,8 @@ constexpr size_t kRows = 6, kPanel = 16, kVector = 8;
                    : "memory", "cc", REGISTERS)
 // clang-format on
 
-/// Of whole rows of a panel, each 16 floats. Rows beyond the last one repeat it, so that they write
-/// what it writes. The assembly knows the offsets.
+/// Addresses of whole rows, each 16 floats. Rows beyond the last one repeat its addresses: they
+/// compute and write the same numbers. The assembly contains the offsets of these fields.
 struct Places {
   const float* from[kRows];
   float* to[kRows];
@@ -198,7 +198,7 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
   places.set_to(sums, kRowBytes, rows);
   places.clamp_min = -INFINITY;
   places.clamp_max = INFINITY;
-  // Windows of transposed convolutions may have no parts.
+  // Transposed convolutions have outputs that no input reaches: only the bias.
   for (size_t r = 0; left.parts == 0 && r < rows; ++r) {
     std::memmove(sums + r * kPanel, places.from[r], kRowBytes);
   }

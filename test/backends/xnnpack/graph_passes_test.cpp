@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/operators/families.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -259,6 +260,56 @@ TEST(GraphPasses, ProductsOfBfloat16MayRoundTheirFactorsAndOthersOnlyIfPermitted
     permit_precision(&b.graph, Precision::BFloat16);
     EXPECT_EQ(precision(), Precision::BFloat16);
   }
+}
+
+TEST(GraphPasses, AttentionBecomesOneNode) {
+  Builder b;
+  const uint32_t q = b.input(), k = b.input(), v = b.input(), mask = b.input(), y = b.output();
+  const uint32_t scores = b.value(), sums = b.value(), weights = b.value();
+  b.graph.values[k].declared = b.graph.values[v].declared = {2, {8, 8}};
+  b.node(NodeKind::BatchMatrixMultiply, {q, k}, scores).flags = 1;
+  b.node(NodeKind::Add, {mask, scores}, sums);
+  b.node(NodeKind::Softmax, {sums}, weights);
+  b.node(NodeKind::BatchMatrixMultiply, {weights, v}, y);
+  fuse_attention(&b.graph, takes_attention);
+  ASSERT_EQ(b.graph.nodes.size(), 1u);
+  const Node& fused = b.graph.nodes[0];
+  EXPECT_EQ(fused.fused, Fused::Attention);
+  EXPECT_EQ(fused.operand(FusedAttention::kQuery), q);
+  EXPECT_EQ(fused.operand(FusedAttention::kKey), k);
+  EXPECT_EQ(fused.operand(FusedAttention::kValue), v);
+  EXPECT_EQ(fused.operand(FusedAttention::kMask), mask);
+  EXPECT_TRUE(fused.attention.keys_are_rows);
+  EXPECT_FALSE(fused.attention.values_are_columns);
+  EXPECT_EQ(fused.unfused, weights);
+}
+
+TEST(GraphPasses, AttentionOfSizesThatDoNotFitStays) {
+  Builder b;
+  const uint32_t q = b.input(), k = b.input(), v = b.input(), y = b.output();
+  const uint32_t scores = b.value(), weights = b.value();
+  b.graph.values[k].declared = {2, {8, 8}};
+  b.graph.values[v].declared = {2, {7, 8}};
+  b.node(NodeKind::BatchMatrixMultiply, {q, k}, scores);
+  b.node(NodeKind::Softmax, {scores}, weights);
+  b.node(NodeKind::BatchMatrixMultiply, {weights, v}, y);
+  fuse_attention(&b.graph, takes_attention);
+  EXPECT_EQ(b.graph.nodes.size(), 3u);
+  b.graph.values[v].declared = {2, {8, 8}};
+  fuse_attention(&b.graph, takes_attention);
+  EXPECT_EQ(b.graph.nodes.size(), 1u);
+}
+
+TEST(GraphPasses, AttentionWhoseWeightsAreReadElsewhereStays) {
+  Builder b;
+  const uint32_t q = b.input(), k = b.input(), v = b.input(), y = b.output(), z = b.output();
+  const uint32_t scores = b.value(), weights = b.value();
+  b.node(NodeKind::BatchMatrixMultiply, {q, k}, scores);
+  b.node(NodeKind::Softmax, {scores}, weights);
+  b.node(NodeKind::BatchMatrixMultiply, {weights, v}, y);
+  b.node(NodeKind::Abs, {weights}, z);
+  fuse_attention(&b.graph, takes_attention);
+  EXPECT_EQ(b.graph.nodes.size(), 4u);
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   widen_halves(&graph);
   fuse_silu(&graph);
   fuse_layer_norms(&graph);
+  fuse_attention(&graph, takes_attention);
   separate_clamps(&graph);
   fuse_clamps(&graph);
   fuse_paddings(&graph);

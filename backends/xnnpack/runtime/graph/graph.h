@@ -74,7 +74,30 @@ struct Clamp {
 };
 
 /// Kinds of nodes that only fusion creates; payloads do not contain them.
-enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution };
+enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention };
+
+/// Parameters of a node that fuse_attention() makes. Its operands are queries, keys,
+/// values and the mask, or kNoValue; its result has the shape of the last product's.
+struct FusedAttention {
+  enum : size_t { kQuery, kKey, kValue, kMask, kResult, kOrders };
+
+  /// Changes of layout behind an operand and behind the result: dimension d is dimension order[d]
+  /// of the operand.
+  uint8_t orders[kOrders][Shape::kMaxRank];
+  /// Keys are [..., keys, channels]; else [..., channels, keys].
+  bool keys_are_rows = false;
+  /// Values are [..., channels, keys]; else [..., keys, channels].
+  bool values_are_columns = false;
+  float scale = 1;
+
+  FusedAttention() {
+    for (auto& order : orders) {
+      for (size_t d = 0; d < Shape::kMaxRank; ++d) {
+        order[d] = static_cast<uint8_t>(d);
+      }
+    }
+  }
+};
 
 struct Node {
   static constexpr size_t kMaxOperands = 6;
@@ -108,6 +131,9 @@ struct Node {
   // Fused layer norms only: elements that share a mean, and the addend of the variance.
   size_t norm_length = 0;
   float epsilon = 0;
+
+  // Fused attention only; `unfused` has the shape of the scores.
+  FusedAttention attention;
 
   template <typename Table>
   const Table& as() const {

@@ -41,6 +41,11 @@ void fuse_silu(Graph* graph);
 /// Fuses each layer norm, for which payloads have about twelve nodes.
 void fuse_layer_norms(Graph* graph);
 
+/// True if one operator can run a node of attention on tensors of the declared sizes.
+using TakesAttention = std::function<bool(const Graph&, const Node&)>;
+/// Makes one node of each product, softmax and product where the operator takes it.
+void fuse_attention(Graph* graph, const TakesAttention& takes);
+
 /// Fuses additions and activations into the product before them.
 /// @param has_epilogue Returns whether a node's operator supports it.
 void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue);

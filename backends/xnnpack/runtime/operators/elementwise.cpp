@@ -218,6 +218,9 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context) {
   if (node.fused == Fused::PlaneConvolution) {
     return create_planes(node, context);
   }
+  if (node.fused == Fused::Attention) {
+    return create_attention(node, context);
+  }
   return std::unique_ptr<Operator>(std::make_unique<LayerNorm>(node, context));
 }
 

@@ -1,0 +1,323 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Attention, which payloads have as a product of queries and keys, a softmax and a product with
+// values, with a mask, constant factors, and changes of layout and of the batch around them.
+#include <string.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
+#include <executorch/runtime/executor/optional_vector.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+namespace fb = fb_xnnpack;
+using runtime::internal::count;
+
+constexpr uint32_t kTransposeWeights = 1;
+
+class AttentionFusion final {
+ public:
+  AttentionFusion(Graph* graph, const TakesAttention& takes) : graph_(*graph), takes_(takes) {}
+
+  void run() {
+    uses_ = graph_.count_uses();
+    producers_ = graph_.producers();
+    erased_.assign(graph_.nodes.size(), false);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      fuse(i);
+    }
+    graph_.remove_nodes(erased_);
+  }
+
+ private:
+  struct Found {
+    bool steps_over_reshapes = true;  ///< of operands
+    std::vector<size_t> inner;        ///< nodes that become part of the fused one
+    uint32_t operands[4] = {kNoValue, kNoValue, kNoValue, kNoValue};  ///< by FusedAttention
+    uint32_t scores = kNoValue;
+    FusedAttention attention;
+    /// A reshape of queries behind a product with a factor, and the value before that product.
+    size_t reshape = SIZE_MAX;
+    uint32_t unscaled = kNoValue;
+  };
+
+  bool is_float(uint32_t id) const { return graph_.values[id].datatype == Datatype::Float32; }
+  const Shape& shape(uint32_t id) const { return graph_.values[id].declared; }
+
+  /// The node that makes `id` for one reader; null if there is none, or if it clamps.
+  const Node* maker(uint32_t id) const {
+    if (!is_float(id) || !graph_.values[id].is_internal() || uses_[id] != 1 ||
+        producers_[id] == SIZE_MAX || erased_[producers_[id]]) {
+      return nullptr;
+    }
+    const Node& node = graph_.nodes[producers_[id]];
+    const bool is_plain =
+        node.fused == Fused::No && node.clamp.is_none() && is_float(node.operand(0));
+    return is_plain ? &node : nullptr;
+  }
+  const Node* maker(uint32_t id, NodeKind kind) const {
+    const Node* const node = maker(id);
+    return node != nullptr && node->kind == kind ? node : nullptr;
+  }
+  void take(Found* found, uint32_t id) { found->inner.push_back(producers_[id]); }
+
+  /// True if a reshape keeps the two last dimensions for inputs of any size.
+  bool keeps_matrices(const Node& node) const {
+    const auto* sizes = node.as<fb::StaticReshape>().new_shape();
+    const Shape& from = shape(node.operand(0));
+    const size_t rank = count(sizes);
+    if (rank < 2 || from.rank < 2 || graph_.values[node.operand(0)].is_constant()) {
+      return false;
+    }
+    for (size_t i = 1; i <= 2; ++i) {
+      const uint32_t size = sizes->Get(static_cast<uint32_t>(rank - i));
+      if (size == 0 || size != from.dims[from.rank - i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Steps back over such reshapes.
+  uint32_t skip_batch_reshapes(Found* found, uint32_t id) {
+    for (const Node* node = maker(id, NodeKind::StaticReshape);
+         node != nullptr && keeps_matrices(*node); node = maker(id, NodeKind::StaticReshape)) {
+      take(found, id);
+      id = node->operand(0);
+    }
+    return id;
+  }
+
+  /// Steps back over a product or quotient with a constant number, by which it multiplies the
+  /// scale.
+  uint32_t skip_factor(Found* found, uint32_t id) {
+    const Node* const node = maker(id);
+    if (node == nullptr || (node->kind != NodeKind::Multiply && node->kind != NodeKind::Div)) {
+      return id;
+    }
+    const size_t side = graph_.values[node->operand(1)].is_constant() ? 1 : 0;
+    const Value& factor = graph_.values[node->operand(side)];
+    const uint32_t other = node->operand(1 - side);
+    if (!factor.is_constant() || factor.datatype != Datatype::Float32 ||
+        elements(factor.declared) != 1 || factor.declared.rank > shape(other).rank ||
+        !is_float(other) || (node->kind == NodeKind::Div && side == 0)) {
+      return id;
+    }
+    float number = 0;
+    memcpy(&number, factor.data, sizeof(number));
+    const float scale =
+        found->attention.scale * (node->kind == NodeKind::Div ? 1 / number : number);
+    if (!std::isnormal(number) || !std::isnormal(scale)) {
+      return id;
+    }
+    found->attention.scale = scale;
+    take(found, id);
+    return other;
+  }
+
+  /// The dimension of a transposition's operand that each of its results' is.
+  static bool read_order(const Node& node, size_t rank, uint8_t* order) {
+    const auto* from = node.as<fb::StaticTranspose>().perm();
+    if (count(from) != rank) {
+      return false;
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      order[d] = static_cast<uint8_t>(from->Get(static_cast<uint32_t>(d)));
+    }
+    return true;
+  }
+
+  /// Steps back over changes of layout (queries keep their channels beside each other) and, for
+  /// queries, over factors.
+  void read_operand(Found* found, size_t which, uint32_t id) {
+    uint8_t* const order = found->attention.orders[which];
+    const bool is_query = which == FusedAttention::kQuery;
+    id = is_query ? skip_factor(found, id) : id;
+    if (found->steps_over_reshapes) {
+      id = skip_batch_reshapes(found, id);
+      id = is_query ? skip_factor(found, id) : id;
+    }
+    const size_t rank = shape(id).rank;
+    const Node* const node = maker(id, NodeKind::StaticTranspose);
+    uint8_t read[Shape::kMaxRank];
+    if (node != nullptr && read_order(*node, rank, read) &&
+        !graph_.values[node->operand(0)].is_constant() &&
+        (!is_query || read[rank - 1] == rank - 1)) {
+      std::copy_n(read, rank, order);
+      take(found, id);
+      id = node->operand(0);
+    }
+    if (is_query) {
+      id = skip_factor(found, id);
+      skip_factor_before_reshape(found, id);
+    }
+    found->operands[which] = id;
+  }
+
+  void skip_factor_before_reshape(Found* found, uint32_t id) {
+    const Node* const node = maker(id, NodeKind::StaticReshape);
+    if (node == nullptr) {
+      return;
+    }
+    const uint32_t unscaled = skip_factor(found, node->operand(0));
+    if (unscaled != node->operand(0)) {
+      found->reshape = producers_[id];
+      found->unscaled = unscaled;
+    }
+  }
+
+  /// True if scores and their sum with the mask have the same shape.
+  bool fits(uint32_t mask, const Shape& scores) const {
+    Shape sum;
+    return is_float(mask) && broadcast(shape(mask), scores, &sum) && sum.rank == scores.rank &&
+           std::equal(sum.dims, sum.dims + sum.rank, scores.dims);
+  }
+
+  bool find(Found* found, const Node& last) {
+    uint32_t id = skip_batch_reshapes(found, last.operand(0));
+    const Node* const softmax = maker(id, NodeKind::Softmax);
+    if (softmax == nullptr || shape(id).rank < 2) {
+      return false;
+    }
+    take(found, id);
+    found->scores = id;
+    const Shape& scores = shape(id);
+    id = skip_batch_reshapes(found, softmax->operand(0));
+    const Node* const sum = maker(id, NodeKind::Add);
+    if (sum != nullptr) {
+      const size_t side = find_scores(*sum);
+      const uint32_t mask = side < 2 ? sum->operand(1 - side) : kNoValue;
+      if (mask == kNoValue || shape(id).rank != scores.rank || !fits(mask, shape(id)) ||
+          !std::equal(scores.dims, scores.dims + scores.rank, shape(id).dims)) {
+        return false;
+      }
+      found->operands[FusedAttention::kMask] = mask;
+      take(found, id);
+      id = skip_batch_reshapes(found, sum->operand(side));
+    }
+    id = skip_batch_reshapes(found, skip_factor(found, id));
+    const Node* const first = maker(id, NodeKind::BatchMatrixMultiply);
+    if (first == nullptr || first->precision != last.precision) {
+      return false;
+    }
+    take(found, id);
+    if (shape(first->result()).rank > scores.rank) {
+      found->scores = first->result();
+    }
+    found->attention.keys_are_rows = (first->flags & kTransposeWeights) != 0;
+    found->attention.values_are_columns = (last.flags & kTransposeWeights) != 0;
+    read_operand(found, FusedAttention::kQuery, first->operand(0));
+    read_operand(found, FusedAttention::kKey, first->operand(1));
+    read_operand(found, FusedAttention::kValue, last.operand(1));
+    return true;
+  }
+
+  /// The operand of a sum that a product makes, over reshapes and factors; 2 if there is none.
+  size_t find_scores(const Node& sum) {
+    for (size_t side = 0; side < 2; ++side) {
+      Found ignored;
+      uint32_t id = skip_batch_reshapes(&ignored, sum.operand(side));
+      id = skip_batch_reshapes(&ignored, skip_factor(&ignored, id));
+      if (maker(id, NodeKind::BatchMatrixMultiply) != nullptr &&
+          shape(sum.operand(side)).rank == shape(sum.result()).rank) {
+        return side;
+      }
+    }
+    return 2;
+  }
+
+  /// The only reader of `id`, if it is of this kind and reads float32.
+  size_t reader(uint32_t id, NodeKind kind) const {
+    if (!graph_.values[id].is_internal() || uses_[id] != 1) {
+      return SIZE_MAX;
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (!erased_[i] && node.kind == kind && node.fused == Fused::No && node.operand(0) == id &&
+          node.clamp.is_none() && is_float(node.result())) {
+        return i;
+      }
+    }
+    return SIZE_MAX;
+  }
+
+  /// Lets the fused node write in the layout that its only reader makes of the results.
+  void read_result(Node* fused, std::vector<size_t>* inner) const {
+    size_t reshape = reader(fused->result(), NodeKind::StaticReshape);
+    if (reshape != SIZE_MAX && !keeps_matrices(graph_.nodes[reshape])) {
+      reshape = SIZE_MAX;
+    }
+    const uint32_t id = reshape == SIZE_MAX ? fused->result() : graph_.nodes[reshape].result();
+    const size_t transpose = reader(id, NodeKind::StaticTranspose), rank = shape(id).rank;
+    uint8_t read[Shape::kMaxRank];
+    if (transpose == SIZE_MAX || !read_order(graph_.nodes[transpose], rank, read) ||
+        read[rank - 1] != rank - 1) {
+      return;
+    }
+    std::copy_n(read, rank, fused->attention.orders[FusedAttention::kResult]);
+    fused->results[0] = graph_.nodes[transpose].result();
+    inner->push_back(transpose);
+    if (reshape != SIZE_MAX) {
+      inner->push_back(reshape);
+    }
+  }
+
+  void fuse(size_t index) {
+    const Node& last = graph_.nodes[index];
+    if (last.kind != NodeKind::BatchMatrixMultiply || last.fused != Fused::No || erased_[index] ||
+        !last.clamp.is_none() || !is_float(last.operand(0)) || !is_float(last.operand(1)) ||
+        !is_float(last.result())) {
+      return;
+    }
+    for (const bool steps_over_reshapes : {true, false}) {
+      for (const bool writes_layout : {true, false}) {
+        Found found;
+        found.steps_over_reshapes = steps_over_reshapes;
+        if (find(&found, last) && commit(index, &found, writes_layout)) {
+          return;
+        }
+      }
+    }
+  }
+
+  /// Replaces the nodes that were found, if the engine takes their tensors.
+  bool commit(size_t index, Found* found, bool writes_layout) {
+    Node fused = graph_.nodes[index];
+    fused.fused = Fused::Attention;
+    fused.attention = found->attention;
+    std::copy_n(found->operands, 4, fused.operands);
+    fused.operand_count = 4;
+    fused.unfused = found->scores;
+    if (writes_layout) {
+      read_result(&fused, &found->inner);
+    }
+    if (!takes_(graph_, fused)) {
+      return false;
+    }
+    for (const size_t inner : found->inner) {
+      erased_[inner] = true;
+    }
+    if (found->reshape != SIZE_MAX) {
+      graph_.nodes[found->reshape].operands[0] = found->unscaled;
+    }
+    producers_[fused.result()] = index;
+    graph_.nodes[index] = fused;
+    return true;
+  }
+
+  Graph& graph_;
+  const TakesAttention& takes_;
+  std::vector<size_t> uses_, producers_;
+  std::vector<bool> erased_;
+};
+
+}  // namespace
+
+void fuse_attention(Graph* graph, const TakesAttention& takes) {
+  AttentionFusion(graph, takes).run();
+}
+
+}  // namespace executorch::backends::xnnpack

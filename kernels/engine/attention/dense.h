@@ -1,0 +1,55 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Attention of float32 as two products of packed operands:
+//
+//   scores[i, j] = scale * (sum over d of query[i, d] * key[j, d]) + mask[i, j]
+//   out[i, c] = (sum over j of exp(scores[i, j] - most[i]) * value[j, c]) / sum[i]
+//   most[i] = max over j of scores[i, j];  sum[i] = sum over j of exp(scores[i, j] - most[i])
+//
+// Blocks of keys and values are packed one after the other; each adds to the results of all blocks
+// of queries, which earlier keys were weighted for (online softmax). So memory does not grow with
+// the number of keys, and with the number of queries by 8 bytes each. attention.h is for few
+// queries and for other types.
+// A query with NaN or +infinity among its scores gives NaN, as does one whose scores are all
+// -infinity. Any size may be 0; without keys, results are 0. Results have the same bits on any
+// number of threads. `out` must not overlap an operand.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/precision.h>
+#include <executorch/kernels/engine/threads.h>
+
+namespace executorch::kernels::engine {
+
+/// Strides count floats; batch_strides has one for each dimension of the batch, 0 to broadcast.
+struct DenseOperand {
+  const float* data = nullptr;
+  const size_t* batch_strides = nullptr;
+  size_t position_stride = 0;  ///< from query to query, or from key to key
+  size_t channel_stride = 1;   ///< 1 in queries
+};
+
+struct DenseAttentionCall {
+  size_t batch_rank = 0;
+  const size_t* batch_sizes = nullptr;
+  size_t queries = 0, keys = 0, channels = 0, value_channels = 0;
+  DenseOperand query, key, value;
+  float scale = 1;
+  /// Null: nothing is added. position_stride is from query to query, channel_stride from key to
+  /// key; each may be 0.
+  DenseOperand mask;
+  float* out = nullptr;
+  const size_t* out_batch_strides = nullptr;
+  size_t out_position_stride = 0;
+  /// The factors of both products may be rounded to it.
+  Precision precision = Precision::Float32;
+};
+
+/// Bytes of scratch memory, aligned to kAlignment, that the call needs on so many threads.
+size_t dense_attention_scratch_bytes(const DenseAttentionCall& call, size_t threads,
+                                     InstructionSet set = instruction_set());
+void dense_attention(const DenseAttentionCall& call, void* scratch, Threads& threads,
+                     InstructionSet set = instruction_set());
+
+}  // namespace executorch::kernels::engine

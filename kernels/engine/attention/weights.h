@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The rows between the two products of dense attention.
+#pragma once
+
+#include <cstddef>
+
+namespace executorch::kernels::engine {
+
+/// Scores of a block of keys that become weights in their place:
+///   exp(scale * score + mask - largest), `largest` over these and all earlier keys.
+/// Each row has room for a multiple of 16 keys; the room behind the keys is overwritten.
+struct ScoreRows {
+  float* scores;
+  size_t rows, keys, stride;
+  float scale;
+  /// Null: nothing is added. Strides from row to row and from key to key; the latter is 0 or 1.
+  const float* mask;
+  size_t mask_stride, mask_key_stride;
+  bool is_first;  ///< of the blocks of keys
+  /// For each row, the largest score and the sum of the weights so far.
+  float *largest, *sums;
+  /// Written for each row: what to multiply the results of earlier keys by.
+  float* factors;
+};
+
+}  // namespace executorch::kernels::engine
