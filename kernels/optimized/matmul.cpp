@@ -118,13 +118,14 @@ bool multiply_floats(KernelRuntimeContext& ctx, const Product& p) {
   KernelThreads threads(work, kLeastWork);
   Adding adding = adding_of(p, alpha, beta);
   const MatrixView& right = p.right.view;
-  if (p.out.rows <= int64_t(engine::kMaxFewRows) &&
-      (right.row_stride == kSize || right.column_stride == kSize)) {
+  const engine::BatchMatmulCall all = call_of(p);
+  if ((right.row_stride == kSize || right.column_stride == kSize) &&
+      all.rows <= engine::max_few_rows(all.right, all.depth)) {
     few_rows(p, threads);
     if (adding != Adding::Nothing) add_later(p, alpha, beta);
     return true;
   }
-  engine::BatchMatmulCall call = call_of(p);
+  engine::BatchMatmulCall call = all;
   const size_t batch = size_t(p.out.batch), left = floats(p.left.batch_stride),
                right_batch = floats(p.right.batch_stride), out = floats(p.out.batch_stride);
   call.batch_rank = 1;

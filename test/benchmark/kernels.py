@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Times kernels against eager torch on one thread, both in this run.
 
-``python test/benchmark/kernels.py [GROUP ...]``: groups are matmul, convolution, normalize, pointwise, pool, elements
-(pointwise, reducing, copying and softmax operators on 1M elements).
+``python test/benchmark/kernels.py [GROUP ...]``: groups are matmul, few_rows, convolution, normalize, pointwise, pool,
+elements (pointwise, reducing, copying and softmax operators on 1M elements).
 ``EXECUTORCH_KERNEL_ENTRY`` names the library with the kernels (default: the newest build's).
 """
 
@@ -34,6 +34,16 @@ def matmul() -> Iterator[Case]:
     yield "addmm 1x512x2048", "aten::addmm.out", (R(2048), R(1, 512), R(512, 2048))
     yield "mm 1x512x2048, weights transposed", "aten::mm.out", (R(1, 512), R(2048, 512).t())
     yield "mm 1024x1024x1024", "aten::mm.out", (R(1024, 1024), R(1024, 1024))
+
+
+def few_rows() -> Iterator[Case]:
+    """Products of 4 to 16 rows, for which packing the weights pays or does not."""
+    for depth, columns in ((384, 384), (512, 2048), (2048, 512), (4096, 1024)):
+        for rows in (4, 8, 12, 16):
+            left = R(rows, depth)
+            yield f"mm {rows}x{depth}x{columns}", "aten::mm.out", (left, R(depth, columns))
+            label = f"mm {rows}x{depth}x{columns}, weights transposed"
+            yield label, "aten::mm.out", (left, R(columns, depth).t())
 
 
 # (input channels, output channels, kernel, size, stride, groups)
@@ -97,7 +107,7 @@ def elements() -> Iterator[Case]:
 
 
 GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
-    f.__name__: f for f in (matmul, convolution, normalize, pointwise, pool, elements)
+    f.__name__: f for f in (matmul, few_rows, convolution, normalize, pointwise, pool, elements)
 }
 
 

@@ -16,8 +16,9 @@ namespace executorch::kernels::engine {
 
 /// Rows of one pass over the right operand.
 inline constexpr size_t kRowsOfPass = 4;
-/// With more rows, packing the right operand pays (measured by test/benchmark/kernels.py matmul).
-inline constexpr size_t kMaxFewRows = 16;
+/// With more rows than this, packing the right operand pays (measured by
+/// test/benchmark/kernels.py few_rows). One of the right operand's strides must be 1.
+size_t max_few_rows(const RightMatrix& right, size_t depth, InstructionSet set = instruction_set());
 
 struct FewRowsCall {
   size_t rows = 0, columns = 0, depth = 0;
