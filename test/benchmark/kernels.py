@@ -37,7 +37,7 @@ def matmul() -> Iterator[Case]:
 
 
 def few_rows() -> Iterator[Case]:
-    """Products of 4 to 16 rows, for which packing the weights pays or does not."""
+    """Products of 4 to 16 rows: the range in which packing the weights begins to pay."""
     for depth, columns in ((384, 384), (512, 2048), (2048, 512), (4096, 1024)):
         for rows in (4, 8, 12, 16):
             left = R(rows, depth)

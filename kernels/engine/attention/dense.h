@@ -46,7 +46,7 @@ struct DenseAttentionCall {
   Precision precision = Precision::Float32;
 };
 
-/// Bytes of scratch memory, aligned to kAlignment, that the call needs on so many threads.
+/// Bytes of scratch memory, aligned to kAlignment, for a call on `threads` threads.
 size_t dense_attention_scratch_bytes(const DenseAttentionCall& call, size_t threads,
                                      InstructionSet set = instruction_set());
 void dense_attention(const DenseAttentionCall& call, void* scratch, Threads& threads,

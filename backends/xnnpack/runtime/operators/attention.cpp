@@ -45,7 +45,7 @@ Matrices matrices_of(const Shape& from, const uint8_t* order) {
   return result;
 }
 
-/// Matrices whose elements are stored in the layout that `order` makes of them.
+/// Matrices before a change of layout: dimension d of `stored` is their dimension order[d].
 Matrices stored_as(const Shape& stored, const uint8_t* order) {
   Matrices result;
   result.shape.rank = stored.rank;
@@ -165,7 +165,7 @@ class AttentionPlan final {
   Shape batch_;
   engine::DenseAttentionCall call_;
   size_t sizes_[Shape::kMaxRank];
-  /// Of queries, keys, values, the mask and results.
+  /// Batch strides of queries, keys, values, the mask and results.
   size_t strides_[5][Shape::kMaxRank];
 };
 
