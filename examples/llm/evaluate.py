@@ -1,30 +1,34 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Text that a decoder of bytes generates in eager PyTorch, and the perplexity of the decoder and its programs."""
+"""Tokens that a decoder generates in eager PyTorch, and the perplexity of decoders and programs."""
 
 import math
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
 
 PIECE = 128
 
+Logits = Callable[[torch.Tensor], torch.Tensor]
+"""From tokens [1, T] to logits [1, T, vocabulary]."""
 
-def perplexity(logits_of, text: bytes) -> float:
-    """Perplexity of a byte over up to 64 pieces of the text. logits_of(tokens) returns one row for each token."""
+
+def perplexity(logits_of: Logits, tokens: Sequence[int]) -> float:
+    """Return the perplexity of a token over up to 64 pieces of a text."""
     total = count = 0
-    for start in range(0, min(len(text), 64 * PIECE) - PIECE, PIECE):
-        tokens = torch.tensor([list(text[start : start + PIECE + 1])])
+    for start in range(0, min(len(tokens), 64 * PIECE) - PIECE, PIECE):
+        piece = torch.tensor([list(tokens[start : start + PIECE + 1])])
         with torch.no_grad():
-            logits = logits_of(tokens[:, :-1])
-        total += float(F.cross_entropy(logits[0], tokens[0, 1:], reduction="sum"))
+            logits = logits_of(piece[:, :-1])
+        total += float(F.cross_entropy(logits[0].float(), piece[0, 1:], reduction="sum"))
         count += PIECE
     return math.exp(total / count)
 
 
-def greedy(model, prompt: str, count: int) -> bytes:
-    """Return the most likely bytes after the prompt."""
-    tokens = list(prompt.encode())
-    for _ in range(count):
-        with torch.no_grad():
-            tokens.append(int(model(torch.tensor([tokens]))[0, -1, :256].argmax()))
-    return bytes(tokens[-count:])
+def greedy(logits_of: Logits, prompt: Sequence[int], count: int) -> list[int]:
+    """Return the most likely tokens after the prompt."""
+    tokens = list(prompt)
+    with torch.no_grad():
+        for _ in range(count):
+            tokens.append(int(logits_of(torch.tensor([tokens]))[0, -1].argmax()))
+    return tokens[-count:]

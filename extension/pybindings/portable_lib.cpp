@@ -7,7 +7,7 @@
 #include <executorch/extension/pybindings/interpreter/python_text.h>
 #include <executorch/extension/pybindings/interpreter/raise.h>
 #include <executorch/extension/pybindings/interpreter/sealed_types.h>
-#include <executorch/extension/pybindings/llm_runner.h>
+#include <executorch/extension/pybindings/llm/llm_runner.h>
 #include <executorch/extension/pybindings/program/bundled_module.h>
 #include <executorch/extension/pybindings/program/loaded_method.h>
 #include <executorch/extension/pybindings/program/loaded_module.h>

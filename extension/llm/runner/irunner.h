@@ -7,41 +7,49 @@
 #include <string>
 #include <vector>
 
+#include <executorch/extension/llm/runner/multimodal_input.h>
 #include <executorch/extension/llm/runner/stats.h>
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
 
 namespace executorch::extension::llm {
 
 struct GenerationConfig {
-  /// Passes the prompt to the callback, too.
+  /// Passes the prompt to the callback before the generated text.
   bool echo = true;
-  /// Continues behind tokens that end a text.
+  /// Constrained decoding. No runner implements it: a grammar that is not empty is NotSupported.
+  std::string grammar = {};
+  std::string grammar_type = {};
+  /// Continues after tokens that end a text.
   bool ignore_eos = false;
-  /// The most new tokens; -1: as many as seq_len and the context leave.
+  /// Limit of new tokens; -1: as many as seq_len and the context allow.
   int32_t max_new_tokens = -1;
-  /// Skips the callbacks: a run to warm up.
+  /// Skips the callbacks, for a run that only warms up.
   bool warming = false;
-  /// The most tokens in all, prompt included; -1: as many as the context has.
+  /// Limit of all tokens, prompt included; -1: the context.
   int32_t seq_len = -1;
-  /// 0 takes the most likely token; above, tokens are drawn by softmax(logits / temperature).
+  /// 0 takes the most likely token; above 0, tokens are drawn by softmax(logits / temperature).
   float temperature = 0.8f;
-  /// Tokens in front of and behind the prompt that begin and end texts.
-  int8_t num_bos = 0;
-  int8_t num_eos = 0;
-  /// Draws among the most likely tokens whose probabilities reach topp together; 1: among all.
+  /// Number of tokens before and after the prompt that begin and end a text.
+  int32_t num_bos = 0;
+  int32_t num_eos = 0;
+  /// Draws from the most likely tokens whose probabilities sum up to topp; 1: from all.
   float topp = 1.0f;
-  /// Draws among this many most likely tokens; 0: among all.
+  /// Draws from this many most likely tokens; 0: from all.
   int32_t topk = 0;
-  /// Leaves out tokens less likely than this share of the most likely one.
+  /// Excludes tokens whose probability is below minp times the highest one.
   float minp = 0.0f;
-  /// Divides positive logits of tokens that occurred, and multiplies negative ones; 1: nothing.
+  /// Divides positive logits of tokens that occurred and multiplies negative ones; 1: no penalty.
   float repetition_penalty = 1.0f;
-  /// Seed of the random numbers; the same seed draws the same tokens. 0: a new one each time.
+  /// Seed of the random numbers; the same seed draws the same tokens. 0: a new seed each time.
   uint64_t seed = 0;
-  /// Texts that end the generation; the first one found is the end of the output.
+  /// Texts that end the generation. The output ends with the first one that occurs.
   std::vector<std::string> stop_strings = {};
+  /// The prompt is the whole text from its beginning, not a continuation. The runner keeps the part
+  /// of its cache that agrees with the prompt and computes the rest.
+  bool reuse_prefix = false;
 
-  /// How many new tokens fit: never negative.
+  /// Returns the number of new tokens that fit; never negative.
   int32_t resolve_max_new_tokens(int32_t max_context_len, int32_t num_prompt_tokens) const {
     const int64_t room = int64_t(max_context_len) - num_prompt_tokens;
     int64_t most = seq_len >= 0 ? int64_t(seq_len) - num_prompt_tokens : room;
@@ -60,13 +68,16 @@ class IRunner {
   virtual ~IRunner() = default;
   virtual bool is_loaded() const = 0;
   virtual runtime::Error load() = 0;
-  /// Appends the prompt to the cache, and generates text behind it.
+  /// Appends the prompt to the cache and generates the text that follows.
   virtual runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                   TextCallback token_callback = {},
                                   StatsCallback stats_callback = {}) = 0;
-  /// Ends a running generation after the current token; from a callback or another thread.
+  /// Appends inputs to the cache; returns the most likely next token.
+  virtual runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs,
+                                            int32_t num_bos = 0, int32_t num_eos = 0) = 0;
+  /// Ends a running generation after the current token. Callbacks and other threads may call it.
   virtual void stop() = 0;
-  /// Begins again with an empty cache.
+  /// Starts again with an empty cache.
   virtual void reset() = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/tokenizers/open_tokenizer.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/platform/log.h>
@@ -15,7 +16,7 @@ using runtime::Result;
 
 namespace {
 
-/// The values of a constant method; none if the program does not have it.
+/// Returns the values of a constant method; none if the program lacks it.
 Result<std::vector<EValue>> constants(Module& module, const std::string& name) {
   const auto names = module.method_names();
   ET_CHECK_OK_OR_RETURN_ERROR(names.error());
@@ -38,9 +39,9 @@ Result<std::vector<int64_t>> integers(Module& module, const std::string& name) {
 }  // namespace
 
 Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* module) {
-  Metadata found = {{"get_max_seq_len", 0},      {"get_max_context_len", 0},
-                    {"use_kv_cache", 1},         {"use_sdpa_with_kv_cache", 0},
-                    {"enable_dynamic_shape", 0}, {"get_n_layers", 0}};
+  Metadata found = {{kMaxSeqLen, 0},          {kMaxContextLen, 0}, {kUseKVCache, 1},
+                    {kUseSDPAWithKVCache, 0}, {kNumLayers, 0},     {kEnableDynamicShape, 0},
+                    {kSlidingWindow, 0}};
   for (auto& [name, value] : found) {
     const auto values = integers(*module, name);
     ET_CHECK_OK_OR_RETURN_ERROR(values.error());
@@ -49,23 +50,23 @@ Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* modu
                              values->size());
     if (!values->empty()) value = values->front();
   }
-  const int64_t length = found["get_max_seq_len"];
+  const int64_t length = found[kMaxSeqLen];
   ET_CHECK_OR_RETURN_ERROR(length > 0 && length <= INT32_MAX, InvalidArgument,
                            "expected a program with a constant method 'get_max_seq_len' that gives "
                            "a positive number, found %lld",
                            static_cast<long long>(length));
-  if (found["get_max_context_len"] == 0) found["get_max_context_len"] = length;
-  const int64_t context = found["get_max_context_len"];
+  if (found[kMaxContextLen] == 0) found[kMaxContextLen] = length;
+  const int64_t context = found[kMaxContextLen];
   ET_CHECK_OR_RETURN_ERROR(context > 0 && context <= INT32_MAX, InvalidProgram,
                            "get_max_context_len: expected a positive number, found %lld",
                            static_cast<long long>(context));
-  found["get_bos_id"] = int64_t(tokenizer->bos_tok());
-  found["get_vocab_size"] = tokenizer->vocab_size();
+  found[kBosId] = int64_t(tokenizer->bos_tok());
+  found[kVocabSize] = tokenizer->vocab_size();
   return found;
 }
 
 Result<std::unordered_set<uint64_t>> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
-  const auto values = integers(*module, "get_eos_ids");
+  const auto values = integers(*module, kEosIds);
   ET_CHECK_OK_OR_RETURN_ERROR(values.error());
   std::unordered_set<uint64_t> found(values->begin(), values->end());
   if (found.empty()) found.insert(tokenizer->eos_tok());
@@ -90,37 +91,80 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
   return made;
 }
 
+namespace {
+
+constexpr const char* kPrefill = "prefill";
+constexpr const char* kDecode = "decode";
+
+/// Runs `make` and returns its runner; null after a log message.
+template <typename Runner, typename Make>
+std::unique_ptr<Runner> made(const char* what, tokenizers::Tokenizer* tokenizer, Make&& make) {
+  if (tokenizer == nullptr || !tokenizer->is_loaded()) {
+    ET_LOG(Error, "%s: expected a loaded tokenizer", what);
+    return nullptr;
+  }
+  std::unique_ptr<Runner> runner;
+  const Error error = or_no_memory("a runner", [&] { return make(runner); });
+  if (error != Error::Ok) {
+    ET_LOG(Error, "%s: the program cannot be used: %s", what, runtime::to_string(error));
+  }
+  return runner;
+}
+
+using EosIds = std::unique_ptr<std::unordered_set<uint64_t>>;
+
+Result<EosIds> read_eos_ids(tokenizers::Tokenizer& tokenizer, Module& module) {
+  auto ids = get_eos_ids(&tokenizer, &module);
+  ET_CHECK_OK_OR_RETURN_ERROR(ids.error());
+  return std::make_unique<std::unordered_set<uint64_t>>(std::move(*ids));
+}
+
+}  // namespace
+
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(
+    std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
+    float temperature, const std::string& method_name) {
+  return made<TextLLMRunner>(
+      "create_text_llm_runner", tokenizer.get(), [&](std::unique_ptr<TextLLMRunner>& runner) {
+        const long start = time_in_ms();
+        auto metadata = get_llm_metadata(tokenizer.get(), module.get());
+        ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
+        auto eos_ids = read_eos_ids(*tokenizer, *module);
+        ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
+        const auto names = module->method_names();
+        ET_CHECK_OK_OR_RETURN_ERROR(names.error());
+        const bool has_two = names->count(method_name) == 0 && names->count(kPrefill) != 0 &&
+                             names->count(kDecode) != 0;
+        auto stats = std::make_unique<Stats>();
+        auto io_manager = std::make_unique<IOManager>(*module);
+        auto decoder = std::make_unique<TextDecoderRunner>(
+            module.get(), io_manager.get(), has_two ? kDecode : method_name, nullptr, stats.get());
+        if (has_two) decoder->set_prefill_method(kPrefill);
+        const bool uses_cache = metadata->at(kUseKVCache) != 0;
+        auto prefiller = std::make_unique<TextPrefiller>(
+            decoder.get(), uses_cache, metadata->at(kEnableDynamicShape) != 0 || has_two,
+            metadata->at(kMaxSeqLen));
+        auto generator = std::make_unique<TextTokenGenerator>(
+            tokenizer.get(), decoder.get(), uses_cache, std::move(*eos_ids), stats.get());
+        runner = std::make_unique<TextLLMRunner>(
+            std::move(*metadata), std::move(tokenizer), std::move(module), std::move(decoder),
+            std::move(prefiller), std::move(io_manager), std::move(generator), std::move(stats),
+            temperature);
+        runner->set_model_load_times(start, time_in_ms());
+        return Error::Ok;
+      });
+}
+
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     const std::string& model_path, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
     std::vector<std::string> data_files, float temperature,
     std::unique_ptr<runtime::EventTracer> event_tracer, const std::string& method_name,
     Module::LoadMode load_mode) {
-  if (tokenizer == nullptr || !tokenizer->is_loaded()) {
-    ET_LOG(Error, "create_text_llm_runner: expected a loaded tokenizer");
-    return nullptr;
-  }
-  std::unique_ptr<TextLLMRunner> runner;
-  const Error error = or_no_memory("a runner", [&] {
-    const long start = time_in_ms();
-    auto module = data_files.empty()
-                      ? std::make_unique<Module>(model_path, load_mode, std::move(event_tracer))
-                      : std::make_unique<Module>(model_path, std::move(data_files), load_mode,
-                                                 std::move(event_tracer));
-    auto metadata = get_llm_metadata(tokenizer.get(), module.get());
-    ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
-    auto eos_ids = get_eos_ids(tokenizer.get(), module.get());
-    ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
-    runner = std::make_unique<TextLLMRunner>(std::move(module), std::move(tokenizer),
-                                             std::move(*metadata), std::move(*eos_ids), temperature,
-                                             method_name);
-    runner->set_model_load_times(start, time_in_ms());
-    return Error::Ok;
-  });
-  if (error != Error::Ok) {
-    ET_LOG(Error, "create_text_llm_runner: '%s' cannot be used: %s", model_path.c_str(),
-           runtime::to_string(error));
-  }
-  return runner;
+  auto module = data_files.empty()
+                    ? std::make_unique<Module>(model_path, load_mode, std::move(event_tracer))
+                    : std::make_unique<Module>(model_path, std::move(data_files), load_mode,
+                                               std::move(event_tracer));
+  return create_text_llm_runner(std::move(module), std::move(tokenizer), temperature, method_name);
 }
 
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(
@@ -131,6 +175,37 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
   if (data_path.has_value() && !data_path->empty()) files.push_back(*data_path);
   return create_text_llm_runner(model_path, std::move(tokenizer), std::move(files), temperature,
                                 nullptr, method_name, load_mode);
+}
+
+std::unique_ptr<MultimodalRunner> create_multimodal_runner(
+    std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer) {
+  return made<MultimodalRunner>(
+      "create_multimodal_runner", tokenizer.get(), [&](std::unique_ptr<MultimodalRunner>& runner) {
+        auto metadata = get_llm_metadata(tokenizer.get(), module.get());
+        ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
+        auto eos_ids = read_eos_ids(*tokenizer, *module);
+        ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
+        auto stats = std::make_unique<Stats>();
+        auto io_manager = std::make_unique<IOManager>(*module);
+        auto decoder = std::make_unique<MultimodalDecoderRunner>(module.get(), io_manager.get());
+        auto prefiller = std::make_unique<MultimodalPrefiller>(module.get(), decoder.get(),
+                                                               tokenizer.get(), io_manager.get());
+        auto generator = std::make_unique<TextTokenGenerator>(tokenizer.get(), decoder.get(), true,
+                                                              std::move(*eos_ids), stats.get());
+        runner = std::make_unique<MultimodalRunner>(
+            std::move(*metadata), std::move(tokenizer), std::move(module), std::move(decoder),
+            std::move(prefiller), std::move(io_manager), std::move(generator), std::move(stats));
+        return Error::Ok;
+      });
+}
+
+std::unique_ptr<MultimodalRunner> create_multimodal_runner(
+    const std::string& model_path, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
+    std::optional<const std::string> data_path, Module::LoadMode load_mode) {
+  auto module = data_path.has_value() && !data_path->empty()
+                    ? std::make_unique<Module>(model_path, *data_path, load_mode)
+                    : std::make_unique<Module>(model_path, load_mode);
+  return create_multimodal_runner(std::move(module), std::move(tokenizer));
 }
 
 }  // namespace executorch::extension::llm

@@ -5,6 +5,20 @@
 
 namespace executorch::extension::llm {
 
+namespace {
+double rate(int64_t tokens, long milliseconds) {
+  return milliseconds <= 0 || tokens <= 0 ? 0.0 : double(tokens) * 1000 / double(milliseconds);
+}
+}  // namespace
+
+double Stats::tokens_per_second() const {
+  return rate(num_generated_tokens - 1, inference_end_ms - first_token_ms);
+}
+
+double Stats::prompt_tokens_per_second() const {
+  return rate(num_prompt_tokens, prompt_eval_end_ms - token_encode_end_ms);
+}
+
 void Stats::reset(bool all_stats) {
   const long start = model_load_start_ms, end = model_load_end_ms;
   *this = {};
@@ -34,17 +48,11 @@ std::string Stats::to_json_string() const {
 }
 
 void print_report(const Stats& stats) {
-  const auto rate = [](int64_t tokens, long milliseconds) {
-    return milliseconds <= 0 ? 0.0 : double(tokens) * 1000 / double(milliseconds);
-  };
-  const long prefill = stats.prompt_eval_end_ms - stats.inference_start_ms;
-  const long decode = stats.inference_end_ms - stats.prompt_eval_end_ms;
   std::fprintf(stderr, "\nPyTorchObserver %s\n", stats.to_json_string().c_str());
-  std::fprintf(
-      stderr, "prompt: %lld tokens, %.1f tokens/s; generated: %lld tokens, %.1f tokens/s\n",
-      static_cast<long long>(stats.num_prompt_tokens), rate(stats.num_prompt_tokens, prefill),
-      static_cast<long long>(stats.num_generated_tokens),
-      rate(stats.num_generated_tokens > 0 ? stats.num_generated_tokens - 1 : 0, decode));
+  std::fprintf(stderr,
+               "prompt: %lld tokens, %.1f tokens/s; generated: %lld tokens, %.1f tokens/s\n",
+               static_cast<long long>(stats.num_prompt_tokens), stats.prompt_tokens_per_second(),
+               static_cast<long long>(stats.num_generated_tokens), stats.tokens_per_second());
 }
 
 }  // namespace executorch::extension::llm

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Times and counts of a generation, in milliseconds since an arbitrary moment.
+// Times and counts of a generation. Times are milliseconds since an arbitrary moment.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct Stats {
   long token_encode_end_ms = 0;
   long model_execution_start_ms = 0;
   long model_execution_end_ms = 0;
-  /// The prompt is in the cache, and the first new token chosen.
+  /// The prompt is in the cache.
   long prompt_eval_end_ms = 0;
   long first_token_ms = 0;
   long inference_end_ms = 0;
@@ -30,7 +30,20 @@ struct Stats {
   int64_t num_prompt_tokens = 0;
   int64_t num_generated_tokens = 0;
 
-  /// Forgets everything but the times of loading, and those too with `all_stats`.
+  /// Start of the sampling that on_sampling_end() adds to aggregate_sampling_time_ms.
+  long aggregate_sampling_timer_start_timestamp = 0;
+
+  void on_sampling_begin() { aggregate_sampling_timer_start_timestamp = time_in_ms(); }
+  void on_sampling_end() {
+    aggregate_sampling_time_ms += time_in_ms() - aggregate_sampling_timer_start_timestamp;
+    aggregate_sampling_timer_start_timestamp = 0;
+  }
+  /// Generated tokens a second after the first one; 0 for fewer than two tokens.
+  double tokens_per_second() const;
+  /// Tokens of the prompt a second; 0 without a prompt.
+  double prompt_tokens_per_second() const;
+
+  /// Clears everything except the times of loading; with `all_stats`, those too.
   void reset(bool all_stats = false);
   std::string to_json_string() const;
 };

@@ -2,17 +2,18 @@
 // Generates text with a program that predicts tokens.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
+#include <executorch/extension/llm/runner/io_manager/io_manager.h>
 #include <executorch/extension/llm/runner/irunner.h>
-#include <executorch/extension/llm/runner/sampler.h>
+#include <executorch/extension/llm/runner/text/text_state.h>
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
+#include <executorch/extension/llm/runner/text_prefiller.h>
+#include <executorch/extension/llm/runner/text_token_generator.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/result.h>
 #include <pytorch/tokenizers/tokenizer.h>
@@ -22,110 +23,81 @@ namespace executorch::extension::llm {
 /// The values of a program's constant methods by name; truth values are 0 and 1.
 using Metadata = std::unordered_map<std::string, int64_t>;
 
-/// The constant methods of a program; those that are missing have their documented defaults, and
-/// get_bos_id and get_vocab_size are the tokenizer's. InvalidArgument for a program without
-/// `get_max_seq_len`.
-runtime::Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* module);
-
-/// The tokens that end a text: those of `get_eos_ids`, else the tokenizer's.
-runtime::Result<std::unordered_set<uint64_t>> get_eos_ids(tokenizers::Tokenizer* tokenizer,
-                                                          Module* module);
-
-/// Used by one thread at a time, but for stop(). After an error of generate() or prefill() the
-/// position is the one before the call, so that the call can be made again.
+/// One thread at a time may use a runner; stop() may be called from any. After an error of
+/// generate() or prefill(), the text is the one before the call, so that the call can be repeated;
+/// the next call computes the part of the cache that the failed one overwrote.
 class TextLLMRunner final : public IRunner {
  public:
-  TextLLMRunner(std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
-                Metadata metadata, std::unordered_set<uint64_t> eos_ids, float temperature = -1,
-                std::string method_name = "forward");
+  /// create_text_llm_runner() makes the parts. A `temperature` of 0 or more replaces the one of
+  /// GenerationConfig.
+  TextLLMRunner(Metadata metadata, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
+                std::unique_ptr<Module> module,
+                std::unique_ptr<TextDecoderRunner> text_decoder_runner,
+                std::unique_ptr<TextPrefiller> text_prefiller,
+                std::unique_ptr<IOManager> io_manager,
+                std::unique_ptr<TextTokenGenerator> text_token_generator,
+                std::unique_ptr<Stats> stats, float temperature = -1.0f);
 
   bool is_loaded() const override;
   [[nodiscard]] runtime::Error load() override;
 
   /// Errors as Module::execute(); InvalidArgument for options out of their range, a prompt without
   /// tokens or with more than fit, text that the tokenizer refuses, or a tokenizer with tokens
-  /// beyond the model's vocabulary. Exceptions of callbacks pass through.
+  /// beyond the model's vocabulary. Exceptions of callbacks pass through. An empty prompt continues
+  /// the text.
   [[nodiscard]] runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                         TextCallback token_callback = {},
                                         StatsCallback stats_callback = {}) override;
-  /// Appends text to the cache; returns the most likely next token.
-  runtime::Result<uint64_t> prefill(const std::string& prompt, int8_t num_bos = 0,
-                                    int8_t num_eos = 0);
-  /// Runs a prompt without callbacks, and begins again.
+  /// Appends text to the cache; returns the most likely next token. Errors as generate();
+  /// InvalidState if stop() ended it.
+  runtime::Result<uint64_t> prefill(const std::string& prompt, int32_t num_bos = 0,
+                                    int32_t num_eos = 0);
+  /// Appends texts and tokens; InvalidArgument for other inputs.
+  runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
+                                    int32_t num_eos = 0) override;
+  /// Runs a prompt without callbacks, and then starts again with an empty cache.
   [[nodiscard]] runtime::Error warmup(const std::string& prompt, int32_t max_new_tokens);
 
-  void stop() override { should_stop_ = true; }
+  void stop() override { text_decoder_runner_->stop(); }
   void reset() override;
 
-  const Stats& stats() const { return stats_; }
-  /// Tokens in the cache.
-  int64_t position() const { return position_; }
+  const Stats& stats() const { return *stats_; }
+  /// Number of tokens in the cache.
+  int64_t position() const { return state_.position; }
   const Metadata& metadata() const { return metadata_; }
   tokenizers::Tokenizer& tokenizer() { return *tokenizer_; }
   Module& module() { return *module_; }
+  TextTokenGenerator& text_token_generator() { return *text_token_generator_; }
   void set_model_load_times(long start, long end);
 
  private:
-  /// The state that an execution changes.
-  struct Saved {
-    int64_t position;
-    std::optional<uint64_t> pending;
-    size_t history;
-    std::unordered_set<uint64_t> seen;
-  };
-  /// Restores the state at the end of its scope, after exceptions too, unless keep() was called.
-  class Rollback final {
-   public:
-    explicit Rollback(TextLLMRunner& runner) : runner_(runner), saved_(runner.save()) {}
-    Rollback(const Rollback&) = delete;
-    Rollback& operator=(const Rollback&) = delete;
-    ~Rollback() {
-      if (!keeps_) runner_.restore(std::move(saved_));
-    }
-    void keep() { keeps_ = true; }
-
-   private:
-    TextLLMRunner& runner_;
-    Saved saved_;
-    bool keeps_ = false;
-  };
-
-  Saved save() const;
-  void restore(Saved saved);
-  int64_t context() const { return metadata_.at("get_max_context_len"); }
-  runtime::Error read_inputs();
-  runtime::Error check_config(const GenerationConfig& config) const;
-  SamplingOptions options_of(const GenerationConfig& config) const;
-  /// The tokens of a prompt that fits, behind the pending one.
-  runtime::Result<std::vector<uint64_t>> encode(const std::string& prompt, int8_t bos, int8_t eos);
-  /// The logits of tokens at position_.
-  runtime::Result<aten::Tensor> step(const uint64_t* tokens, size_t count);
-  /// The same in chunks that the method takes; advances position_.
-  runtime::Result<aten::Tensor> run(const std::vector<uint64_t>& tokens);
+  int64_t metadata(const char* name) const;
+  bool uses_cache() const { return text_decoder_runner_->signature().num_inputs != 1; }
+  int64_t context() const;
+  runtime::Result<std::vector<uint64_t>> encode(const std::string& prompt, int32_t num_bos,
+                                                int32_t num_eos);
+  /// Appends tokens to the text and runs all pending ones.
+  runtime::Result<std::optional<aten::Tensor>> append(const std::vector<uint64_t>& tokens);
+  runtime::Result<uint64_t> prefill_tokens(const std::vector<uint64_t>& tokens);
+  /// Cuts the text at its first difference from `tokens`, and removes the common part from
+  /// `tokens`.
+  void keep_common_prefix(std::vector<uint64_t>& tokens);
   runtime::Error generate_tokens(const std::string& prompt, const GenerationConfig& config,
-                                 const TextCallback& callback);
-  runtime::Error decode_loop(uint64_t previous, uint64_t token, int32_t max_new_tokens,
-                             Sampler& sampler, const GenerationConfig& config,
-                             const TextCallback& callback);
+                                 const SamplingOptions& options, const TextCallback& callback,
+                                 Rollback& rollback);
 
-  std::unique_ptr<Module> module_;
-  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   Metadata metadata_;
-  std::unordered_set<uint64_t> eos_ids_;
+  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<IOManager> io_manager_;
+  std::unique_ptr<Stats> stats_;
+  std::unique_ptr<TextDecoderRunner> text_decoder_runner_;
+  std::unique_ptr<TextPrefiller> text_prefiller_;
+  std::unique_ptr<TextTokenGenerator> text_token_generator_;
   float temperature_;
-  std::string method_name_;
-  std::atomic<bool> should_stop_{false};
-  Stats stats_;
-  int64_t position_ = 0;
-  /// The last token generated, which the cache does not hold yet.
-  std::optional<uint64_t> pending_;
-  std::unordered_set<uint64_t> seen_;
-  /// Without a cache, the whole text is run for each token.
-  std::vector<uint64_t> history_;
-  /// The method takes one position for each token, rather than the first one.
-  bool takes_all_positions_ = false;
-  /// 0 before load().
-  size_t num_inputs_ = 0;
+  TextState state_;
+  /// Logits of prefill(), valid until the next execution.
+  std::optional<aten::Tensor> next_logits_;
 };
 
 }  // namespace executorch::extension::llm

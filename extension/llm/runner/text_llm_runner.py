@@ -6,17 +6,17 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 from executorch.extension.pybindings import _portable_lib
 
 _native: Any = _portable_lib._llm_runner  # type: ignore[attr-defined]
 
 GenerationConfig: Any = _native.GenerationConfig
-"""How text is generated; keyword arguments alone."""
+"""Options of a generation; all arguments are keyword arguments."""
 Stats: Any = _native.Stats
-"""Times (ms) and counts of a generation."""
+"""Times (ms), counts and rates of a generation."""
 Tokenizer: Any = _native.Tokenizer
 """A tokenizer file as the runners read it: `encode(text, bos, eos)`, `decode(tokens)`.
 
@@ -24,35 +24,46 @@ Files of tiktoken name neither special tokens nor the pattern of words: `Tokeniz
 bos_token_index=…, eos_token_index=…)`; those of Llama 3 are the default.
 """
 
+Path = str | os.PathLike[str]
+TokenCallback = Callable[[str], object]
+StatsCallback = Callable[[Any], object]
+Prompt = TypeVar("Prompt")
 
-class TextLLMRunner:
-    """Generates text with an exported language model.
+
+class Runner(Generic[Prompt]):
+    """Methods that all runners share.
 
     model_path: the program; tokenizer_path: a tokenizer.json, tekken.json, file of tiktoken, sentencepiece or llama2.c,
-    or its folder; data_path: a .ptd file with weights. Errors are the classes of `executorch.runtime.errors`; after
-    one, the runner is as it was before the call. What a callback raises ends the call and is passed on.
+    or a folder with one of them; data_path: a .ptd file with weights. `progress(bytes, total)` is called while the
+    files are read. Errors are the classes of `executorch.runtime.errors`; after one, the runner is as it was before the
+    call. An exception of a callback ends the call and passes through.
     """
+
+    _kind: str
 
     def __init__(
         self,
-        model_path: str | os.PathLike[str],
-        tokenizer_path: str | os.PathLike[str],
-        data_path: str | os.PathLike[str] | None = None,
+        model_path: Path,
+        tokenizer_path: Path,
+        data_path: Path | None = None,
+        *,
+        progress: Callable[[int, int], object] | None = None,
     ) -> None:
         data = None if data_path is None else os.fspath(data_path)
-        self._runner = _native.TextLLMRunner(os.fspath(model_path), os.fspath(tokenizer_path), data)
+        make = getattr(_native, self._kind)
+        self._runner = make(os.fspath(model_path), os.fspath(tokenizer_path), data, progress)
 
     def generate(
         self,
-        prompt: str,
+        prompt: Prompt,
         config: Any = None,
-        token_callback: Callable[[str], object] | None = None,
-        stats_callback: Callable[[Any], object] | None = None,
+        token_callback: TokenCallback | None = None,
+        stats_callback: StatsCallback | None = None,
     ) -> None:
         """Append the prompt to the cache and generate; the callback receives text as it is generated."""
         self._runner.generate(prompt, config or GenerationConfig(), token_callback, stats_callback)
 
-    def stream(self, prompt: str, config: Any = None) -> Iterator[str]:
+    def stream(self, prompt: Prompt, config: Any = None) -> Iterator[str]:
         """Yield text as it is generated. Closing the iterator stops the generation."""
         pieces: queue.Queue[str | BaseException | None] = queue.Queue()
 
@@ -75,32 +86,49 @@ class TextLLMRunner:
                 self.stop()
             thread.join()
 
-    def prefill(self, prompt: str, num_bos: int = 0, num_eos: int = 0) -> int:
-        """Append the prompt to the cache; return the most likely next token."""
-        token: int = self._runner.prefill(prompt, num_bos, num_eos)
+    def _prefill(self, inputs: Sequence[Any], num_bos: int, num_eos: int) -> int:
+        token: int = self._runner.prefill(list(inputs), num_bos, num_eos)
         return token
 
     def stop(self) -> None:
-        """End a running generation after its current token; from a callback or another thread."""
+        """End a running generation after its current token. Callbacks and other threads may call it."""
         self._runner.stop()
 
     def reset(self) -> None:
-        """Begin again with an empty cache."""
+        """Start again with an empty cache."""
         self._runner.reset()
 
     def get_vocab_size(self) -> int:
-        """The number of the tokenizer's tokens."""
+        """Return the number of the tokenizer's tokens."""
         size: int = self._runner.get_vocab_size()
         return size
 
     @property
     def position(self) -> int:
-        """How many tokens the cache holds."""
-        held: int = self._runner.position
-        return held
+        """Number of entries in the cache."""
+        count: int = self._runner.position
+        return count
 
     @property
     def metadata(self) -> dict[str, int]:
         """Values of the program's constant methods: `get_max_context_len`, `use_kv_cache`, …"""
-        found: dict[str, int] = self._runner.metadata
-        return found
+        values: dict[str, int] = self._runner.metadata
+        return values
+
+    @property
+    def stats(self) -> Any:
+        """Statistics of the last generation, and the times of loading."""
+        return self._runner.stats
+
+
+class TextLLMRunner(Runner[str]):
+    """Generates text with an exported language model."""
+
+    _kind = "TextLLMRunner"
+
+    def prefill(self, prompt: str | Sequence[Any], config: Any = None, *, num_bos: int = 0, num_eos: int = 0) -> int:
+        """Append a text, or a list of texts and tokens as `MultimodalInput`; return the most likely next token."""
+        if config is not None:
+            num_bos, num_eos = config.num_bos, config.num_eos
+        inputs = [_native.MultimodalInput(prompt)] if isinstance(prompt, str) else prompt
+        return self._prefill(inputs, num_bos, num_eos)

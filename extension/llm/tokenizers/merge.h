@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <queue>
+#include <utility>
 #include <vector>
 
 namespace tokenizers::internal {
@@ -14,10 +15,12 @@ struct Merge {
   uint64_t merged;
 };
 
-/// Merges `symbols` until no neighbours are left that `find(left, right, Merge&)` knows. Takes
-/// O(n log n) steps.
-template <typename Find>
-std::vector<uint64_t> merge_symbols(const std::vector<uint64_t>& symbols, Find&& find) {
+/// Merges `symbols` until no neighbours are left that `find(left, right, Merge&)` knows. While
+/// `drop()` returns true, merges wait for the next one that happens. Takes O(n log n) steps without
+/// dropped merges.
+template <typename Find, typename Drop>
+std::vector<uint64_t> merge_symbols(const std::vector<uint64_t>& symbols, Find&& find,
+                                    Drop&& drop) {
   struct Symbol {
     uint64_t id;
     int64_t previous, next;
@@ -46,9 +49,16 @@ std::vector<uint64_t> merge_symbols(const std::vector<uint64_t>& symbols, Find&&
     }
   };
   for (int64_t i = 0; i + 1 < count; ++i) offer(i, i + 1);
+  std::vector<Candidate> dropped;
   while (!queue.empty()) {
     const Candidate best = queue.top();
     queue.pop();
+    if (drop()) {
+      dropped.push_back(best);
+      continue;
+    }
+    for (const Candidate& waiting : dropped) queue.push(waiting);
+    dropped.clear();
     Symbol& left = list[size_t(best.left)];
     Symbol& right = list[size_t(best.right)];
     if (left.gone || right.gone || left.next != best.right || left.id != best.left_id ||
@@ -67,6 +77,12 @@ std::vector<uint64_t> merge_symbols(const std::vector<uint64_t>& symbols, Find&&
     if (!symbol.gone) result.push_back(symbol.id);
   }
   return result;
+}
+
+/// The same without dropped merges.
+template <typename Find>
+std::vector<uint64_t> merge_symbols(const std::vector<uint64_t>& symbols, Find&& find) {
+  return merge_symbols(symbols, std::forward<Find>(find), [] { return false; });
 }
 
 }  // namespace tokenizers::internal

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/llm/runner/sampler.h>
+#include <executorch/extension/llm/sampler/sampler.h>
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,15 @@
 #include <limits>
 #include <map>
 
-#include <executorch/extension/llm/runner/utf8_stream.h>
+#include <executorch/extension/llm/runner/text/text_output.h>
+#include <executorch/extension/llm/sampler/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/runtime.h>
 
 namespace {
 
 using executorch::extension::make_tensor_ptr;
+using executorch::extension::llm::logits_to_token;
 using executorch::extension::llm::Sampler;
 using executorch::extension::llm::SamplingOptions;
 using executorch::extension::llm::StopStrings;
@@ -32,7 +34,7 @@ class SamplerTest : public ::testing::Test {
         {1, 4},
         std::vector<float>{std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)});
     std::map<uint64_t, int> found;
-    for (int i = 0; i < count; ++i) ++found[*sampler.sample(*logits, {})];
+    for (int i = 0; i < count; ++i) ++found[*sampler.sample(*logits)];
     return found;
   }
 };
@@ -62,12 +64,11 @@ TEST_F(SamplerTest, LimitsLeaveTheLikelyTokens) {
 TEST_F(SamplerTest, NeverChoosesNanAndRefusesRowsOfNothing) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), never = -INFINITY;
   Sampler sampler(SamplingOptions{});
-  EXPECT_EQ(
-      *sampler.sample(*make_tensor_ptr({1, 2, 3}, std::vector<float>{9, 9, 9, nan, -4, -5}), {}),
-      1u);
-  EXPECT_EQ(sampler.sample(*make_tensor_ptr({1, 2}, std::vector<float>{nan, never}), {}).error(),
+  EXPECT_EQ(*sampler.sample(*make_tensor_ptr({1, 2, 3}, std::vector<float>{9, 9, 9, nan, -4, -5})),
+            1u);
+  EXPECT_EQ(sampler.sample(*make_tensor_ptr({1, 2}, std::vector<float>{nan, never})).error(),
             Error::InvalidProgram);
-  EXPECT_EQ(sampler.sample(*make_tensor_ptr({1, 2}, std::vector<int64_t>{1, 2}), {}).error(),
+  EXPECT_EQ(sampler.sample(*make_tensor_ptr({1, 2}, std::vector<int64_t>{1, 2})).error(),
             Error::InvalidProgram);
 }
 
@@ -76,8 +77,31 @@ TEST_F(SamplerTest, PenalizesTokensThatOccurred) {
   options.repetition_penalty = 2;
   Sampler sampler(options);
   const auto logits = make_tensor_ptr({1, 3}, std::vector<float>{3, 2, -1});
-  EXPECT_EQ(*sampler.sample(*logits, {}), 0u);
-  EXPECT_EQ(*sampler.sample(*logits, {0, 2, 99}), 1u);
+  EXPECT_EQ(*sampler.sample(*logits), 0u);
+  for (const uint64_t token : {0, 2, 99}) sampler.observe(token);
+  EXPECT_EQ(*sampler.sample(*logits), 1u);
+}
+
+TEST_F(SamplerTest, ProcessorsExcludeTokensOrEndTheChoice) {
+  Sampler sampler(SamplingOptions{});
+  const auto logits = make_tensor_ptr({1, 3}, std::vector<float>{3, 2, 1});
+  sampler.set_processor([](executorch::runtime::Span<float> row) {
+    row[0] = -INFINITY;
+    return Error::Ok;
+  });
+  EXPECT_EQ(*sampler.sample(*logits), 1u);
+  sampler.set_processor([](executorch::runtime::Span<float>) { return Error::NotSupported; });
+  EXPECT_EQ(sampler.sample(*logits).error(), Error::NotSupported);
+}
+
+TEST_F(SamplerTest, DocumentedFormsChooseTheSameTokens) {
+  const std::vector<float> row = {1, 5, 2};
+  EXPECT_EQ(Sampler(3, 0.0f).sample(row.data()), 1);
+  const std::vector<uint16_t> counts = {7, 9, 60000};
+  EXPECT_EQ(Sampler(3, 0.0f).sample(counts.data()), 2);
+  EXPECT_EQ(logits_to_token(*make_tensor_ptr({1, 3}, row)), 1);
+  EXPECT_EQ(logits_to_token(*make_tensor_ptr({1, 3}, counts)), 2);
+  EXPECT_EQ(logits_to_token(*make_tensor_ptr({1, 3}, row), -1.0f), -1);
 }
 
 TEST_F(SamplerTest, TextPassesByWholeCharacters) {

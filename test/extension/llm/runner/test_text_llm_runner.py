@@ -13,7 +13,14 @@ from executorch.examples.models.llama.export_llama_lib import lower_llama
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.extension.llm.export.export_llm import read_config
-from executorch.extension.llm.runner import GenerationConfig, TextLLMRunner, Tokenizer
+from executorch.extension.llm.runner import (
+    GenerationConfig,
+    TextLLMRunner,
+    Tokenizer,
+    make_image_input,
+    make_text_input,
+    make_token_input,
+)
 from executorch.runtime.errors import ExecuTorchError, InvalidArgumentError
 
 CONTEXT = 48
@@ -136,6 +143,42 @@ def test_prefill_gives_the_most_likely_token_and_moves_the_position_on(runner, f
     assert runner.position == len(PROMPT)
 
 
+def test_a_generation_continues_after_prefill(runner, files):
+    runner.prefill(PROMPT)
+    assert generated(runner, "", max_new_tokens=6)[0] == as_text(eager_tokens(files["eager"], PROMPT.encode(), 6))
+    runner.reset()
+    parts = [make_text_input(PROMPT[:5]), make_token_input(list(PROMPT[5:].encode()))]
+    assert runner.prefill(parts) == eager_tokens(files["eager"], PROMPT.encode(), 1)[0]
+    with pytest.raises(InvalidArgumentError, match="expects text or tokens, found image"):
+        runner.prefill([make_image_input(torch.zeros(3, 2, 2))])
+
+
+def test_a_prompt_that_repeats_the_text_runs_its_end_alone(runner, files):
+    whole, stats = generated(runner, max_new_tokens=8)
+    assert stats.num_prompt_tokens == len(PROMPT)
+    again, stats = generated(runner, PROMPT, max_new_tokens=8, reuse_prefix=True)
+    assert (again, stats.num_prompt_tokens) == (whole, 1)
+    other = PROMPT[:9] + "own"
+    text, stats = generated(runner, other, max_new_tokens=8, reuse_prefix=True)
+    assert stats.num_prompt_tokens == len(other) - 9
+    assert text == as_text(eager_tokens(files["eager"], other.encode(), 8))
+
+
+def test_a_failed_call_that_overwrote_the_cache_is_computed_again(runner):
+    def fail(text):
+        raise KeyError(text)
+
+    generated(runner, max_new_tokens=4)
+    position = runner.position
+    with pytest.raises(KeyError):
+        runner.generate("The slow", GenerationConfig(echo=False, reuse_prefix=True), fail)
+    assert runner.position < position
+    continued, _ = generated(runner, " and", max_new_tokens=6)
+    runner.reset()
+    generated(runner, max_new_tokens=4)
+    assert generated(runner, " and", max_new_tokens=6)[0] == continued
+
+
 def test_lengths_end_the_generation(runner):
     assert generated(runner, seq_len=len(PROMPT) + 3)[1].num_generated_tokens == 3
     runner.reset()
@@ -206,6 +249,7 @@ def test_a_callback_that_raises_ends_the_call_and_the_runner_can_be_used_again(r
         ({"seq_len": 3}, "leave no room"),
         ({"prompt": "x" * (CONTEXT + 1)}, f"do not fit the context of {CONTEXT}"),
         ({"prompt": ""}, "expected tokens"),
+        ({"num_bos": 200}, "num_bos and num_eos: expected 0 to 127"),
     ],
 )
 def test_impossible_requests_are_refused_and_change_nothing(runner, options, message):
@@ -226,6 +270,27 @@ def test_files_that_do_not_fit_are_refused(files, tmp_path):
     larger = TextLLMRunner(files["custom"], write_tokenizer(broken, 300))
     with pytest.raises(InvalidArgumentError, match="vocabulary of 258"):
         generated(larger, "<more>")
+
+
+def test_loading_reports_the_bytes_that_it_read(files):
+    reports = []
+    TextLLMRunner(files["custom"], files["tokenizer"], progress=lambda read, total: reports.append((read, total)))
+    size = files["custom"].stat().st_size
+    assert [total for _, total in reports] == [size] * len(reports)
+    assert reports == sorted(reports)
+    assert reports[-1] == (size, size)
+
+    def fail(read, total):
+        raise KeyError(read)
+
+    with pytest.raises(KeyError):
+        TextLLMRunner(files["custom"], files["tokenizer"], progress=fail)
+
+
+def test_statistics_have_rates(runner):
+    _, stats = generated(runner, max_new_tokens=20)
+    assert stats.tokens_per_second >= 0
+    assert runner.stats.num_generated_tokens == 20
 
 
 def test_two_runners_generate_at_once(files):

@@ -285,7 +285,40 @@ def albert() -> Tokenizer:
     return made
 
 
+def around_texts(made: Tokenizer) -> Tokenizer:
+    ids = [(token, made.token_to_id(token)) for token in ("<s>", "</s>")]
+    made.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ids)
+    return made
+
+
+def word_level() -> Tokenizer:
+    made = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # type: ignore[call-arg]
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = ["[UNK]", "<s>", "</s>"]
+    made.train_from_iterator(
+        LINES, trainers.WordLevelTrainer(vocab_size=900, special_tokens=special, show_progress=False)
+    )
+    return around_texts(made)
+
+
+def byte_pairs_with_affixes(fuse_unk: bool, **affixes: str) -> Tokenizer:
+    made = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=fuse_unk, **affixes))  # type: ignore[arg-type]
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    special = ["<unk>", "<s>", "</s>"]
+    made.train_from_iterator(
+        LINES, trainers.BpeTrainer(vocab_size=1200, special_tokens=special, show_progress=False, **affixes)
+    )
+    return around_texts(made)
+
+
+AFFIXES = {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"}
 HUGGING_FACES: dict[str, Callable[[], Tokenizer]] = {
+    "WordLevel": word_level,
+    "BPE with affixes": functools.partial(byte_pairs_with_affixes, False, **AFFIXES),
+    "BPE with a prefix, fused unknown": functools.partial(
+        byte_pairs_with_affixes, True, continuing_subword_prefix="##"
+    ),
     "WordPiece": word_pieces,
     "WordPiece, cased": cased_word_pieces,
     "Unigram as T5": t5,

@@ -66,6 +66,49 @@ def test_random_text_is_encoded_and_decoded_as_by_the_package(name, tmp_path):
             assert ours.decode(expected) == reference.decode(expected, skip_special_tokens=False), repr(text)
 
 
+WORDS_OF_CTC = ["<pad>", "<s>", "</s>", "|", "a", "b", "n't", " .", "<pad>c"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "decoder"),
+    [
+        (["<unk>", "he", "llo</w>", "wor", "ld</w>", "</w>", "x"], decoders.BPEDecoder()),
+        (["<unk>", "heE", "lloE", "worE", "l"], decoders.BPEDecoder("E")),
+        (WORDS_OF_CTC, decoders.CTC()),
+        (WORDS_OF_CTC, decoders.CTC("a", "b", False)),
+    ],
+)
+def test_decoders_of_words_give_the_text_of_the_package(pieces, decoder, tmp_path):
+    reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token=pieces[0]))
+    reference.decoder = decoder
+    reference.save(str(tmp_path / "tokenizer.json"))
+    ours = Ours(str(tmp_path))
+    rng = random.Random(2)
+    for _ in range(300):
+        tokens = [rng.randrange(1, len(pieces)) for _ in range(rng.randint(1, 9))]
+        assert ours.decode(tokens) == reference.decode(tokens, skip_special_tokens=False), tokens
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4, 1.0])
+def test_dropout_skips_merges_and_keeps_the_text(dropout, tmp_path):
+    reference = trained("GPT-2", tmp_path)
+    whole = reference.encode("the documentation of the runtime", add_special_tokens=False).ids
+    reference.model.dropout = dropout
+    reference.save(str(tmp_path / "tokenizer.json"))
+    ours = Ours(str(tmp_path))
+    lengths = set()
+    for _ in range(40):
+        tokens = ours.encode("the documentation of the runtime")
+        assert ours.decode(tokens) == "the documentation of the runtime"
+        lengths.add(len(tokens))
+    if dropout == 0:
+        assert lengths == {len(whole)}
+    elif dropout == 1:
+        assert lengths == {len("the documentation of the runtime")}
+    else:
+        assert len(lengths) > 3
+
+
 def test_long_words_do_not_take_quadratic_time(tmp_path):
     reference = trained("GPT-2", tmp_path)
     text = "ab" * 50_000
@@ -75,12 +118,12 @@ def test_long_words_do_not_take_quadratic_time(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"type":"BPE"', '"type":"WordLevel"'),
+        ('"type":"BPE"', '"type":"Lattice"'),
         ('"vocab":{', '"vocab":{"a new piece":-1,'),
         ('"merges":[', '"merges":[["q","no such piece"],'),
         ('"type":"ByteLevel"', '"type":"Unheard"'),
         ('"id":1', '"id":99999999999'),
-        ('"dropout":null', '"dropout":0.5'),
+        ('"dropout":null', '"dropout":1.5'),
     ],
 )
 def test_files_that_are_not_supported_are_refused(old, new, tmp_path):

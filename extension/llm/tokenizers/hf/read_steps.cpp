@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/tokenizers/base64.h>
-#include <executorch/extension/llm/tokenizers/hf_read.h>
+#include <executorch/extension/llm/tokenizers/hf/read.h>
 
 namespace tokenizers::internal {
 namespace {
@@ -231,6 +231,15 @@ Error read_decoder(const Json& step, HfModel& model) {
     model.decoders.push_back({Kind::Strip, text_of(step, "content"), {}, start.get<size_t>()});
   } else if (type == "WordPiece") {
     Decoder made{Kind::WordPiece, text_of(step, "prefix", "##")};
+    made.cleanup = flag_of(step, "cleanup", true);
+    model.decoders.push_back(std::move(made));
+  } else if (type == "BPEDecoder") {
+    Decoder made{Kind::BytePairs, text_of(step, "suffix", "</w>")};
+    if (made.from.empty()) return refuse_json("BPEDecoder: expected a suffix");
+    model.decoders.push_back(std::move(made));
+  } else if (type == "CTC") {
+    Decoder made{Kind::Ctc, text_of(step, "pad_token", "<pad>"),
+                 text_of(step, "word_delimiter_token", "|")};
     made.cleanup = flag_of(step, "cleanup", true);
     model.decoders.push_back(std::move(made));
   } else if (type == "Metaspace") {

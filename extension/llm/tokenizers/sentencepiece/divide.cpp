@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/tokenizers/merge.h>
-#include <executorch/extension/llm/tokenizers/sentencepiece_model.h>
+#include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 
 namespace tokenizers::internal {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/json.h>
 
 namespace tokenizers::internal {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/hf_read.h>
+#include <executorch/extension/llm/tokenizers/hf/read.h>
 
 namespace tokenizers::internal {
 
@@ -51,7 +51,11 @@ Error read_merges(const Json& bpe, HfModel& model) {
       right = merge[1].get<std::string>();
     }
     const auto first = model.ids.find(left), second = model.ids.find(right);
-    const auto whole = model.ids.find(left + right);
+    // As in the package "tokenizers", a merge removes the first bytes of the right part, one for
+    // each byte of the prefix.
+    const size_t dropped = model.continuing_prefix.size();
+    const auto whole =
+        dropped > right.size() ? model.ids.end() : model.ids.find(left + right.substr(dropped));
     if (first == model.ids.end() || second == model.ids.end() || whole == model.ids.end()) {
       return refuse_json("model.merges: the vocabulary lacks a part of merge " +
                          std::to_string(int64_t(rank)));
@@ -62,13 +66,12 @@ Error read_merges(const Json& bpe, HfModel& model) {
 }
 
 Error read_byte_pairs(const Json& bpe, HfModel& model) {
-  for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!text_of(bpe, affix).empty())
-      return refuse_json(std::string("model.") + affix + " is not supported");
-  }
+  model.continuing_prefix = text_of(bpe, "continuing_subword_prefix");
+  model.word_suffix = text_of(bpe, "end_of_word_suffix");
   const Json& dropout = member(bpe, "dropout");
-  if (dropout.is_number() && dropout.get<double>() != 0) {
-    return refuse_json("model.dropout is not supported");
+  if (dropout.is_number()) model.dropout = dropout.get<double>();
+  if (!(model.dropout >= 0 && model.dropout <= 1)) {
+    return refuse_json("model.dropout: expected a number from 0 to 1");
   }
   model.byte_fallback = flag_of(bpe, "byte_fallback");
   model.fuse_unknown = flag_of(bpe, "fuse_unk");
@@ -126,6 +129,10 @@ Error read_model(const Json& root, HfModel& model) {
   if (type == "Unigram") {
     model.algorithm = Algorithm::Unigram;
     return read_unigram(read, model);
+  }
+  if (type == "WordLevel") {
+    model.algorithm = Algorithm::WordLevel;
+    return read_vocabulary(read, model);
   }
   if (type != "BPE") return refuse_json("model '" + type + "' is not supported");
   return read_byte_pairs(read, model);

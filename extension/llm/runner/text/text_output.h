@@ -1,17 +1,19 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// From the bytes of tokens to the text that callbacks receive.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace executorch::extension::llm {
 
-/// Passes on whole characters of UTF-8 text that arrives in pieces of bytes.
+/// Collects UTF-8 text that arrives in pieces of bytes into whole characters.
 class Utf8Stream final {
  public:
-  /// The text that is complete with `bytes`.
+  /// Appends `bytes`; returns the characters that are complete now.
   std::string add(const std::string& bytes) {
     held_ += bytes;
     const size_t complete = held_.size() - unfinished();
@@ -19,11 +21,11 @@ class Utf8Stream final {
     held_.erase(0, complete);
     return text;
   }
-  /// Bytes of an incomplete character.
-  std::string rest() { return std::move(held_); }
+  /// Returns the bytes of an incomplete character.
+  std::string rest() { return std::exchange(held_, std::string()); }
 
  private:
-  /// Bytes at the end that begin a character and do not complete it.
+  /// Number of bytes at the end that begin a character but do not complete it.
   size_t unfinished() const {
     for (size_t back = 1; back <= 3 && back <= held_.size(); ++back) {
       const auto byte = static_cast<unsigned char>(held_[held_.size() - back]);
@@ -37,14 +39,14 @@ class Utf8Stream final {
   std::string held_;
 };
 
-/// Finds texts that end a generation, also where they are divided among pieces.
+/// Finds texts that end a generation, also across pieces.
 class StopStrings final {
  public:
   explicit StopStrings(const std::vector<std::string>& texts) : texts_(texts) {
     for (const std::string& text : texts_)
       longest_ = text.size() > longest_ ? text.size() : longest_;
   }
-  /// Whether `text` completes one of them; `text` is then cut behind it.
+  /// Returns whether `text` completes one of the texts, and then cuts `text` after it.
   bool ends(std::string& text) {
     if (longest_ == 0) return false;
     const size_t before = tail_.size();
@@ -66,6 +68,35 @@ class StopStrings final {
   const std::vector<std::string>& texts_;
   std::string tail_;
   size_t longest_ = 0;
+};
+
+/// Passes generated text to a callback.
+class TextOutput final {
+ public:
+  /// The references must outlive the object.
+  TextOutput(const std::vector<std::string>& stop_strings,
+             const std::function<void(const std::string&)>& callback)
+      : stops_(stop_strings), callback_(callback) {}
+
+  /// Passes on the characters that `piece` completes; returns whether a stop string ends the text.
+  bool add(const std::string& piece) {
+    std::string text = stream_.add(piece);
+    const bool is_over = stops_.ends(text);
+    if (is_over) stream_.rest();
+    pass_on(text);
+    return is_over;
+  }
+  /// Passes on an incomplete character at the end.
+  void finish() { pass_on(stream_.rest()); }
+
+ private:
+  void pass_on(const std::string& text) {
+    if (!text.empty() && callback_) callback_(text);
+  }
+
+  Utf8Stream stream_;
+  StopStrings stops_;
+  const std::function<void(const std::string&)>& callback_;
 };
 
 }  // namespace executorch::extension::llm

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/llm/runner/sampler.h>
+#include <executorch/extension/llm/sampler/sampler.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,33 +40,46 @@ Error check(const SamplingOptions& options) {
 Sampler::Sampler(const SamplingOptions& options)
     : options_(options), generator_(options.seed != 0 ? options.seed : std::random_device{}()) {}
 
-Result<uint64_t> Sampler::sample(const aten::Tensor& logits,
-                                 const std::unordered_set<uint64_t>& seen) {
-  const bool is_row = logits.dim() > 0 && logits.numel() > 0;
-  ET_CHECK_OR_RETURN_ERROR(is_row && runtime::isFloatingType(logits.scalar_type()), InvalidProgram,
+Sampler::Sampler(int32_t vocab_size, float temperature, float topp, unsigned long long rng_seed)
+    : Sampler(SamplingOptions{temperature, topp, 0, 0, 1, rng_seed}) {
+  vocab_size_ = static_cast<size_t>(std::max(vocab_size, 0));
+}
+
+Result<uint64_t> Sampler::sample(const aten::Tensor& logits) {
+  const ScalarType type = logits.scalar_type();
+  ET_CHECK_OR_RETURN_ERROR(logits.dim() > 0 && logits.numel() > 0 &&
+                               (runtime::isFloatingType(type) || type == ScalarType::UInt16),
+                           InvalidProgram,
                            "logits: expected floating point elements, found %zd of %s",
-                           static_cast<ssize_t>(logits.numel()),
-                           runtime::toString(logits.scalar_type()));
+                           static_cast<ssize_t>(logits.numel()), runtime::toString(type));
   const auto length = static_cast<size_t>(logits.size(logits.dim() - 1));
   row_.resize(length);
-  visit_number_type(logits.scalar_type(), [&](auto element) {
+  visit_number_type(type, [&](auto element) {
     using T = typename decltype(element)::type;
     const T* const end = logits.const_data_ptr<T>() + logits.numel();
-    std::transform(end - length, end, row_.begin(), [](T logit) {
-      const float value = convert_number<float>(logit);
-      return std::isnan(value) ? kNever : value;
-    });
+    std::transform(end - length, end, row_.begin(),
+                   [](T logit) { return convert_number<float>(logit); });
   });
+  return choose();
+}
+
+Result<uint64_t> Sampler::choose() {
+  if (processor_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(processor_(runtime::Span<float>(row_.data(), row_.size())));
+  }
+  for (float& logit : row_) {
+    if (std::isnan(logit)) logit = kNever;
+  }
   if (options_.repetition_penalty != 1) {
-    for (const uint64_t token : seen) {
-      if (token >= length) continue;
+    for (const uint64_t token : seen_) {
+      if (token >= row_.size()) continue;
       float& logit = row_[token];
       logit = logit > 0 ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
     }
   }
   const auto highest = std::max_element(row_.begin(), row_.end());
-  ET_CHECK_OR_RETURN_ERROR(*highest != kNever, InvalidProgram,
-                           "logits: all %zu are NaN or negative infinity", length);
+  ET_CHECK_OR_RETURN_ERROR(highest != row_.end() && *highest != kNever, InvalidProgram,
+                           "logits: all %zu are NaN or negative infinity", row_.size());
   if (options_.temperature == 0 || std::isinf(*highest)) {
     return static_cast<uint64_t>(highest - row_.begin());
   }
@@ -75,7 +88,7 @@ Result<uint64_t> Sampler::sample(const aten::Tensor& logits,
   return draw();
 }
 
-/// By row_, which holds probabilities up to a factor; the most likely one has 1.
+/// Draws a token. row_ holds unnormalized probabilities; the highest one is 1.
 uint64_t Sampler::draw() {
   order_.resize(row_.size());
   std::iota(order_.begin(), order_.end(), 0);

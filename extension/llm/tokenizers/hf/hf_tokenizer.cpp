@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/ends.h>
+#include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -128,13 +129,11 @@ Result<std::vector<uint64_t>> HFTokenizer::encode(const std::string& input, int8
     ET_LOG(Error, "tokenizer: expected text in UTF-8");
     return Error::EncodeFailure;
   }
-  if ((bos > 0 && !model_->bos.has_value()) || (eos > 0 && !model_->eos.has_value())) {
-    ET_LOG(Error, "tokenizer: no token is known that %s texts", bos > 0 ? "begins" : "ends");
-    return Error::EncodeFailure;
-  }
+  Error error = internal::check_ends(bos, model_->bos, eos, model_->eos);
+  if (error != Error::Ok) return error;
   std::vector<uint64_t> tokens;
   append_around(tokens, bos, model_->prefix, bos_tok_);
-  const Error error = extract_added(
+  error = extract_added(
       *model_, model_->added_raw, input, true, tokens, [&](const std::string& text, bool is_first) {
         const auto normalized = internal::normalize(*model_, text);
         if (!normalized.ok()) return normalized.error();
@@ -154,8 +153,11 @@ Result<std::string> HFTokenizer::decode(uint64_t previous, uint64_t token,
   const auto found = model_->pieces.find(token);
   if (found == model_->pieces.end()) return Error::OutOfRange;
   if (skip_special_tokens && model_->special.count(token) != 0) return std::string();
+  const auto before = model_->pieces.find(previous);
   const bool at_start = model_->bos.has_value() && previous == *model_->bos;
-  return internal::decode_piece(*model_, found->second, at_start);
+  return internal::decode_piece(
+      *model_,
+      {found->second, before == model_->pieces.end() ? nullptr : &before->second, at_start});
 }
 
 Result<std::string> HFTokenizer::id_to_piece(uint64_t token) const {

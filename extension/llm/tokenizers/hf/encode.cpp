@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Models of tokenizer.json: from words to tokens.
-#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <random>
+
+#include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/unigram.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
@@ -28,27 +30,40 @@ bool append_bytes(const HfModel& model, std::string_view text, std::vector<uint6
   return true;
 }
 
+/// Returns whether to skip a merge; random.
+bool drops_merge(const HfModel& model) {
+  static thread_local std::mt19937 generator{std::random_device{}()};
+  return model.dropout > 0 && double(generator()) < model.dropout * 0x1p32;
+}
+
 /// The symbols of a word: characters that the vocabulary has, bytes of the others, or "unknown".
 std::vector<uint64_t> symbols_of(const HfModel& model, std::string_view word) {
   std::vector<uint64_t> symbols;
-  bool was_unknown = false;
-  while (!word.empty()) {
+  // As in the package "tokenizers", an unknown character comes after bytes that follow it.
+  bool has_unknown = false;
+  const auto add_unknown = [&] {
+    if (has_unknown) symbols.push_back(*model.unknown);
+    has_unknown = false;
+  };
+  for (bool is_first = true; !word.empty(); is_first = false) {
     const size_t length = internal::character_length(word);
-    const std::string_view character = word.substr(0, length);
+    std::string symbol = is_first ? std::string() : model.continuing_prefix;
+    symbol += word.substr(0, length);
     word.remove_prefix(length);
-    const auto found = model.ids.find(std::string(character));
-    bool is_unknown = found == model.ids.end();
-    if (!is_unknown) {
+    if (word.empty()) symbol += model.word_suffix;
+    const auto found = model.ids.find(symbol);
+    if (found != model.ids.end()) {
+      add_unknown();
       symbols.push_back(found->second);
-    } else if (model.byte_fallback) {
-      is_unknown = !append_bytes(model, character, symbols);
+      continue;
     }
-    // A character that nothing stands for is left out, as in the package "tokenizers".
-    if (is_unknown && model.unknown.has_value() && !(model.fuse_unknown && was_unknown)) {
-      symbols.push_back(*model.unknown);
-    }
-    was_unknown = is_unknown;
+    if (model.byte_fallback && append_bytes(model, symbol, symbols)) continue;
+    // Without an unknown token, a character that nothing stands for is left out.
+    if (!model.unknown.has_value()) continue;
+    if (!model.fuse_unknown) add_unknown();
+    has_unknown = true;
   }
+  add_unknown();
   return symbols;
 }
 
@@ -61,13 +76,15 @@ void encode_byte_pairs(const HfModel& model, const std::string& word,
       return;
     }
   }
-  const auto merged =
-      merge_symbols(symbols_of(model, word), [&](uint64_t left, uint64_t right, Merge& merge) {
+  const auto merged = merge_symbols(
+      symbols_of(model, word),
+      [&](uint64_t left, uint64_t right, Merge& merge) {
         const auto found = model.merges.find({left, right});
         if (found == model.merges.end()) return false;
         merge = found->second;
         return true;
-      });
+      },
+      [&] { return drops_merge(model); });
   tokens.insert(tokens.end(), merged.begin(), merged.end());
 }
 
@@ -135,6 +152,17 @@ Error encode_unigram(const HfModel& model, const std::string& word, std::vector<
   return Error::Ok;
 }
 
+Error encode_whole_word(const HfModel& model, const std::string& word,
+                        std::vector<uint64_t>& tokens) {
+  const auto found = model.ids.find(word);
+  if (found == model.ids.end() && !model.unknown.has_value()) {
+    ET_LOG(Error, "tokenizer: the vocabulary lacks a word, and there is no unk_token");
+    return Error::EncodeFailure;
+  }
+  tokens.push_back(found == model.ids.end() ? *model.unknown : found->second);
+  return Error::Ok;
+}
+
 }  // namespace
 
 Error encode_word(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens) {
@@ -144,6 +172,8 @@ Error encode_word(const HfModel& model, const std::string& word, std::vector<uin
     case HfModel::Algorithm::WordPiece:
       encode_word_pieces(model, word, tokens);
       return Error::Ok;
+    case HfModel::Algorithm::WordLevel:
+      return encode_whole_word(model, word, tokens);
     default:
       encode_byte_pairs(model, word, tokens);
       return Error::Ok;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/tokenizers/protobuf.h>
-#include <executorch/extension/llm/tokenizers/sentencepiece_model.h>
+#include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 

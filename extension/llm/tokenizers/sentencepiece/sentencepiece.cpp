@@ -3,8 +3,9 @@
 
 #include <utility>
 
+#include <executorch/extension/llm/tokenizers/ends.h>
 #include <executorch/extension/llm/tokenizers/file.h>
-#include <executorch/extension/llm/tokenizers/sentencepiece_model.h>
+#include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -36,11 +37,8 @@ Error SPTokenizer::load(const std::string& path) {
 Result<std::vector<uint64_t>> SPTokenizer::encode(const std::string& input, int8_t bos,
                                                   int8_t eos) const {
   if (!initialized_) return Error::Uninitialized;
-  if ((bos > 0 && !model_->bos.has_value()) || (eos > 0 && !model_->eos.has_value())) {
-    ET_LOG(Error, "tokenizer: no token is known that %s texts",
-           bos > 0 && !model_->bos.has_value() ? "begins" : "ends");
-    return Error::EncodeFailure;
-  }
+  const Error error = internal::check_ends(bos, model_->bos, eos, model_->eos);
+  if (error != Error::Ok) return error;
   std::vector<uint64_t> tokens;
   append(tokens, bos, bos_tok_);
   const std::string text = model_->normalize(input);

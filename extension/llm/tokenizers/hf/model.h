@@ -85,12 +85,24 @@ struct Word {
 };
 
 struct Decoder {
-  enum class Kind : uint8_t { Bytes, Replace, ByteFallback, Fuse, Strip, WordPiece, Metaspace };
+  enum class Kind : uint8_t {
+    Bytes,
+    Replace,
+    ByteFallback,
+    Fuse,
+    Strip,
+    WordPiece,
+    Metaspace,
+    /// Removes the suffix `from` of words; a space separates a word from the one before.
+    BytePairs,
+    /// Removes repeated tokens and `from`, which stands for no sound; `to` becomes a space.
+    Ctc
+  };
   Kind kind;
   std::string from = {}, to = {};
   /// Of Strip: how many characters go at the start of a text. Of Metaspace: 1 if a space does.
   size_t start = 0;
-  /// Of WordPiece: no spaces in front of punctuation and English contractions.
+  /// Of WordPiece and Ctc: no spaces in front of punctuation and English contractions.
   bool cleanup = false;
 };
 
@@ -107,7 +119,7 @@ struct AddedToken {
 };
 
 struct HfModel {
-  enum class Algorithm : uint8_t { BytePairs, WordPiece, Unigram };
+  enum class Algorithm : uint8_t { BytePairs, WordPiece, Unigram, WordLevel };
   Algorithm algorithm = Algorithm::BytePairs;
   std::unordered_map<std::string, uint64_t> ids;
   std::unordered_map<uint64_t, std::string> pieces;
@@ -119,9 +131,14 @@ struct HfModel {
   std::unordered_map<std::pair<uint64_t, uint64_t>, Merge, PairHash> merges;
   std::optional<uint64_t> unknown;
   bool byte_fallback = false, fuse_unknown = false, ignore_merges = false;
-  /// Of WordPiece: longer words are unknown, and what pieces inside of words begin with.
+  /// Of BytePairs: the probability that a merge is skipped.
+  double dropout = 0;
+  /// Of WordPiece: longer words are unknown.
   size_t max_word_characters = 100;
+  /// Of WordPiece and BytePairs: pieces inside of words begin with it.
   std::string continuing_prefix;
+  /// Of BytePairs: pieces at the end of words end with it.
+  std::string word_suffix;
   /// Of Unigram: the logarithm of each piece's probability, and the pieces.
   std::vector<double> scores;
   double min_score = 0;
@@ -153,8 +170,15 @@ Result<std::string> normalize(const HfModel& model, std::string text);
 Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first);
 /// Appends the tokens of a word.
 Error encode_word(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens);
-/// The text of a piece; `at_start`: a text begins with it.
-std::string decode_piece(const HfModel& model, std::string piece, bool at_start);
+/// A token that decode_piece() decodes, and its place in a text.
+struct PieceInText {
+  std::string piece;
+  /// The token before; null if it is unknown.
+  const std::string* previous;
+  /// The text begins with the piece.
+  bool at_start;
+};
+std::string decode_piece(const HfModel& model, PieceInText decoded);
 
 /// White space in Unicode's sense.
 inline bool is_white_space(uint32_t point) {

@@ -8,4 +8,10 @@ namespace executorch::extension::pybindings {
 /// Binds the classes of executorch.extension.llm.runner.
 void bind_llm_runner(pybind11::module_& module);
 
+// Parts of it.
+void bind_config(pybind11::module_& module);
+void bind_stats(pybind11::module_& module);
+void bind_tokenizer(pybind11::module_& module);
+void bind_multimodal_input(pybind11::module_& module);
+
 }  // namespace executorch::extension::pybindings

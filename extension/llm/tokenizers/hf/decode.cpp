@@ -2,7 +2,7 @@
 // Decoders of tokenizer.json: from pieces to text.
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 
 namespace tokenizers::internal {
@@ -28,6 +28,16 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
+/// Removes spaces in front of punctuation and English contractions.
+std::string cleaned(std::string piece) {
+  static const std::pair<const char*, const char*> kCleanups[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kCleanups) replace_all(piece, from, to);
+  return piece;
+}
+
 /// A piece of WordPiece: a word begins with it unless it has the prefix.
 std::string word_piece(const Decoder& step, std::string piece, bool at_start) {
   if (!at_start) {
@@ -37,18 +47,36 @@ std::string word_piece(const Decoder& step, std::string piece, bool at_start) {
       piece.insert(0, 1, ' ');
     }
   }
+  return step.cleanup ? cleaned(std::move(piece)) : piece;
+}
+
+std::string byte_pairs_piece(const Decoder& step, const PieceInText& decoded) {
+  std::string piece = decoded.piece;
+  const auto ends = [&](const std::string& text) {
+    return text.size() >= step.from.size() &&
+           text.compare(text.size() - step.from.size(), step.from.size(), step.from) == 0;
+  };
+  if (ends(piece)) piece.resize(piece.size() - step.from.size());
+  replace_all(piece, step.from, " ");
+  return !decoded.at_start && decoded.previous != nullptr && ends(*decoded.previous) ? " " + piece
+                                                                                     : piece;
+}
+
+std::string ctc_piece(const Decoder& step, const PieceInText& decoded) {
+  std::string piece = decoded.piece;
+  if (!decoded.at_start && decoded.previous != nullptr && *decoded.previous == piece) return {};
+  if (!step.from.empty()) replace_all(piece, step.from, "");
   if (!step.cleanup) return piece;
-  static const std::pair<const char*, const char*> kCleanups[] = {
-      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kCleanups) replace_all(piece, from, to);
+  piece = cleaned(std::move(piece));
+  if (!step.to.empty()) replace_all(piece, step.to, " ");
   return piece;
 }
 
 }  // namespace
 
-std::string decode_piece(const HfModel& model, std::string piece, bool at_start) {
+std::string decode_piece(const HfModel& model, PieceInText decoded) {
+  std::string& piece = decoded.piece;
+  const bool at_start = decoded.at_start;
   for (const Decoder& step : model.decoders) {
     switch (step.kind) {
       case Decoder::Kind::Bytes:
@@ -73,6 +101,12 @@ std::string decode_piece(const HfModel& model, std::string piece, bool at_start)
       case Decoder::Kind::Metaspace:
         // At the start of a text, none of the replacements in the piece is a space.
         replace_all(piece, step.from, at_start && step.start != 0 ? "" : " ");
+        break;
+      case Decoder::Kind::BytePairs:
+        piece = byte_pairs_piece(step, decoded);
+        break;
+      case Decoder::Kind::Ctc:
+        piece = ctc_piece(step, decoded);
         break;
       case Decoder::Kind::Fuse:
         break;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 

@@ -2,7 +2,7 @@
 // Dividing text into words.
 #include <array>
 
-#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 

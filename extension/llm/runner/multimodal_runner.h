@@ -1,0 +1,80 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Generates text after prompts of text, images and audio.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/llm/runner/multimodal_prefiller.h>
+#include <executorch/extension/llm/runner/text_llm_runner.h>
+
+namespace executorch::extension::llm {
+
+/// One thread at a time may use a runner; stop() may be called from any. After an error of
+/// generate() or prefill(), the position is the one before the call, so that the call can be
+/// repeated; if a ring cache has lost what was there, the runner starts again with an empty cache.
+class MultimodalRunner final : public IRunner {
+ public:
+  /// create_multimodal_runner() makes the parts.
+  MultimodalRunner(Metadata metadata, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
+                   std::unique_ptr<Module> module,
+                   std::unique_ptr<MultimodalDecoderRunner> decoder_runner,
+                   std::unique_ptr<MultimodalPrefiller> prefiller,
+                   std::unique_ptr<IOManager> io_manager,
+                   std::unique_ptr<TextTokenGenerator> text_token_generator,
+                   std::unique_ptr<Stats> stats);
+
+  bool is_loaded() const override;
+  [[nodiscard]] runtime::Error load() override;
+
+  /// Errors as TextLLMRunner::generate() and MultimodalPrefiller::prefill(). Without inputs, the
+  /// text continues. With `echo`, texts among the inputs are passed to the callback.
+  [[nodiscard]] runtime::Error generate(const std::vector<MultimodalInput>& inputs,
+                                        const GenerationConfig& config,
+                                        TextCallback token_callback = {},
+                                        StatsCallback stats_callback = {});
+  [[nodiscard]] runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
+                                        TextCallback token_callback = {},
+                                        StatsCallback stats_callback = {}) override;
+  runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
+                                    int32_t num_eos = 0) override;
+
+  void stop() override { decoder_runner_->stop(); }
+  void reset() override;
+
+  const Stats& stats() const { return *stats_; }
+  /// Number of entries in the cache.
+  int64_t position() const { return state_.position; }
+  const Metadata& metadata() const { return metadata_; }
+  tokenizers::Tokenizer& tokenizer() { return *tokenizer_; }
+  Module& module() { return *module_; }
+  TextTokenGenerator& text_token_generator() { return *text_token_generator_; }
+
+ private:
+  /// Appends inputs to the cache; the logits of the last one are in next_logits_.
+  runtime::Error append(const std::vector<MultimodalInput>& inputs, int32_t num_bos,
+                        int32_t num_eos);
+  /// The same; after an error, there are no logits.
+  runtime::Error append_all(const std::vector<MultimodalInput>& inputs, int32_t num_bos,
+                            int32_t num_eos);
+  runtime::Error run_tokens(const std::vector<uint64_t>& tokens);
+  runtime::Error generate_tokens(const std::vector<MultimodalInput>& inputs,
+                                 const GenerationConfig& config, const SamplingOptions& options,
+                                 const TextCallback& callback);
+
+  Metadata metadata_;
+  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<IOManager> io_manager_;
+  std::unique_ptr<Stats> stats_;
+  std::unique_ptr<MultimodalDecoderRunner> decoder_runner_;
+  std::unique_ptr<MultimodalPrefiller> prefiller_;
+  std::unique_ptr<TextTokenGenerator> text_token_generator_;
+  TextState state_;
+  /// Logits of the last input, valid until the next execution.
+  std::optional<aten::Tensor> next_logits_;
+};
+
+}  // namespace executorch::extension::llm

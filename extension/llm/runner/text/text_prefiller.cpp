@@ -1,0 +1,74 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/llm/runner/text_prefiller.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::extension::llm {
+
+using runtime::Error;
+using runtime::Result;
+
+TextPrefiller::TextPrefiller(TextDecoderRunner* text_decoder_runner, bool use_kv_cache,
+                             bool enable_parallel_prefill, int64_t max_seq_len)
+    : text_decoder_runner_(text_decoder_runner),
+      use_kv_cache_(use_kv_cache),
+      enable_parallel_prefill_(enable_parallel_prefill),
+      max_seq_len_(max_seq_len > 0 ? max_seq_len : 128) {}
+
+Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos) {
+  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
+                           "prefill: expected tokens and a position of 0 or more");
+  if (!is_loaded()) ET_CHECK_OK_OR_RETURN_ERROR(load());
+  TextState state{prompt_tokens, prompt_tokens.size(), start_pos};
+  const auto logits = run(state);
+  ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
+  start_pos = state.position;
+  ET_CHECK_OR_RETURN_ERROR(logits->has_value(), InvalidState,
+                           "prefill: stopped after %zu of %zu tokens",
+                           prompt_tokens.size() - state.pending, prompt_tokens.size());
+  const int32_t token = text_decoder_runner_->logits_to_token(**logits);
+  return token < 0 ? Result<uint64_t>(Error::InvalidProgram) : uint64_t(token);
+}
+
+Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens,
+                                              int64_t& start_pos) {
+  return prefill(prompt_tokens, start_pos);
+}
+
+Result<std::optional<aten::Tensor>> TextPrefiller::run(TextState& state) {
+  if (!use_kv_cache_) {
+    const auto logits = step(state.tokens.data(), state.tokens.size(), 0);
+    ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
+    state.position += int64_t(state.pending);
+    state.pending = 0;
+    return std::optional<aten::Tensor>(*logits);
+  }
+  const int64_t limit = text_decoder_runner_->signature().max_tokens;
+  const auto chunk = size_t(!enable_parallel_prefill_ ? 1
+                            : limit > 0               ? std::min(max_seq_len_, limit)
+                                                      : max_seq_len_);
+  std::optional<aten::Tensor> last;
+  while (state.pending > 0) {
+    if (text_decoder_runner_->should_stop()) return std::optional<aten::Tensor>();
+    const size_t count = std::min(chunk, state.pending);
+    const auto logits =
+        step(state.tokens.data() + state.tokens.size() - state.pending, count, state.position);
+    ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
+    state.pending -= count;
+    state.position += int64_t(count);
+    last = *logits;
+  }
+  return last;
+}
+
+Result<aten::Tensor> TextPrefiller::step(const uint64_t* tokens, size_t count, int64_t position) {
+  TensorPtr input =
+      make_tensor_ptr({1, int32_t(count)}, std::vector<int64_t>(tokens, tokens + count));
+  return text_decoder_runner_->step(input, position);
+}
+
+}  // namespace executorch::extension::llm

@@ -1,0 +1,182 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// TextPrefiller and TextTokenGenerator on a decoder that counts, and states after failures.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/runner/text/generation.h>
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace {
+
+namespace llm = executorch::extension::llm;
+using executorch::extension::make_tensor_ptr;
+using executorch::extension::TensorPtr;
+using executorch::runtime::Error;
+using executorch::runtime::Result;
+
+/// The next token is the last one plus one; fails at a position.
+class CountingDecoder final : public llm::TextDecoderRunner {
+ public:
+  CountingDecoder() : TextDecoderRunner(nullptr, nullptr) { signature_ = {2, false, 4, 100}; }
+  Error load() override { return Error::Ok; }
+  Result<executorch::aten::Tensor> step(TensorPtr& tokens, int64_t start_pos) override {
+    const auto count = size_t(tokens->numel());
+    calls.push_back({start_pos, count});
+    if (start_pos == fails_at) return Error::Internal;
+    if (stops) stop();
+    std::vector<float> row(100);
+    row[size_t(tokens->const_data_ptr<int64_t>()[count - 1] + 1)] = 1;
+    logits_ = make_tensor_ptr({1, 100}, std::move(row));
+    return *logits_;
+  }
+
+  std::vector<std::pair<int64_t, size_t>> calls;
+  int64_t fails_at = -1;
+  bool stops = false;
+
+ private:
+  TensorPtr logits_;
+};
+
+/// Token 65 is "A", and so on.
+class LetterTokenizer final : public tokenizers::Tokenizer {
+ public:
+  LetterTokenizer() {
+    initialized_ = true;
+    vocab_size_ = 100;
+  }
+  tokenizers::Error load(const std::string&) override { return tokenizers::Error::Ok; }
+  tokenizers::Result<std::vector<uint64_t>> encode(const std::string& text, int8_t,
+                                                   int8_t) const override {
+    return std::vector<uint64_t>(text.begin(), text.end());
+  }
+  tokenizers::Result<std::string> decode(uint64_t, uint64_t token, bool) const override {
+    return std::string(1, char(token));
+  }
+  tokenizers::Result<std::string> id_to_piece(uint64_t token) const override {
+    return std::string(1, char(token));
+  }
+  tokenizers::Result<uint64_t> piece_to_id(const std::string& text) const override {
+    return uint64_t(text[0]);
+  }
+};
+
+class PartsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { executorch::runtime::runtime_init(); }
+
+  std::unique_ptr<llm::TextTokenGenerator> generator(std::unordered_set<uint64_t> ends = {}) {
+    return std::make_unique<llm::TextTokenGenerator>(
+        &tokenizer_, &decoder_, true,
+        std::make_unique<std::unordered_set<uint64_t>>(std::move(ends)), &stats_);
+  }
+
+  CountingDecoder decoder_;
+  LetterTokenizer tokenizer_;
+  llm::Stats stats_;
+};
+
+TEST_F(PartsTest, PrefillRunsChunksThatTheMethodTakes) {
+  using Calls = std::vector<std::pair<int64_t, size_t>>;
+  std::vector<uint64_t> tokens = {10, 11, 12, 13, 14, 15};
+  int64_t position = 3;
+  EXPECT_EQ(*llm::TextPrefiller(&decoder_, true, true, 128).prefill(tokens, position), 16u);
+  EXPECT_EQ(position, 9);
+  EXPECT_EQ(decoder_.calls, (Calls{{3, 4}, {7, 2}}));
+  decoder_.calls.clear();
+  position = 0;
+  tokens = {10, 11};
+  EXPECT_EQ(*llm::TextPrefiller(&decoder_, true, false, 128).prefill(tokens, position), 12u);
+  EXPECT_EQ(decoder_.calls, (Calls{{0, 1}, {1, 1}}));
+  tokens.clear();
+  EXPECT_EQ(llm::TextPrefiller(&decoder_, true, true).prefill(tokens, position).error(),
+            Error::InvalidArgument);
+}
+
+TEST_F(PartsTest, StopEndsAPrefillBetweenChunks) {
+  std::vector<uint64_t> tokens = {10, 11, 12, 13, 14, 15};
+  int64_t position = 0;
+  decoder_.stops = true;
+  EXPECT_EQ(llm::TextPrefiller(&decoder_, true, true).prefill(tokens, position).error(),
+            Error::InvalidState);
+  EXPECT_EQ(position, 4);
+}
+
+TEST_F(PartsTest, GenerationEndsAtTokensTextsAndLimits) {
+  std::string text;
+  const auto collect = [&](const std::string& piece) { text += piece; };
+  EXPECT_EQ(*generator()->generate({'A'}, 0, 3, 0.0f, collect), 3);
+  EXPECT_EQ(text, "BCD");
+  text.clear();
+  EXPECT_EQ(*generator({'C'})->generate({'A'}, 0, 9, 0.0f, collect), 2);
+  EXPECT_EQ(text, "B");
+  text.clear();
+  const auto ignoring = generator({'C'});
+  ignoring->set_ignore_eos(true);
+  ignoring->set_stop_strings({"DE"});
+  EXPECT_EQ(*ignoring->generate({'A'}, 0, 9, 0.0f, collect), 4);
+  EXPECT_EQ(text, "BCDE");
+  EXPECT_EQ(generator()->generate({}, 0, 1).error(), Error::InvalidArgument);
+  EXPECT_EQ(generator()->generate({'A'}, 0, 1, -1.0f).error(), Error::InvalidArgument);
+}
+
+TEST_F(PartsTest, AnErrorOfTheDecoderEndsTheGeneration) {
+  decoder_.fails_at = 2;
+  EXPECT_EQ(generator()->generate({'A'}, 0, 9).error(), Error::Internal);
+}
+
+TEST_F(PartsTest, RollbackMarksOverwrittenEntriesAsPending) {
+  llm::TextState state{{1, 2, 3, 4}, 1, 3};
+  {
+    llm::Rollback rollback(state, 0);
+    state = {{1, 7}, 0, 2};
+    rollback.overwrites(1);
+  }
+  EXPECT_EQ(state.tokens, (std::vector<uint64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(state.position, 1);
+  EXPECT_EQ(state.pending, 3u);
+  {
+    llm::Rollback rollback(state, 8);
+    state.position = 12;  // a ring of 8 entries lost the first ones
+  }
+  EXPECT_EQ(state.position, 0);
+  EXPECT_EQ(state.pending, 4u);
+  {
+    llm::Rollback rollback(state, 0);
+    state.tokens.push_back(9);
+    rollback.keep();
+  }
+  EXPECT_EQ(state.tokens.size(), 5u);
+}
+
+TEST_F(PartsTest, RequestsOutOfRangeAreRefused) {
+  llm::GenerationConfig config;
+  config.num_bos = 128;
+  EXPECT_EQ(llm::sampling_options(config, -1).error(), Error::InvalidArgument);
+  config = {};
+  config.grammar = "root ::= [0-9]+";
+  EXPECT_EQ(llm::sampling_options(config, -1).error(), Error::NotSupported);
+  EXPECT_EQ(llm::sampling_options({}, 0.25f)->temperature, 0.25f);
+  EXPECT_EQ(llm::count_new_tokens({}, 8, 9).error(), Error::InvalidArgument);
+  EXPECT_EQ(llm::encode_text(tokenizer_, "z", 0, 0, 100).error(), Error::InvalidArgument);
+  EXPECT_EQ(llm::create_text_llm_runner("nowhere.pte", nullptr), nullptr);
+  EXPECT_EQ(llm::create_multimodal_runner("nowhere.pte", nullptr), nullptr);
+}
+
+TEST_F(PartsTest, InputsHaveOneTypeAndTensorsOfTheirSizes) {
+  const auto image = llm::make_image_input(llm::Image(std::vector<uint8_t>(12), 2, 2, 3));
+  EXPECT_TRUE(image.is_image());
+  EXPECT_EQ(image.get_type(), llm::MultimodalInput::Type::IMAGE);
+  EXPECT_EQ(image.try_get_text(), nullptr);
+  EXPECT_EQ((*image.get_image().toTensor(true))->dim(), 4);
+  EXPECT_EQ(llm::Image(std::vector<float>(11), 2, 2, 3).toTensor().error(), Error::InvalidArgument);
+  EXPECT_EQ((llm::RawAudio{std::vector<uint8_t>(6), 1, 2, 4}).toTensor().error(),
+            Error::InvalidArgument);
+  EXPECT_STREQ(llm::make_text_input("a").type_name(), "text");
+}
+
+}  // namespace
