@@ -16,7 +16,7 @@
 
 namespace executorch::extension::llm {
 
-/// What a decoder method takes and returns.
+/// Inputs and outputs of a decoder method.
 struct DecoderSignature {
   /// 1: without cache, the method takes the whole text; 2: it takes a position besides.
   size_t num_inputs = 0;

@@ -13,7 +13,7 @@ class ProtobufReader {
  public:
   explicit ProtobufReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// Moves to the next field; false at the end and for a malformed one, which ok() tells apart.
+  /// Moves to the next field; false at the end and for a malformed one, which ok() distinguishes.
   bool next() {
     uint64_t tag = 0;
     if (rest_.empty()) return false;

@@ -54,8 +54,7 @@ struct Normalizer {
 /// A step that divides text into words.
 struct PreTokenizer {
   enum class Kind : uint8_t { Split, Bytes, Metaspace };
-  /// What becomes of the matches: words of their own, nothing, or the end or the beginning of the
-  /// word beside them.
+  /// Matches are words of their own, are removed, or belong to the word before or after them.
   enum class Behavior : uint8_t {
     Isolated,
     Removed,
