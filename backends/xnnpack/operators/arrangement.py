@@ -37,14 +37,21 @@ def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], a
     """Concatenate two or more `parts` into `node`'s result. `sizes`: upper bounds of the parts along `axis` of
     `order`.
     """
-    shape = low.shape(node, order)
+    concatenate_into(low, node, parts, sizes, axis, low.result(node, order), low.shape(node, order))
+
+
+def concatenate_into(
+    low: Lowering, node: Node, parts: list[int], sizes: list[int], axis: int, result: int, bounds: list[int]
+) -> None:
+    """Concatenate two or more `parts` into the value `result` of these bounds."""
+    shape = list(bounds)
     while len(parts) > _MOST_CONCATENATED:
         shape[axis] = sum(sizes[:_MOST_CONCATENATED])
         joined = low.writer.value(low.elements(node), shape)
         low.add(_joined(axis, parts[:_MOST_CONCATENATED], joined), node)
         parts = [joined, *parts[_MOST_CONCATENATED:]]
         sizes = [shape[axis], *sizes[_MOST_CONCATENATED:]]
-    low.add(_joined(axis, parts, low.result(node, order)), node)
+    low.add(_joined(axis, parts, result), node)
 
 
 def _joined(axis: int, parts: list[int], result: int) -> object:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Parts of tensors: slice, select, split, unbind. Each is one slice in the order of its source."""
+"""Parts of tensors: slice, select, split, unbind, unfold. Each is one slice in the order of its source."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, is_static, numbers_in, rank, taken
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
-from executorch.backends.xnnpack.operators.arrangement import concatenate
+from executorch.backends.xnnpack.operators.arrangement import concatenate, concatenate_into
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _TO_THE_END = 2**63 - 1
 _MOST_RUNS = 8
+_MOST_WINDOWS = 32
 
 
 def _source(node: Node) -> Node:
@@ -198,7 +199,41 @@ def _index_select(low: Lowering, node: Node) -> None:
     concatenate(low, node, parts, [size for _, size in runs], place_of(dim, order), order)
 
 
+def _refuse_unfold(node: Node, program: ExportedProgram) -> str | None:
+    source = _source(node)
+    if rank(source) == 0:
+        return "its operand has rank 0"
+    windows = node.meta["val"].shape[_dim(node, 1)]
+    if not isinstance(source.meta["val"].shape[_dim(node, 1)], int) or not isinstance(windows, int):
+        return "the size of that dimension is dynamic"
+    if windows > _MOST_WINDOWS:
+        return f"it has {windows} windows, expected at most {_MOST_WINDOWS}"
+    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
+
+
+def _unfold(low: Lowering, node: Node) -> None:
+    """Concatenate the windows of a dimension; their elements are a dimension behind it in memory."""
+    source, dim = _source(node), _dim(node, 1)
+    width, step = cast(int, node.args[2]), cast(int, node.args[3])
+    order = low.order_of(source)
+    axis, windows = place_of(dim, order), cast(int, node.meta["val"].shape[dim])
+    bounds = low.shape(source, order)
+    bounds[axis] = width
+    parts = []
+    for window in range(windows):
+        parts.append(low.writer.value(low.elements(node), bounds))
+        low.add(_part(low, source, dim, window * step, width, order, parts[-1]), node)
+    joined = parts[0]
+    if windows > 1:
+        bounds = [*bounds[:axis], windows * width, *bounds[axis + 1 :]]
+        joined = low.writer.value(low.elements(node), bounds)
+        concatenate_into(low, node, parts, [width] * windows, axis, joined, bounds)
+    made = (*order[: axis + 1], rank(source), *order[axis + 1 :])
+    low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
+
+
 RULES: dict[str, Rule] = {
+    "unfold_copy.default": Rule(_unfold, _refuse_unfold),
     "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike),
     "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True),
     "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -20,6 +21,7 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _ALIGN_CORNERS = 0x08  # XNNPACK's flag
+_MOST_SHARES = 64 * 1024  # elements of the matrix that averages windows of several sizes
 
 
 def _pair(value: object, default: list[int]) -> list[int]:
@@ -102,7 +104,15 @@ def _max(low: Lowering, node: Node) -> None:
     _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation), _ceil_padding(node, dilation))
 
 
+def _takes_single_elements(node: Node) -> bool:
+    """Whether an average takes one element of each window, and skips others."""
+    kernel, stride, padding = _window(node)
+    return kernel == [1, 1] and stride != [1, 1] and not any(padding) and argument(node, 6, "divisor_override") is None
+
+
 def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
+    if _takes_single_elements(node) and rank(cast(Node, node.args[0])) == 4:
+        return _refuse_rounding(node, [1, 1])
     reason = _refuse_window(node) or _refuse_rounding(node, [1, 1])
     counted = any(_window(node)[2]) and argument(node, 5, "count_include_pad", True)
     if reason is None and any(_ceil_padding(node, [1, 1]) or ()) and (counted or argument(node, 6, "divisor_override")):
@@ -134,9 +144,16 @@ def _means_of_integers(low: Lowering, node: Node, window: tuple[list[int], ...],
     channels = low.shape(node)[1]
     ones = torch.ones(1, height, width, channels, dtype=torch.int8)
     filters = low.writer.constant(ones, per_tensor(torch.int8, 1 / count, 0))
-    around = (*padding, *padding)
-    sizes = (height, width, *stride, 1, 1, 1, 1, channels, 0, 0)
-    low.add(g.DepthwiseConv2d(*around, *sizes, operands[0], filters, g.INVALID_ID, operands[1]), node)
+    low.add(
+        _depthwise([*padding, *padding], [height, width], stride, channels, operands[0], filters, operands[1]), node
+    )
+
+
+def _depthwise(
+    paddings: list[int], kernel: list[int], stride: list[int], channels: int, source: int, filters: int, made: int
+) -> object:
+    sizes = (*kernel, *stride, 1, 1, 1, 1, channels, 0, 0)
+    return g.DepthwiseConv2d(*paddings, *sizes, source, filters, g.INVALID_ID, made)
 
 
 def _average(low: Lowering, node: Node) -> None:
@@ -146,6 +163,11 @@ def _average(low: Lowering, node: Node) -> None:
         _means_of_integers(low, node, (kernel, stride, padding), divisor or kernel[0] * kernel[1])
         return
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
+    if _takes_single_elements(node):  # XNNPACK's windows skip no elements, those of its convolutions do
+        channels = low.shape(node)[1]
+        ones = low.writer.constant(torch.ones(1, 1, 1, channels, dtype=node.meta["val"].dtype))
+        low.add(_depthwise([0, 0, 0, 0], kernel, stride, channels, source, ones, low.result(node, CHANNELS_LAST)), node)
+        return
     # XNNPACK's mean ignores padding; counted zeros are therefore padded explicitly.
     if any(padding) and (argument(node, 5, "count_include_pad", True) or divisor is not None):
         around = [0, *padding, 0]
@@ -169,13 +191,46 @@ def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
     if rank(source) != 4 or not is_static(source.meta["val"].shape[2:]):
         return "its operand is not a batch of images (rank 4) of static size"
     sizes, wanted = source.meta["val"].shape[2:], cast("list[int]", node.args[1])
-    if any(size % parts for size, parts in zip(sizes, wanted, strict=True)):
-        return f"{list(sizes)} are not multiples of {wanted}"
+    if not _is_even(sizes, wanted) and torch.Size([*sizes, *wanted]).numel() > _MOST_SHARES:
+        return f"{list(sizes)} are not multiples of {wanted}, and too large for a product with the shares of each mean"
     return "its window has a single element" if list(sizes) == list(wanted) else None
+
+
+def _is_even(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
+    return all(size % parts == 0 for size, parts in zip(sizes, wanted, strict=True))
+
+
+def _even_alike_int8(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    sizes = cast(Node, node.args[0]).meta["val"].shape[2:]
+    return _is_even(sizes, cast("list[int]", node.args[1])) and _if_alike_int8(node, result, program)
+
+
+def _shares(size: int, parts: int) -> torch.Tensor:
+    """[parts, size]: how much of each element is in the mean of each window, which may overlap its neighbours."""
+    found = torch.zeros(parts, size, dtype=torch.float64)
+    for part in range(parts):
+        first, last = part * size // parts, -(-(part + 1) * size // parts)
+        found[part, first:last] = 1 / (last - first)
+    return found
+
+
+def _uneven(low: Lowering, node: Node, sizes: list[int], wanted: list[int]) -> None:
+    """Multiply each image, as a row, by the shares that its elements have in each mean."""
+    batch, channels = low.shape(node)[:2]
+    shares = torch.kron(*(_shares(size, parts) for size, parts in zip(sizes, wanted, strict=True)))
+    area, means = torch.Size(sizes).numel(), torch.Size(wanted).numel()
+    rows = low.reshaped(node, low.read(cast(Node, node.args[0])), [None, area], [batch * channels, area])
+    filters = low.writer.constant(shares.to(node.meta["val"].dtype))
+    made = low.writer.value(node.meta["val"].dtype, [batch * channels, means])
+    low.add(g.FullyConnected(rows, filters, g.INVALID_ID, made), node)
+    low.add(reshape(node.meta["val"].shape, made, low.result(node)), node)
 
 
 def _adaptive(low: Lowering, node: Node) -> None:
     sizes, wanted = low.shape(cast(Node, node.args[0]))[2:], cast("list[int]", node.args[1])
+    if not _is_even(sizes, wanted):
+        _uneven(low, node, sizes, wanted)
+        return
     kernel = [size // parts for size, parts in zip(sizes, wanted, strict=True)]
     if low.on_integers(node):
         _means_of_integers(low, node, (kernel, kernel, [0, 0]), kernel[0] * kernel[1])
@@ -253,7 +308,7 @@ RULES: dict[str, Rule] = {
     "max_pool2d.default": Rule(_max, _refuse_max, on_integers=if_alike),
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
     "avg_pool2d.default": Rule(_average, _refuse_average, on_integers=_average_on_integers),
-    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive, on_integers=_if_alike_int8),
+    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive, on_integers=_even_alike_int8),
     "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest, on_integers=_if_alike_int8),
     "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize, on_integers=if_alike),
 }

@@ -26,6 +26,8 @@ _COPIES = frozenset(
         "aten::squeeze_copy.dim",
         "aten::constant_pad_nd",
         "aten::cat",
+        "aten::_adaptive_avg_pool2d",
+        "aten::avg_pool2d",
         "dim_order_ops::_to_dim_order_copy",
         "dim_order_ops::_clone_dim_order",
     }
@@ -44,6 +46,8 @@ def _is_identity(node: fx.Node, name: str) -> bool:
     source = _source(node)
     if source is None or not same_layout(source.meta.get("val"), node.meta.get("val")):
         return False
+    if name == "aten::avg_pool2d":
+        return all(size == 1 for size in argument(node, "kernel_size")) and not argument(node, "divisor_override")
     if name == "aten::constant_pad_nd":
         pads = argument(node, "pad")
         return all(isinstance(pad, int) and pad == 0 for pad in pads)
