@@ -88,7 +88,8 @@ def _image(request: _Request) -> list[torch.Tensor]:
     height, width = (side[-2], side[-1]) if isinstance(side, (list, tuple)) else (side, side)
     channels = request.sizes("num_channels", "in_channels", "in_chans", default=3)
     images = [torch.randn(request.batch, one, int(height), int(width)) for one in channels[:2]]
-    return [*images, images[0].unsqueeze(1)]
+    frames = request.sizes("num_frames", default=1)[0]
+    return [*images, *(images[0].unsqueeze(1).repeat(1, one, 1, 1, 1) for one in (frames, 2))]
 
 
 def _patches(request: _Request) -> list[torch.Tensor]:
@@ -108,7 +109,8 @@ def _video(request: _Request) -> list[torch.Tensor]:
 
 def _features(request: _Request) -> list[torch.Tensor]:
     bins = request.widths("num_mel_bins", "feature_size", "input_feat_per_channel", "input_dim", default=80)
-    frames = min(2 * request.sizes("max_source_positions", default=64)[0], 3000)
+    window = request.sizes("n_window", default=1)[0]
+    frames = 2 * window if window > 1 else min(2 * request.sizes("max_source_positions", default=64)[0], 3000)
     later = [torch.randn(request.batch, frames, one) for one in bins]
     first = [one.transpose(1, 2).contiguous() for one in later]
     return [*first, *later] if "hisper" in type(request.config).__name__ else [*later, *first]
@@ -146,7 +148,8 @@ def _series(request: _Request, channels: str, default: int) -> torch.Tensor:
 
 
 def _past_values(request: _Request) -> list[torch.Tensor]:
-    return [_series(request, "input_size" if hasattr(request.config, "lags_sequence") else "num_input_channels", 1)]
+    series = _series(request, "input_size" if hasattr(request.config, "lags_sequence") else "num_input_channels", 1)
+    return [series, series[..., 0]] if series.dim() == 3 else [series]
 
 
 def _ones(request: _Request) -> list[torch.Tensor]:
