@@ -22,6 +22,9 @@ from executorch.exir.rewrite.program_constants import add_constant, constant_ten
 FREE_GROWTH = 64 * 1024
 # The same limit before partitioning: a backend that needs a constant rejects the call that reads a computed value.
 _FREE_GROWTH_FOR_BACKENDS = 1024 * 1024
+# What all results beyond these limits may add for backends: this share of the program's constants, and at most so much.
+# Without them, tables of relative positions split a graph at each layer's attention.
+_GROWTH_SHARE, _MOST_GROWTH = 1 / 8, 32 * 1024 * 1024
 # Includes quantize: a weight that the graph quantizes is stored as integers, which are shorter.
 _FOLDED_FOR_BACKENDS = ("aten::", "dim_order_ops::", "quantized_decomposed::quantize_per_")
 _CONVERSIONS = ("aten::_to_copy", "dim_order_ops::_to_dim_order_copy")
@@ -35,21 +38,23 @@ def fold_for_backends(program: ExportedProgram) -> None:
     """
     nodes = [node for node in program.graph.nodes if isinstance(node.target, (OpOverload, EdgeOpOverload))]
     others = {node.target for node in nodes if not node.target._schema.name.startswith(_FOLDED_FOR_BACKENDS)}
-    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS)
+    held = sum(tensor.nbytes for tensor in constant_tensors(program).values())
+    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS, min(int(held * _GROWTH_SHARE), _MOST_GROWTH))
 
 
 def fold_constants(
-    program: ExportedProgram, skipped: Collection[Any] = (), free_growth: int | None = FREE_GROWTH
+    program: ExportedProgram, skipped: Collection[Any] = (), free_growth: int | None = FREE_GROWTH, budget: int = 0
 ) -> None:
     """Replace deterministic calls on constants by their results, as new constants, in place.
 
     To keep files small, a call stays if its result is larger than its source constants and than `free_growth` bytes,
     or if it widens constants that are stored in a shorter dtype. With `free_growth` None, every call with inputs is
-    folded. Calls of operators in `skipped` stay.
+    folded. Calls of operators in `skipped` stay. All results that exceed these
+    limits may take `budget` bytes together.
     """
     known = constant_tensors(program)
     sources = _sources(program, known, skipped)
-    chosen = _chosen(program, sources, free_growth)
+    chosen = _chosen(program, sources, free_growth, budget)
     values: dict[fx.Node, Any] = {node: known[node.name] for node in program.graph.nodes if node.name in known}
     for node in _depended_on(chosen):
         if node not in values:
@@ -80,7 +85,7 @@ def _sources(
 
 
 def _chosen(
-    program: ExportedProgram, sources: dict[fx.Node, frozenset[fx.Node]], free_growth: int | None
+    program: ExportedProgram, sources: dict[fx.Node, frozenset[fx.Node]], free_growth: int | None, budget: int
 ) -> list[fx.Node]:
     """Return the calls whose results become constants: within the limits, with readers outside the folded calls."""
     stored: set[fx.Node] = set()
@@ -95,8 +100,12 @@ def _chosen(
             free = FREE_GROWTH if free_growth is None else 0 if node in stored else free_growth
             limit = max(free, sum(_bytes(source) for source in sources[node]))
             any_size = free_growth is None and sources[node]
-            if not isinstance(node.meta["val"], torch.Tensor) or not (any_size or _bytes(node) <= limit):
+            if not isinstance(node.meta["val"], torch.Tensor):
                 continue
+            if not (any_size or _bytes(node) <= limit):
+                if not sources[node] or node in stored or _bytes(node) > budget:
+                    continue
+                budget -= _bytes(node)
             chosen.append(node)
         folded.add(node)
     return chosen[::-1]

@@ -24,7 +24,7 @@ from executorch.exir.passes import (
     SpecPropPass,
     ToOutVarPass,
 )
-from executorch.exir.passes.simplify.fold_constants import FREE_GROWTH
+from executorch.exir.passes.simplify.fold_constants import FREE_GROWTH, fold_constants
 from executorch.exir.schema import TensorShapeDynamism
 from executorch.exir.tensor import ViewSpec
 
@@ -166,6 +166,22 @@ def test_a_constant_that_would_grow_the_file_is_computed_at_run_time():
 
     targets = _targets(_planned(Grow(), torch.randn(1)))
     assert "aten.full.out" in targets and "aten.arange.start_out" not in targets
+
+
+@pytest.mark.parametrize("budget, folds", [(0, False), (100_000, False), (400_000, True)])
+def test_results_larger_than_their_constants_are_folded_within_the_budget(budget, folds):
+    class Table(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.randn(16, 4))
+            self.register_buffer("places", torch.arange(4096) % 16)
+
+        def forward(self, x):
+            return x + self.table[self.places], x + self.table[self.places + 0].flip(0)
+
+    program = to_edge(export(Table().eval(), (torch.randn(4096, 4),))).exported_program()
+    fold_constants(program, free_growth=0, budget=budget)
+    assert any("index" in target for target in _targets(program)) is not folds
 
 
 def test_random_operators_are_neither_folded_nor_merged():
