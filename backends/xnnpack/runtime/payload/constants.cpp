@@ -2,7 +2,9 @@
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 
 #include <inttypes.h>
+#include <string.h>
 
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -30,6 +32,23 @@ Result<FreeableBuffer> load_named_constant(const fb_xnnpack::ConstantDataOffset&
   return data;
 }
 
+/// The widest elements of constants: floats and 32-bit integers.
+constexpr size_t kAlignment = alignof(float);
+using Word = uint32_t;
+static_assert(alignof(Word) == kAlignment);
+
+bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
+
+/// A copy at a multiple of kAlignment. Operators may read as far beyond its end as beyond others'.
+FreeableBuffer aligned_copy(const void* data, size_t size) {
+  auto* const copy = new Word[(size + kReadBeyond) / sizeof(Word) + 1]();
+  if (size > 0) {
+    memcpy(copy, data, size);
+  }
+  return FreeableBuffer(copy, size,
+                        [](void*, void* words, size_t) { delete[] static_cast<Word*>(words); });
+}
+
 }  // namespace
 
 Result<Constants> Constants::load(const Payload& payload,
@@ -41,12 +60,18 @@ Result<Constants> Constants::load(const Payload& payload,
   constants.loaded_.resize(total);
   for (size_t i = 1; i < total; ++i) {
     const fb_xnnpack::ConstantDataOffset& entry = *table->Get(static_cast<uint32_t>(i));
+    FreeableBuffer& loaded = constants.loaded_[i];
     if (entry.offset() != kInNamedData) {
       constants.pointers_[i] = payload.constants.data() + entry.offset();
-      continue;
+    } else {
+      loaded = ET_UNWRAP(load_named_constant(entry, names));
+      constants.pointers_[i] = loaded.data();
     }
-    constants.loaded_[i] = ET_UNWRAP(load_named_constant(entry, names));
-    constants.pointers_[i] = constants.loaded_[i].data();
+    // Payloads and data in a program lie at any byte.
+    if (!is_aligned(constants.pointers_[i])) {
+      loaded = aligned_copy(constants.pointers_[i], static_cast<size_t>(entry.size()));
+      constants.pointers_[i] = loaded.data();
+    }
   }
   return constants;
 }

@@ -9,7 +9,8 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The bytes of a payload's constants, in the payload or loaded from named data.
+/// The bytes of a payload's constants, in the payload or loaded from named data. Constants that are
+/// not aligned for their elements are copied.
 class Constants final {
  public:
   /// @param names May be null when no constant is named.
@@ -21,8 +22,7 @@ class Constants final {
   /// The bytes of constant `index`; null for index 0, which means no constant.
   const void* data(size_t index) const { return pointers_[index]; }
 
-  /// Frees those of `constants` that were loaded from named data, which invalidates pointers to
-  /// them.
+  /// Frees those of `constants` that were loaded or copied, which invalidates pointers to them.
   void free(const std::vector<bool>& constants) {
     for (size_t i = 0; i < loaded_.size(); ++i) {
       if (constants[i]) {
@@ -33,7 +33,7 @@ class Constants final {
 
  private:
   std::vector<const void*> pointers_;
-  /// By index; empty where the payload has the bytes.
+  /// By index; empty where the payload's own bytes are used.
   std::vector<runtime::FreeableBuffer> loaded_;
 };
 

@@ -37,6 +37,8 @@ enum class Datatypes : uint8_t {
   /// Those of kConvolutions, kMatrixProducts (datatypes.cpp).
   Convolution,
   MatrixProduct,
+  /// The first result is like the operand, the second one has 32 bits.
+  MaximaAndPositions,
   /// Operators decide.
   Any,
 };

@@ -34,6 +34,7 @@ constexpr uint32_t kTransposeWeights = 1;
 constexpr size_t kMaxRank = 6;
 // Products of sizes in XNNPACK, which adds padding, must not overflow.
 constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 40;
+constexpr uint64_t kMaxStride = uint64_t{1} << 16;
 
 template <typename T>
 T read(const uint8_t* at) {
@@ -86,6 +87,7 @@ class Verifier final {
   bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
   bool datatypes_fit(const fb::XNode& node) const;
   Error weights(size_t index, uint32_t filter, int32_t outputs_dim) const;
+  Error strides(size_t index, const fb::Convolution& node) const;
   Datatype datatype(uint32_t id) const { return values_[id]->datatype(); }
 
   const fb::XNNGraph& graph_;
@@ -177,6 +179,9 @@ Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
                            id, tensor_bytes(tensor), found);
   ET_CHECK_OR_RETURN_ERROR(tensor.external_id() == kInvalidId, InvalidProgram,
                            "xnnpack payload: value %zu is constant and an argument", id);
+  // Operators run on operands with elements alone: those without never reach them as arguments.
+  ET_CHECK_OR_RETURN_ERROR(tensor_bytes(tensor) > 0, InvalidProgram,
+                           "xnnpack payload: value %zu is a constant without elements", id);
   return Error::Ok;
 }
 
@@ -320,11 +325,25 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
   if (const auto* product = node.xnode_union_as_FullyConnected()) {
     return weights(index, product->filter_id(), (product->flags() & kTransposeWeights) != 0);
   }
+  if (node.xnode_union_type() == fb::XNodeUnion::ConvTranspose2d) {
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        strides(index, *static_cast<const fb::Convolution*>(node.xnode_union())));
+  }
   if (row_of(node).datatypes == Datatypes::Convolution) {
     const bool depthwise = node.xnode_union_type() == fb::XNodeUnion::DepthwiseConv2d;
     return weights(index, static_cast<const fb::Convolution*>(node.xnode_union())->filter_id(),
                    depthwise ? 3 : 0);
   }
+  return Error::Ok;
+}
+
+/// A transposed convolution packs weights for each place that a stride steps over.
+Error Verifier::strides(size_t index, const fb::Convolution& node) const {
+  const uint64_t steps = uint64_t{node.subsampling_height()} * node.subsampling_width();
+  ET_CHECK_OR_RETURN_ERROR(steps <= kMaxStride, NotSupported,
+                           "xnnpack payload: node %zu has strides %" PRIu32 " and %" PRIu32
+                           ", expected a product of at most %" PRIu64,
+                           index, node.subsampling_height(), node.subsampling_width(), kMaxStride);
   return Error::Ok;
 }
 
@@ -361,6 +380,12 @@ bool Verifier::datatypes_fit(const fb::XNode& node) const {
       const auto& n = *static_cast<const fb::FullyConnected*>(node.xnode_union());
       return is_matrix_product(datatype(n.input1_id()), datatype(n.filter_id()),
                                datatype(n.output_id()));
+    }
+    case Datatypes::MaximaAndPositions: {
+      // XNNPACK writes positions of 32 bits, whatever the value says.
+      const auto& n = *static_cast<const fb::ArgMaxPooling2d*>(node.xnode_union());
+      return datatype(n.input_id()) == datatype(n.output_value_id()) &&
+             bits_of(datatype(n.output_index_id())) == 32;
     }
     case Datatypes::Any:
       return true;

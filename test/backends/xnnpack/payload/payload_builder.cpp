@@ -42,7 +42,8 @@ std::pair<fb::XNNQuantParams, Offset<void>> quantization_of(FlatBufferBuilder& b
                                              value.scale_buffer, value.scale_count)
                   .Union()};
     default:
-      return {fb::XNNQuantParams::PerTensorQuant, fb::CreatePerTensorQuant(b, 0.5f, 1).Union()};
+      return {fb::XNNQuantParams::PerTensorQuant,
+              fb::CreatePerTensorQuant(b, value.scale, value.zero_point).Union()};
   }
 }
 
@@ -82,8 +83,8 @@ Offset<fb::XNode> add(FlatBufferBuilder& b, const TestNode& node) {
     }
   }
   const Offset<void> table(b.EndTable(start));
-  const auto limits =
-      node.is_limited ? fb::CreateOutputMinMax(b, 0, 6) : Offset<fb::OutputMinMax>();
+  const auto limits = node.is_limited ? fb::CreateOutputMinMax(b, node.output_min, node.output_max)
+                                      : Offset<fb::OutputMinMax>();
   return fb::CreateXNode(b, node.kind, table, 0, limits);
 }
 
@@ -147,7 +148,8 @@ std::vector<uint8_t> TestPayload::bytes() const {
   std::vector<uint8_t> bytes(kGraphAt);
   bytes.insert(bytes.end(), b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize());
   const size_t constants_at = (bytes.size() + 15) / 16 * 16;
-  bytes.resize(constants_at + constant_bytes);
+  bytes.resize(constants_at);
+  bytes.resize(constants_at + constant_bytes, constant_fill);
   memcpy(bytes.data() + 4, "XH00", 4);
   write<uint16_t>(bytes, 8, kHeaderSize);
   write<uint32_t>(bytes, 10, kGraphAt);

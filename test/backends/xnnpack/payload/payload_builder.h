@@ -30,6 +30,9 @@ struct TestValue {
   std::vector<float> scales = {};
   uint32_t scale_buffer = 0;
   uint32_t scale_count = 0;
+  /// Of Quantization::Tensor.
+  float scale = 0.5f;
+  int32_t zero_point = 1;
   /// Added to the number of dimensions, and to the value's id, which is its index.
   int32_t wrong_rank = 0;
   int32_t wrong_id = 0;
@@ -48,6 +51,8 @@ struct TestNode {
   /// The lists among the fields.
   std::vector<std::vector<uint32_t>> lists = {};
   bool is_limited = false;
+  float output_min = 0;
+  float output_max = 6;
 };
 
 struct TestConstant {
@@ -66,6 +71,8 @@ struct TestPayload {
   /// The first entry stands for no constant.
   std::vector<TestConstant> constants = {{}};
   size_t constant_bytes = 0;
+  /// Each of these bytes.
+  uint8_t constant_fill = 0;
 
   std::vector<uint8_t> bytes() const;
 };

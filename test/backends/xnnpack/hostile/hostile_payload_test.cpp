@@ -1,0 +1,52 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Every hostile payload is refused by a named rule, or runs inside of its memory: a build with
+// -DEXECUTORCH_SANITIZE=address,undefined reports each byte beyond.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <backends/xnnpack/hostile/hostile_payloads.h>
+
+#include "fuzz/program/execute_program.h"
+#include "fuzz/program/mutate_program.h"
+#include "runtime/log_capture.h"
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+constexpr uint64_t kScripts = 6;
+
+class HostilePayloadTest : public ::testing::TestWithParam<HostilePayload> {};
+
+TEST_P(HostilePayloadTest, IsRefusedOrRunsInsideOfItsMemory) {
+  TestProgram program = GetParam().make();
+  // Tensors in heap blocks of their own.
+  fuzz::separate_planned(program);
+  const testing::ProgramFile file(program);
+  const std::vector<uint8_t> bytes(file.data(), file.data() + file.size());
+  const LogCapture log;
+  fuzz::Outcome outcome;
+  for (uint64_t script = 0; script < kScripts; ++script) {
+    outcome = fuzz::execute_program({bytes.data(), bytes.size()}, script);
+  }
+  if (GetParam().refused.empty()) {
+    EXPECT_EQ(outcome.methods_loaded, 1u) << log.text();
+  } else {
+    EXPECT_EQ(outcome.methods_loaded, 0u);
+    EXPECT_TRUE(log.contains(GetParam().refused)) << log.text();
+  }
+}
+
+const auto name_of = [](const auto& info) { return info.param.name; };
+INSTANTIATE_TEST_SUITE_P(Shapes, HostilePayloadTest, ::testing::ValuesIn(hostile_shapes()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Constants, HostilePayloadTest, ::testing::ValuesIn(hostile_constants()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Numbers, HostilePayloadTest, ::testing::ValuesIn(hostile_numbers()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Arguments, HostilePayloadTest, ::testing::ValuesIn(hostile_arguments()),
+                         name_of);
+
+}  // namespace
+}  // namespace executorch::backends::xnnpack

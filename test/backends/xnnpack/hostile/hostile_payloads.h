@@ -1,0 +1,46 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Well-formed programs whose XNNPACK delegates try to reach foreign memory, one row for each
+// attack.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <backends/xnnpack/payload/payload_builder.h>
+
+#include "fuzz/hostile/hostile_programs.h"
+
+namespace executorch::backends::xnnpack {
+
+using testing::MethodWriter;
+using testing::TestProgram;
+
+struct HostilePayload {
+  std::string name;
+  std::function<TestProgram()> make;
+  /// Part of the message that refuses the program at load; empty: the program loads, and its
+  /// executions end with or without an error.
+  std::string refused;
+};
+inline void PrintTo(const HostilePayload& row, std::ostream* out) { *out << row.name; }
+
+/// Adds the payload as inline data and returns the index of its delegate.
+int32_t add_delegate(MethodWriter& w, const TestPayload& payload);
+/// Adds a planned tensor for each argument of the payload; returns them in the arguments' order.
+std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload,
+                                   testing::Dynamism dynamism);
+/// A method that calls the payload once.
+TestProgram program_of(const TestPayload& payload);
+
+/// Values without elements, sizes near the limits, windows that wrap around.
+std::vector<HostilePayload> hostile_shapes();
+/// Constants that overlap, have several roles or sizes, or are found by name.
+std::vector<HostilePayload> hostile_constants();
+/// Scales, zero points and clamps.
+std::vector<HostilePayload> hostile_numbers();
+/// Calls of delegates with arguments that do not fit, or that alias.
+std::vector<HostilePayload> hostile_arguments();
+
+}  // namespace executorch::backends::xnnpack

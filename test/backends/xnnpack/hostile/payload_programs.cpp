@@ -1,0 +1,68 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <algorithm>
+
+#include <backends/xnnpack/hostile/hostile_payloads.h>
+
+namespace executorch::backends::xnnpack {
+
+using fb_xnnpack::Datatype;
+using testing::Dynamism;
+using testing::Sizes;
+using testing::Type;
+
+namespace {
+
+Type dtype_of(Datatype datatype) {
+  switch (datatype) {
+    case Datatype::Float16:
+      return Type::HALF;
+    case Datatype::BFloat16:
+      return Type::BFLOAT16;
+    case Datatype::QInt8:
+      return Type::CHAR;
+    case Datatype::QUInt8:
+      return Type::BYTE;
+    case Datatype::QInt32:
+    case Datatype::Int32:
+      return Type::INT;
+    default:
+      return Type::FLOAT;
+  }
+}
+
+}  // namespace
+
+int32_t add_delegate(MethodWriter& w, const TestPayload& payload) {
+  const std::vector<uint8_t> bytes = payload.bytes();
+  w.program().inline_data.emplace_back(bytes.begin(), bytes.end());
+  testing::TestDelegate delegate{"XnnpackBackend"};
+  delegate.index = static_cast<uint32_t>(w.program().inline_data.size() - 1);
+  w.plan().delegates.push_back(delegate);
+  return static_cast<int32_t>(w.plan().delegates.size() - 1);
+}
+
+std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload, Dynamism dynamism) {
+  std::vector<int32_t> made;
+  for (const uint32_t flag : {1u, 2u}) {
+    for (const TestValue& value : payload.values) {
+      if (value.external != kNoId && value.flags == flag) {
+        Sizes sizes;
+        for (const uint32_t dim : value.dims) {
+          sizes.push_back(static_cast<int32_t>(std::min(dim, 64u)));
+        }
+        const int32_t tensor = w.planned(dtype_of(value.datatype), sizes, dynamism);
+        made.push_back(flag == 1 ? w.input(tensor) : w.output(tensor));
+      }
+    }
+  }
+  return made;
+}
+
+TestProgram program_of(const TestPayload& payload) {
+  MethodWriter w;
+  const int32_t delegate = add_delegate(w, payload);
+  w.run(testing::delegate(delegate, add_arguments(w, payload, Dynamism::DYNAMIC_BOUND)));
+  return w.finish();
+}
+
+}  // namespace executorch::backends::xnnpack
