@@ -22,6 +22,7 @@ from executorch.exir import (
 )
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.program import ExecutorchProgramManager
+from executorch.extension.llm.export.export_passes import RemoveRedundantTransposes
 
 
 class BuilderError(ValueError):
@@ -177,13 +178,15 @@ class LLMEdgeManager:
 
     def _export(self, model: nn.Module) -> ExportedProgram:
         with torch.no_grad():
-            return torch.export.export(
+            exported = torch.export.export(
                 model,
                 self.example_inputs,
                 self.example_kwarg_inputs or None,
                 dynamic_shapes=self._shapes(),
                 strict=False,
             )
+        _remove_transposes(exported)
+        return exported
 
     def _shapes(self) -> Any:
         """Dimensions that vary: those that were given, or the number of tokens."""
@@ -197,6 +200,15 @@ class LLMEdgeManager:
         if value is None:
             raise BuilderError(f"{step} needs {before} before it")
         return value
+
+
+def _remove_transposes(exported: ExportedProgram) -> None:
+    """Remove transposes that undo each other: of a cache, they would be delegated as a copy of all its positions."""
+    RemoveRedundantTransposes()(exported.graph_module)
+    output = exported.graph.output_node()
+    for spec, node in zip(exported.graph_signature.output_specs, output.args[0], strict=True):  # type: ignore[arg-type]
+        if isinstance(node, fx.Node):
+            spec.arg.name = node.name
 
 
 def _metadata(given: Mapping[str, Any] | str | None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class DynamicQuantLinearOptions:
 
 @dataclass
 class PT2EQuantOptions:
-    """What quantizers do with a graph; None leaves the layers."""
+    """Options of the quantizers of a graph; None leaves the layers in float."""
 
     quantize_linear: DynamicQuantLinearOptions | None = None
 
@@ -34,7 +34,7 @@ class PT2EQuantOptions:
 def get_pt2e_quantization_params(
     pt2e_quantize: str | None = None, quantization_mode: str | None = None
 ) -> PT2EQuantOptions | None:
-    """Return what a name of `Pt2eQuantize` means, None for None.
+    """Return the options of a name of `Pt2eQuantize`, None for None.
 
     Raises LlmConfigError for another name, and where `quantization_mode` rewrites the linear layers already.
     """

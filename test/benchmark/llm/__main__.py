@@ -155,7 +155,7 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
 
 
 def main() -> None:
-    """Measure what the options choose."""
+    """Measure the shape for each number of threads."""
     parser = argparse.ArgumentParser(
         prog="python -m test.benchmark.llm", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

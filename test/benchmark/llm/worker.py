@@ -110,7 +110,7 @@ def _fill(decoder: Decoder, cached: int) -> None:
 
 
 def read_bandwidth(threads: int) -> float:
-    """Return the bytes a second at which sum and dot read 256 MB, the faster of them."""
+    """Return the read bandwidth, bytes a second: the faster of sum and dot over 256 MB."""
     import torch
 
     torch.set_num_threads(threads)

@@ -175,7 +175,7 @@ class QuantizedKVCache(nn.Module):
 
     @classmethod
     def from_float(cls, kv_cache: CustomKVCache | KVCache) -> QuantizedKVCache:
-        """Return an empty cache with the sizes of `kv_cache`. TypeError: a ring, whose slots have no order."""
+        """Return an empty cache with the sizes of `kv_cache`. Raises TypeError for a ring."""
         if isinstance(kv_cache, SlidingWindow):
             raise TypeError(f"kv_cache: expected a cache of all positions, found {type(kv_cache).__name__}")
         return cls(kv_cache.max_batch_size, kv_cache.max_context_length, kv_cache.n_heads, kv_cache.head_dim)

@@ -140,7 +140,7 @@ class ModelConfig:
             self.attention_sink_sizes()
 
     def attention_sink_sizes(self) -> tuple[int, int]:
-        """Return the sink's size and the window's. The third number of the option, a batch of evictions, has no use.
+        """Return the sizes of sink and window. Slots are overwritten singly: the eviction batch size changes nothing.
 
         Raises LlmConfigError.
         """

@@ -111,6 +111,15 @@ def test_caches_of_the_options_give_nearly_the_logits_of_transformers(options):
     torch.testing.assert_close(found, expected, rtol=0, atol=0.02 * float(expected.abs().max()))
 
 
+def test_attention_reads_the_caches_where_they_are():
+    config = read_config([*CUSTOM, "backend.xnnpack.enabled=True"])
+    sizes = {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2, "vocab_size": 30}
+    model = Transformer(ModelArgs(**sizes, use_kv_cache=True, enable_dynamic_shape=True, max_seq_len=16)).eval()
+    nodes = lower_llama(model, config).exported_program().graph.nodes
+    attention = [node for node in nodes if "custom_sdpa" in str(node.target)]
+    assert [node.args[i].op for node in attention for i in (1, 2)] == ["placeholder"] * 4
+
+
 @pytest.mark.parametrize("qmode", ["8da4w", "int8"])
 def test_quantized_decoders_are_near_the_quantized_model_in_eager(checkpoint, qmode):
     folder, reference = checkpoint
