@@ -48,6 +48,8 @@ def main() -> int:
     if options.sample:
         return _sample(cases, options)
     records = Records(options.results)
+    if options.shuffle is not None:
+        random.Random(options.shuffle).shuffle(cases)
     work = list(_missing(cases, options.ways, records, options.again))
     attempt_one = partial(attempt, on_exported=Peer(options.peer) if options.peer else _no_peer)
     bar = tqdm.tqdm(total=sum(len(ways) for _, ways in work), desc="attempts", smoothing=0.02)
@@ -80,6 +82,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--limit", type=float, default=180.0, help="seconds for one attempt (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="make attempts again that did not match")
+    parser.add_argument(
+        "--shuffle", type=int, metavar="SEED", help="take the cases in random order: an unfinished run is a sample"
+    )
     parser.add_argument("--sample", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--peer", metavar="PYTHON")
     return parser.parse_args()
