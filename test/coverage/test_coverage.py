@@ -136,7 +136,7 @@ def test_shrinking_fits_what_depends_on_layers_and_on_the_width_of_heads() -> No
 
 
 class _Tower(nn.Module):
-    """Takes flattened patches and the sizes of its images, as vision towers of language models do."""
+    """A vision tower of a language model: it takes flattened patches and the grid of each image."""
 
     main_input_name = "pixel_values"
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Parts of tensors: slice, select, split, unbind, unfold. Each is one slice in the order of its source."""
+"""Parts of tensors: slice, select, split, unbind, unfold, slice_scatter, as slices in the order of their source."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _refuse_unfold(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _unfold(low: Lowering, node: Node) -> None:
-    """Concatenate the windows of a dimension; their elements are a dimension behind it in memory."""
+    """Concatenate the windows of a dimension. In memory, the dimension of their elements follows it."""
     source, dim = _source(node), _dim(node, 1)
     width, step = cast(int, node.args[2]), cast(int, node.args[3])
     order = low.order_of(source)
@@ -232,7 +232,52 @@ def _unfold(low: Lowering, node: Node) -> None:
     low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
 
 
+def _written(node: Node) -> tuple[int, int]:
+    """Start and end of the part that a slice_scatter writes."""
+    size = cast(int, _source(node).meta["val"].shape[_dim(node, 2)])
+    start, end = argument(node, 3, "start"), argument(node, 4, "end")
+    first, last, _ = slice(start, end).indices(size)
+    return first, last
+
+
+def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> str | None:
+    sizes = [each.meta["val"].shape[_dim(node, 2)] for each in (_source(node), cast(Node, node.args[1]))]
+    bounds = [argument(node, 3, "start"), argument(node, 4, "end")]
+    if not is_static(sizes) or not all(each is None or isinstance(each, int) for each in bounds):
+        return "the part that it writes is dynamic"
+    if argument(node, 5, "step", 1) != 1:
+        return "its step is not 1"
+    if {each.meta["val"].dtype for each in node.all_input_nodes} != {node.meta["val"].dtype}:
+        return "its operands differ in dtype"
+    written = program.graph_signature.buffers_to_mutate.values()
+    if program.graph_signature.inputs_to_buffers.get(_source(node).name) in written:
+        return "it writes to a buffer, in its place outside of delegates"
+    first, last = _written(node)
+    return None if last > first else "it writes nothing"
+
+
+def _slice_scatter(low: Lowering, node: Node) -> None:
+    """Concatenate the slice before the written part, the part, and the slice after it."""
+    source, dim, (first, last) = _source(node), _dim(node, 2), _written(node)
+    order = low.order_of(source)
+    whole, part = cast(int, source.meta["val"].shape[dim]), low.read(cast(Node, node.args[1]), order)
+    if last - first == whole:
+        low.add(reshape(arranged(node.meta["val"].shape, order), part, low.result(node, order)), node)
+        return
+    pieces, sizes = [part], [last - first]
+    for start, size, place in ((0, first, 0), (last, whole - last, len(sizes) + 1)):
+        if size:
+            bounds = low.shape(source, order)
+            bounds[place_of(dim, order)] = size
+            made = low.writer.value(low.elements(node), bounds)
+            low.add(_part(low, source, dim, start, size, order, made), node)
+            pieces.insert(place, made)
+            sizes.insert(place, size)
+    concatenate(low, node, pieces, sizes, place_of(dim, order), order)
+
+
 RULES: dict[str, Rule] = {
+    "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter),
     "unfold_copy.default": Rule(_unfold, _refuse_unfold),
     "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike),
     "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True),

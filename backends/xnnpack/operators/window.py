@@ -21,7 +21,7 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _ALIGN_CORNERS = 0x08  # XNNPACK's flag
-_MOST_SHARES = 64 * 1024  # elements of the matrix that averages windows of several sizes
+_MOST_SHARES = 64 * 1024  # largest averaging matrix, in elements
 
 
 def _pair(value: object, default: list[int]) -> list[int]:
@@ -105,7 +105,7 @@ def _max(low: Lowering, node: Node) -> None:
 
 
 def _takes_single_elements(node: Node) -> bool:
-    """Whether an average takes one element of each window, and skips others."""
+    """Whether an average pool has windows of one element and a stride: it selects elements."""
     kernel, stride, padding = _window(node)
     return kernel == [1, 1] and stride != [1, 1] and not any(padding) and argument(node, 6, "divisor_override") is None
 
@@ -192,7 +192,7 @@ def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
         return "its operand is not a batch of images (rank 4) of static size"
     sizes, wanted = source.meta["val"].shape[2:], cast("list[int]", node.args[1])
     if not _is_even(sizes, wanted) and torch.Size([*sizes, *wanted]).numel() > _MOST_SHARES:
-        return f"{list(sizes)} are not multiples of {wanted}, and too large for a product with the shares of each mean"
+        return f"{list(sizes)} are not multiples of {wanted}, and the averaging matrix has over {_MOST_SHARES} elements"
     return "its window has a single element" if list(sizes) == list(wanted) else None
 
 

@@ -179,11 +179,22 @@ _OWN: dict[OpOverload, Decomposition] = {
     **POLYNOMIAL_DECOMPOSITIONS,
     **WINDOW_DECOMPOSITIONS,
 }
-# Replacements of PyTorch's decompositions that refuse arguments of eager: a 0-dimensional index, booleans.
+
+
+def _select_scatter(self: torch.Tensor, src: torch.Tensor, dim: int, index: int) -> torch.Tensor:
+    """Write `src` as a slice of one element; PyTorch's decomposition compares all positions with the index."""
+    end = None if isinstance(index, int) and index == -1 else index + 1
+    written: torch.Tensor = torch.slice_scatter(self, src.unsqueeze(dim), dim, index, end)
+    return written
+
+
+# Replacements of PyTorch's decompositions that refuse arguments of eager (a 0-dimensional index, booleans), or that
+# compute more than they must.
 REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     _aten.clamp_max.Tensor: torch.minimum,
     _aten.clamp_min.Tensor: torch.maximum,
     _aten.take.default: _take,
+    _aten.select_scatter.default: _select_scatter,
 }
 
 

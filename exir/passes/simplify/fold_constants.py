@@ -22,7 +22,7 @@ from executorch.exir.rewrite.program_constants import add_constant, constant_ten
 FREE_GROWTH = 64 * 1024
 # The same limit before partitioning: a backend that needs a constant rejects the call that reads a computed value.
 _FREE_GROWTH_FOR_BACKENDS = 1024 * 1024
-# What all results beyond these limits may add for backends: this share of the program's constants, and at most so much.
+# Bytes that all results beyond these limits may add for backends: this share of the program's constants, with a cap.
 # Without them, tables of relative positions split a graph at each layer's attention.
 _GROWTH_SHARE, _MOST_GROWTH = 1 / 8, 32 * 1024 * 1024
 # Includes quantize: a weight that the graph quantizes is stored as integers, which are shorter.

@@ -15,6 +15,7 @@ from executorch.exir.rewrite.node_rewrite import argument, replace_by, same_layo
 _COPIES = frozenset(
     {
         "aten::clone",
+        "aten::copy",
         "aten::_to_copy",
         "aten::expand_copy",
         "aten::view_copy",
@@ -35,8 +36,12 @@ _COPIES = frozenset(
 
 
 def _source(node: fx.Node) -> fx.Node | None:
-    """Return the tensor that a no-op call returns: its first operand, or the only item of it if that is a list."""
-    first = node.args[0] if node.args else None
+    """Return the tensor that a no-op call returns.
+
+    It is the source of a `copy`, the only item of a concatenation's list, else the first operand.
+    """
+    is_copy = getattr(getattr(node.target, "_schema", None), "name", "") == "aten::copy"
+    first = node.args[int(is_copy)] if node.args else None
     if isinstance(first, (list, tuple)) and len(first) == 1:
         first = first[0]
     return first if isinstance(first, fx.Node) else None

@@ -146,6 +146,10 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     ),
     "largest of images": lambda: (Function(lambda x: F.relu(x).amax((2, 3), keepdim=True)), (_r(2, 5, 4, 6),)),
     "smallest of images to a matrix": lambda: (Function(lambda x: x.amin((-1, -2))), (_r(2, 3, 4, 5),)),
+    "a part written": lambda: (Function(lambda x: torch.slice_scatter(x, x[:, 3:6] * 2, 1, 2, 5)), (_r(2, 8, 4),)),
+    "the first part written": lambda: (Function(lambda x: torch.slice_scatter(x, x[3:] * 2, 0, 0, -3)), (_r(6, 4),)),
+    "the last row written": lambda: (Function(lambda x: torch.select_scatter(x, x[:, 0] * 2, 1, -1)), (_r(2, 8, 4),)),
+    "all written": lambda: (Function(lambda x: torch.slice_scatter(x, x * 2, 1)), (_r(2, 8),)),
     "windows of a dimension": lambda: (Function(lambda x: x.unfold(1, 3, 1)), (_r(2, 8, 4),)),
     "windows of images": lambda: (Function(lambda x: x.unfold(2, 4, 2).unfold(3, 4, 2)), (_r(1, 3, 8, 8),)),
     "adaptive means of overlapping windows": lambda: (nn.AdaptiveAvgPool2d((7, 3)), (_r(2, 3, 8, 5),)),
@@ -289,6 +293,28 @@ def test_what_cannot_be_exact_stays_out_and_says_why(name: str) -> None:
     assert reason in str(program.verdict)
     method = Runtime.get().load_program(program.buffer).load_method("forward")
     torch.testing.assert_close(method.execute(inputs)[0], function(*inputs))
+
+
+class _Window(nn.Module):
+    """A buffer whose last row is the newest input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(3, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.rows[2:] = x
+        return self.rows * 2
+
+
+def test_a_part_of_a_buffer_is_written_in_its_place_outside_of_delegates() -> None:
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(_Window(), (_r(1, 4),)), partitioner=[XnnpackPartitioner()]
+    )
+    program = lowered.to_executorch()
+    assert "it writes to a buffer" in str(program.verdict)
+    method, x = Runtime.get().load_program(program.buffer).load_method("forward"), _r(1, 4)
+    torch.testing.assert_close(method.execute((x,))[0], torch.cat([torch.zeros(2, 4), x * 2]))
 
 
 def test_a_batch_that_varies_is_run_without_a_rebuild() -> None:

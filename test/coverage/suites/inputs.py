@@ -18,7 +18,7 @@ _GRID = (1, 4, 4)  # frames, rows and columns of patches of one image
 
 @dataclass(frozen=True)
 class _Request:
-    """What an argument is made for."""
+    """The model, configuration and batch size that an argument is made for."""
 
     model: nn.Module
     config: Any
@@ -211,7 +211,7 @@ def _maker(name: str) -> Callable[[_Request], list[Any]] | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which arguments a model gets: the parameters, and the place of each one's candidate."""
+    """The parameters that a model gets values for, and the index of the candidate value of each."""
 
     names: frozenset[str]
     candidate: int

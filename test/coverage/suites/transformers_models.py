@@ -118,7 +118,7 @@ def _config_of_dict(config_class: type, level: str) -> Any:
 
 
 def _config_in_place(config_class: type, level: str) -> Any:
-    """The configuration changed attribute by attribute, for classes that do not read what they write."""
+    """The configuration changed attribute by attribute, for classes whose `from_dict` refuses their `to_dict`."""
     config = config_class()
     _assign(config, shrunk(config.to_dict(), level))
     return config
