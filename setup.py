@@ -158,7 +158,7 @@ setup(
     packages=package_names(),
     package_dir={"executorch": "."},
     package_data={
-        "executorch": ["kernels/*/functions.yaml", "kernels/*.json", "runtime/schema/*.fbs"],
+        "executorch": ["kernels/*/functions.yaml", "kernels/*.json", "runtime/schema/*.fbs", "plugins.ini"],
         **{name: ["*.pyi", "py.typed", "*.yaml", "*.json"] for name in package_names()[1:]},
     },
     # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.

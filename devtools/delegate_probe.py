@@ -5,19 +5,20 @@ outputs.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import fx
 
+from executorch.devtools.backend_tools import debug_tools
 from executorch.devtools.checked_program import checked_program
 from executorch.devtools.inspector.attribution import handles_of_node
 from executorch.devtools.inspector.sources import computes
 from executorch.devtools.relower import plan_of
+from executorch.exir.backend.debug_tools import OpenedOutput
 from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
 from executorch.exir.schema import (
     AllocationDetails,
@@ -40,26 +41,7 @@ from executorch.exir.serialize import serialize_pte
 from executorch.exir.serialize.pte_file import PteFile
 from executorch.runtime import Runtime
 
-# Backend → function that opens its payload. Imported by name, because devtools must not depend on backends.
-_OPENERS = {"XnnpackBackend": "executorch.backends.xnnpack.serialization.opened_payload:open_payload"}
 _ALIGNMENT = 64
-
-
-class OpenedOutput(Protocol):
-    """An output of an opened delegate: kind and debug handle (0: none) of its operator, dtype, sizes, quantization."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def handle(self) -> int: ...
-    @property
-    def dtype(self) -> ScalarType: ...
-    @property
-    def sizes(self) -> tuple[int, ...]: ...
-    @property
-    def scale(self) -> float: ...
-    @property
-    def zero_point(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +62,7 @@ class InnerValue:
 
 def can_open(backend: str) -> bool:
     """Return whether payloads of the backend can be opened."""
-    return backend in _OPENERS
+    return debug_tools(backend).open_payload is not None
 
 
 def values_inside(
@@ -100,12 +82,13 @@ def values_inside(
     file = checked_program(program)
     plan = plan_of(file.program.execution_plan, method)
     call = plan.chains[0].instructions[instruction].instr_args
-    if not isinstance(call, DelegateCall) or not can_open(plan.delegates[call.delegate_index].id):
-        raise ValueError(f"instruction {instruction}: expected a call of a delegate of {', '.join(_OPENERS)}")
+    if not isinstance(call, DelegateCall):
+        raise ValueError(f"instruction {instruction}: expected a call of a delegate")
     delegate = plan.delegates[call.delegate_index]
-    module, _, name = _OPENERS[delegate.id].partition(":")
-    payload = file.program.backend_delegate_data[delegate.processed.index].data
-    opened, outputs = getattr(importlib.import_module(module), name)(payload)
+    open_payload = debug_tools(delegate.id).open_payload
+    if open_payload is None:
+        raise ValueError(f"instruction {instruction}: '{delegate.id}' has no debug tool that opens a payload")
+    opened, outputs = open_payload(file.program.backend_delegate_data[delegate.processed.index].data)
     last_call = list(recorded)[-len(call.args) :]
     if len(last_call) < len(call.args) or not all(isinstance(each, torch.Tensor) for each in last_call):
         return []  # some inputs were not recorded

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
 from torch.export import ExportedProgram
 
+from executorch.devtools.backend_tools import debug_tools
 from executorch.devtools.checked_program import checked_program
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.schema import BytesLike, ExecutionPlan
-
-# Backend → its partitioner. Imported by name, because devtools must not depend on backends.
-_PARTITIONERS = {"XnnpackBackend": "executorch.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"}
 
 
 def lower_as(
@@ -59,8 +56,7 @@ def _kinds(plan: ExecutionPlan) -> list[str]:
 
 
 def _partitioner_of(backend: str) -> Partitioner:
-    if backend not in _PARTITIONERS:
+    default_partitioner = debug_tools(backend).default_partitioner
+    if default_partitioner is None:
         raise ValueError(f"the program calls '{backend}', whose partitioner is unknown: pass lower=… or --partitioner")
-    module, _, name = _PARTITIONERS[backend].partition(":")
-    made: Partitioner = getattr(importlib.import_module(module), name)()
-    return made
+    return default_partitioner()

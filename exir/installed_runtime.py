@@ -1,19 +1,18 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Optional access to the installed runtime. The compiler imports the runtime's probe by name, and works without it."""
+"""The installed runtime, if any. The compiler works without it; the probe that queries it is a plugin."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from executorch.exir.plugins import load_plugin
 
 if TYPE_CHECKING:
     from executorch.exir.lowered_backend_module import LoweredBackendModule
 
 __all__ = ["RuntimeProbe", "installed_runtime"]
-
-_PROBE = "executorch.export.runtime_probe"
 
 
 class RuntimeProbe(Protocol):
@@ -32,6 +31,6 @@ class RuntimeProbe(Protocol):
 def installed_runtime() -> RuntimeProbe | None:
     """Return the probe, or None where the Python runtime is not installed."""
     try:
-        return cast(RuntimeProbe, importlib.import_module(_PROBE))
+        return cast(RuntimeProbe, load_plugin("runtime_probe", "installed"))
     except ImportError:
         return None

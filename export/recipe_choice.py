@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import importlib
-
+from executorch.exir.plugins import load_plugin, plugin_names
 from executorch.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
 from executorch.export.recipe_registry import recipe_registry
 from executorch.export.user_model import UserError, similar_names
 
 __all__ = ["BACKENDS", "PRECISIONS", "QUANTIZATIONS", "choose_recipe"]
 
-# Importing a backend's module registers its recipes. Imported by name, because this package must not depend on
-# backends.
-_RECIPE_MODULES = {"xnnpack": "executorch.backends.xnnpack.recipes"}
 _NOT_QUANTIZED = ""
 _RECIPES = {
     "xnnpack": {
@@ -61,8 +57,8 @@ def choose_recipe(
 
 
 def _recipe_by_name(name: str) -> ExportRecipe:
-    for module in _RECIPE_MODULES.values():
-        importlib.import_module(module)
+    for backend in plugin_names("recipes"):
+        load_plugin("recipes", backend)  # registers them
     known: dict[str, RecipeType] = {
         str(kind.value): kind
         for backend in recipe_registry.list_backends()

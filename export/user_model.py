@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-__all__ = ["UserError", "UserModel", "load_name", "load_user_model", "similar_names"]
+from executorch.exir.plugins import load_plugin
 
-_EXAMPLES = "executorch.examples.models"  # imported by name on demand
+__all__ = ["UserError", "UserModel", "load_name", "load_user_model", "similar_names"]
 
 
 class UserError(Exception):
@@ -87,16 +87,17 @@ def similar_names(name: str, names: Iterable[str]) -> str:
 def _example_class(name: str) -> str:
     """Return the MODULE:CLASS of an example model."""
     try:
-        models: dict[str, tuple[str, str]] = importlib.import_module(_EXAMPLES).MODEL_NAME_TO_MODEL
+        package = load_plugin("models", "examples")
     except ImportError as error:
-        raise UserError(f"cannot look up the model {name!r}: cannot import {_EXAMPLES}: {error}") from error
+        raise UserError(f"cannot look up the model {name!r}: cannot import the example models: {error}") from error
+    models: dict[str, tuple[str, str]] = package.MODEL_NAME_TO_MODEL
     if name not in models:
         raise UserError(
             f"unknown model {name!r}; {similar_names(name, models)} "
             "For your own model expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it)"
         )
-    package, class_name = models[name]
-    return f"{_EXAMPLES}.{package}:{class_name}"
+    module, class_name = models[name]
+    return f"{package.__name__}.{module}:{class_name}"
 
 
 def _parts_of_example(example: Any) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.lowering import Fused, Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
+from executorch.backends.xnnpack.serialization.opened_payload import open_payload
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.debug_tools import DebugTools
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.named_data import NamedDataStore
@@ -53,6 +55,13 @@ class XnnpackBackend(BackendDetails):
             debug_handle_map=_handles(handles, edge_program, fused),
             data_store_output=names.get_named_data_store_output(),
         )
+
+    @classmethod
+    def debug_tools(cls) -> DebugTools:
+        # The partitioner names this class as its backend, so its module imports this one.
+        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+
+        return DebugTools(open_payload, XnnpackPartitioner)
 
 
 def _handles(

@@ -15,6 +15,7 @@ from torch.export.exported_program import ExportedProgram
 
 from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
 from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.debug_tools import DebugTools
 
 __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult", "enforcedmethod", "find_backend"]
 
@@ -87,6 +88,11 @@ class BackendDetails(ABC):
                 )
             results[method] = [cls.preprocess(program, spec) for program, spec in zip(programs, specs, strict=True)]
         return results
+
+    @classmethod
+    def debug_tools(cls) -> DebugTools:
+        """Return functions with which the developer tools analyze delegates of this backend; by default none."""
+        return DebugTools()
 
 
 def find_backend(backend_id: str) -> type[BackendDetails]:

@@ -38,9 +38,9 @@ from executorch.exir.passes.state.reinplace import DEFAULT_INPLACEABLE_OPS, rein
 from executorch.exir.passes.views.functional_views_pass import FunctionalViewsPass
 from executorch.exir.passes.views.normalize_views_pass import NormalizeViewsPass
 from executorch.exir.passes.views.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
-from executorch.exir.program.program_graph import sync_signature
 from executorch.exir.program.target import target_operators
 from executorch.exir.rewrite.program_constants import drop_unused_constants, lift_tensor_attributes
+from executorch.exir.rewrite.program_signature import sync_signature
 from executorch.exir.rewrite.scalar_inputs_to_tensors import scalar_inputs_to_tensors
 
 Step = Callable[[ExportedProgram], None]

@@ -56,6 +56,7 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
     names = set(zipfile.ZipFile(wheel).namelist())
     for expected in (
         "executorch/exir/__init__.py",
+        "executorch/plugins.ini",
         "executorch/runtime/py.typed",
         "executorch/kernels/portable/functions.yaml",
         "executorch/examples/models/toy_model.py",

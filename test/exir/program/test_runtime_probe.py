@@ -80,7 +80,7 @@ def test_the_verdict_has_the_memory_that_the_runtime_states() -> None:
 
 
 def test_without_the_runtime_the_verdict_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installed_runtime, "_PROBE", "executorch.export.no_such_module")
+    monkeypatch.setitem(sys.modules, "executorch.export.runtime_probe", None)  # importing it raises ImportError
     installed_runtime.installed_runtime.cache_clear()
     try:
         made = to_edge(export(torch.nn.ReLU(), (torch.ones(1),))).to_executorch().verdict
