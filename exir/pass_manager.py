@@ -116,7 +116,7 @@ class ExportedProgramPassManager(fx_passes.PassManager):
     def __call__(  # type: ignore[override]
         self, exported_program: ExportedProgram, override_verifiers: list[type[Verifier]] | None = None
     ) -> ExportedProgramPassResult:
-        """Run the passes. override_verifiers: verifiers of the result, instead of those of `exported_program`."""
+        """Run the passes. override_verifiers replaces the program's verifiers in the result."""
         from executorch.exir.program.transform import transform_program  # it imports this module
 
         return transform_program(exported_program, self, override_verifiers)

@@ -75,7 +75,7 @@ def _convert(node: fx.Node, missing: list[tuple[fx.Node, str]]) -> None:
 def _out_kwargs(node: fx.Node, op: OpOverload, variant: OpOverload) -> dict[str, Any]:
     names = out_argument_names(variant)
     accepted = {item.name for item in variant._schema.arguments}
-    kwargs = {name: value for name, value in node.kwargs.items() if name in accepted}
+    kwargs: dict[str, Any] = {name: value for name, value in node.kwargs.items() if name in accepted}
     values, specs = node.meta["val"], node.meta["spec"]
     if len(op._schema.returns) == 1:
         values, specs = (values,), (specs,)

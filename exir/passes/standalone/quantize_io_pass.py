@@ -161,7 +161,9 @@ def quantize_input(
     Raises `ExportError`.
     """
     placeholder = _placeholder(exported_program.graph, _input_position(exported_program, input_index))
-    return _quantize_placeholder(placeholder, qparams)
+    parameters = _quantize_placeholder(placeholder, qparams)
+    exported_program.graph_module.recompile()
+    return parameters
 
 
 def quantize_output(exported_program: ExportedProgram, output_index: int) -> QuantizationParameters:
@@ -173,6 +175,7 @@ def quantize_output(exported_program: ExportedProgram, output_index: int) -> Qua
     found = _quantize_result(exported_program.graph.output_node(), position)
     spec = exported_program.graph_signature.output_specs[position]
     spec.arg.name = exported_program.graph.output_node().args[0][position].name
+    exported_program.graph_module.recompile()
     return found
 
 
