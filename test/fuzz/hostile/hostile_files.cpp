@@ -343,13 +343,11 @@ Rows shapes() {
                 p.plans[0].values[0].tensor.name = "state";
                 p.plans[0].values[1].tensor.name = "state";
               }),
-      row(
-          "AnUnboundedTensorHasNoAllocator",
+      row("AnUnboundedTensorIsNotUsed",
           [](W& w) {
             w.given(kFloat, {0}, Dynamism::DYNAMIC_UNBOUND);
             return planned(w);
-          },
-          "dynamic allocator is needed"),
+          }),
   };
 }
 

@@ -31,6 +31,8 @@ struct HostileProgram {
 std::vector<HostileProgram> hostile_relations();
 /// Places of constants, initial data and planned tensors; shapes; parametric plans; names.
 std::vector<HostileProgram> hostile_files();
+/// Tensors without bound: freed, moved, listed, viewed; methods and names that repeat.
+std::vector<HostileProgram> hostile_growth();
 /// Arguments of kernels that do not fit together.
 std::vector<HostileProgram> hostile_calls();
 

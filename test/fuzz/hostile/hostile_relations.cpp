@@ -160,7 +160,7 @@ Rows views() {
       row(
           "AViewIsWithoutBound",
           [](W& w, Three t) { w.view(t.a, {2}, w.given(kFloat, {0}, Dynamism::DYNAMIC_UNBOUND)); },
-          "dynamic allocator is needed"),
+          "no bound"),
       row(
           "AViewsNameIsAllInOneField",
           [](W& w, Three t) {

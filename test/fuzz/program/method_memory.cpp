@@ -33,6 +33,15 @@ void SeparateAllocator::reset() {
   used_ = 0;
 }
 
+void* SeparateDynamicAllocator::allocate(size_t size, size_t alignment) {
+  void* made = nullptr;
+  const bool is_made = size <= kMostMethodMemory &&
+                       posix_memalign(&made, std::max(alignment, sizeof(void*)), size) == 0;
+  return is_made ? made : nullptr;
+}
+
+void SeparateDynamicAllocator::free(void* memory) { ::free(memory); }
+
 MethodMemory::MethodMemory(const MethodMeta& meta)
     : method_block(new uint8_t[meta.method_allocator_size()]),
       method(static_cast<uint32_t>(meta.method_allocator_size()), method_block.get()) {
@@ -43,7 +52,7 @@ MethodMemory::MethodMemory(const MethodMeta& meta)
   }
   planned =
       std::make_unique<HierarchicalAllocator>(Span<Span<uint8_t>>(spans.data(), spans.size()));
-  manager = std::make_unique<MemoryManager>(&method, planned.get(), &temp);
+  manager = std::make_unique<MemoryManager>(&method, planned.get(), &temp, &dynamic);
 }
 
 bool is_small(const MethodMeta& meta) {

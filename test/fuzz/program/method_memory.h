@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include <executorch/runtime/core/dynamic_allocator.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/executor/memory_manager.h>
@@ -27,6 +28,13 @@ class SeparateAllocator final : public runtime::MemoryAllocator {
   size_t used_ = 0;
 };
 
+/// Memory of tensors without bound: a heap block for each piece, up to a few megabytes.
+class SeparateDynamicAllocator final : public runtime::DynamicAllocator {
+ public:
+  void* allocate(size_t size, size_t alignment) override;
+  void free(void* memory) override;
+};
+
 /// The memory of one method, of exactly the sizes that it asks for.
 struct MethodMemory {
   explicit MethodMemory(const runtime::MethodMeta& meta);
@@ -34,6 +42,7 @@ struct MethodMemory {
   std::unique_ptr<uint8_t[]> method_block;
   runtime::MemoryAllocator method;
   SeparateAllocator temp;
+  SeparateDynamicAllocator dynamic;
   std::vector<std::unique_ptr<uint8_t[]>> blocks;
   std::vector<runtime::Span<uint8_t>> spans;
   std::unique_ptr<runtime::HierarchicalAllocator> planned;
