@@ -206,7 +206,7 @@ def _remove_transposes(exported: ExportedProgram) -> None:
     """Remove transposes that undo each other: of a cache, they would be delegated as a copy of all its positions."""
     RemoveRedundantTransposes()(exported.graph_module)
     output = exported.graph.output_node()
-    for spec, node in zip(exported.graph_signature.output_specs, output.args[0], strict=True):  # type: ignore[arg-type]
+    for spec, node in zip(exported.graph_signature.output_specs, output.args[0], strict=True):
         if isinstance(node, fx.Node):
             spec.arg.name = node.name
 
