@@ -105,7 +105,7 @@ def _max(low: Lowering, node: Node) -> None:
 
 
 def _takes_single_elements(node: Node) -> bool:
-    """Whether an average pool has windows of one element and a stride: it selects elements."""
+    """Return true for an average pool whose windows have one element and skip others."""
     kernel, stride, padding = _window(node)
     return kernel == [1, 1] and stride != [1, 1] and not any(padding) and argument(node, 6, "divisor_override") is None
 
