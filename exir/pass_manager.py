@@ -61,7 +61,7 @@ class PassManager(fx_passes.PassManager):
         super().add_pass(_with_result(_pass))
 
     def check(self, module: nn.Module) -> None:
-        """Checks that `module` is a graph module whose graph is well-formed; raises `ExportError` if not."""
+        """Raise `ExportError` unless `module` is a graph module with a well-formed graph."""
         check_graph(module)
         super().check(module)
 
@@ -108,7 +108,7 @@ class ExportedProgramPassManager(fx_passes.PassManager):
         )
 
     def check(self, exported_program: ExportedProgram) -> None:  # type: ignore[override]
-        """Checks the program's graph, then the program by its verifiers; raises the error of the first that fails."""
+        """Check the program's graph, then the program by its verifiers; the first that fails raises an error."""
         check_graph(exported_program.graph_module)
         for verifier in exported_program.verifiers:
             verifier().check(exported_program)
