@@ -44,7 +44,8 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context);
 /// epilogues.
 bool is_engine_convolution(const Node& node, const OperatorContext& context);
 bool is_engine_linear(const Node& node, const OperatorContext& context);
-/// True if the operator of create_attention() can run a fused node on tensors of the declared sizes.
+/// True if the operator of create_attention() can run a fused node on tensors of the declared
+/// sizes.
 bool takes_attention(const Graph& graph, const Node& node);
 /// True if one of these reads weights and bias only at creation.
 bool packs_weights(const Node& node, const OperatorContext& context);
