@@ -142,7 +142,7 @@ std::vector<HostilePayload> hostile_constants() {
       named("ANamedConstantIsShort", 47, 48, 1, "has 47 bytes, expected 48"),
       named("ANamedConstantHasNoBytes", 0, 48, 1, "expected 48"),
       named("ANamedConstantIsLong", 4096, 48, 1),
-      named("ANamedConstantIsNowhere", 48, 48, 0, "'weights' is"),
+      named("ANamedConstantIsNowhere", 48, 48, 0, "loading constant 'weights' failed"),
       named("ANamedConstantIsThereTwice", 96, 48, 2),
       row(
           "ANamedConstantWithoutElementsIsNowhere",
