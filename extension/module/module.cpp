@@ -195,6 +195,13 @@ Error Module::load_method(const std::string& method_name,
                   std::move(thread_pool));
 }
 
+Error Module::share_memory_arenas() {
+  ET_CHECK_OR_RETURN_ERROR(share_memory_arenas_ || methods_.empty(), InvalidState,
+                           "share_memory_arenas(): a method is loaded already");
+  share_memory_arenas_ = true;
+  return Error::Ok;
+}
+
 Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options) {
   arenas_.emplace(ET_UNWRAP(SharedArenas::allocate(*program_, max_planned_bytes_)));
   for (const std::string& name : ET_UNWRAP(method_names())) {

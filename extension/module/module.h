@@ -122,6 +122,10 @@ class Module {
   /// The program, which keeps its data sources alive; null before load().
   std::shared_ptr<runtime::Program> program() const { return program_; }
 
+  /// Makes methods share their arenas, as the constructors' `share_memory_arenas` does.
+  /// InvalidState once a method is loaded.
+  [[nodiscard]] runtime::Error share_memory_arenas();
+
   // The functions below load the program, and the method they name, if need be; they return the
   // errors of that too.
 

@@ -127,14 +127,16 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
   return made<TextLLMRunner>(
       "create_text_llm_runner", tokenizer.get(), [&](std::unique_ptr<TextLLMRunner>& runner) {
         const long start = time_in_ms();
-        auto metadata = get_llm_metadata(tokenizer.get(), module.get());
-        ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
-        auto eos_ids = read_eos_ids(*tokenizer, *module);
-        ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
         const auto names = module->method_names();
         ET_CHECK_OK_OR_RETURN_ERROR(names.error());
         const bool has_two = names->count(method_name) == 0 && names->count(kPrefill) != 0 &&
                              names->count(kDecode) != 0;
+        // The two methods read and write one cache.
+        if (has_two) ET_CHECK_OK_OR_RETURN_ERROR(module->share_memory_arenas());
+        auto metadata = get_llm_metadata(tokenizer.get(), module.get());
+        ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
+        auto eos_ids = read_eos_ids(*tokenizer, *module);
+        ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
         auto stats = std::make_unique<Stats>();
         auto io_manager = std::make_unique<IOManager>(*module);
         auto decoder = std::make_unique<TextDecoderRunner>(

@@ -130,6 +130,19 @@ TEST_F(ModuleTest, MethodsShareTheirStateIfArenasAreShared) {
   }
 }
 
+TEST_F(ModuleTest, ArenasAreSharedOnlyBeforeAMethodIsLoaded) {
+  const TensorPtr x = ones({3});
+  Module module(path_of("shared_state"));
+  ASSERT_EQ(module.share_memory_arenas(), Error::Ok);
+  EXPECT_TRUE(module.get("add", x).ok());
+  EXPECT_EQ(module.get("halve", x)->toTensor().const_data_ptr<float>()[0], 1.5f);
+  EXPECT_EQ(module.share_memory_arenas(), Error::Ok);
+
+  Module separate(path_of("shared_state"));
+  ASSERT_EQ(separate.load_method("add"), Error::Ok);
+  EXPECT_EQ(separate.share_memory_arenas(), Error::InvalidState);
+}
+
 TEST_F(ModuleTest, WritesOutputsWhereItIsTold) {
   Module module(path_of("add_unplanned"));
   const TensorPtr x = ones({2, 3});

@@ -9,9 +9,14 @@ import pytest
 import torch
 
 import executorch.extension
-from executorch.examples.models.llama.export_llama_lib import lower_llama
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.examples.models.llama.export_llama_lib import lower_llama, metadata
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import replace_kv_cache_with_custom_kv_cache
+from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
+from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.passes import MemoryPlanningPass
 from executorch.extension.llm.export.export_llm import read_config
 from executorch.extension.llm.runner import (
     GenerationConfig,
@@ -23,6 +28,7 @@ from executorch.extension.llm.runner import (
 )
 from executorch.runtime.errors import ExecuTorchError, InvalidArgumentError
 
+SIZES = {"dim": 32, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "hidden_dim": 48, "vocab_size": 258}
 CONTEXT = 48
 CHUNK = 8
 BOS, EOS = 256, 257
@@ -46,31 +52,64 @@ def write_tokenizer(path, words=258):
     return path
 
 
+def initialize(model):
+    for weight in model.eval().parameters():
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.4)
+
+
 def export(folder, name, *options):
     torch.manual_seed(3)
     config = read_config(
         ["base.params=unused", f"export.max_seq_length={CHUNK}", f"export.max_context_length={CONTEXT}",
          "base.metadata='{\"get_eos_ids\": [257]}'", *options]
     )  # fmt: skip
-    sizes = {"dim": 32, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "hidden_dim": 48, "vocab_size": 258}
     model = Transformer(
         ModelArgs(
-            **sizes,
+            **SIZES,
             max_seq_len=CHUNK,
             max_context_len=CONTEXT,
             use_kv_cache=config.model.use_kv_cache,
             enable_dynamic_shape=config.model.enable_dynamic_shape,
             generate_full_logits=config.debug.generate_full_logits,
         )
-    ).eval()
-    for weight in model.parameters():
-        if weight.dim() > 1:
-            torch.nn.init.normal_(weight, std=0.4)
+    )
+    initialize(model)
     weights = {key: value.clone() for key, value in model.state_dict().items() if "cache" not in key}
     path = folder / name
     path.write_bytes(lower_llama(model, config).buffer)
-    eager = Transformer(ModelArgs(**sizes, max_seq_len=CONTEXT)).eval()
+    eager = Transformer(ModelArgs(**SIZES, max_seq_len=CONTEXT)).eval()
     eager.load_state_dict(weights)
+    return path, eager
+
+
+def export_prefill_and_decode(folder, name):
+    """A program with the methods `prefill` and `decode` in place of `forward`; they share one cache."""
+    torch.manual_seed(3)
+    config = read_config(
+        ["base.params=unused", f"export.max_seq_length={CHUNK}", f"export.max_context_length={CONTEXT}",
+         "base.metadata='{\"get_eos_ids\": [257]}'", "model.use_kv_cache=True", "model.use_sdpa_with_kv_cache=True"]
+    )  # fmt: skip
+    args = ModelArgs(**SIZES, max_seq_len=CHUNK, max_context_len=CONTEXT, use_kv_cache=True)
+    model = Transformer(args)
+    initialize(model)
+    eager = Transformer(ModelArgs(**SIZES, max_seq_len=CONTEXT)).eval()
+    eager.load_state_dict({key: value.clone() for key, value in model.state_dict().items() if "cache" not in key})
+    replace_kv_cache_with_custom_kv_cache(model)
+    replace_sdpa_with_custom_op(model)
+    positions = {"input_pos": torch.tensor([0])}
+    count = torch.export.Dim("count", min=1, max=CHUNK)
+    prefill = torch.export.export(
+        model, (torch.ones(1, 3, dtype=torch.long), positions), dynamic_shapes=({1: count}, {"input_pos": None})
+    )
+    decode = torch.export.export(model, (torch.ones(1, 1, dtype=torch.long), positions))
+    program = to_edge_transform_and_lower(
+        {"prefill": prefill, "decode": decode},
+        partitioner=[XnnpackPartitioner()],
+        constant_methods=metadata(args, config),
+    ).to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True)))
+    path = folder / name
+    path.write_bytes(program.buffer)
     return path, eager
 
 
@@ -123,6 +162,12 @@ def test_greedy_text_is_that_of_eager_beyond_a_chunk_of_the_prompt(files, name):
     assert text == as_text(tokens)
     assert (stats.num_prompt_tokens, stats.num_generated_tokens) == (len(PROMPT), 20)
     assert json.loads(stats.to_json_string())["generated_tokens"] == 20
+
+
+def test_prefill_and_decode_share_one_cache(tmp_path, files):
+    program, eager = export_prefill_and_decode(tmp_path, "two.pte")
+    text, _ = generated(TextLLMRunner(program, files["tokenizer"]), max_new_tokens=12)
+    assert text == as_text(eager_tokens(eager, PROMPT.encode(), 12))
 
 
 def test_a_conversation_goes_on_where_it_ended_and_begins_again_after_reset(runner, files):
