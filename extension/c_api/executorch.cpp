@@ -80,7 +80,7 @@ const Program& program_in(const et_program* program) {
 Method& method_in(et_method* method) { return in<LoadedMethod>(method).method; }
 const Method& method_in(const et_method* method) { return in<const LoadedMethod>(method).method; }
 
-/// Whether there are bytes where the caller says so.
+/// True if the caller's pointer is not null, or no bytes are claimed.
 bool is_complete(const et_memory& memory) { return memory.data != nullptr || memory.size == 0; }
 
 Error check_memory(const et_method_memory& memory) {

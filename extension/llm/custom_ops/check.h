@@ -20,7 +20,7 @@ bool expect_positions(aten::RuntimeContext& ctx, int64_t start_pos, int64_t coun
 bool write_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, aten::Tensor& cache,
                  int64_t start_pos);
 
-/// Whether value and cache, [batch, positions, heads, channels], fit each other.
+/// True if value and cache, [batch, positions, heads, channels], fit each other.
 bool expect_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, const aten::Tensor& cache);
 
 }  // namespace executorch::extension::llm

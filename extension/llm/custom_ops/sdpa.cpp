@@ -106,7 +106,7 @@ bool describe(RuntimeContext& ctx, const char* name, const Tensor& tensor, Layou
   return true;
 }
 
-/// What the operators have in common.
+/// Arguments that all of the operators have.
 struct Arguments {
   const Tensor& query;
   const Tensor& key;

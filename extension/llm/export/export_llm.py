@@ -20,7 +20,7 @@ _MISSING = "exporting language models needs the packages hydra-core and omegacon
 
 
 def read_config(arguments: Sequence[str]) -> LlmConfig:
-    """What the arguments of the command line say: a YAML file, then overrides, as hydra has them.
+    """Read the arguments of the command line: a YAML file, then overrides in hydra's form.
 
     Raises LlmConfigError, and OSError for a file that cannot be read.
     """

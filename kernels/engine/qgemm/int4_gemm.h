@@ -34,7 +34,7 @@ class Int4Gemm {
  public:
   static constexpr size_t kDepthMultiple = 32;
 
-  /// Whether there is a kernel for the set, and it takes these sizes.
+  /// True if there is a kernel for the set that takes these sizes.
   static bool is_available(size_t depth, size_t group, InstructionSet set = instruction_set());
   /// group: elements of depth that share a scale; `depth` for scales of columns.
   static Int4Gemm plan(size_t columns, size_t depth, size_t group, bool has_column_scales);

@@ -55,7 +55,7 @@ struct Layer {
     return filter.datatype == Datatype::QBInt4 ? filter.block_size : inputs;
   }
 
-  /// Whether the engine multiplies 4-bit weights, whose rows are outputs.
+  /// True if the engine multiplies these 4-bit weights, whose rows are outputs.
   bool has_int4_kernel(const Node& node) const {
     const bool is_int4 = filter.datatype == Datatype::QCInt4 || filter.datatype == Datatype::QBInt4;
     if (!is_int4 || !is_dynamic() || result.datatype != Datatype::Float32 ||

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`LlmConfig`: what an export of a language model is told, in YAML, on the command line, or in Python.
+"""`LlmConfig`: the options of an export of a language model, in YAML, on the command line, or in Python.
 
 Names and defaults are those of ExecuTorch 1.4. Options of backends that this project does not have are fields as well,
 so that a configuration is read as it is; setting one is an error of the export, which names it.
