@@ -259,7 +259,7 @@ class _Reader:
             begin = int(unique[i]) + 4
             text = self._raw[begin : begin + int(lengths[i]) + 1].tobytes()
             self._spend(len(text), begin)
-            if len(text) == lengths[i] + 1 and text[-1] == 0:
+            if len(text) == int(lengths[i]) + 1 and text[-1] == 0:
                 indices[i] = self._index_of(text[:-1])
         return indices[inverse]
 
