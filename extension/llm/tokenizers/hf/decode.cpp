@@ -77,6 +77,8 @@ std::string ctc_piece(const Decoder& step, const PieceInText& decoded) {
 std::string decode_piece(const HfModel& model, PieceInText decoded) {
   std::string& piece = decoded.piece;
   const bool at_start = decoded.at_start;
+  // Without a decoder, the pieces are words.
+  if (model.decoders.empty()) return at_start ? piece : " " + piece;
   for (const Decoder& step : model.decoders) {
     switch (step.kind) {
       case Decoder::Kind::Bytes:
