@@ -165,7 +165,7 @@ def _average(low: Lowering, node: Node) -> None:
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
     if _takes_single_elements(node):  # XNNPACK's windows skip no elements, those of its convolutions do
         channels = low.shape(node)[1]
-        ones = low.writer.constant(torch.ones(1, 1, 1, channels, dtype=node.meta["val"].dtype))
+        ones = low.writer.constant(torch.ones(1, 1, 1, channels))
         low.add(_depthwise([0, 0, 0, 0], kernel, stride, channels, source, ones, low.result(node, CHANNELS_LAST)), node)
         return
     # XNNPACK's mean ignores padding; counted zeros are therefore padded explicitly.
