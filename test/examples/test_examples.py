@@ -57,7 +57,7 @@ def test_a_notebook_runs_and_shows_pictures(notebook: Path, tmp_path: Path) -> N
 def test_a_language_model_is_trained_exported_and_run(tmp_path: Path) -> None:
     printed = _run(tmp_path, sys.executable, EXAMPLES / "llm/run.py", "5")
     rates = {
-        line.split()[0]: float(line.split("perplexity ")[1].split(":")[0])
+        line.split()[0]: float(line.split("perplexity ")[1].split()[0])
         for line in printed.splitlines()
         if "perplexity" in line
     }
