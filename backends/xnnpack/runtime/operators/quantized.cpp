@@ -106,6 +106,22 @@ class RowParameters final {
   const int32_t* zero_points() const { return zero_points_; }
   const float* scales() const { return scales_; }
 
+  /// The product of these rows, after read(); its packed weights are not set.
+  engine::DynamicQGemmCall call(const int8_t* left, size_t inputs, float* out, size_t outputs,
+                                const Clamp& clamp) const {
+    engine::DynamicQGemmCall call;
+    call.rows = rows_;
+    call.left = left;
+    call.left_stride = inputs;
+    call.zero_points = zero_points_;
+    call.row_scales = scales_;
+    call.out = out;
+    call.out_stride = outputs;
+    call.clamp_min = clamp.min;
+    call.clamp_max = clamp.max;
+    return call;
+  }
+
  private:
   size_t rows_ = 0;
   int32_t* zero_points_ = nullptr;
@@ -165,17 +181,8 @@ class QuantizedLinear final : public EngineOperator {
       return Error::Ok;
     }
     parameters_.read(tensors().operands[0], scratch());
-    engine::DynamicQGemmCall call;
-    call.rows = rows_;
-    call.left = left;
-    call.left_stride = inputs_;
-    call.zero_points = parameters_.zero_points();
-    call.row_scales = parameters_.scales();
+    engine::DynamicQGemmCall call = parameters_.call(left, inputs_, result(), outputs_, clamp_);
     call.packed = packed_.data();
-    call.out = result();
-    call.out_stride = outputs_;
-    call.clamp_min = clamp_.min;
-    call.clamp_max = clamp_.max;
     gemm_.run_dynamic(call, threads());
     return Error::Ok;
   }
@@ -220,17 +227,9 @@ class Int4Linear final : public EngineOperator {
 
   Error run() override {
     parameters_.read(tensors().operands[0], scratch());
-    engine::DynamicQGemmCall call;
-    call.rows = rows_;
-    call.left = static_cast<const int8_t*>(tensors().operands[0].data);
-    call.left_stride = inputs_;
-    call.zero_points = parameters_.zero_points();
-    call.row_scales = parameters_.scales();
+    const auto* const left = static_cast<const int8_t*>(tensors().operands[0].data);
+    engine::DynamicQGemmCall call = parameters_.call(left, inputs_, result(), outputs_, clamp_);
     call.packed = packed_.data();
-    call.out = result();
-    call.out_stride = outputs_;
-    call.clamp_min = clamp_.min;
-    call.clamp_max = clamp_.max;
     gemm_.run(call, scratch() + parameters_.bytes(), threads());
     return Error::Ok;
   }
