@@ -108,6 +108,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=PRECISIONS,
         help="precision of the factors in float32 products (default: fp32)",
     )
+    parser.add_argument(
+        "--max-error",
+        metavar="X",
+        type=float,
+        help="with --compute-precision bf16: keep products in float32 until the relative error of the outputs on the "
+        "example inputs is at most X (0.01 is 40 dB)",
+    )
     parser.add_argument("--recipe", metavar="NAME", help="a registered recipe, in place of --backend and --quantize")
     parser.add_argument(
         "--partitioner",
@@ -154,7 +161,9 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> str:
     steps = Steps(count=6 if options.quantize or options.recipe else 5, quiet=options.quiet or options.verbose)
     with steps.step("import"):
-        recipe = choose_recipe(options.backend, options.quantize, options.recipe, options.compute_precision)
+        recipe = choose_recipe(
+            options.backend, options.quantize, options.recipe, options.compute_precision, options.max_error
+        )
         user, partitioners = _load(options)
     # torch prints whole graphs before it raises.
     torch_says = contextlib.nullcontext() if options.verbose else contextlib.redirect_stderr(io.StringIO())

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from executorch.exir.plugins import load_plugin, plugin_names
 from executorch.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
 from executorch.export.recipe_registry import recipe_registry
@@ -26,13 +29,21 @@ PRECISIONS = ("fp32", "bf16")
 
 
 def choose_recipe(
-    backend: str | None, quantize: str | None, recipe: str | None, precision: str | None = None
+    backend: str | None,
+    quantize: str | None,
+    recipe: str | None,
+    precision: str | None = None,
+    max_error: float | None = None,
 ) -> ExportRecipe:
     """Return the registered recipe `recipe`, or the recipe of `backend` (None: portable) for this quantization or
-    precision of products.
+    precision of products. max_error: limit of the error that a precision may cause.
 
     Raises UserError for options that exclude each other, an unknown recipe, or a recipe with custom passes or stages.
     """
+    if max_error is not None and precision in (None, "fp32"):
+        raise UserError(f"--max-error needs --compute-precision bf16; found {precision or 'none'}")
+    if max_error is not None and not 0 < max_error < math.inf:
+        raise UserError(f"--max-error must be a positive number, found {max_error}")
     if recipe is not None:
         if backend is not None or quantize is not None or precision is not None:
             raise UserError(
@@ -52,11 +63,12 @@ def choose_recipe(
             )
         return ExportRecipe()
     if precision is not None:
-        return _recipe_by_name(_RECIPES_OF_PRECISION[backend][precision])
+        limits = {} if max_error is None else {"max_error": max_error}
+        return _recipe_by_name(_RECIPES_OF_PRECISION[backend][precision], **limits)
     return _recipe_by_name(_RECIPES[backend][quantize or _NOT_QUANTIZED])
 
 
-def _recipe_by_name(name: str) -> ExportRecipe:
+def _recipe_by_name(name: str, **settings: Any) -> ExportRecipe:
     for backend in plugin_names("recipes"):
         load_plugin("recipes", backend)  # registers them
     known: dict[str, RecipeType] = {
@@ -66,15 +78,15 @@ def _recipe_by_name(name: str) -> ExportRecipe:
     }
     if name not in known:
         raise UserError(f"unknown recipe {name!r}; {similar_names(name, known)}")
-    recipe = ExportRecipe.get_recipe(known[name])
+    recipe = ExportRecipe.get_recipe(known[name], **settings)
     lowering = recipe.lowering_recipe or LoweringRecipe()
-    settings = {
+    stages = {
         "aten_transform_passes": recipe.aten_transform_passes,
         "pipeline_stages": recipe.pipeline_stages,
         "edge_transform_passes": lowering.edge_transform_passes,
         "edge_manager_transform_passes": lowering.edge_manager_transform_passes,
     }
-    unsupported = [setting for setting, value in settings.items() if value]
+    unsupported = [setting for setting, value in stages.items() if value]
     if unsupported:
         raise UserError(
             f"--recipe {name}: the command does not run its {', '.join(unsupported)}; call export() instead"

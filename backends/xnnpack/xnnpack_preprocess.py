@@ -20,6 +20,7 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.debug_tools import DebugTools
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles
+from executorch.exir.backend.partition.compute_precision import COMPUTE_PRECISION
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.named_data import NamedDataStore
 from executorch.exir.passes.state.external_constants_pass import delegate_file
@@ -48,6 +49,7 @@ class XnnpackBackend(BackendDetails):
                 continue  # the product reads the integers directly
             low.start(node)
             low.writer.file = _file_of_constants(node)
+            low.writer.full_precision = node.meta.get(COMPUTE_PRECISION) == "fp32"
             rule.emit(low, node)
         low.define_outputs()
         return PreprocessResult(

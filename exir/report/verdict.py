@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from torch import fx
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.delegate.dry_build import can_dry_build
+from executorch.exir.backend.partition.compute_precision import precision_of
 from executorch.exir.backend.partition.fallback import FALLBACK
 from executorch.exir.error import VerificationError, module_path, source_line
 from executorch.exir.graph_module import all_graph_modules
@@ -68,6 +70,8 @@ class DelegateReport:
     """One delegate.
 
     flops, bytes: estimated cost of its operators as kernels, including tensors between them.
+    precisions: operator → precision in which the backend computes it, such as fp32, bf16 or int8 → calls. Products of
+    "bf16" round their factors where the processor multiplies that faster.
     dry_built: True if its backend accepted the payload ahead of time; None if the backend is not in this process, or
     nothing was checked.
     """
@@ -78,6 +82,7 @@ class DelegateReport:
     flops: int
     bytes: int
     dry_built: bool | None
+    precisions: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,15 @@ def _delegate(module: LoweredBackendModule, target_checked: bool) -> DelegateRep
     calls = list(operators_of(module.original_module.graph_module))
     cost = _sum(cost_of(node) for node, _ in calls)
     built = True if target_checked and can_dry_build(module.backend_id) else None
-    return DelegateReport(module.backend_id, len(calls), len(module.processed_bytes), cost.flops, cost.bytes, built)
+    payload = len(module.processed_bytes)
+    return DelegateReport(module.backend_id, len(calls), payload, cost.flops, cost.bytes, built, _precisions(calls))
+
+
+def _precisions(calls: Iterable[tuple[fx.Node, Any]]) -> dict[str, dict[str, int]]:
+    found: dict[str, Counter[str]] = {}
+    for node, op in calls:
+        found.setdefault(op.name(), Counter())[precision_of(node)] += 1
+    return {operator: dict(found[operator]) for operator in sorted(found)}
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from tabulate import tabulate
 
 if TYPE_CHECKING:
     from executorch.exir.report.temp_peak import TempPeak
-    from executorch.exir.report.verdict import Fallback, LoweringReport, MethodReport
+    from executorch.exir.report.verdict import DelegateReport, Fallback, LoweringReport, MethodReport
 
 __all__ = ["fallback_table", "render", "temp_text", "unbounded_text"]
 
@@ -47,8 +48,22 @@ def _method(method: MethodReport) -> str:
             ),
         )
     )
+    blocks.append(_table(("operator of a delegate", "precision: calls"), _precisions(method.delegates)))
     blocks.append(fallback_table(method.fallbacks))
     return "\n\n".join(block for block in blocks if block)
+
+
+def _precisions(delegates: Iterable[DelegateReport]) -> list[tuple[str, str]]:
+    """Operators of all delegates, with calls in each precision."""
+    found: dict[str, Counter[str]] = {}
+    for delegate in delegates:
+        for operator, calls in delegate.precisions.items():
+            found.setdefault(operator, Counter()).update(calls)
+    texts = {
+        name: ", ".join(f"{precision or 'none'}: {count}" for precision, count in calls.items())
+        for name, calls in found.items()
+    }
+    return sorted(texts.items())
 
 
 def temp_text(peak: TempPeak) -> str:

@@ -19,6 +19,7 @@ ORIGIN_KEYS = (
     "seq_nr",
     "custom",
     "debug_handle",
+    "compute_precision",  # in which a backend computes it (backend/partition/compute_precision.py)
     "fallback",  # partitioners that rejected it (backend/partition/fallback.py)
 )
 

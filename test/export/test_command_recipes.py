@@ -106,6 +106,7 @@ def largest_error(path: str, name: str) -> float:
         (["--recipe", "xnnpack_pt2e_int8_static_per_tensor"], 0.05),
         (["--backend", "xnnpack", "--compute-precision", "fp32"], 1e-5),
         (["--backend", "xnnpack", "--compute-precision", "bf16"], 0.02),
+        (["--backend", "xnnpack", "--compute-precision", "bf16", "--max-error", "0.001"], 0.02),
         (["--recipe", "xnnpack_bf16_compute"], 0.02),
         (["--backend", "portable"], 1e-5),
         ([], 1e-5),
@@ -187,6 +188,14 @@ def test_a_recipe_with_passes_of_its_own_is_refused(
         (
             ["recipe_script:make", "--backend", "xnnpack", "--quantize", "int8", "--compute-precision", "bf16"],
             "exclude each other",
+        ),
+        (
+            ["recipe_script:make", "--backend", "xnnpack", "--max-error", "0.1"],
+            "--max-error needs --compute-precision bf16; found none",
+        ),
+        (
+            ["recipe_script:make", "--backend", "xnnpack", "--compute-precision", "bf16", "--max-error", "-1"],
+            "--max-error must be a positive number, found -1.0",
         ),
         (["recipe_script:exported", "--backend", "xnnpack", "--quantize", "int8"], "expected an nn.Module to quantize"),
         (["softmax", "--backend", "xnnpack", "--quantize", "8da4w"], "softmax has no nn.Linear"),

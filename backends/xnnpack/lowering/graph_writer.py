@@ -29,6 +29,8 @@ class GraphWriter:
         self._names = names
         self.file: str | None = None
         """Name of the external file for constants added from now on; None stores them in the program."""
+        self.full_precision = False
+        """Whether nodes added from now on keep the factors of their products in float32."""
         self._files: dict[str, str | None] = {}
         self._known: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}
@@ -85,7 +87,7 @@ class GraphWriter:
     def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
         """Add a node; `limits` clamps its results."""
         bounds = None if limits is None else g.OutputMinMax(*limits)
-        self._graph.xnodes.append(g.XNode(node, debug_handle, bounds))
+        self._graph.xnodes.append(g.XNode(node, debug_handle, bounds, self.full_precision))
 
     def payload(self) -> bytes:
         """Return the payload's bytes. All outputs must have been added."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -19,19 +19,36 @@ from executorch.backends.xnnpack.operators.table import rule_of
 
 def float_fallback_reasons(program: ExportedProgram, partition: Collection[Node]) -> dict[Node, str]:
     """First node of each float operator → reason; empty for a partition without integers."""
+    found = {}
+    for node, result, is_on_integers in _operators(program, partition):
+        rule = rule_of(node)
+        if rule is not None and not is_on_integers and product_of(program, node) is None:
+            found[node] = _reason(node, rule, result, program)
+    return found
+
+
+def nodes_on_integers(program: ExportedProgram, partition: Collection[Node]) -> list[Node]:
+    """The nodes that are computed on integers, without the quantize and dequantize calls around them."""
+    found = []
+    for node, result, is_on_integers in _operators(program, partition):
+        if is_on_integers or product_of(program, node) is not None:
+            found += [each for each in (node, *fused_with(node, result)) if operator_of(each) not in quantization.RULES]
+    return found
+
+
+def _operators(program: ExportedProgram, partition: Collection[Node]) -> Iterator[tuple[Node, Node, bool]]:
+    """First and last node of each operator of a quantized partition, and whether it computes on integers; none for a
+    partition without integers."""
     taken = set(partition)
     if not any(operator_of(node) in quantization.RULES for node in taken):
-        return {}
+        return
     fused, absorbed = fusions(program, taken.__contains__)
-    found = {}
     for node in program.graph.nodes:
         if node not in taken or node in absorbed or operator_of(node) in quantization.RULES:
             continue
-        rule, together = rule_of(node), fused.get(node)
+        together = fused.get(node)
         is_exact = quantization.takes_quantized(node, program) or (together is not None and together.on_integers)
-        if rule is not None and not is_exact and product_of(program, node) is None:
-            found[node] = _reason(node, rule, together.result if together else node, program)
-    return found
+        yield node, together.result if together else node, is_exact
 
 
 def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -13,13 +14,15 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
-from executorch.backends.xnnpack.partition.float_fallback import float_fallback_reasons
+from executorch.backends.xnnpack.partition.float_fallback import float_fallback_reasons, nodes_on_integers
+from executorch.backends.xnnpack.partition.product_precision import is_float32_product, products_to_keep
 from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
 from executorch.backends.xnnpack.partition.selection import Selection
 from executorch.backends.xnnpack.partition.shared_quantization import layers_of_one_operand
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.partition.compute_precision import note_compute_precision
 from executorch.exir.backend.partition.constant_tagging import is_constant_data, tag_constant_data
 from executorch.exir.backend.partition.float_fallback import note_float_fallback
 from executorch.exir.backend.partition.partition_report import WhyNoPartition
@@ -79,6 +82,10 @@ class XnnpackPartitioner(Partitioner):
     products) round their factors to bfloat16 where the processor multiplies it faster. Sums, results and all other
     operators stay float32. A backend option of the same name overrides it when the program loads. Raises ValueError for
     any other value.
+    max_error: with "bf16", the largest error |rounded - exact| / |exact| (Euclidean norms; 0.01 is 40 dB) of the
+    program's outputs on its example inputs. The products that cause most of it stay in float32, and those in branches
+    of control flow. Lowering runs the program once for each product. None: no limit. Raises ValueError unless positive,
+    and in `partition` for a program without example inputs.
     """
 
     def __init__(
@@ -91,10 +98,17 @@ class XnnpackPartitioner(Partitioner):
         force_non_static_weights_for_f32_linear: bool = False,
         force_fp32_dynamic_linear: bool = False,
         compute_precision: str = "fp32",
+        max_error: float | None = None,
     ) -> None:
         super().__init__()
         if compute_precision not in _PRECISIONS:
             raise ValueError(f"compute_precision must be one of {', '.join(_PRECISIONS)}; found {compute_precision!r}")
+        if max_error is not None and (compute_precision == "fp32" or not 0 < max_error < math.inf):
+            raise ValueError(
+                f"max_error must be a positive number, with a compute_precision other than fp32; "
+                f"found {max_error!r} with {compute_precision}"
+            )
+        self._rounds_products, self._max_error = compute_precision == "bf16", max_error
         self._weights_are_inputs = force_non_static_weights_for_f32_linear or force_fp32_dynamic_linear
         self._names = None if configs is None else {each.target_name for each in configs}
         self._precisions = (
@@ -118,7 +132,10 @@ class XnnpackPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}
         for program in programs_of(exported_program):
-            for nodes in self._partitions(program):
+            partitions = self._partitions(program)
+            if self._rounds_products:
+                self._note_precisions(program, partitions, is_branch=program is not exported_program)
+            for nodes in partitions:
                 tag = f"xnnpack_{len(tags)}"
                 tags[tag] = self._delegation
                 for node in nodes:
@@ -128,6 +145,14 @@ class XnnpackPartitioner(Partitioner):
             for program in programs_of(exported_program):
                 _untag_linear_weights(program)
         return PartitionResult(exported_program, tags)
+
+    def _note_precisions(self, program: ExportedProgram, partitions: Sequence[Sequence[Node]], is_branch: bool) -> None:
+        """Note which products round their factors. Branches of control flow are not measured."""
+        products = [node for nodes in partitions for node in nodes if is_float32_product(node)]
+        note_compute_precision(products, "bf16")
+        if self._max_error is not None:
+            kept = products if is_branch else products_to_keep(program, products, self._max_error)
+            note_compute_precision(kept, "fp32")
 
     def _partitions(self, program: ExportedProgram) -> list[list[Node]]:
         """Partitions of a program or of one of its control-flow branches."""
@@ -146,6 +171,9 @@ class XnnpackPartitioner(Partitioner):
 
         found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
+        for group in groups:
+            for node in nodes_on_integers(program, group):
+                note_compute_precision(layers.original_nodes(node), "int8")
         reasons = [item for group in groups for item in float_fallback_reasons(program, group).items()]
         note_float_fallback({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
         return [[piece for node in nodes for piece in layers.original_nodes(node)] for nodes in groups]

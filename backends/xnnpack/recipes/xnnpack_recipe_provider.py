@@ -32,6 +32,8 @@ _BY_QUANTIZER = {
 }
 _GROUPED = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
 _GROUP_SIZE = 32
+# Recipe → its parameter.
+_KNOWN = {_GROUPED: "group_size", XNNPackRecipeType.BF16_COMPUTE: "max_error"}
 
 
 class XNNPACKRecipeProvider(BackendRecipeProvider):
@@ -47,17 +49,19 @@ class XNNPACKRecipeProvider(BackendRecipeProvider):
     def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
         """Return the recipe of a type, or None for another backend's type.
 
-        kwargs: `group_size`, for weights in groups. Others, which may be for another backend, are named in a warning.
-        Raises ValueError unless group_size is a positive integer.
+        kwargs: `group_size`, for weights in groups; `max_error`, for products in bfloat16 (see XnnpackPartitioner).
+        Others, which may be for another backend, are named in a warning. Raises ValueError unless both are positive,
+        and group_size an integer.
         """
         if not isinstance(recipe_type, XNNPackRecipeType):
             return None
-        known = {"group_size"} if recipe_type is _GROUPED else set()
-        unknown = sorted(set(kwargs) - known)
+        unknown = sorted(set(kwargs) - {_KNOWN.get(recipe_type)})
         if unknown:
             logging.warning("XNNPACK's recipe %s does not take %s: ignored", recipe_type.value, ", ".join(unknown))
-        precision = "bf16" if recipe_type is XNNPackRecipeType.BF16_COMPUTE else "fp32"
-        partitioner = XnnpackPartitioner(compute_precision=precision)
+        if recipe_type is XNNPackRecipeType.BF16_COMPUTE:
+            partitioner = XnnpackPartitioner(compute_precision="bf16", max_error=kwargs.get("max_error"))
+        else:
+            partitioner = XnnpackPartitioner()
         lowering = LoweringRecipe([partitioner], edge_compile_config=get_xnnpack_edge_compile_config())
         return ExportRecipe(
             name=recipe_type.value,

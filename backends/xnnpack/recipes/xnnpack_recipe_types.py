@@ -11,7 +11,7 @@ class XNNPackRecipeType(RecipeType):
 
     FP32 = "xnnpack_fp32"
     BF16_COMPUTE = "xnnpack_bf16_compute"
-    """No quantization; products of float32 may round their factors to bfloat16."""
+    """No quantization; products of float32 may round their factors to bfloat16; parameter max_error."""
     PT2E_INT8_DYNAMIC_PER_CHANNEL = "xnnpack_pt2e_int8_dynamic_per_channel"
     """int8 weights with one scale for each channel; activations are quantized at run time."""
     PT2E_INT8_STATIC_PER_CHANNEL = "xnnpack_pt2e_int8_static_per_channel"

@@ -50,6 +50,7 @@ _SPECIAL: dict[tuple[type, str], t.Kind] = {
 }
 _BY_HINT: dict[object, t.Kind] = {
     int: t.U32,
+    bool: t.BOOL,
     float: t.F32,
     str: t.String(),
     list[int]: t.Vector(t.U32),

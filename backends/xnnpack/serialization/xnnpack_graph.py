@@ -346,6 +346,8 @@ class XNode:
     xnode_union: object
     debug_handle: int
     output_min_max: OutputMinMax | None = None
+    full_precision: bool = False
+    """A product whose factors stay in float32 whatever the compute precision. ExecuTorch 1.4 ignores it."""
 
 
 @dataclass

@@ -262,6 +262,16 @@ TEST(GraphPasses, ProductsOfBfloat16MayRoundTheirFactorsAndOthersOnlyIfPermitted
   }
 }
 
+TEST(GraphPasses, ProductsOfFullPrecisionKeepTheirFactors) {
+  Builder b;
+  const uint32_t x = b.input(), between = b.value(), y = b.output();
+  b.product(x, between).has_full_precision = true;
+  b.product(between, y);
+  permit_precision(&b.graph, Precision::BFloat16);
+  EXPECT_EQ(b.graph.nodes[0].precision, Precision::Float32);
+  EXPECT_EQ(b.graph.nodes[1].precision, Precision::BFloat16);
+}
+
 TEST(GraphPasses, AttentionBecomesOneNode) {
   Builder b;
   const uint32_t q = b.input(), k = b.input(), v = b.input(), mask = b.input(), y = b.output();

@@ -150,6 +150,7 @@ Node read_node(const fb::XNode& from) {
   node.kind = from.xnode_union_type();
   node.fields = from.xnode_union();
   node.debug_handle = from.debug_handle();
+  node.has_full_precision = from.full_precision();
   if (const fb::OutputMinMax* range = from.output_min_max()) {
     node.clamp = {range->output_min(), range->output_max()};
   }

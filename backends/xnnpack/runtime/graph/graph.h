@@ -120,6 +120,8 @@ struct Node {
 
   // Products only: the precision to which factors may be rounded.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
+  // The export keeps its factors in float32.
+  bool has_full_precision = false;
 
   // Epilogues, by fusion.
   kernels::engine::Activation activation = kernels::engine::Activation::None;

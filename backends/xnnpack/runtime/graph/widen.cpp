@@ -308,7 +308,8 @@ void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_
 
 void permit_precision(Graph* graph, kernels::engine::Precision precision) {
   for (Node& node : graph->nodes) {
-    if (is_product(node) && graph->values[node.operand(0)].datatype == Datatype::Float32) {
+    if (is_product(node) && !node.has_full_precision &&
+        graph->values[node.operand(0)].datatype == Datatype::Float32) {
       node.precision = precision;
     }
   }
