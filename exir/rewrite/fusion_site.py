@@ -26,10 +26,11 @@ from executorch.exir.rewrite.quantized_values import (
     picked_by,
     quantization_of,
 )
+from executorch.exir.rewrite.rejection import Rejection
 
 aten: Any = ops.edge.aten
 
-Build = Callable[[], fx.Node]
+Fusion = Callable[[], fx.Node]
 """Inserts the fused operator, and returns its node."""
 
 
@@ -135,10 +136,10 @@ class Site:
         return self.to.zero_point, self.to.quant_min, self.to.quant_max
 
 
-def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
+def site_of(constants: Constants, quantize: fx.Node) -> Site | Rejection:
     """Return the site that ends with a quantize, or the reason why it cannot be fused."""
     to = quantization_of(quantize)
-    if isinstance(to, str):
+    if isinstance(to, Rejection):
         return to
     moves: list[fx.Node] = []
     activations: list[fx.Node] = []
@@ -154,7 +155,7 @@ def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
             break
         at = at.args[0]
     if not isinstance(at, fx.Node):
-        return "nothing is computed"
+        return Rejection("nothing is computed")
     return Site(constants, quantize, at, tuple(moves), tuple(activations), to)
 
 

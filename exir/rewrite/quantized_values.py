@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_leaves
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.node_rewrite import argument, insert_before
+from executorch.exir.rewrite.rejection import Rejection
 
 _LIBRARY = "quantized_decomposed::"
 aten: Any = ops.edge.aten
@@ -99,20 +100,20 @@ def is_dequantize(node: Any) -> bool:
     return operator(node).startswith(f"{_LIBRARY}dequantize_per_")
 
 
-def quantization_of(node: fx.Node) -> Quantization | str:
+def quantization_of(node: fx.Node) -> Quantization | Rejection:
     """Return the parameters of a per-tensor quantize or dequantize of int8 or uint8, or why it has none."""
     if not operator(node).endswith(("quantize_per_tensor.default", "quantize_per_tensor")):
-        return "its scale is computed at run time, or it has scales per channel or group"
+        return Rejection("its scale is computed at run time, or it has scales per channel or group")
     dtype = argument(node, "dtype")
     if dtype not in (torch.int8, torch.uint8):
-        return f"its integers are {dtype}, and fused operators take torch.int8 and torch.uint8"
+        return Rejection(f"its integers are {dtype}, and fused operators take torch.int8 and torch.uint8")
     if is_dequantize(node) and node.meta["val"].dtype is not torch.float32:
-        return f"it computes in {node.meta['val'].dtype}, not in torch.float32"
+        return Rejection(f"it computes in {node.meta['val'].dtype}, not in torch.float32")
     scale, *rest = (argument(node, name) for name in ("scale", "zero_point", "quant_min", "quant_max"))
     zero, least, most = (int(each) for each in rest)
     limits = torch.iinfo(dtype)
     if not (limits.min <= least <= most <= limits.max and limits.min <= zero <= limits.max):
-        return f"its zero point and limits {zero}, {least}, {most} are out of range for {dtype}"
+        return Rejection(f"its zero point and limits {zero}, {least}, {most} are out of range for {dtype}")
     less = UNSIGNED if dtype is torch.uint8 else 0
     return Quantization(float(scale), zero - less, least - less, most - less)
 
@@ -152,20 +153,20 @@ def moved_by(node: Any) -> fx.Node | None:
     return source if isinstance(source, fx.Node) else None
 
 
-def source_of(value: Any) -> fx.Node | str:
+def source_of(value: Any) -> fx.Node | Rejection:
     """Return the dequantize of a value, through moves, or why there is none."""
     while (moved := moved_by(value)) is not None:
         value = moved
     if not is_dequantize(value):
-        return "an operand is not quantized"
+        return Rejection("an operand is not quantized")
     assert isinstance(value, fx.Node)
     return value
 
 
-def operand(value: Any) -> Quantization | str:
+def operand(value: Any) -> Quantization | Rejection:
     """Return the parameters of an operand's integers, or why there are none."""
     source = source_of(value)
-    return source if isinstance(source, str) else quantization_of(source)
+    return source if isinstance(source, Rejection) else quantization_of(source)
 
 
 def move(integers: fx.Node, like: fx.Node, where: fx.Node) -> fx.Node:

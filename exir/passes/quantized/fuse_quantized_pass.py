@@ -29,10 +29,11 @@ from executorch.exir.passes.quantized.fuse_quantized_layers import convolution, 
 from executorch.exir.passes.quantized.fuse_quantized_pools import average, fitted_average, maximum, mean
 from executorch.exir.passes.quantized.fuse_quantized_tables import combination, concatenation, function, padded
 from executorch.exir.passes.simplify.dead_code_elimination_pass import DeadCodeEliminationPass
-from executorch.exir.rewrite.fusion_site import Build, Constants, Site, aten, site_of
+from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site, aten, site_of
 from executorch.exir.rewrite.node_rewrite import argument, replace_by
 from executorch.exir.rewrite.program_constants import drop_unused_constants
 from executorch.exir.rewrite.quantized_values import is_dequantize, is_quantize, moved_by
+from executorch.exir.rewrite.rejection import Rejection
 
 HasKernel = Callable[[str], bool]
 """Returns whether the target has the named kernel ("quantized_fused::linear.out")."""
@@ -42,7 +43,7 @@ _FUSED = "quantized_fused::"
 
 @dataclass(frozen=True)
 class _Pattern:
-    match: Callable[[Site], Build | str]
+    match: Callable[[Site], Fusion | Rejection]
     kernels: tuple[str, ...]
 
 
@@ -73,11 +74,13 @@ def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
         if not is_quantize(node):
             continue
         site = site_of(constants, node)
-        build = site if isinstance(site, str) else _match(site, has_kernel)
-        if isinstance(site, str) or isinstance(build, str):
+        if isinstance(site, Rejection):
+            continue
+        fusion = _match(site, has_kernel)
+        if isinstance(fusion, Rejection):
             continue
         before = node.prev
-        made = build()
+        made = fusion()
         last = site.finish(made)
         _note_handles(site, made, last, before)
         replace_by(node, last)
@@ -111,13 +114,13 @@ def fusion_refusals(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.
     for node in program.graph.nodes:
         if is_quantize(node):
             site = site_of(constants, node)
-            if not isinstance(site, str):
-                build = _match(site, has_kernel)
-                found[site.core] = build if isinstance(build, str) else ""
+            if not isinstance(site, Rejection):
+                match = _match(site, has_kernel)
+                found[site.core] = match.reason if isinstance(match, Rejection) else ""
     return found
 
 
-def _match(site: Site, has_kernel: HasKernel) -> Build | str:
+def _match(site: Site, has_kernel: HasKernel) -> Fusion | Rejection:
     pattern = _PATTERNS.get(site.core.target, _FUNCTION)
     if pattern.match is convolution and argument(site.core, "transposed"):
         pattern = _TRANSPOSED
@@ -125,14 +128,16 @@ def _match(site: Site, has_kernel: HasKernel) -> Build | str:
         pattern = _FUNCTION
     found = _matched(site, pattern, has_kernel)
     # The sum of a tensor and a scalar, or of a tensor and itself, is a function of one tensor.
-    if isinstance(found, str) and pattern.match is combination:
+    if isinstance(found, Rejection) and pattern.match is combination:
         alone = _matched(site, _FUNCTION, has_kernel)
-        return found if isinstance(alone, str) else alone
+        return found if isinstance(alone, Rejection) else alone
     return found
 
 
-def _matched(site: Site, pattern: _Pattern, has_kernel: HasKernel) -> Build | str:
+def _matched(site: Site, pattern: _Pattern, has_kernel: HasKernel) -> Fusion | Rejection:
     if len(site.core.users) != 1 and pattern is not _FUNCTION and not is_dequantize(site.core):
-        return "another node reads its float result"
+        return Rejection("another node reads its float result")
     missing = [name for name in pattern.kernels if not has_kernel(name)]
-    return f"the target has no kernel for {' and '.join(missing)}" if missing else pattern.match(site)
+    if missing:
+        return Rejection(f"the target has no kernel for {' and '.join(missing)}")
+    return pattern.match(site)

@@ -9,23 +9,24 @@ from typing import Any
 from torch import fx
 
 from executorch.exir.passes.quantized.fuse_quantized_tables import apply_table, requantization_table
-from executorch.exir.rewrite.fusion_site import Build, Site
+from executorch.exir.rewrite.fusion_site import Fusion, Site
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.rewrite.quantized_values import operand, operator
+from executorch.exir.rewrite.rejection import Rejection
 
 _POOLING = ("kernel_size", "stride", "padding")
 
 
-def maximum(site: Site) -> Build | str:
+def maximum(site: Site) -> Fusion | Rejection:
     """Match the first result of max_pool2d_with_indices. Quantization keeps the order, so integers give the maximum."""
     pool: Any = site.core.args[0]
     if site.core.target is not python.getitem or site.core.args[1] != 0:
-        return "its indices are used"
+        return Rejection("its indices are used")
     if operator(pool) != "aten::max_pool2d_with_indices" or len(pool.users) != 1:
-        return "it has no fused operator"
+        return Rejection("it has no fused operator")
     source = argument(pool, "self")
     of = operand(source)
-    if isinstance(of, str):
+    if isinstance(of, Rejection):
         return of
     table = requantization_table(of, site.to)
 
@@ -38,15 +39,15 @@ def maximum(site: Site) -> Build | str:
     return build
 
 
-def mean(site: Site) -> Build | str:
+def mean(site: Site) -> Fusion | Rejection:
     """Match a mean over dimensions."""
     node = site.core
     source = argument(node, "self")
     of = operand(source)
-    if isinstance(of, str):
+    if isinstance(of, Rejection):
         return of
     if argument(node, "dtype") is not None:
-        return "it is a mean in another dtype"
+        return Rejection("it is a mean in another dtype")
 
     def build() -> fx.Node:
         input = site.integers_of(source)
@@ -56,12 +57,12 @@ def mean(site: Site) -> Build | str:
     return build
 
 
-def average(site: Site) -> Build | str:
+def average(site: Site) -> Fusion | Rejection:
     """Match average pooling."""
     node = site.core
     source = argument(node, "self")
     of = operand(source)
-    if isinstance(of, str):
+    if isinstance(of, Rejection):
         return of
 
     def build() -> fx.Node:
@@ -73,18 +74,18 @@ def average(site: Site) -> Build | str:
     return build
 
 
-def fitted_average(site: Site) -> Build | str:
+def fitted_average(site: Site) -> Fusion | Rejection:
     """Match adaptive average pooling whose windows have equal sizes."""
     node = site.core
     source: Any = argument(node, "self")
     of = operand(source)
-    if isinstance(of, str):
+    if isinstance(of, Rejection):
         return of
     sizes, wanted = list(source.meta["val"].shape[-2:]), list(argument(node, "output_size"))
     if not all(isinstance(each, int) for each in sizes) or any(
         size % want for size, want in zip(sizes, wanted, strict=True)
     ):
-        return f"its windows have different sizes: {sizes} to {wanted}"
+        return Rejection(f"its windows have different sizes: {sizes} to {wanted}")
     window = [size // want for size, want in zip(sizes, wanted, strict=True)]
 
     def build() -> fx.Node:

@@ -13,7 +13,7 @@ from torch import fx
 from torch.fx.node import map_arg
 
 from executorch.exir.dialects._ops import ops
-from executorch.exir.rewrite.fusion_site import Build, Constants, Site
+from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site
 from executorch.exir.rewrite.node_rewrite import argument, insert_before
 from executorch.exir.rewrite.quantized_values import (
     Quantization,
@@ -22,6 +22,7 @@ from executorch.exir.rewrite.quantized_values import (
     operand,
     operator,
 )
+from executorch.exir.rewrite.rejection import Rejection
 
 _INTEGERS = torch.arange(-128, 128).to(torch.int8)
 # Elementwise operators that PyTorch does not tag as pointwise.
@@ -73,23 +74,23 @@ def _chain(node: Any) -> list[fx.Node]:
     return [node, *(each for source in node.all_input_nodes for each in _chain(source))]
 
 
-def function(site: Site) -> Build | str:
+def function(site: Site) -> Fusion | Rejection:
     """Match elementwise calls on one quantized tensor and constants with one element."""
     leaves: list[fx.Node] = []
-    problem = _collect(site.core, site.constants, leaves)
-    if problem:
-        return problem
+    rejection = _collect(site.core, site.constants, leaves)
+    if rejection is not None:
+        return rejection
     sources = {(each.args[0], *_parameters(each)) if is_dequantize(each) else (each,) for each in leaves}
     if len(sources) != 1:
-        return "it computes from several quantized tensors"
+        return Rejection("it computes from several quantized tensors")
     of = operand(leaves[0])
-    if isinstance(of, str):
+    if isinstance(of, Rejection):
         return of
     shapes = {str(list(each.meta["val"].shape)) for each in (leaves[0], site.core)}
     if len(shapes) != 1:
-        return "its result has another shape than its operand"
+        return Rejection("its result has another shape than its operand")
     if is_dequantize(site.core) and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
-        return "nothing is computed"  # FoldQuantizationPass removes it
+        return Rejection("nothing is computed")  # FoldQuantizationPass removes it
     table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
 
     def build() -> fx.Node:
@@ -109,17 +110,19 @@ def _is_elementwise(node: fx.Node) -> bool:
     return torch.Tag.pointwise in tags or operator(node).startswith(_ELEMENTWISE)
 
 
-def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> str:
-    """Add the quantized tensors that a value depends on to `leaves`. Return why it is not elementwise, or ""."""
+def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> Rejection | None:
+    """Add the quantized tensors that a value depends on to `leaves`, or reject a value that is not elementwise."""
     if is_dequantize(node) or moved_by(node) is not None:
         leaves.append(node)
-        return ""
+        return None
     known = constants.known.get(node.name)
     if known is not None and known.numel() == 1:
-        return ""
-    if node.op != "call_function" or not _is_elementwise(node):
-        return "it has no fused operator" if node.op == "call_function" else "an operand is not quantized"
-    return next(filter(None, (_collect(each, constants, leaves) for each in node.all_input_nodes)), "")
+        return None
+    if node.op != "call_function":
+        return Rejection("an operand is not quantized")
+    if not _is_elementwise(node):
+        return Rejection("it has no fused operator")
+    return next(filter(None, (_collect(each, constants, leaves) for each in node.all_input_nodes)), None)
 
 
 def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers: torch.Tensor) -> torch.Tensor:
@@ -141,15 +144,15 @@ _COMBINED = {
 }
 
 
-def combination(site: Site) -> Build | str:
+def combination(site: Site) -> Fusion | Rejection:
     """Match the sum, difference or product of two quantized tensors."""
     name = operator(site.core)
     if name != "aten::mul.Tensor" and argument(site.core, "alpha") != 1:
-        return "its alpha is not 1"
+        return Rejection("its alpha is not 1")
     operands: list[Any] = [argument(site.core, each) for each in ("self", "other")]
     found = [operand(each) for each in operands]
     for each in found:
-        if isinstance(each, str):
+        if isinstance(each, Rejection):
             return each
 
     def build() -> fx.Node:
@@ -177,12 +180,12 @@ def _same_operator(site: Site, *args: Any) -> fx.Node:
     return insert_before(site.quantize, site.core.target, args, {}, value, site.core)
 
 
-def concatenation(site: Site) -> Build | str:
+def concatenation(site: Site) -> Fusion | Rejection:
     """Match cat of quantized tensors. Operands whose parameters differ from the result's are requantized first."""
     operands: list[Any] = list(argument(site.core, "tensors"))
     found = [operand(each) for each in operands]
     for each in found:
-        if isinstance(each, str):
+        if isinstance(each, Rejection):
             return each
 
     def build() -> fx.Node:
@@ -196,14 +199,14 @@ def concatenation(site: Site) -> Build | str:
     return build
 
 
-def padded(site: Site) -> Build | str:
+def padded(site: Site) -> Fusion | Rejection:
     """Match a pad with a constant, which is quantized."""
     source, value = argument(site.core, "self"), argument(site.core, "value")
     of = operand(source)
-    if isinstance(of, str):
+    if isinstance(of, Rejection):
         return of
     if isinstance(value, fx.Node):
-        return "its padding value is computed at run time"
+        return Rejection("its padding value is computed at run time")
 
     def build() -> fx.Node:
         filler = int(site.to.integers(torch.tensor(float(value))))
