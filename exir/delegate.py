@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of the higher-order operator that calls a delegate.
+"""The higher-order operator that calls a delegate.
 
 torch defines `torch.ops.higher_order.executorch_call_delegate(lowered_module, *inputs)`, because its tracers and
 verifiers must know it. With real tensors it runs `lowered_module.original_module` eagerly, with fake tensors it

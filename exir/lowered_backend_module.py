@@ -19,14 +19,13 @@ from torch.export.graph_signature import (
 )
 from torch.fx import Graph, GraphModule, Node
 
-from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.delegate import executorch_call_delegate, get_lowered_module_name
+from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.rewrite.program_copy import copy_call, copy_program
 
 if TYPE_CHECKING:
     from executorch.exir.program import ExecutorchProgramManager
-    from executorch.exir.schema import Program
+    from executorch.exir.schema import CompileSpec, Program
 
 __all__ = ["LoweredBackendModule", "get_lowered_backend_modules", "get_lowered_submodules"]
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Façade: documented functions for values and bounds of symbolic sizes."""
+"""Values and bounds of symbolic sizes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from executorch.exir import ExecutorchProgramManager
-    from executorch.exir.memory_planning import MemoryPlan
+    from executorch.exir.memory.plan import MemoryPlan
 
 __all__ = ["Arena", "Delegate", "LargeTensor", "MethodSummary", "ProgramSummary", "summarize"]
 

@@ -17,13 +17,13 @@ from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
 from executorch.backends.xnnpack.serialization.opened_payload import open_payload
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.debug_tools import DebugTools
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles
 from executorch.exir.backend.partition.compute_precision import COMPUTE_PRECISION
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.named_data import NamedDataStore
 from executorch.exir.passes.state.external_constants_pass import delegate_file
+from executorch.exir.schema import CompileSpec
 
 
 @final

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Documented import path of the report on delegation, `executorch.exir.backend.delegate.delegation_info`."""
+"""Façade: the documented import path of the delegation report, `executorch.exir.backend.delegate.delegation_info`."""
 
 from executorch.exir.backend.delegate.delegation_info import (
     DelegationBreakdown,

@@ -23,8 +23,8 @@ from executorch.devtools.pte_tool.differences import (
 )
 from executorch.devtools.pte_tool.report import format_diff_result
 from executorch.devtools.pte_tool.tensor_difference import compare_tensors, describe
-from executorch.exir._serialize._program import PTEFile, deserialize_pte_binary
 from executorch.exir.schema import BackendDelegate, DataLocation, DelegateCall, ExecutionPlan, KernelCall, Tensor
+from executorch.exir.serialize import PteFile, deserialize_pte
 from executorch.exir.serialize.regular_file import read_regular_file
 
 
@@ -38,7 +38,7 @@ def diff_pte(
     files = []
     for path, data in ((path_a, data_a), (path_b, data_b)):
         try:
-            files.append(deserialize_pte_binary(data))
+            files.append(deserialize_pte(data))
         except ValueError as error:
             result.error = f"Deserialization failed: {path}: {error}"
             return result
@@ -56,10 +56,8 @@ def diff_pte(
     return result
 
 
-def _named_data(file: PTEFile) -> dict[str, bytes]:
-    if file.named_data is None:
-        return {}
-    return {key: file.named_data.buffers[entry.buffer_index] for key, entry in file.named_data.pte_data.items()}
+def _named_data(file: PteFile) -> dict[str, bytes]:
+    return {key: bytes(blob.data) for key, blob in file.named_data.items()}
 
 
 def _compare_named_data(a: dict[str, bytes], b: dict[str, bytes]) -> list[NamedDataDiff]:
@@ -73,7 +71,7 @@ def _compare_named_data(a: dict[str, bytes], b: dict[str, bytes]) -> list[NamedD
 
 
 def _compare_plans(
-    index: int, a: ExecutionPlan, b: ExecutionPlan, file_a: PTEFile, file_b: PTEFile, samples: int
+    index: int, a: ExecutionPlan, b: ExecutionPlan, file_a: PteFile, file_b: PteFile, samples: int
 ) -> ExecutionPlanDiff:
     diff = ExecutionPlanDiff(index)
     if a.name != b.name:
@@ -106,7 +104,7 @@ def _compare_plans(
 
 
 def _compare_values(
-    diff: ExecutionPlanDiff, a: ExecutionPlan, b: ExecutionPlan, file_a: PTEFile, file_b: PTEFile, samples: int
+    diff: ExecutionPlanDiff, a: ExecutionPlan, b: ExecutionPlan, file_a: PteFile, file_b: PteFile, samples: int
 ) -> None:
     usages_a, usages_b = _usages(a), _usages(b)
     for index, (held_a, held_b) in enumerate(zip(a.values, b.values, strict=False)):
@@ -167,14 +165,14 @@ def _usages(plan: ExecutionPlan) -> dict[int, list[OperatorUsage]]:
     return found
 
 
-def _payload(file: PTEFile, delegate: BackendDelegate) -> bytes | None:
+def _payload(file: PteFile, delegate: BackendDelegate) -> bytes | None:
     place = delegate.processed
     if place.location != DataLocation.INLINE or place.index >= len(file.program.backend_delegate_data):
         return None
     return bytes(file.program.backend_delegate_data[place.index].data)
 
 
-def _data(file: PTEFile, tensor: Tensor) -> bytes | None:
+def _data(file: PteFile, tensor: Tensor) -> bytes | None:
     """Bytes of a constant, or the initial bytes of a mutable buffer."""
     extra = tensor.extra_tensor_info
     initial = extra.mutable_data_segments_idx if extra is not None else 0

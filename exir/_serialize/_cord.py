@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of the cord; it lives in `executorch.exir.serialize`."""
+"""Façade: the documented import path of `executorch.exir.serialize.Cord`."""
 
 from executorch.exir.serialize.cord import Cord
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented names for reading and writing `.pte` files; the format is in `executorch.exir.serialize`."""
+"""Façade: the documented functions that read and write `.pte` files, over `executorch.exir.serialize`."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Interface of formats for data beside the program."""
+"""DataSerializer, the documented interface of formats for data beside the program."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of CompileSpec; it is a table of the program and lives in `executorch.exir.schema`."""
+"""Façade: the documented import path of `executorch.exir.schema.CompileSpec`."""
 
 from executorch.exir.schema import CompileSpec
 

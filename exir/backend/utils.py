@@ -1,6 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of what partitioners, backends and readers of delegated graphs need. Nothing lives
-here."""
+"""Façade: the documented import path of functions for partitioners, backends and readers of delegated graphs."""
 
 from executorch.exir.backend.delegate.delegate_mapping import DelegateMappingBuilder
 from executorch.exir.backend.delegate.delegated_graph import (

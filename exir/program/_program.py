@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of the program managers."""
+"""Façade: the documented import path of the program managers and of `to_edge`."""
 
 from executorch.exir.program import (
     EdgeProgramManager,

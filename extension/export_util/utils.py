@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of the one-call exports."""
+"""Façade: the documented exports in one call, over `executorch.exir`."""
 
 from __future__ import annotations
 

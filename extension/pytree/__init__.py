@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Nested containers taken apart and put together: the functions of `torch.utils._pytree` under their documented names.
+"""Façade: the functions of `torch.utils._pytree`, which flatten and rebuild containers, under their documented names.
 
 A program's `container_meta_type` holds such structures as text; `treespec_loads` reads them, `treespec_dumps` writes
 them.

@@ -25,7 +25,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/emit": {"exir/emit", "exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"}
     | {"exir/tensor", "exir/tensor_format", "exir/scalar_type", "exir/named_data", "exir/delegate"},
     "exir/backend": {"exir/backend", "exir/rewrite", "exir/dialects", "exir/graph_module", "exir/error", "exir/schema"}
-    | {"exir/pass_base", "exir/delegate", "exir/named_data", "exir/_serialize"}
+    | {"exir/pass_base", "exir/delegate", "exir/named_data"}
     | {"exir/lowered_backend_module", "exir/installed_runtime", "exir/scalar_type"},
     "exir/backend/test": {"exir"},  # backends that export programs of their own
     "exir": {"exir"},

@@ -34,7 +34,7 @@ def _sources(*suffixes: str) -> list[Path]:
     return [path for path in FILES if path.suffix in suffixes]
 
 
-def _shipped(*suffixes: str) -> list[Path]:
+def shipped(*suffixes: str) -> list[Path]:
     return [path for path in _sources(*suffixes) if path.relative_to(ROOT).parts[0] not in ("docs", "examples", "test")]
 
 
@@ -52,7 +52,7 @@ def _exists(module: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def _imports(path: Path) -> list[str]:
+def imported_modules(path: Path) -> list[str]:
     """Return modules of ours that a file imports, by statement or by a string that names one, as paths."""
     names = []
     for node in ast.walk(ast.parse(path.read_text())):
@@ -75,7 +75,7 @@ def _against_the_rules(path: Path) -> list[str]:
     allowed = _rule(PYTHON_MAY_IMPORT, own)
     assert allowed is not None, f"{own} belongs to no layer"
     own_folder = {str(path.parent.relative_to(ROOT))} - {"."}
-    return [name for name in _imports(path) if not _within(name, allowed | own_folder)]
+    return [name for name in imported_modules(path) if not _within(name, allowed | own_folder)]
 
 
 def _is_debt(own: str, name: str) -> bool:
@@ -99,12 +99,13 @@ def test_every_debt_still_exists_and_has_a_reason() -> None:
     assert not paid, f"remove from DEBTS: {paid}"
 
 
-@pytest.mark.parametrize("path", _shipped(".py"), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", shipped(".py"), ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_project_imports_no_module_that_exists_for_users_alone(path: Path) -> None:
     own = str(path.relative_to(ROOT))
     if own.startswith(("exir/passes/documented/", "exir/passes/__init__.py")):
         return
-    wrong = [name for name in _imports(path) if _within(name, FOR_USERS_IN_PYTHON) and not _names_a_function(name)]
+    names = [name for name in imported_modules(path) if not _names_a_function(name)]
+    wrong = [name for name in names if _within(name, FOR_USERS_IN_PYTHON)]
     assert not wrong, f"{own} imports {wrong}, which is for users' code"
 
 
@@ -127,12 +128,12 @@ def test_a_cpp_file_includes_only_what_its_layer_may(path: Path) -> None:
 
 
 def test_only_the_executor_knows_flatbuffers() -> None:
-    knowing = [p for p in _shipped(*CPP) if "flatbuffers/" in p.read_text()]
+    knowing = [p for p in shipped(*CPP) if "flatbuffers/" in p.read_text()]
     wrong = [str(p.relative_to(ROOT)) for p in knowing if "runtime/executor" not in str(p)]
     assert not wrong
 
 
-@pytest.mark.parametrize("path", _shipped(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", shipped(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_project_uses_no_header_that_exists_for_users_alone(path: Path) -> None:
     own = str(path.relative_to(ROOT))
     included = re.findall(r'#\s*include\s*[<"]executorch/([^>"]+)[>"]', path.read_text())
@@ -140,7 +141,7 @@ def test_the_project_uses_no_header_that_exists_for_users_alone(path: Path) -> N
     assert not wrong, f"{own} includes {wrong}, which is for users' code"
 
 
-@pytest.mark.parametrize("path", _shipped(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", shipped(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_project_names_nothing_by_the_names_of_older_code(path: Path) -> None:
     lines = [line for line in re.sub(r"//.*", "", path.read_text()).splitlines() if "torch::executor" in line]
     wrong = [line for line in lines if not re.match(r"(namespace torch::\w+|using ::torch::executor::)", line)]

@@ -21,13 +21,13 @@ from executorch.backends.xnnpack.partition.selection import Selection
 from executorch.backends.xnnpack.partition.shared_quantization import layers_of_one_operand
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partition.compute_precision import note_compute_precision
 from executorch.exir.backend.partition.constant_tagging import is_constant_data, tag_constant_data
 from executorch.exir.backend.partition.float_fallback import note_float_fallback
 from executorch.exir.backend.partition.partition_report import WhyNoPartition
 from executorch.exir.backend.partition.subgraph_programs import programs_of
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.schema import CompileSpec
 
 _WHOLE = [
     torch.ops.aten.linear.default,

@@ -6,9 +6,9 @@ from __future__ import annotations
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partition.constant_tagging import is_constant_data
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.schema import CompileSpec
 
 __all__ = ["AllNodePartitioner", "is_non_tensor_placeholder"]
 

@@ -7,9 +7,9 @@ import operator
 
 from torch.fx import Graph, GraphModule, Node
 
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_submodules
+from executorch.exir.schema import CompileSpec
 
 __all__ = [
     "format_delegated_graph",

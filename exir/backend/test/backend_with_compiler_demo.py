@@ -8,12 +8,12 @@ from typing import final
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles, one_to_one
 from executorch.exir.backend.test.demo_payload import encode
+from executorch.exir.schema import CompileSpec
 
-# What the compiler takes, and the payload's name for it. The last two are there to show that a partitioner can keep
-# operators whole; the demo's runtime does not have them and says so when such a program is loaded.
+# Operators that the compiler accepts → their names in the payload. The last two show that a partitioner can keep
+# operators whole; the demo's runtime lacks them and rejects such a program at load.
 NAMES = {
     "aten.add.Tensor": "add",
     "aten.sub.Tensor": "sub",

@@ -8,11 +8,11 @@ from typing import final
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.demo_payload import operator_of
 from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
 from executorch.exir.named_data import NamedDataStore
+from executorch.exir.schema import CompileSpec
 
 _CODES = {"aten.sin.default": 0, "aten.add.Tensor": 1, "aten.sub.Tensor": 2, "aten.mul.Tensor": 3, "aten.div.Tensor": 4}
 

@@ -8,12 +8,12 @@ from typing import final
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles, one_to_one
 from executorch.exir.backend.partition.constant_tagging import is_constant_data
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.demo_payload import operator_of
 from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
+from executorch.exir.schema import CompileSpec
 
 _FIRST = ("aten.add.Tensor", "aten.sin.default")
 _SECOND = ("aten.sub.Tensor", "aten.cos.default")

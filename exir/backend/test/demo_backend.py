@@ -9,8 +9,8 @@ from typing import final
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles
+from executorch.exir.schema import CompileSpec
 
 
 @final

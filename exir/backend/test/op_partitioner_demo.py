@@ -11,7 +11,6 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase, any_chain
 
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partition.constant_tagging import tag_constant_data, tag_mutated_buffer
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
@@ -19,6 +18,7 @@ from executorch.exir.backend.test.demo_payload import operator_of
 from executorch.exir.backend.test.demos.rpc.executor_backend_preprocess import ExecutorBackend
 from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.schema import CompileSpec
 
 _MAX_VALUE = [CompileSpec("max_value", bytes([4]))]
 

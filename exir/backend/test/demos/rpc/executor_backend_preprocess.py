@@ -9,7 +9,7 @@ from typing import final
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.schema import CompileSpec
 
 
 @final
