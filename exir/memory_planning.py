@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented names of memory planning; they live in `executorch.exir.memory`."""
+"""Façade: the documented names of memory planning, over `executorch.exir.memory`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,9 +7,14 @@ from typing import Any
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from executorch.exir.memory.algorithms.exact import exact
+from executorch.exir.memory.algorithms.greedy import greedy
+from executorch.exir.memory.algorithms.hierarchy import MemoryHierarchy
+from executorch.exir.memory.algorithms.naive import naive
+from executorch.exir.memory.algorithms.suite import MemoryPlanningAlgorithmSuite
 from executorch.exir.memory.apply import apply_algo, update_all_tensors_lifetime
-from executorch.exir.memory.check.validator import validate_plan
-from executorch.exir.memory.check.verifier import Verifier
+from executorch.exir.memory.check.by_lifespans import check_by_lifespans as validate_plan
+from executorch.exir.memory.check.documented_verifier import Verifier
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.lifetimes.liveness import Liveness, find_lifetimes
 from executorch.exir.memory.lifetimes.specs import (
@@ -21,11 +26,6 @@ from executorch.exir.memory.lifetimes.specs import (
 from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
 from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
 from executorch.exir.memory.sizes.unbound import insert_calls_to_free
-from executorch.exir.memory.solve.exact import exact
-from executorch.exir.memory.solve.greedy import greedy
-from executorch.exir.memory.solve.hierarchy import MemoryHierarchy
-from executorch.exir.memory.solve.naive import naive
-from executorch.exir.memory.suite import MemoryPlanningAlgorithmSuite
 
 __all__ = [
     "Arena",

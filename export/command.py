@@ -196,7 +196,7 @@ def _run(options: argparse.Namespace) -> str:
 
             manager.get_etrecord().save(options.etrecord or record_path(path))
         if options.memory_plan:
-            from executorch.exir.memory.picture import write_memory_plan
+            from executorch.exir.memory.plot import write_memory_plan
 
             write_memory_plan(manager.memory_plans, options.memory_plan)
         if options.memory_header:
@@ -204,7 +204,7 @@ def _run(options: argparse.Namespace) -> str:
 
             Path(options.memory_header).write_text(memory_header(manager, path.stem))
         if options.delegation:
-            from executorch.exir.report.delegation_picture import write_delegation
+            from executorch.exir.report.delegation_page import write_delegation
 
             write_delegation({name: manager.exported_program(name) for name in manager.methods}, options.delegation)
 
@@ -251,7 +251,7 @@ def _export(user: UserModel, strict: bool) -> Any:
 
 def _backend_config(options: argparse.Namespace, recipe: ExportRecipe) -> ExecutorchBackendConfig:
     from executorch.exir import ExecutorchBackendConfig
-    from executorch.exir.memory_planning import MemoryHierarchy
+    from executorch.exir.memory.algorithms.hierarchy import MemoryHierarchy
     from executorch.exir.passes import MemoryPlanningPass
 
     config = replace(

@@ -17,7 +17,7 @@ from executorch.devtools.report.markup import legend, milliseconds
 from executorch.devtools.report.program_view import Call
 from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.exir.error import module_path, operator_name, source_line
-from executorch.exir.report.graph_picture import Box, describe_value, draw_boxes
+from executorch.exir.report.graph_drawing import Box, describe_value, draw_boxes
 
 _FIXED = {"input": "#e3e6ec", "output": "#e3e6ec", "kernel": "#f3cdb8", "control flow": "#f7eab5"}
 _BACKENDS = ("#b5d0f5", "#bfe5c4", "#dcc6f2", "#f2c6de")
@@ -78,10 +78,10 @@ def _opened(analysis: RunAnalysis, call: Call, colour: str) -> str:
     steps = analysis.steps_of(instruction)
     head = f"inside {call.label}, instruction {instruction}"
     if nodes:
-        content = _nodes_picture(analysis, instruction, nodes, colour)
+        content = _nodes_drawing(analysis, instruction, nodes, colour)
         head += f": {len(nodes)} operators of the model"
     elif steps:
-        content = _steps_picture(steps, colour)
+        content = _steps_drawing(steps, colour)
         head += f": {sum(step.is_operator for step in steps)} operators, in their order"
     else:
         return ""
@@ -91,7 +91,7 @@ def _opened(analysis: RunAnalysis, call: Call, colour: str) -> str:
     )
 
 
-def _nodes_picture(analysis: RunAnalysis, instruction: int, nodes: Sequence[fx.Node], colour: str) -> str:
+def _nodes_drawing(analysis: RunAnalysis, instruction: int, nodes: Sequence[fx.Node], colour: str) -> str:
     members = set(nodes)
     shown = {node: _node_box(analysis, instruction, node, colour) for node in nodes}
     outside: dict[fx.Node, Box] = {}
@@ -135,7 +135,7 @@ def _node_box(analysis: RunAnalysis, instruction: int, node: fx.Node, colour: st
     )
 
 
-def _steps_picture(steps: Sequence[Step], colour: str) -> str:
+def _steps_drawing(steps: Sequence[Step], colour: str) -> str:
     boxes = {
         number: Box(step.ran.split(": ")[-1], "", colour, step.ran, note=milliseconds(step.time) if step.time else "")
         for number, step in enumerate(step for step in steps if step.is_operator)

@@ -14,7 +14,7 @@ from executorch.devtools.report.rankings import rankings
 from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.devtools.report.style import SCRIPT, STYLE
 from executorch.devtools.report.timeline import timeline
-from executorch.exir.memory.picture import plan_svg
+from executorch.exir.memory.plot import plan_svg
 
 __all__ = ["graph_html", "report_html"]
 

@@ -15,7 +15,7 @@ from torch.fx import Node
 
 from executorch.devtools.visualization.page import visualize
 from executorch.exir.error import module_path, operator_name, source_line
-from executorch.exir.report.graph_picture import describe_value
+from executorch.exir.report.graph_drawing import describe_value
 
 _LABEL = "Executorch"
 

@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 
 from executorch.exir import EdgeProgramManager, ExecutorchProgramManager
 from executorch.exir.program.program_graph import with_graph
-from executorch.exir.report.delegation_picture import write_delegation
+from executorch.exir.report.delegation_page import write_delegation
 from executorch.exir.verification.verifier import WellFormed
 
 Visualizable = ExportedProgram | EdgeProgramManager | ExecutorchProgramManager

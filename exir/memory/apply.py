@@ -1,12 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Plans a whole method: liveness, the algorithm, the check."""
+"""Planning of a whole method: lifetimes, the algorithm, the checks, the record of the plan."""
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.memory.check.replay import replay
-from executorch.exir.memory.check.validator import validate_plan
+from executorch.exir.memory.algorithms.suite import MemoryPlanningAlgorithmSuite
+from executorch.exir.memory.check.by_execution import check_by_execution
+from executorch.exir.memory.check.by_lifespans import check_by_lifespans
 from executorch.exir.memory.lifetimes.in_place import end_overwritten, find_in_place
 from executorch.exir.memory.lifetimes.liveness import Liveness, find_lifetimes
 from executorch.exir.memory.lifetimes.specs import (
@@ -23,7 +24,6 @@ from executorch.exir.memory.lifetimes.subgraphs import bind_subgraphs, placehold
 from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
 from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
 from executorch.exir.memory.sizes.parametric import PARAMETRIC_PLAN, keep_apart, make_parametric
-from executorch.exir.memory.solve.exact import IN_PLACE
 from executorch.exir.tensor import TensorSpec
 
 
@@ -40,13 +40,14 @@ def apply_algo(
     allow_overlap: bool = False,
     parametric: bool = False,
 ) -> list[int]:
-    """Plans the method and its control-flow subgraphs in one go and checks the result.
+    """Plan a method with its control-flow subgraphs, check the plan and return the arena sizes in bytes.
 
-    The places are written to the specs, the arenas' sizes in bytes to graph_module.meta["non_const_buffer_sizes"] and
-    returned; graph_module.meta["memory_plan"] becomes the MemoryPlan. The lifetime of an operand that is overwritten
-    by the result of its last use ends before that step. enable_non_cpu_memory_planning: accepted; every tensor is in
-    CPU memory. allow_overlap: do not insist on tensors alive together being apart. parametric: arena 1 is planned
-    by the inputs' sizes too (graph_module.meta["parametric_plan"]), inputs and state are in arena 2.
+    Writes the places to the specs, the sizes to graph_module.meta["non_const_buffer_sizes"], the MemoryPlan to
+    graph_module.meta["memory_plan"]. The lifetime of an operand that is overwritten by the result of its last use
+    ends before that step.
+    enable_non_cpu_memory_planning: accepted; every tensor is in CPU memory. allow_overlap: accept tensors that share
+    bytes while alive. parametric: plan arena 1 also as a function of the inputs' sizes
+    (graph_module.meta["parametric_plan"]), with inputs and state in arena 2.
     Raises MemoryPlanningError.
     """
     liveness = prepare(graph_module, graph_signature)
@@ -66,25 +67,24 @@ def apply_algo(
     if parametric:
         given = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
         keep_apart([spec for spec in planned if spec in given], names)
-    in_place = find_in_place(graph_module, liveness, planned, graph_signature)
-    graph_module.meta[IN_PLACE] = in_place
+    in_place = find_in_place(graph_module, planned, graph_signature)
     outcome = algo(alignment, planned, graph_module, graph_signature, 0)
-    del graph_module.meta[IN_PLACE]
-    result = outcome if isinstance(outcome, MemoryAlgoResult) else getattr(algo, "result", None)
+    proven: list[int] = []
     if isinstance(outcome, MemoryAlgoResult):
         outcome.write_to_specs()
-        outcome = outcome.bufsizes
+        proven, outcome = outcome.lower_bounds, outcome.bufsizes
+    elif isinstance(algo, MemoryPlanningAlgorithmSuite) and algo.result is not None:
+        proven = algo.result.lower_bounds
     sizes = list(outcome) + [0] * (2 - len(outcome))
-    validate_plan(names, sizes, allow_overlap, in_place)
+    check_by_lifespans(names, sizes, allow_overlap, in_place)
     if not allow_overlap:
         kept = placeholder_specs(graph_module.graph.nodes, written_placeholder_names(graph_signature))
-        replay(graph_module, names, kept, in_place)
+        check_by_execution(graph_module, names, kept, in_place)
     if parametric:
         by_sizes = make_parametric(graph_module, names, sizes, in_place, graph_signature)
         if by_sizes is not None:
             graph_module.meta[PARAMETRIC_PLAN] = by_sizes
     end_overwritten(in_place)
-    proven = result.lower_bounds if isinstance(result, MemoryAlgoResult) else []
     plan = describe_plan(graph_module, names, sizes, liveness.last_step, in_place, proven)
     graph_module.meta[MEMORY_PLAN] = plan
     graph_module.meta["non_const_buffer_sizes"] = sizes
@@ -92,7 +92,7 @@ def apply_algo(
 
 
 def prepare(graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> Liveness:
-    """Everything before the algorithm: specs of allocs, constants and subgraphs put in order, lifetimes set."""
+    """Do all that precedes the algorithm: bind the specs of allocs, constants and subgraphs, set the lifetimes."""
     for module in all_graph_modules(graph_module):
         share_specs_of_written_tensors(module)
     for spec in placeholder_specs(graph_module.graph.nodes, constant_names(graph_signature)):
@@ -104,7 +104,7 @@ def prepare(graph_module: GraphModule, graph_signature: ExportGraphSignature | N
 def update_all_tensors_lifetime(
     graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None
 ) -> set[TensorSpec]:
-    """Sets `lifetime` of every tensor's spec, [first, last] step, and returns the specs: for planners that users write.
+    """Set `lifetime` of every tensor's spec, [first, last] step, and return the specs: for planners that users write.
 
     The steps are those of `executorch.exir.memory.lifetimes.liveness`. The graph is one of out variants, with specs.
     """

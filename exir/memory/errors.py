@@ -1,11 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Faults of memory planning."""
+"""Errors of memory planning."""
 
 from executorch.exir.error import ExportError
 
 
 class MemoryPlanningError(ExportError):
-    """A plan can not be made or is wrong: `where` names the tensors, `why` their lifetimes and places."""
+    """No plan exists, or it is invalid: `where` names the tensors, `why` their lifetimes and places."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__("memory planning", where, why)

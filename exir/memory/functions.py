@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Call targets that stand for memory in a graph of out variants. They run eagerly, so such a graph can be tried."""
+"""Call targets that represent memory in a graph of out variants. They run eagerly, so such a graph can run too."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -11,7 +11,7 @@ AllocSpec: TypeAlias = TensorAllocSpec | list[TensorAllocSpec]
 
 
 def alloc(spec: AllocSpec) -> torch.Tensor | list[torch.Tensor]:
-    """Memory for the output of an out variant: (sizes, dtype), or a list of them for a list of tensors."""
+    """Return memory for the output of an out variant: (sizes, dtype), or a list of pairs for a list of tensors."""
     if isinstance(spec, list):
         return [torch.empty([int(size) for size in sizes], dtype=dtype) for sizes, dtype in spec]
     sizes, dtype = spec
@@ -19,9 +19,9 @@ def alloc(spec: AllocSpec) -> torch.Tensor | list[torch.Tensor]:
 
 
 def view(base: torch.Tensor, size: list[int]) -> torch.Tensor:
-    """The same memory under other sizes: a view_copy that costs nothing."""
+    """Return the same memory under other sizes: a view_copy without a copy."""
     return base.view(size)
 
 
 def free(spec: torch.Tensor) -> None:
-    """Marks where a tensor whose size has no bound gives its memory back."""
+    """Mark the point at which the runtime frees a tensor without an upper bound on its size."""

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The finished plan of a method as plain values: where every tensor is and when, and a proof of how good it is."""
+"""The finished plan of a method as plain values: place and lifetime of every tensor, and a proof of how good it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.functions import alloc
 from executorch.exir.memory.lifetimes.in_place import takes_over
 from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
-from executorch.exir.memory.solve.packing import Block, lower_bound
+from executorch.exir.memory.problem import Buffer, Problem
 from executorch.exir.tensor import TensorSpec
 
 MEMORY_PLAN = "memory_plan"
@@ -22,9 +22,11 @@ MEMORY_PLAN = "memory_plan"
 
 @dataclass(frozen=True)
 class PlannedTensor:
-    """name: of the node that gives it. operator: what computes it ("input" for placeholders). module: the path of the
-    module it comes from, "" if unknown. Bytes [offset, offset + size) of arena mem_id, in steps [first, last].
-    in_place_of: name of the tensor whose bytes it takes over in its first step, "" if none.
+    """Bytes [offset, offset + size) of arena mem_id in steps [first, last].
+
+    name: of the node that computes it. operator: the operator of that node ("input" for placeholders). module: path
+    of the module that calls the operator, "" if unknown. in_place_of: name of the tensor whose bytes it takes over in
+    its first step, "" if none.
     """
 
     name: str
@@ -42,8 +44,8 @@ class PlannedTensor:
 
 @dataclass(frozen=True)
 class Arena:
-    """size: bytes planned. most_alive: the most that is alive at one step. lower_bound: what no plan can stay below,
-    proven: at least most_alive, more where a search has shown that most_alive can not be reached."""
+    """size: planned bytes. most_alive: the most bytes alive at one step. lower_bound: no plan is smaller, proven; at
+    least most_alive, more where a search has shown that no plan reaches most_alive."""
 
     mem_id: int
     size: int
@@ -52,12 +54,12 @@ class Arena:
 
     @property
     def gap(self) -> float:
-        """Bytes above the lower bound, as a part of it."""
+        """Bytes above the lower bound, as a fraction of it."""
         return (self.size - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
 
     @property
     def is_optimal(self) -> bool:
-        """Whether it is proven that no plan is smaller."""
+        """Return whether the bound proves that no plan is smaller."""
         return self.size <= self.lower_bound
 
 
@@ -76,17 +78,17 @@ class MemoryPlan:
 
     @property
     def lower_bound(self) -> int:
-        """Bytes that no plan with these tensors in these arenas can stay below."""
+        """Bytes of the smallest possible plan of these tensors in these arenas, at least."""
         return sum(arena.lower_bound for arena in self.arenas)
 
     @property
     def gap(self) -> float:
-        """Bytes above the lower bound, as a part of it."""
+        """Bytes above the lower bound, as a fraction of it."""
         return (self.size - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
 
     @property
     def is_optimal(self) -> bool:
-        """Whether it is proven that no plan is smaller."""
+        """Return whether the bound proves that no plan is smaller."""
         return all(arena.is_optimal for arena in self.arenas)
 
 
@@ -98,8 +100,11 @@ def describe_plan(
     in_place: Mapping[TensorSpec, TensorSpec],
     proven: Sequence[int] = (),
 ) -> MemoryPlan:
-    """names: the planned tensors. sizes: of the arenas, entry 0 reserved. in_place: result → operand whose bytes it may
-    take. proven: lower bounds by arena that the algorithm has proven beyond the most that is alive."""
+    """Return the plan that the specs hold.
+
+    names: the planned tensors. sizes: of the arenas, entry 0 reserved. in_place: result → operand whose bytes it may
+    take. proven: lower bounds by arena that the algorithm has proven beyond the most bytes alive.
+    """
     nodes = _makers(graph_module)
     taken = {result: operand for result, operand in in_place.items() if takes_over(result, operand)}
     tensors = []
@@ -132,24 +137,24 @@ def describe_plan(
 
 
 def _most_alive(specs: list[TensorSpec], in_place: Mapping[TensorSpec, TensorSpec]) -> int:
-    """An operand that may be overwritten counts up to the step before its result."""
+    """Return the most bytes alive at one step. An operand that may be overwritten ends a step before its result."""
     members = set(specs)
     ends = {operand: result.lifetime[0] for result, operand in in_place.items() if result in members}
-    # Tensors need not take whole units of the alignment if whoever planned them did not.
+    # A user's algorithm need not round sizes up to the alignment.
     aligned = all((spec.mem_offset or 0) % spec.alignment == 0 for spec in specs)
-    blocks = []
+    buffers = []
     for spec in specs:
         first, last = (step or 0 for step in spec.lifetime)
         last = min(last, (ends.get(spec) or last + 1) - 1)
-        blocks.append(Block(spec.allocated_memory if aligned else spec.nbytes(), first, last))
-    return lower_bound(blocks)
+        buffers.append(Buffer.of(spec.allocated_memory if aligned else spec.nbytes(), first, last))
+    return Problem(buffers).lower_bound
 
 
 def _makers(graph_module: GraphModule) -> dict[TensorSpec, Node]:
-    """The first node that stands for each tensor, allocations aside."""
+    """Return the first node that stands for each tensor, except for allocations."""
     found: dict[TensorSpec, Node] = {}
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             if node.target is not alloc and node.op != "output":
                 for spec in get_node_tensor_specs(node):
                     found.setdefault(spec, node)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a planning algorithm decides: a place for each tensor and a size for each arena."""
+"""The result of a planning algorithm: a place for each tensor and a size for each arena."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class SpecAllocResult:
 class MemoryAlgoResult:
     """bufsizes[i] is the size in bytes of arena i; entry 0 is reserved.
 
-    lower_bounds[i]: what no plan of arena i can stay below (empty if the algorithm does not know).
+    lower_bounds[i]: no plan of arena i is smaller, proven (empty if the algorithm proves nothing).
     """
 
     spec_dict: dict[TensorSpec, SpecAllocResult]
@@ -30,7 +30,7 @@ class MemoryAlgoResult:
 
     @property
     def gap(self) -> float:
-        """Bytes above the lower bound, as a part of it (0.0: the plan is optimal)."""
+        """Bytes above the lower bound, as a fraction of it (0.0: the plan is optimal)."""
         bound = sum(self.lower_bounds)
         return (sum(self.bufsizes) - bound) / bound if bound else 0.0
 

@@ -55,15 +55,15 @@ def measured(python: str, name: str) -> dict[str, Any]:
 
 def planning_seconds(count: int) -> tuple[float, float]:
     """Seconds of the default planner for ``count`` tensors of chance, and the gap it leaves."""
-    from executorch.exir.memory.solve.packing import Block
+    from executorch.exir.memory.problem import Buffer, Problem
     from executorch.exir.memory.solve.search import search
 
     chance = random.Random(3)
     starts = (random.Random(5).randrange(count) for _ in range(count))
-    blocks = [Block(16 * chance.randrange(1, 4096), at, at + chance.choice([1, 1, 2, 3, 20])) for at in starts]
+    buffers = [Buffer.of(16 * chance.randrange(1, 4096), at, at + chance.choice([1, 1, 2, 3, 20])) for at in starts]
     begin = time.perf_counter()
-    packing = search(blocks)
-    return time.perf_counter() - begin, packing.height / packing.lower_bound - 1
+    solution = search(Problem(buffers))
+    return time.perf_counter() - begin, solution.height / solution.lower_bound - 1
 
 
 def main() -> None:

@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Independent checks of a finished plan."""
+"""Checks of a finished plan: by the tensors' lifespans, by symbolic execution, and the documented queries."""

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which operators may write their result over an operand that nobody needs after them.
+"""Results that may overwrite an operand which nothing reads later.
 
     y = relu(x)          x dies here, y has x's sizes and layout: both may have the same bytes.
 
@@ -19,7 +19,6 @@ from torch.fx import GraphModule, Node
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.functions import alloc
-from executorch.exir.memory.lifetimes.liveness import Liveness
 from executorch.exir.memory.lifetimes.specs import out_arguments, placeholder_specs, written_placeholder_names
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
@@ -31,28 +30,32 @@ WORKS_IN_PLACE = frozenset(json.loads(_TABLE.read_text())["any operand"])
 
 def find_in_place(
     graph_module: GraphModule,
-    liveness: Liveness,
     planned: Collection[TensorSpec],
     signature: ExportGraphSignature | None = None,
 ) -> dict[TensorSpec, TensorSpec]:
-    """Result → the operand whose bytes it may take, for every planned tensor that may. Each operand is taken once.
+    """Return result → the operand whose bytes it may take, for each of the `planned` tensors that may take any.
 
-    The lifetimes must be set; an operand must end in the step in which the result begins.
+    An operand is overwritten once at most. Its lifetime, which must be set, ends in the step in which that of the
+    result begins: the one of the instruction that computes the result, since no other step can be both.
     """
     found: dict[TensorSpec, TensorSpec] = {}
     taken = set(placeholder_specs(graph_module.graph.nodes, written_placeholder_names(signature)))
     candidates = set(planned)
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             result = node.meta.get("spec")
-            if not _qualifies(node) or result not in candidates or isinstance(result, ViewSpec):
+            if (
+                not _qualifies(node)
+                or result not in candidates
+                or isinstance(result, ViewSpec)
+                or None in result.lifetime
+            ):
                 continue
-            step = liveness.steps[node]
             for operand in node.all_input_nodes:
                 spec = _whole(operand.meta.get("spec"))
-                if spec is None or spec not in candidates or spec in taken or result.lifetime[0] != step:
+                if spec is None or spec not in candidates or spec in taken:
                     continue
-                if spec.lifetime[1] == step and _same_elements(operand, node) and _read_alike(node, spec):
+                if spec.lifetime[1] == result.lifetime[0] and _same_elements(operand, node) and _read_alike(node, spec):
                     found[result] = spec
                     taken.add(spec)
                     break
@@ -60,12 +63,12 @@ def find_in_place(
 
 
 def takes_over(result: TensorSpec, operand: TensorSpec) -> bool:
-    """Whether a result was planned at its operand's place."""
+    """Return whether a result was planned at its operand's place."""
     return (result.mem_id, result.mem_offset) == (operand.mem_id, operand.mem_offset)
 
 
 def end_overwritten(in_place: Mapping[TensorSpec, TensorSpec]) -> None:
-    """The lifetimes of operands at whose place the result begins end one step earlier."""
+    """End the lifetime of each overwritten operand one step before its result begins."""
     for result, operand in in_place.items():
         first = result.lifetime[0]
         if first is not None and takes_over(result, operand):
@@ -78,14 +81,14 @@ def _qualifies(node: Node) -> bool:
 
 
 def _whole(spec: Any) -> TensorSpec | None:
-    """The tensor whose memory a spec describes from its first to its last byte."""
+    """Return the tensor of which a spec describes all bytes, first to last; None for a part of a tensor."""
     if isinstance(spec, ViewSpec):
         return spec.base if spec.byte_offset == 0 and spec.nbytes() == spec.base.nbytes() else None
     return spec if isinstance(spec, TensorSpec) else None
 
 
 def _same_elements(operand: Node, node: Node) -> bool:
-    """Whether element i of one lies where element i of the other one does, at whatever size."""
+    """Return whether element i of one lies where element i of the other one does, at any size."""
     left, right = operand.meta["spec"], node.meta["spec"]
     shapes = [[str(size) for size in each.meta["val"].shape] for each in (operand, node)]
     return (
@@ -97,7 +100,7 @@ def _same_elements(operand: Node, node: Node) -> bool:
 
 
 def _read_alike(node: Node, base: TensorSpec) -> bool:
-    """Whether every operand that shows `base` is read element by element with the result."""
+    """Return whether every operand that shows `base` is read element by element with the result."""
     for operand in node.all_input_nodes:
         spec = operand.meta.get("spec")
         shown = spec.base if isinstance(spec, ViewSpec) else spec

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From which step to which step every tensor of a method must hold its value.
+"""Liveness: the first and the last step at which each tensor of a method must hold its value.
 
-Steps number all nodes of the method in the order they are emitted, those of control-flow subgraphs included (but no
-allocations): one numbering, so that one plan covers everything. What a subgraph takes from outside lives until the
-subgraph's node is done; what a loop carries or collects lives during all of the loop. A view's uses are its base's.
+Steps number all nodes of the method in the order of emission, including those of control-flow subgraphs, without
+allocations: with one numbering, one plan covers everything. Operands of a control-flow node live until the node is
+done; tensors that a loop carries or collects live during the whole loop. A use of a view is a use of its base.
 """
 
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 
 @dataclass
 class Liveness:
-    """`names` has every tensor of the method with the name of the first node that stands for it; the specs'
-    `lifetime` is [first, last] step, both included. `steps` has the step of every node, and of every control-flow
-    node the one at which it is done."""
+    """`names`: every tensor of the method, with the name of the first node that represents it; its spec's `lifetime` is
+    [first, last] step, both included. `steps`: the step of every node; of a control-flow node, the step at which it is
+    done."""
 
     names: dict[TensorSpec, str] = field(default_factory=dict)
     last_step: int = 0
@@ -33,7 +33,7 @@ class Liveness:
 
 
 def find_lifetimes(graph_module: GraphModule, signature: ExportGraphSignature | None = None) -> Liveness:
-    """Sets the lifetime of every tensor's spec. Subgraphs must be bound first (`bind_subgraphs`)."""
+    """Set the lifetime of every tensor's spec. Subgraphs must be bound first (`bind_subgraphs`)."""
     walk = _Walk(signature)
     walk.method(graph_module)
     return Liveness(walk.names, walk.step, walk.steps)
@@ -57,7 +57,7 @@ class _Walk:
             spec.lifetime = [0, self.step]
 
     def graph(self, graph_module: GraphModule, results: Iterable[Any]) -> None:
-        """`results`: the specs of the outer node, which hold from where this graph ends."""
+        """Number a graph. `results`: the specs of the outer node, which hold values from the end of this graph on."""
         calls: dict[Node, list[GraphModule]] = {}
         for _, subgraph, node in get_control_flow_submodules(graph_module):
             calls.setdefault(node, []).append(subgraph)
@@ -92,7 +92,7 @@ class _Walk:
             self.use(used, used.meta.get("spec"))
 
     def use(self, node: Node, specs: Any) -> None:
-        """Extends the lifetimes of the tensors among `specs` to the current step."""
+        """Extend the lifetimes of the tensors among `specs` to the current step."""
         for spec in tree_leaves(specs):
             if not isinstance(spec, TensorSpec):
                 continue

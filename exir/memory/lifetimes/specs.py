@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which tensors a graph's nodes stand for."""
+"""The tensor specs of a graph's nodes: inputs, outputs, state, constants, results."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,19 +13,19 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 
 
 def get_node_tensor_specs(node: Node) -> list[TensorSpec]:
-    """The specs of a node's tensors, in order; empty for nodes that give no tensor. A view stands for its base."""
+    """Return the specs of a node's tensors, in order; empty for nodes without any. For a view, its base."""
     found = [leaf for leaf in tree_leaves(node.meta.get("spec")) if isinstance(leaf, TensorSpec)]
     return [spec.base if isinstance(spec, ViewSpec) else spec for spec in found]
 
 
 def out_arguments(node: Node) -> list[str]:
-    """Names of the out arguments of an out variant's call; empty for every other node."""
+    """Return the names of the out arguments of an out variant's call; empty for every other node."""
     schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
     return [argument.name for argument in schema.arguments if argument.is_out] if schema is not None else []
 
 
 def written_argument(node: Node) -> Node | None:
-    """The argument that an in-place operator writes to and returns (`copy_`); None for every other node."""
+    """Return the argument that an in-place operator writes to and returns (`copy_`); None for every other node."""
     schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
     if schema is None or len(schema.returns) != 1 or schema.returns[0].alias_info is None:
         return None
@@ -37,9 +37,9 @@ def written_argument(node: Node) -> Node | None:
 
 
 def share_specs_of_written_tensors(graph_module: GraphModule) -> None:
-    """What an operator writes its result to is the result: both get the result's spec objects.
+    """Give an operator's result and the memory that it writes to the same spec object.
 
-    That is an out variant's alloc nodes; for an in-place operator it is the other way round.
+    The alloc nodes of an out variant get the result's specs; the result of an in-place operator gets its argument's.
     """
     for node in graph_module.graph.nodes:
         written = written_argument(node)
@@ -61,7 +61,7 @@ def share_specs_of_written_tensors(graph_module: GraphModule) -> None:
 
 
 def mutable_buffer_names(signature: ExportGraphSignature | None) -> set[str]:
-    """Names of the placeholders that are buffers which the method updates."""
+    """Return the names of the placeholders of buffers that the method updates."""
     if signature is None:
         return set()
     mutated = set(signature.buffers_to_mutate.values())
@@ -69,22 +69,22 @@ def mutable_buffer_names(signature: ExportGraphSignature | None) -> set[str]:
 
 
 def written_placeholder_names(signature: ExportGraphSignature | None) -> set[str]:
-    """Names of the placeholders that the method writes to: they are what they should be when it has run."""
+    """Return the names of the placeholders that the method updates, buffers and inputs: valid until its end."""
     if signature is None:
         return set()
     return mutable_buffer_names(signature) | set(signature.user_inputs_to_mutate.values())
 
 
 def constant_names(signature: ExportGraphSignature | None) -> set[str]:
-    """Names of the placeholders that are parameters, constants, or buffers that the method only reads."""
+    """Return the names of the placeholders of parameters, constants, and buffers that the method only reads."""
     if signature is None:
         return set()
-    held = {*signature.inputs_to_parameters, *signature.inputs_to_buffers, *signature.inputs_to_lifted_tensor_constants}
-    return held - mutable_buffer_names(signature)
+    kinds = (signature.inputs_to_parameters, signature.inputs_to_buffers, signature.inputs_to_lifted_tensor_constants)
+    return {name for kind in kinds for name in kind} - mutable_buffer_names(signature)
 
 
 def placeholder_specs(nodes: Iterable[Node], names: set[str]) -> set[TensorSpec]:
-    """Specs of the placeholders with these names."""
+    """Return the specs of the placeholders with these names."""
     found = (node for node in nodes if node.op == "placeholder" and str(node.target) in names)
     return {spec for node in found for spec in get_node_tensor_specs(node)}
 
@@ -92,14 +92,14 @@ def placeholder_specs(nodes: Iterable[Node], names: set[str]) -> set[TensorSpec]
 def get_graph_input_tensors(
     nodes: Iterable[Node], graph_signature: ExportGraphSignature | None = None
 ) -> set[TensorSpec]:
-    """Specs of the placeholders, mutable buffers aside."""
+    """Return the specs of the placeholders without mutable buffers."""
     nodes = list(nodes)
     everything = {str(node.target) for node in nodes if node.op == "placeholder"}
     return placeholder_specs(nodes, everything - mutable_buffer_names(graph_signature))
 
 
 def get_graph_output_tensors(nodes: Iterable[Node]) -> set[TensorSpec]:
-    """Specs of what the output node returns."""
+    """Return the specs of the values that the output node returns."""
     outputs = (leaf for node in nodes if node.op == "output" for leaf in node.all_input_nodes)
     return {spec for leaf in outputs for spec in get_node_tensor_specs(leaf)}
 
@@ -116,9 +116,9 @@ def collect_specs_from_nodes(
     do_assertion: bool = True,
     ignore_dynamic_unbound_tensor: bool = True,
 ) -> Iterator[TensorSpec]:
-    """The specs of `nodes` (one graph, without its subgraphs), each `ignore_...` leaving out what it names.
+    """Return the specs of `nodes` (one graph, without its subgraphs). Each `ignore_...` leaves out a kind of tensor.
 
-    dedup: each spec once. ignore_out_var_node: an out variant's results are its arguments and are not counted again.
+    dedup: each spec once. ignore_out_var_node: leave out results of out variants, which are also their arguments.
     do_assertion: accepted for compatibility; nothing needs to be asserted here.
     """
     nodes = list(nodes)

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Ties the tensors of control-flow subgraphs to those of the node that runs them.
+"""Binding of the tensors of control-flow subgraphs to those of the node that runs them.
 
-A subgraph's input *is* the outer operand, and where it can a branch writes its output straight into the memory of the
-outer result; so the same spec stands for both, and planner and emitter need no rule of their own for it.
+A subgraph's input *is* the outer operand, and a branch writes its output straight into the memory of the outer result
+where it can: one spec represents both, so planner and emitter need no rule for them.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ def placeholders(graph_module: GraphModule) -> list[Node]:
 
 
 def result_specs(node: Node) -> list[Any]:
-    """The specs of a node's results as a flat list, also if there is one."""
+    """Return the specs of a node's results as a flat list, also for a single result."""
     spec = node.meta.get("spec")
     return list(spec) if isinstance(spec, (list, tuple)) else [spec]
 
 
 def subgraph_inputs(node: Node) -> list[Any]:
-    """What each placeholder of the subgraphs of a control-flow node stands for: an operand's or result's spec.
+    """Return, for each placeholder of a control-flow node's subgraphs, the spec of the operand or result it shares.
 
-    None: the placeholder has memory of its own (the slice a loop works on).
+    None: the placeholder has its own memory (the slice that a loop works on).
     """
     args = node.args
     if node.target is hop.cond:
@@ -50,7 +50,7 @@ def subgraph_inputs(node: Node) -> list[Any]:
 
 
 def bind_subgraphs(graph_module: GraphModule) -> None:
-    """Makes inputs, and outputs of branches where possible, share the outer tensors' specs, at every depth."""
+    """Let inputs, and outputs of branches where possible, share the outer tensors' specs, at every depth."""
     seen: dict[int, Node] = {}
     for _, subgraph, node in get_control_flow_submodules(graph_module):
         if id(subgraph) in seen:
@@ -70,7 +70,7 @@ def bind_subgraphs(graph_module: GraphModule) -> None:
 
 
 def _outputs_in_place(branch: GraphModule, results: Sequence[Any]) -> dict[TensorSpec, TensorSpec]:
-    """Which of a branch's output tensors can be the outer results themselves: those computed in it, of equal layout."""
+    """Return a branch's outputs that can be the outer results: computed in the branch, of equal layout."""
     outputs = tree_leaves(branch.graph.output_node().args[0])
     mapping: dict[TensorSpec, TensorSpec] = {}
     for output, result in zip(outputs, results, strict=True):

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A plan as a function of the inputs' sizes: the same stacking of tensors, with the sizes that they really have.
+"""A plan as a function of the inputs' sizes: the stacking of the plan for the largest sizes, with the actual sizes.
 
-What stands on what is read off the plan for the largest sizes: a tensor stands on the highest end of those below it
-that are alive together with it. A tensor that shrinks lets all above it sink, so nothing is ever higher than planned.
+A tensor stands on the highest end of those below it that are alive together with it, as in the plan for the largest
+sizes. When a tensor shrinks, all tensors above it sink, so no tensor is ever higher than planned.
 
           ┌─────C─────┐          offset(C) = max(offset(A) + size(A), offset(B) + size(B))
     ┌──A──┘┌──B───────┘          size(A) = 4 * s0 * s1, rounded up; s0, s1: sizes of inputs
@@ -20,7 +20,7 @@ import torch
 from torch.export.graph_signature import ExportGraphSignature, InputKind
 from torch.fx import GraphModule
 
-from executorch.exir.memory.check.validator import validate_plan
+from executorch.exir.memory.check.by_lifespans import check_by_lifespans
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.lifetimes.in_place import takes_over
 from executorch.exir.memory.sizes.size_steps import NotExpressible, Operation, SizeSteps
@@ -29,19 +29,19 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 PARAMETRIC_PLAN = "parametric_plan"
 """Key of `graph_module.meta` under which a method has its ParametricPlan."""
 PARAMETRIC_ARENA = 1
-"""The arena that is planned so; all others are for tensors that keep their place."""
+"""The arena with the parametric plan; the tensors of all other arenas keep their places."""
 KEPT_ARENA = 2
-"""Where inputs and state are: they are in place before the sizes of all inputs are known, and after."""
+"""The arena of inputs and state: their places must not depend on the sizes of other inputs."""
 
 _SAMPLES = 4
-# (input, dimension) → its symbolic size and the largest one that is allowed.
+# (input, dimension) → its symbolic size and the largest size allowed.
 _InputSizes: TypeAlias = dict[tuple[int, int], tuple[torch.SymInt, int]]
 
 
 @dataclass(frozen=True)
 class ParametricPlan:
-    """Numbers are those of steps. offsets: of each planned tensor of the arena, in bytes; sizes: of each dimension of
-    those that are dynamic; height: the arena's bytes."""
+    """Step numbers: `offsets` of each planned tensor of the arena, in bytes; `sizes` of each dimension of the dynamic
+    ones; `height` of the arena, in bytes."""
 
     steps: SizeSteps
     offsets: dict[TensorSpec, int]
@@ -49,24 +49,24 @@ class ParametricPlan:
     height: int
 
     def need(self, input_sizes: Mapping[tuple[int, int], int]) -> int:
-        """Bytes of the arena for inputs of these sizes: (input, dimension) → size."""
+        """Return the bytes of the arena for inputs of these sizes: (input, dimension) → size."""
         return self.steps.evaluate(input_sizes)[self.height]
 
     def shape_steps(self, spec: TensorSpec) -> tuple[int, ...]:
-        """The steps of a tensor's sizes; () if it is static. A view that the graph knows by its bounds keeps these."""
+        """Return the steps of a tensor's sizes; () if it is static."""
         if not spec.is_dynamic_shape_tensor:
             return ()
         return self.sizes[spec] if spec in self.sizes else _shape_steps(self.steps, spec)
 
     def offset_step(self, spec: TensorSpec) -> int:
-        """The step of the offset of a planned tensor, or of a view of one."""
+        """Return the step of the offset of a planned tensor, or of a view of one."""
         if isinstance(spec, ViewSpec):
             return self.steps.add(Operation.ADD, self.offsets[spec.base], self.steps.constant(spec.byte_offset))
         return self.offsets[spec]
 
 
 def keep_apart(specs: Sequence[TensorSpec], names: Mapping[TensorSpec, str]) -> None:
-    """Gives inputs and state an arena of their own. Raises MemoryPlanningError for one put into arena 1 by the user."""
+    """Put inputs and state into their own arena. Raises MemoryPlanningError if the user put one into arena 1."""
     for spec in specs:
         if spec.mem_id is None:
             spec.mem_id = KEPT_ARENA
@@ -83,9 +83,9 @@ def make_parametric(
     in_place: Mapping[TensorSpec, TensorSpec],
     signature: ExportGraphSignature | None,
 ) -> ParametricPlan | None:
-    """The plan of arena 1 by the inputs' sizes, checked for overlaps at samples of them; None: nothing depends on them.
+    """Return the plan of arena 1 as a function of the inputs' sizes, checked at samples; None if it is constant.
 
-    names: the planned tensors, which have their places and lifetimes. sizes: of the arenas. in_place: result → operand.
+    names: the planned tensors, with places and lifetimes set. sizes: of the arenas. in_place: result → operand.
     Raises MemoryPlanningError if tensors that are alive together are planned to share bytes.
     """
     members = [spec for spec in names if spec.mem_id == PARAMETRIC_ARENA]
@@ -108,7 +108,7 @@ def make_parametric(
 
 
 def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | None) -> _InputSizes:
-    """Of the method's inputs, in their order, those that are not fixed."""
+    """Return the dynamic dimensions of the method's inputs, in the order of the inputs."""
     given = None
     if signature is not None:
         given = {each.arg.name for each in signature.input_specs if each.kind is InputKind.USER_INPUT}
@@ -124,7 +124,7 @@ def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | No
 
 
 def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
-    """A symbol is an input's size, or found from one of the form a * symbol + b."""
+    """Bind each symbol to the input size that it is, or from which it follows as (size - b) / a."""
     for (index, dim), (size, _) in leaves.items():
         expr = size.node.expr
         free = list(expr.free_symbols)
@@ -143,7 +143,7 @@ def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
 
 
 def _shape_steps(steps: SizeSteps, spec: TensorSpec) -> tuple[int, ...]:
-    """A size that depends on data, or in a way that there is no operation for, is its bound."""
+    """Return the steps of the sizes. A size that depends on data, or that no operation expresses, is its bound."""
     found = []
     for size, bound in zip(spec.symbolic_shape or spec.shape, spec.shape, strict=True):
         try:
@@ -163,7 +163,7 @@ def _bytes(steps: SizeSteps, spec: TensorSpec, shape: tuple[int, ...] | None) ->
 
 
 def _groups(members: Sequence[TensorSpec], in_place: Mapping[TensorSpec, TensorSpec]) -> list[list[TensorSpec]]:
-    """The tensors by place, lowest first: a result planned at its operand's place goes wherever that goes."""
+    """Group the tensors by place, lowest first: a result at its operand's place moves with the operand."""
     group_of: dict[TensorSpec, list[TensorSpec]] = {}
     groups: list[list[TensorSpec]] = []
     for spec in sorted(members, key=lambda each: each.lifetime[0] or 0):
@@ -175,14 +175,14 @@ def _groups(members: Sequence[TensorSpec], in_place: Mapping[TensorSpec, TensorS
             groups.append(group)
         group.append(spec)
         group_of[spec] = group
-    # Of equal places the empty one is the lower.
+    # At equal places, empty groups come first.
     return sorted(groups, key=lambda group: (group[0].mem_offset or 0, group[0].nbytes()))
 
 
 def _supports(groups: Sequence[Sequence[TensorSpec]], names: Mapping[TensorSpec, str]) -> list[list[int]]:
-    """For each group those that it must stand on; what these stand on themselves is left out."""
+    """Return, for each group, the groups that it stands on directly."""
     spans = [(min(s.lifetime[0] or 0 for s in g), max(s.lifetime[1] or 0 for s in g)) for g in groups]
-    below: list[int] = []  # of each group, all those below it, as bits
+    below: list[int] = []  # for each group, all groups below it, as bits
     supports = []
     for index, group in enumerate(groups):
         first, last = spans[index]
@@ -215,7 +215,7 @@ def _check(
     in_place: Mapping[TensorSpec, TensorSpec],
     leaves: _InputSizes,
 ) -> None:
-    """The validator looks at the plan for the smallest and largest sizes, and some between."""
+    """Check the plan by lifespans for the smallest and largest sizes, and some in between."""
     ranges: dict[sympy.Symbol, tuple[int, int]] = {}
     for size, bound in leaves.values():
         for symbol in size.node.expr.free_symbols:
@@ -231,7 +231,7 @@ def _check(
         numbers = {symbol: _sampled(*ends, sample / (_SAMPLES - 1), chance) for symbol, ends in ranges.items()}
         inputs = {at: int(size.node.expr.subs(numbers)) for at, (size, _) in leaves.items()}
         if any(inputs[at] > bound for at, (_, bound) in leaves.items()):
-            continue  # the runtime takes no such inputs
+            continue  # the runtime rejects such inputs
         values = plan.steps.evaluate(inputs)
         try:
             for spec in names:
@@ -239,14 +239,14 @@ def _check(
                 spec.shape = [values[step] for step in plan.sizes[spec]] if spec in plan.sizes else spec.shape
                 if spec.mem_offset > (kept[spec][1] or 0):
                     raise MemoryPlanningError(names[spec], f"sizes {numbers} move it up: {spec.debug()}")
-            validate_plan(names, [0, min(values[plan.height], sizes[PARAMETRIC_ARENA])], False, in_place)
+            check_by_lifespans(names, [0, min(values[plan.height], sizes[PARAMETRIC_ARENA])], False, in_place)
         finally:
             for spec, (shape, offset) in kept.items():
                 spec.shape, spec.mem_offset = shape, offset
 
 
 def _sampled(lower: int, upper: int, part: float, chance: random.Random) -> int:
-    """The ends for the parts 0 and 1, else about that part of the range."""
+    """Return the ends for the parts 0 and 1, else a size of chance up to that part of the range."""
     if part in (0.0, 1.0):
         return lower if part == 0.0 else upper
     return chance.randint(lower, lower + int((upper - lower) * part))

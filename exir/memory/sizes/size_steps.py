@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Straight-line arithmetic over the inputs' sizes: what the runtime evaluates before an execution.
+"""Straight-line arithmetic over the inputs' sizes, which the runtime evaluates before an execution.
 
-A step is (operation, a, b); equal ones are one. Numbers are int64; the runtime refuses what does not fit.
+A step is (operation, a, b); equal steps are stored once. Values are int64; the runtime rejects an overflow.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _APPLY: dict[Operation, Callable[[int, int], int]] = {
     Operation.DIVIDE: lambda a, b: a // b,
     Operation.MAXIMUM: max,
 }
-# Of sympy's nodes, how several arguments become one.
+# The operation that combines the arguments of a sympy node.
 _FOLDS: dict[type, Operation] = {
     sympy.Add: Operation.ADD,
     sympy.Mul: Operation.MULTIPLY,
@@ -47,19 +47,19 @@ _HIGHEST_POWER = 8
 
 
 class NotExpressible(ValueError):
-    """An expression that steps have no operation for."""
+    """An expression without an operation for it."""
 
 
 @dataclass
 class SizeSteps:
-    """`rows`: the steps. `symbols`: what each symbol stands for, as the number of a step."""
+    """`rows`: the steps. `symbols`: the number of the step that computes each symbol."""
 
     rows: list[tuple[Operation, int, int]] = field(default_factory=list)
     symbols: dict[sympy.Symbol, int] = field(default_factory=dict)
     _known: dict[tuple[Operation, int, int], int] = field(default_factory=dict)
 
     def add(self, operation: Operation, a: int, b: int) -> int:
-        """The number of the step, new or known."""
+        """Return the number of the step, new or known."""
         row = (operation, a, b)
         if row not in self._known:
             self._known[row] = len(self.rows)
@@ -71,7 +71,7 @@ class SizeSteps:
         return self.add(Operation.CONSTANT, bits & 0xFFFFFFFF, bits >> 32)
 
     def largest(self, steps: Sequence[int]) -> int:
-        """The largest of several results; 0 of none."""
+        """Return the step of the largest of several results; 0 for no results."""
         distinct = list(dict.fromkeys(steps))
         if not distinct:
             return self.constant(0)
@@ -88,7 +88,7 @@ class SizeSteps:
         return self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, whole, unit), unit)
 
     def expression(self, expr: Any) -> int:
-        """Raises NotExpressible for a symbol that no input gives, or a function that there is no operation for."""
+        """Return the step of an expression. Raises NotExpressible for unbound symbols and other functions."""
         if isinstance(expr, int) or expr.is_Integer:
             return self.constant(int(expr))
         if isinstance(expr, sympy.Symbol):
@@ -118,7 +118,7 @@ class SizeSteps:
         return found
 
     def evaluate(self, input_sizes: Mapping[tuple[int, int], int]) -> list[int]:
-        """The results of all steps; `input_sizes`: (input, dimension) → size."""
+        """Return the results of all steps; `input_sizes`: (input, dimension) → size."""
         values: list[int] = []
         for operation, a, b in self.rows:
             if operation is Operation.CONSTANT:

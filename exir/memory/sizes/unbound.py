@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tensors whose size has no bound are allocated at run time; this says which, and where they are given back."""
+"""Tensors without an upper bound on their size, which the runtime allocates: their list, and where it frees them."""
 
 from torch.fx import GraphModule, Node
 
@@ -14,7 +14,7 @@ from executorch.exir.tensor import TensorSpec
 
 
 def insert_calls_to_free(graph_module: GraphModule) -> None:
-    """Adds a `free` behind the last use of each unbound tensor of the graph that is not an input or output."""
+    """Add a `free` after the last use of each unbound tensor of the graph, inputs and outputs excepted."""
     graph = graph_module.graph
     kept = get_graph_input_tensors(graph.nodes) | get_graph_output_tensors(graph.nodes)
     last_use: dict[TensorSpec, Node] = {}
@@ -36,16 +36,16 @@ def insert_calls_to_free(graph_module: GraphModule) -> None:
 
 
 def unbounded_tensors(graph_module: GraphModule) -> tuple[str, ...]:
-    """Tensors that the runtime allocates, as `name: dtype[sizes]` by their symbols. Inputs are not among them: their
+    """Return the tensors that the runtime allocates, as `name: dtype[sizes]` by their symbols, without inputs, whose
     memory is the caller's."""
     inputs = get_graph_input_tensors(graph_module.graph.nodes)
     names: dict[TensorSpec, str] = {}
     allocated: dict[TensorSpec, str] = {}
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             for spec in get_node_tensor_specs(node):
                 if spec.is_dynamic_unbound_tensor and spec not in inputs:
-                    # The operator that fills it says more than where it is allocated.
+                    # The name of the operator that fills it is more useful than that of its alloc.
                     (allocated if node.target is alloc else names).setdefault(spec, node.name)
     return tuple(f"{name}: {_describe(spec)}" for spec, name in {**allocated, **names}.items())
 

@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Planning algorithms: an offset for every tensor, a size for every arena."""
+"""Solvers: a `Problem` of `exir/memory/problem.py` in, a `Solution` out. They know nothing of tensors and graphs."""

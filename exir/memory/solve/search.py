@@ -1,71 +1,74 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The lowest packing that can be found with a bounded effort, and what is proven of it."""
+"""The lowest solution that a bounded effort finds, and the bound that it proves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from executorch.exir.memory.solve.branch_and_bound import Answer, fits_below
-from executorch.exir.memory.solve.packing import Block, Packing, pack
+from executorch.exir.memory.problem import Offset, Problem, Solution
+from executorch.exir.memory.solve.branch_and_bound import Fit, NoFit, fit_below
+from executorch.exir.memory.solve.first_fit import first_fit
 
-# Partial packings that the exact search may look at in all: about a second, if they are of up to _BLOCKS blocks.
+# Partial solutions that the exact search may examine in all: about a second for up to _BUFFERS buffers.
 EFFORT = 20_000
-# More blocks make each look cost more; where not even one packing could be finished, there is no search.
-_BLOCKS = 500
+# With more buffers each examination costs more; where not even one solution could be completed, there is no search.
+_BUFFERS = 500
 
 
-def search(blocks: Sequence[Block], effort: int = EFFORT) -> Packing:
-    """As `pack`, then exactly where that is not proven optimal: never higher than `pack`.
+def search(problem: Problem, effort: int = EFFORT) -> Solution:
+    """Solve by first fit, then by exact search where first fit is not proven optimal: never higher than `first_fit`.
 
-    `lower_bound` of the result is what was proven: no packing is below it. effort: of the exact search; 0: none.
+    No solution is below the `lower_bound` of the result. effort: limit of the exact search, 0 for none.
     """
-    best = pack(blocks)
+    buffers = problem.buffers
+    best = first_fit(problem)
     if best.is_optimal or not effort:
         return best
-    offsets = [0] * len(blocks)
+    offsets = [Offset(0)] * len(buffers)
     height = bound = 0
-    groups = _groups(blocks)
+    groups = _independent_groups(problem)
     for group in groups:
-        members = [blocks[i] for i in group]
-        packing = best if len(group) == len(blocks) else pack(members)
-        if packing.height > best.lower_bound:
-            packing = _lowered(members, packing, effort // len(groups))
-        height, bound = max(height, packing.height), max(bound, packing.lower_bound)
-        for index, offset in zip(group, packing.offsets, strict=True):
+        part = Problem([buffers[i] for i in group])
+        solution = best if len(group) == len(buffers) else first_fit(part)
+        if solution.height > best.lower_bound:
+            solution = _lowered(part, solution, effort // len(groups))
+        height, bound = max(height, solution.height), max(bound, solution.lower_bound)
+        for index, offset in zip(group, solution.offsets, strict=True):
             offsets[index] = offset
-    return Packing(offsets, height, bound)
+    return Solution(offsets, height, bound)
 
 
-def _groups(blocks: Sequence[Block]) -> list[list[int]]:
-    """Indices of the blocks in groups that share no step: each is a problem of its own. Empty blocks are left out."""
+def _independent_groups(problem: Problem) -> list[list[int]]:
+    """Return indices of the buffers in groups that share no step. Empty buffers are left out."""
+    buffers = problem.buffers
     groups: list[list[int]] = []
     reached = -1
-    filled = [i for i, block in enumerate(blocks) if block.size]
-    for index in sorted(filled, key=lambda i: blocks[i].first):
-        if blocks[index].first > reached:
+    filled = [i for i, buffer in enumerate(buffers) if buffer.size]
+    for index in sorted(filled, key=lambda i: buffers[i].lifespan.first):
+        if buffers[index].lifespan.first > reached:
             groups.append([])
         groups[-1].append(index)
-        reached = max(reached, blocks[index].last)
+        reached = max(reached, buffers[index].lifespan.last)
     return [sorted(group) for group in groups]
 
 
-def _lowered(blocks: Sequence[Block], best: Packing, effort: int) -> Packing:
-    """The group's packing, searched for until it is optimal, halving the range that is left at every answer."""
+def _lowered(problem: Problem, best: Solution, effort: int) -> Solution:
+    """Search for a lower solution until it is optimal or the effort is used up, halving the open range each time."""
+    buffers = problem.buffers
     # Every offset is a sum of sizes.
-    unit = math.gcd(*(block.size for block in blocks))
+    unit = math.gcd(*(buffer.size for buffer in buffers))
     proven = lowest = best.lower_bound
-    effort = effort * _BLOCKS // max(_BLOCKS, len(blocks))
-    while lowest < best.height and effort > 4 * len(blocks):
-        # The bound itself first: it is met more often than not.
+    effort = effort * _BUFFERS // max(_BUFFERS, len(buffers))
+    while lowest < best.height and effort > 4 * len(buffers):
+        # The bound itself first: most networks meet it.
         limit = lowest if lowest == best.lower_bound else lowest + (best.height - lowest) // unit // 2 * unit
-        answer, offsets = fits_below(blocks, limit, effort // 2)
+        answer = fit_below(problem, limit, effort // 2)
         effort -= effort // 2 + 1
-        if answer is Answer.YES:
-            height = max(offset + block.size for offset, block in zip(offsets, blocks, strict=True))
-            best = Packing(offsets, height, best.lower_bound)
+        if isinstance(answer, Fit):
+            height = max(offset + buffer.size for offset, buffer in zip(answer.offsets, buffers, strict=True))
+            best = Solution(answer.offsets, height, best.lower_bound)
         else:
             lowest = limit + unit
-            if answer is Answer.NO:
+            if answer is NoFit.PROVEN:
                 proven = lowest
-    return Packing(best.offsets, best.height, proven)
+    return Solution(best.offsets, best.height, proven)

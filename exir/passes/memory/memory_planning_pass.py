@@ -5,15 +5,15 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from executorch.exir.memory.algorithms.concurrency import CONCURRENT
+from executorch.exir.memory.algorithms.concurrency import concurrent as plan_apart
+from executorch.exir.memory.algorithms.suite import MemoryPlanningAlgorithmSuite
 from executorch.exir.memory.apply import apply_algo
+from executorch.exir.memory.arenas import offset_unit
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.lifetimes.specs import mutable_buffer_names, placeholder_specs
 from executorch.exir.memory.result import MemoryPlanningAlgorithm
 from executorch.exir.memory.sizes.unbound import insert_calls_to_free
-from executorch.exir.memory.solve.arenas import unit
-from executorch.exir.memory.solve.concurrency import CONCURRENT
-from executorch.exir.memory.solve.concurrency import concurrent as plan_apart
-from executorch.exir.memory.suite import MemoryPlanningAlgorithmSuite
 from executorch.exir.tensor import ALIGNMENT, TensorSpec
 
 # Memory id of the buffers that methods share. Arena 1 holds each method's own tensors.
@@ -30,7 +30,7 @@ class MemoryPlanningPass(PassBase):
     parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution. It records
     arena sizes for the largest inputs (docs/memory-planning.md). Planned inputs and state are in arena 2.
     concurrent: independent instructions of the method may run at the same time (`execute_async`). The default algorithm
-    is `exir.memory.solve.concurrency.concurrent`. Emission refuses a plan that makes independent instructions wait.
+    is `concurrent` of exir/memory/algorithms. Emission refuses a plan that makes independent instructions wait.
     Cannot be combined with parametric.
     A subclass may choose arenas: set mem_id of specs in `run` before it calls this one
     (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule).
@@ -76,8 +76,6 @@ class MemoryPlanningPass(PassBase):
     def run(self, graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> PassResult:
         """Plan one method. Raises MemoryPlanningError for an invalid plan."""
         insert_calls_to_free(graph_module)
-        if self.concurrent:
-            graph_module.meta[CONCURRENT] = True
         apply_algo(
             self.memory_planning_algo,
             graph_module,
@@ -89,6 +87,8 @@ class MemoryPlanningPass(PassBase):
             allow_overlap=self.allow_lifetime_and_storage_overlap,
             parametric=self.parametric,
         )
+        if self.concurrent:
+            graph_module.meta[CONCURRENT] = True
         if self.share_mutable_buffers and graph_signature is not None:
             self._planned.append(graph_module)
             nodes = graph_module.graph.nodes
@@ -111,9 +111,9 @@ class MemoryPlanningPass(PassBase):
                 "one method updates this buffer, another one stores it as a constant and would always read its initial "
                 "value; rewrite/shared_state.py makes it state there",
             )
-        end, step = 0, unit(self.alignment, (spec for specs in self._shared.values() for spec in specs))
+        end, unit = 0, offset_unit(self.alignment, (spec for specs in self._shared.values() for spec in specs))
         for name, specs in self._shared.items():
-            sizes = {spec.realign(step) for spec in specs}
+            sizes = {spec.realign(unit) for spec in specs}
             if len(sizes) != 1:
                 raise MemoryPlanningError(name, f"the methods that share this buffer see it with sizes {sorted(sizes)}")
             for spec in specs:

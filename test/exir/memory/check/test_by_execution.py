@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The replay knows nothing of lifetimes: every plan that it accepts gives eager's numbers, with branches and loops."""
+"""The check by execution knows no lifetimes: every plan that it accepts gives the results of eager mode."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from torch.export import ExportedProgram, export
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.memory.check.replay import replay
+from executorch.exir.memory.check.by_execution import check_by_execution
 from executorch.exir.memory.lifetimes.liveness import find_lifetimes
 from executorch.exir.memory_planning import MemoryPlanningError, get_node_tensor_specs, naive
 from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
@@ -115,7 +115,7 @@ def test_whatever_it_accepts_gives_eagers_numbers(model: Callable[[], nn.Module]
         mover.mem_offset = victim.mem_offset
         if mover.nbytes() <= victim.nbytes():
             try:
-                replay(program.graph_module, names, state_of(program))
+                check_by_execution(program.graph_module, names, state_of(program))
             except MemoryPlanningError:
                 refused += 1
             else:
@@ -147,19 +147,19 @@ def test_it_finds_what_only_another_branch_or_iteration_reads(
 ) -> None:
     program = spread(model())
     names = planned(program)
-    replay(program.graph_module, names)
+    check_by_execution(program.graph_module, names)
     spec_of(program, *mover).mem_offset = spec_of(program, *victim).mem_offset
     with pytest.raises(MemoryPlanningError, match=reader):
-        replay(program.graph_module, names)
+        check_by_execution(program.graph_module, names)
 
 
 def test_state_must_be_there_when_the_method_ends() -> None:
     program = spread(Counts())
     names, (state,) = planned(program), state_of(program)
-    replay(program.graph_module, names, [state])
+    check_by_execution(program.graph_module, names, [state])
     spec_of(program, OPS.relu.out).mem_offset = state.mem_offset
     with pytest.raises(MemoryPlanningError, match="reads b_state"):
-        replay(program.graph_module, names, [state])
+        check_by_execution(program.graph_module, names, [state])
 
 
 def test_an_operator_may_not_write_over_its_operand_unless_it_works_in_place() -> None:
@@ -168,5 +168,5 @@ def test_an_operator_may_not_write_over_its_operand_unless_it_works_in_place() -
     relu, product = spec_of(program, OPS.relu.out), spec_of(program, OPS.mm.out, 1)
     relu.mem_offset = product.mem_offset
     with pytest.raises(MemoryPlanningError, match="over its own operand"):
-        replay(program.graph_module, names)
-    replay(program.graph_module, names, in_place={relu: product})
+        check_by_execution(program.graph_module, names)
+    check_by_execution(program.graph_module, names, in_place={relu: product})

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
+from executorch.exir.memory.arenas import plan_arenas
 from executorch.exir.memory.result import MemoryAlgoResult
-from executorch.exir.memory.solve.arenas import plan_arenas
-from executorch.exir.memory.solve.packing import pack, pack_whole
+from executorch.exir.memory.solve.first_fit import first_fit
+from executorch.exir.memory.solve.whole_places import whole_places
 from executorch.exir.tensor import TensorSpec
 
 
@@ -21,8 +22,8 @@ def greedy(
     *,
     allow_overlapping_allocations: bool = True,
 ) -> MemoryAlgoResult:
-    """Plans every arena on its own; `specs` have their lifetimes set. Sizes and padding in bytes.
+    """Plan every arena on its own; `specs` have their lifetimes set. Sizes and padding in bytes.
 
-    allow_overlapping_allocations=False: a tensor takes the place of another one whole or not at all.
+    allow_overlapping_allocations=False: a tensor takes the whole place of another one or no part of it.
     """
-    return plan_arenas(pack if allow_overlapping_allocations else pack_whole, alignment, specs, extra_padding)
+    return plan_arenas(first_fit if allow_overlapping_allocations else whole_places, alignment, specs, extra_padding)

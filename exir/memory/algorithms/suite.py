@@ -1,21 +1,21 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Several algorithms, the best result taken."""
+"""Several algorithms, of which the best result is kept."""
 
 from collections.abc import Callable, Collection, Sequence
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
+from executorch.exir.memory.algorithms.exact import exact
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.result import MemoryAlgoResult
-from executorch.exir.memory.solve.exact import exact
 from executorch.exir.tensor import TensorSpec
 
 
 class MemoryPlanningAlgorithmSuite:
     """Runs every algorithm of `algo_list` (by default `exact` alone) and keeps the one with the smallest arenas.
 
-    After a call, `result` holds the decision taken, with lower bound and gap.
+    After a call, `result` is the one that was kept, with lower bound and gap.
     """
 
     def __init__(self, algo_list: Sequence[Callable[..., MemoryAlgoResult]] | None = None) -> None:
@@ -32,7 +32,7 @@ class MemoryPlanningAlgorithmSuite:
         graph_signature: ExportGraphSignature | None,
         extra_padding: int = 0,
     ) -> list[int]:
-        """Writes the places to the specs and returns the arenas' sizes in bytes."""
+        """Write the places to the specs and return the arenas' sizes in bytes."""
         results = []
         for algorithm in self.algo_list:
             result = algorithm(alignment, specs, graph_module, graph_signature, extra_padding)
@@ -42,6 +42,6 @@ class MemoryPlanningAlgorithmSuite:
                     f"an algorithm of a suite returns a MemoryAlgoResult; found {type(result).__name__}",
                 )
             results.append(result)
-        self.result = min(results, key=lambda each: sum(each.bufsizes))
+        self.result = min(results, key=lambda result: sum(result.bufsizes))
         self.result.write_to_specs()
         return self.result.bufsizes

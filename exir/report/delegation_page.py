@@ -25,7 +25,7 @@ from executorch.exir.error import module_path, operator_name, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from executorch.exir.report.cost import Cost, cost_of
-from executorch.exir.report.graph_picture import Box, describe_value, draw_graph
+from executorch.exir.report.graph_drawing import Box, describe_value, draw_graph
 
 __all__ = ["delegation_html", "write_delegation"]
 
@@ -76,17 +76,17 @@ def _constants(program: ExportedProgram) -> set[Node]:
 
 
 def _graph(graph_module: GraphModule, title: str, colours: Mapping[str, str], constants: set[Node]) -> list[str]:
-    parts = [f'<h3>{title}</h3><div class="scroll">', _picture(graph_module, colours, constants), "</div>"]
+    parts = [f'<h3>{title}</h3><div class="scroll">', _drawing(graph_module, colours, constants), "</div>"]
     for number, module in enumerate(get_lowered_backend_modules(graph_module)):
         inner = module.original_module
         head = f"delegate {number}: {module.backend_id}, {len(_operators(inner.graph_module))} operators"
         own = {**colours, _KERNELS: colours[module.backend_id]}
         parts.append(f'<details><summary>{escape(head)}</summary><div class="scroll">')
-        parts += [_picture(inner.graph_module, own, _constants(inner)), "</div></details>"]
+        parts += [_drawing(inner.graph_module, own, _constants(inner)), "</div></details>"]
     return parts
 
 
-def _picture(graph_module: GraphModule, colours: Mapping[str, str], constants: set[Node]) -> str:
+def _drawing(graph_module: GraphModule, colours: Mapping[str, str], constants: set[Node]) -> str:
     return draw_graph(graph_module.graph, lambda node: None if node in constants else _box(graph_module, node, colours))
 
 

@@ -1,13 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Every tensor at a place of its own: for finding out whether sharing memory is what is wrong."""
+"""Every tensor at its own place: to find out whether a fault comes from shared memory."""
 
 from collections.abc import Collection
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
+from executorch.exir.memory.arenas import by_arena, offset_unit
 from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
-from executorch.exir.memory.solve.arenas import by_arena, unit
 from executorch.exir.tensor import TensorSpec
 
 
@@ -18,13 +18,13 @@ def naive(
     graph_signature: ExportGraphSignature | None,
     extra_padding: int = 0,
 ) -> MemoryAlgoResult:
-    """One tensor behind the other in each arena. Sizes and padding in bytes."""
+    """Place the tensors of each arena one after the other. Sizes and padding in bytes."""
     result = MemoryAlgoResult({}, [0, 0])
     for mem_id, members in by_arena(specs).items():
         result.bufsizes += [0] * (mem_id + 1 - len(result.bufsizes))
-        end, step = 0, unit(alignment, members)
+        end, unit = 0, offset_unit(alignment, members)
         for object_id, spec in enumerate(members):
             result.spec_dict[spec] = SpecAllocResult(mem_id, object_id, end)
-            end += spec.realign(step)
+            end += spec.realign(unit)
         result.bufsizes[mem_id] = end + extra_padding
     return result

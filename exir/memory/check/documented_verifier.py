@@ -1,5 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented way to ask questions about a planned graph."""
+"""`Verifier`, the documented queries on the plan of one graph.
+
+The compiler does not use it: `by_lifespans.py` and `by_execution.py` check every plan, subgraphs included.
+"""
 
 from collections.abc import Sequence
 
@@ -16,7 +19,7 @@ from executorch.exir.tensor import TensorSpec
 
 
 class Verifier:
-    """Checks the plan of one graph (not of its subgraphs; `validate_plan` covers a whole method)."""
+    """The plan of one graph without its subgraphs (`check_by_lifespans` covers a whole method)."""
 
     def __init__(
         self,
@@ -34,17 +37,17 @@ class Verifier:
 
     @classmethod
     def has_overlap(cls, lhs_ivl: Sequence[int], rhs_ivl: Sequence[int]) -> bool:
-        """Whether two ranges, ends included, share a point; a range whose end is before its start is empty."""
+        """Return whether two ranges, ends included, share a point; a range that ends before its start is empty."""
         return max(lhs_ivl[0], rhs_ivl[0]) <= min(lhs_ivl[1], rhs_ivl[1])
 
     @classmethod
     def lifetime_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
-        """Whether two tensors are alive at the same step."""
+        """Return whether two tensors are alive at the same step."""
         return cls.has_overlap(_known(lhs_spec, lhs_spec.lifetime), _known(rhs_spec, rhs_spec.lifetime))
 
     @classmethod
     def storage_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
-        """Whether two planned tensors share a byte."""
+        """Return whether two planned tensors share a byte."""
         if lhs_spec.mem_id != rhs_spec.mem_id:
             return False
         (lhs,), (rhs,) = (_known(spec, [spec.mem_offset]) for spec in (lhs_spec, rhs_spec))
@@ -52,7 +55,7 @@ class Verifier:
 
     @classmethod
     def mem_obj_id_match(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec, accept_both_none: bool = True) -> bool:
-        """Whether two tensors take turns at one place; if neither says so, `accept_both_none`."""
+        """Return whether two tensors have one mem_obj_id; `accept_both_none` if neither has any."""
         if lhs_spec.mem_id != rhs_spec.mem_id:
             return False
         if lhs_spec.mem_obj_id is None and rhs_spec.mem_obj_id is None:
@@ -60,7 +63,7 @@ class Verifier:
         return lhs_spec.mem_obj_id == rhs_spec.mem_obj_id
 
     def verify_storage_reuse(self, allow_lifetime_and_storage_overlap: bool = False) -> int:
-        """The number of pairs of tensors that share bytes.
+        """Return the number of pairs of tensors that share bytes.
 
         Raises MemoryPlanningError for a pair that is alive at the same time, unless that is allowed.
         """
@@ -87,7 +90,7 @@ class Verifier:
         return sharing
 
     def verify_graph_input_output(self) -> None:
-        """Raises MemoryPlanningError if inputs or outputs are planned where they should not be, or the reverse."""
+        """Raise MemoryPlanningError if inputs or outputs are planned where they should not be, or the reverse."""
         nodes = self.graph_module.graph.nodes
         inputs = get_graph_input_tensors(nodes, self.graph_signature)
         outputs = get_graph_output_tensors(nodes)

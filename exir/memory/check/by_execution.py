@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The check of a plan that trusts no lifetimes: the method is run on paper; what is read must still be there.
+"""The check that trusts no lifetimes: it runs the method symbolically, and each read must find its tensor intact.
 
-All that is known of memory at a point of the program is which tensors are intact. Writing a tensor makes it intact,
-and every other one that shares a byte with it not; reading one that is not intact is a fault. A cond goes both ways
-and what is intact on both is intact behind it; a loop runs no time, once and twice, so that what an iteration destroys
-is missed by the next one. Shares no code with the planners, nor with what they know of lifetimes.
+The state of memory is the set of intact tensors. A write makes its tensor intact and destroys every other tensor that
+shares a byte with it; a read of a tensor that is not intact is a fault. A cond takes both branches, and the tensors
+intact after both are intact after it. A loop runs zero times, once and twice, so that the second iteration misses a
+tensor that the first one destroys. `by_lifespans.py` is the check by lifetimes; neither shares code with the planners.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from executorch.exir.tensor import TensorSpec
 
 _ITERATIONS = 2
 _NO_INSTRUCTION = (alloc, free, view, operator.getitem)
-# Positions of what a loop's carried tensors start from, and of the tensors that it goes over; 0: there are none.
+# Argument positions of the carried tensors' initial values, and of the tensors that the loop iterates over; 0: none.
 _LOOP_OPERANDS: dict[Any, tuple[int, int]] = {hop.while_loop: (2, 0), hop.map_impl: (0, 1), hop.scan: (1, 2)}
 _Intact = set[TensorSpec]
 
 
-def replay(
+def check_by_execution(
     graph_module: GraphModule,
     names: Mapping[TensorSpec, str],
     kept: Iterable[TensorSpec] = (),
     in_place: Mapping[TensorSpec, TensorSpec] | None = None,
 ) -> None:
-    """Raises MemoryPlanningError where an instruction reads a tensor of which a byte was overwritten.
+    """Raise MemoryPlanningError where an instruction reads a tensor of which a byte was overwritten.
 
-    names: the planned tensors. kept: those that must be intact at the end (state, outputs apart). in_place: result →
-    the operand that its operator may overwrite with it, if both are at the same place.
+    names: the planned tensors. kept: the state that must be intact at the end, besides the outputs. in_place: result →
+    the operand that its operator may overwrite, if both are at the same place.
     """
     method = _Replay(names, in_place or {})
     intact = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
@@ -65,7 +65,7 @@ class _Replay:
         for spec in specs:
             if spec in self.names and spec not in intact:
                 raise MemoryPlanningError(
-                    where, f"reads {self.names[spec]}, of which bytes were overwritten: {spec.debug()}"
+                    where, f"reads {self.names[spec]}, whose bytes were overwritten: {spec.debug()}"
                 )
 
     def write(self, specs: Iterable[TensorSpec], intact: _Intact) -> None:
@@ -74,7 +74,7 @@ class _Replay:
             intact.add(spec)
 
     def step(self, reads: Sequence[TensorSpec], writes: Sequence[TensorSpec], intact: _Intact, where: str) -> None:
-        """One instruction: it may not write to what it still reads, unless it is one that works in place."""
+        """Run one instruction, which may write to a tensor that it reads only if its operator works in place."""
         self.read(reads, intact, where)
         for result in writes:
             for operand in self.sharing.get(result, set()).intersection(reads):
@@ -87,7 +87,7 @@ class _Replay:
         self.read(writes, intact, f"{where}, whose results share bytes,")
 
     def graph(self, graph_module: GraphModule, intact: _Intact) -> _Intact:
-        """Runs a graph on what is intact before it; gives what is intact behind it."""
+        """Run a graph: from the tensors intact before it, return those intact after it."""
         calls: dict[Node, list[GraphModule]] = {}
         for _, subgraph, node in get_control_flow_submodules(graph_module):
             calls.setdefault(node, []).append(subgraph)
@@ -110,14 +110,14 @@ class _Replay:
         return self.loop(node, subgraphs, intact)
 
     def assigned(self, node: Node, targets: list[TensorSpec], subgraph: GraphModule, intact: _Intact) -> _Intact:
-        """Runs a subgraph, then copies its outputs to `targets` (as many as there are)."""
+        """Run a subgraph, then copy its first outputs to `targets`."""
         intact = self.graph(subgraph, intact)
         values = _specs(tree_leaves(subgraph.graph.output_node().args[0]))
         self.step(values[: len(targets)], targets, intact, node.name)
         return intact
 
     def loop(self, node: Node, subgraphs: list[GraphModule], intact: _Intact) -> _Intact:
-        """while_loop carries all of its results; map collects them slice by slice; scan carries the first of them."""
+        """Run a loop: while_loop carries all of its results, map collects them slice by slice, scan does both."""
         results, body = get_node_tensor_specs(node), subgraphs[-1]
         is_while = node.target is hop.while_loop
         initial, over = (_specs(tree_leaves(node.args[i])) if i else [] for i in _LOOP_OPERANDS[node.target])

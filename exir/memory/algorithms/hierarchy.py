@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Several memories of different speed: which tensor goes to which."""
+"""Memories of different speed: the choice of a memory for each tensor."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.algorithms.exact import plan_exactly
+from executorch.exir.memory.arenas import InPlace, lifespan_of
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.functions import alloc, free, view
+from executorch.exir.memory.lifetimes.in_place import find_in_place
 from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
 from executorch.exir.memory.result import MemoryAlgoResult
-from executorch.exir.memory.solve.exact import IN_PLACE, exact
 from executorch.exir.tensor import TensorSpec
 
 _MOVES_NOTHING = (alloc, free, view, operator.getitem)
@@ -28,10 +30,10 @@ class MemoryHierarchy:
 
     capacities: bytes of each memory but the last one, fastest first: arenas 1, 2, …; the last one has no limit.
 
-    The rule: tensors are taken in the order of how often they are accessed (written, or read by an instruction) for
-    each step that they are alive, at equal rates the larger one first. A tensor goes to the fastest memory in which at
-    no step more is alive than its capacity. Where what was chosen cannot be packed into the capacity, the last one
-    chosen leaves for the next memory. Loop bodies count once. A tensor whose spec.mem_id is set already stays there.
+    The rule: tensors are sorted by accesses (instructions that write or read them) per step that they are alive, at
+    equal rates the larger one first. Each goes to the fastest memory whose capacity is not exceeded at any step. Where
+    the tensors of a memory do not fit into its capacity, the last one moves on to the next memory. Loop bodies count
+    once. A tensor whose spec.mem_id is set already stays there.
     """
 
     def __init__(self, capacities: Sequence[int]) -> None:
@@ -47,8 +49,10 @@ class MemoryHierarchy:
         graph_signature: ExportGraphSignature | None,
         extra_padding: int = 0,
     ) -> MemoryAlgoResult:
-        """As other algorithms of `executorch.exir.memory_planning`. MemoryPlanningError: what was chosen by mem_id does
-        not fit, or names a memory that is not there."""
+        """Plan as other algorithms of `executorch.exir.memory_planning`.
+
+        Raises MemoryPlanningError if a mem_id names no memory, or if the tensors with a mem_id do not fit.
+        """
         last = len(self.capacities) + 1
         chosen = [spec for spec in specs if spec.mem_id is not None]
         for spec in chosen:
@@ -57,45 +61,39 @@ class MemoryHierarchy:
         count = _accesses(graph_module)
         waiting = sorted(
             (spec for spec in specs if spec.mem_id is None),
-            key=lambda spec: (-count[spec] / _steps(spec), -spec.nbytes(), spec.lifetime[0]),
+            key=lambda spec: (-count[spec] / lifespan_of(spec).steps, -spec.nbytes(), spec.lifetime[0]),
         )
         whole = MemoryAlgoResult({}, [0] * (last + 1), [0] * (last + 1))
-        in_place = graph_module.meta.get(IN_PLACE, {})
+        in_place = find_in_place(graph_module, specs, graph_signature)
         for mem_id, capacity in enumerate((*self.capacities, None), 1):
-            held = [spec for spec in chosen if spec.mem_id == mem_id]
-            free_to_leave = _choose(held, waiting, capacity, alignment, in_place)
+            fixed = [spec for spec in chosen if spec.mem_id == mem_id]
+            movable = _choose(fixed, waiting, capacity, alignment, in_place)
             while True:
-                for spec in free_to_leave:
+                for spec in movable:
                     spec.mem_id = mem_id
-                part = exact(alignment, [*held, *free_to_leave], graph_module, graph_signature, extra_padding)
-                size = part.bufsizes[mem_id] if held or free_to_leave else 0
+                part = plan_exactly(alignment, [*fixed, *movable], extra_padding, in_place)
+                size = part.bufsizes[mem_id] if fixed or movable else 0
                 if capacity is None or size <= capacity:
                     break
-                if not free_to_leave:
+                if not movable:
                     raise MemoryPlanningError(
-                        f"memory {mem_id}", f"what was chosen for it takes {size} bytes, expected at most {capacity}"
+                        f"memory {mem_id}",
+                        f"the tensors with this mem_id take {size} bytes, expected at most {capacity}",
                     )
-                free_to_leave.pop().mem_id = None
-            placed = set(free_to_leave)
+                movable.pop().mem_id = None
+            placed = set(movable)
             waiting = [spec for spec in waiting if spec not in placed]
             whole.spec_dict |= part.spec_dict
-            if held or free_to_leave:
+            if fixed or movable:
                 whole.bufsizes[mem_id], whole.lower_bounds[mem_id] = size, part.lower_bounds[mem_id]
         return whole
 
 
-def _steps(spec: TensorSpec) -> int:
-    first, last = spec.lifetime
-    if first is None or last is None:
-        raise MemoryPlanningError(spec.debug(), "the tensor has no lifetime")
-    return last - first + 1
-
-
 def _accesses(graph_module: GraphModule) -> Counter[TensorSpec]:
-    """How many instructions write or read each tensor."""
+    """Return the number of instructions that write or read each tensor."""
     found: Counter[TensorSpec] = Counter()
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             if node.op != "call_function" or node.target in _MOVES_NOTHING:
                 continue
             found.update(get_node_tensor_specs(node))
@@ -106,32 +104,32 @@ def _accesses(graph_module: GraphModule) -> Counter[TensorSpec]:
 
 
 def _choose(
-    held: Sequence[TensorSpec],
+    fixed: Sequence[TensorSpec],
     waiting: Sequence[TensorSpec],
     capacity: int | None,
     alignment: int,
-    in_place: dict[TensorSpec, TensorSpec],
+    in_place: InPlace,
 ) -> list[TensorSpec]:
-    """Those of `waiting`, in their order, with which, and `held`, at no step more than `capacity` bytes are alive. An
-    operand that may be overwritten counts up to the step before its result."""
+    """Return the tensors of `waiting` that join `fixed` without more than `capacity` bytes alive at any step.
+
+    An operand that may be overwritten counts up to the step before its result.
+    """
     if capacity is None:
         return list(waiting)
     ends = {operand: result.lifetime[0] for result, operand in in_place.items()}
-    alive = np.zeros(max((_end(spec) for spec in (*held, *waiting)), default=0) + 1, dtype=np.int64)
+    last_step = max((lifespan_of(spec).last for spec in (*fixed, *waiting)), default=0)
+    alive = np.zeros(last_step + 1, dtype=np.int64)
 
     def during(spec: TensorSpec) -> slice:
-        return slice(spec.lifetime[0], min(_end(spec), (ends.get(spec) or _end(spec) + 1) - 1) + 1)
+        lifespan, end = lifespan_of(spec), ends.get(spec)
+        return slice(lifespan.first, min(lifespan.last + 1, end or lifespan.last + 1))
 
-    for spec in held:
+    for spec in fixed:
         alive[during(spec)] += spec.realign(alignment)
-    found = []
+    chosen = []
     for spec in waiting:
         size = spec.realign(alignment)
         if alive[during(spec)].max(initial=0) + size <= capacity:
             alive[during(spec)] += size
-            found.append(spec)
-    return found
-
-
-def _end(spec: TensorSpec) -> int:
-    return spec.lifetime[1] or 0
+            chosen.append(spec)
+    return chosen
