@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`to_backend`: hands a whole program, or what a partitioner tags in one or several programs, to backends.
+"""`to_backend`: hand a whole program, or the partitions that a partitioner tags, to backends.
 
 Every form takes the same steps: tag → find partitions → make each a program → preprocess → put calls in their place.
 """
@@ -14,7 +14,6 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import PreprocessResult, find_backend
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegate_call import insert_delegate_calls
 from executorch.exir.backend.delegate.graph_identity import first_difference
 from executorch.exir.backend.partition.fallback import NodeKey, keep_fallbacks, reasons_collected
@@ -25,6 +24,7 @@ from executorch.exir.backend.partition.validation import disable_validation, val
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.rewrite.program_copy import copy_program
+from executorch.exir.schema import CompileSpec
 
 __all__ = [
     "MethodProgramsPartitionerSpec",
@@ -37,17 +37,17 @@ __all__ = [
 
 @singledispatch
 def to_backend(args: Any, *rest: Any) -> Any:
-    """Three forms, told apart by the first argument:
+    """Delegate a program or its partitions. The first argument selects one of three forms:
 
     `to_backend(backend_id: str, program: ExportedProgram, compile_specs: list[CompileSpec]) -> LoweredBackendModule`
         the whole program becomes one delegate.
     `to_backend(program: ExportedProgram, partitioner: Partitioner) -> ExportedProgram`
-        what the partitioner tags becomes delegate calls; the rest stays.
+        the partitions that the partitioner tags become delegate calls; the rest stays.
     `to_backend(MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]`
         the same for several methods, each backend seeing all its partitions at once (`preprocess_multimethod`).
 
-    The programs given are not changed. NotImplementedError: no such backend. PartitionError: tags that cannot be
-    delegated.
+    The programs given do not change. Raises NotImplementedError for an unknown backend and PartitionError for tags that
+    cannot be delegated.
     """
     raise TypeError(
         "to_backend takes a backend id with an ExportedProgram, an ExportedProgram with a Partitioner, or a "
@@ -129,7 +129,7 @@ def _delegated(
     partitioner: Partitioner,
     reasons: dict[NodeKey, str],
 ) -> ExportedProgram:
-    """The program with delegate calls, and on what is left, that and why the partitioner left it."""
+    """Return the program with delegate calls. Nodes that the partitioner left get its reason."""
     made = insert_delegate_calls(program, lowered)
     keep_fallbacks(made.graph_module, type(partitioner).__name__, reasons)
     return made

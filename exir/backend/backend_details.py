@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""BackendDetails: what a backend author implements ahead of time, and PreprocessResult, what it returns.
+"""BackendDetails, the ahead-of-time interface of a backend, and PreprocessResult, the result of its methods.
 
 A backend is a direct subclass of `BackendDetails`, known by its class name; importing its module makes it known.
 """
@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from torch.export.exported_program import ExportedProgram
 
-from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
-from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.debug_tools import DebugTools
+from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.exir.schema import CompileSpec
 
 __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult", "enforcedmethod", "find_backend"]
 
@@ -23,14 +23,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def enforcedmethod(func: _Function) -> _Function:
-    """Marks a method that every subclass has to provide."""
+    """Mark a method that every subclass has to provide."""
     func.__enforcedmethod__ = True  # type: ignore[attr-defined]
     return func
 
 
 @dataclass
 class PreprocessResult:
-    """What a backend makes of one partition.
+    """The result of compiling one partition.
 
     processed_bytes: the payload that the backend's runtime gets at load.
     debug_handle_map: identifier inside the delegate (int or str) → debug handles of the nodes it stands for.
@@ -61,9 +61,9 @@ class BackendDetails(ABC):
     @enforcedmethod
     @abstractmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Compiles one partition.
+        """Compile one partition.
 
-        `edge_program`'s graph may be changed in place (it is a copy); its weights are the model's own and must not be.
+        The graph of `edge_program` is a copy and may change in place; its weights are the model's and must not.
         """
 
     @classmethod
@@ -72,7 +72,7 @@ class BackendDetails(ABC):
         edge_programs: dict[str, list[ExportedProgram]],
         compile_specs: dict[str, list[list[CompileSpec]]],
     ) -> dict[str, list[PreprocessResult]]:
-        """Compiles all partitions of all methods; override it where partitions share something (weights, say).
+        """Compile all partitions of all methods; override it where partitions share something (weights, say).
 
         `edge_programs[method][i]` goes with `compile_specs[method][i]` and gives `result[method][i]`.
         """
@@ -96,7 +96,7 @@ class BackendDetails(ABC):
 
 
 def find_backend(backend_id: str) -> type[BackendDetails]:
-    """The backend called `backend_id`. NotImplementedError if no imported module defines it."""
+    """Return the backend called `backend_id`. Raises NotImplementedError if no imported module defines it."""
     # The latest definition wins, as it does for any other name in Python (notebooks define a class again).
     known = {backend.__name__: backend for backend in BackendDetails.__subclasses__()}
     if backend_id not in known:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which nodes a partitioner may take: torch's predicates and their combinators, and checks that hold nodes back.
+"""Predicates for the nodes that a partitioner may take: those of torch, and others that exclude nodes.
 
 All are `OperatorSupportBase`: `is_node_supported(submodules, node) -> bool`.
 """
@@ -28,7 +28,7 @@ def _matches(wanted: str | None, found: str, exact: bool) -> bool:
 
 
 class _HoldBack(OperatorSupportBase):
-    """Supports every node but those that `_held_back` picks, and remembers what it refused."""
+    """Support every node except those that `_held_back` selects, and record the rejected nodes."""
 
     def __init__(self) -> None:
         self._rejected_nodes: list[fx.Node] = []

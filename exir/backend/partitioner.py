@@ -13,13 +13,13 @@ import torch
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import enforcedmethod
-from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.schema import CompileSpec
 
 __all__ = ["CompileSpec", "DelegationSpec", "ExportedProgram", "PartitionResult", "Partitioner"]
 
 
 class DelegationSpec(NamedTuple):
-    """Which backend compiles a partition, and with what configuration."""
+    """The backend that compiles a partition, and its configuration."""
 
     backend_id: str
     compile_specs: list[CompileSpec]
@@ -27,7 +27,7 @@ class DelegationSpec(NamedTuple):
 
 @dataclass
 class PartitionResult:
-    """tagged_exported_program: the program given, `node.meta["delegation_tag"]` set on what is to be delegated.
+    """tagged_exported_program: the program given, with `node.meta["delegation_tag"]` set on the nodes to delegate.
     partition_tags: tag → where that partition goes.
     """
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ExecutorchProgramManager: a finished program, to be looked at and written."""
+"""ExecutorchProgramManager: a finished program, its reports, and its bytes."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ class ExecutorchProgramManager:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What runs where, what fell back from requested partitioners, why, and what that costs. `print` it, or ask it
-        for `as_dict()` or `as_json()` (ours)."""
+        """The report of what each delegate and the kernels run, with the reason and cost of every fallback from a
+        requested partitioner. `print` it, or call `as_dict()` or `as_json()` (ours)."""
         return verdict_on(
             self._execution_programs,
             self.executorch_program,

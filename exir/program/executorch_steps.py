@@ -62,7 +62,7 @@ def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreO
 def _with_shared_state(
     programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig
 ) -> dict[str, ExportedProgram]:
-    """Where methods share their state, those that only read a part of it have it as state too."""
+    """Return the programs, where a buffer that methods share is state also in methods that only read it."""
     planners = {name: for_method(config.memory_planning_pass, name) for name in programs}
     sharing = {
         name: program for name, program in programs.items() if getattr(planners[name], "share_mutable_buffers", False)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""To the edge dialect and straight to backends, keeping whole what they ask for."""
+"""Lowering to the edge dialect and to backends in one step, which keeps operators whole for partitioners."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
 
-# What a partitioner asks for: operators to keep whole, and which calls of them (None: all).
+# Operators that a partitioner wants whole, and a predicate for their calls (None: all calls).
 Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
 
 
@@ -56,10 +56,11 @@ def to_edge_transform_and_lower(
     compile_config: EdgeCompileConfig | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:
-    """Lowers exported programs to the edge dialect, runs `transform_passes`, delegates with each partitioner in turn.
+    """Lower exported programs to the edge dialect, run `transform_passes`, delegate with each partitioner in turn.
 
-    Operators that a partitioner's `ops_to_not_decompose` names reach it whole; what no partitioner takes is decomposed
-    after all. Without partitioners this is `to_edge` with passes. partitioner: one list, or a list by method name.
+    Operators that a partitioner's `ops_to_not_decompose` names reach it whole; calls that no partitioner takes are
+    decomposed afterwards. Without partitioners this is `to_edge` with passes. partitioner: one list, or a list by
+    method name.
     generate_etrecord: `get_etrecord()` of the program that it becomes gives an `executorch.devtools.ETRecord`.
     """
     return lower(

@@ -13,7 +13,7 @@ __all__ = ["merged_inputs", "warn_of_merged_inputs"]
 
 
 def merged_inputs(program: ExportedProgram) -> list[tuple[str, str]]:
-    """(input that is not read, input that is read in its place), by the program's example inputs, if it has any."""
+    """Return pairs (unread input, input read in its place), found by the program's example inputs, if it has any."""
     if program.example_inputs is None:
         return []
     args, kwargs = program.example_inputs

@@ -30,11 +30,11 @@ class Origin:
         return cls(dict(exported), _fingerprints(exported, edge))
 
     def is_current(self, edge: Mapping[str, ExportedProgram]) -> bool:
-        """Whether the exported and the edge programs are as they were: graphs, weights and the keys of metadata."""
+        """Return whether the exported and edge programs are unchanged: graphs, weights and the keys of metadata."""
         return self.fingerprints == _fingerprints(self.exported, edge)
 
     def is_useful_to(self, partitioners: Mapping[str, Partitioner]) -> bool:
-        """Whether a partitioner wants operators whole."""
+        """Return whether a partitioner wants operators whole."""
         return any(wanted.ops_to_not_decompose(self.exported[name])[0] for name, wanted in partitioners.items())
 
 

@@ -80,12 +80,12 @@ def _fuse_quantized(config: ExecutorchBackendConfig) -> Step:
 def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
     """Core ATen → edge. Every step rewrites the graph in place."""
     steps: list[Step] = [
-        # First: asserts keep values alive that nothing else needs, and are no Core ATen, for which is looked behind it.
+        # First: asserts keep values alive that nothing else reads, and are not Core ATen, which a later step checks.
         _on_graph(RemoveGraphAssertsPass()),
-        _on_graph(FunctionalViewsPass()),  # before all that looks at layouts: copies are contiguous, views are not
+        _on_graph(FunctionalViewsPass()),  # before steps that read layouts: copies are contiguous, views are not
         _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
         _on_graph(InferredSizesPass()),  # views are copies now, and no-ops are gone
-        _on_graph(ScalarToTensorPass()),  # before promotion, which looks at the dtypes of tensors
+        _on_graph(ScalarToTensorPass()),  # before promotion, which reads the dtypes of tensors
         _on_graph(PromoteDtypesPass()),  # before dim orders: it inserts _to_copy
     ]
     if not config._skip_dim_order:
@@ -106,8 +106,8 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
     """Edge (and delegates) → out variants with specs, ready to be planned. Every step rewrites the graph in place."""
     is_external = bool(config.external_constants or config.external_mutable_weights)
     steps: list[Step] = [
-        # First, on what no delegate took: others take pairs of quantize and dequantize away. Not where weights are
-        # found in another file, which may be changed: scales and offsets are made of them.
+        # First, on nodes outside delegates: later steps remove pairs of quantize and dequantize. Not with weights in
+        # another file, which users may exchange: the fused scales and offsets are computed from the weights.
         *([_fuse_quantized(config)] if config.fuse_quantized and not is_external else []),
         _on_graph(FoldQuantizationPass()),  # between operators that both compute on integers
         _on_graph(CancelRearrangementsPass()),  # before no-ops: a permute and its inverse become one
@@ -115,7 +115,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
     if is_external:
-        steps.append(tag_external(config))  # instead of folding: what is found by name in another file must be itself
+        steps.append(tag_external(config))  # instead of folding: weights found by name must not change
     else:
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
         steps.append(fold_constants)  # transposed weights, masks

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The check that a program can run: its target has a kernel for each call, in those dtypes and layouts, and backends
-take what was made for them."""
+"""The check that a program can run: the target has a kernel for the dtypes and layouts of each call, and each backend
+accepts its delegates."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _HINT = (
 
 @cache
 def installed_kernels() -> OperatorTable:
-    """The operators of the kernel libraries beside this package: the edge dialect's table, and what users added to a
-    library's `functions.yaml`, of whose dtypes nothing is known."""
+    """Return the operators of the kernel libraries beside this package: the edge dialect's table, and operators that
+    users added to a library's `functions.yaml`, whose dtypes are unknown."""
     files = [*sorted(_KERNELS.glob("*/functions.yaml")), _KERNELS.parent / "extension/llm/custom_ops/functions.yaml"]
     listed = [name for file in files if file.exists() for name in read_manifest(file)]
     return edge_operators().with_names(listed, "the installed kernels")
 
 
 def read_manifest(file: Path) -> list[str]:
-    """Qualified operator names (`aten::add.out`) of a kernel library's yaml: a `- func: <schema>` or `- op: <name>` a
-    line, aten by default."""
+    """Return the qualified operator names (`aten::add.out`) of a kernel library's yaml: one `- func: <schema>` or
+    `- op: <name>` a line, aten by default."""
     found = (_FUNCTION.match(line) for line in file.read_text().splitlines())
     return [f"{match['namespace'] or 'aten'}::{match['name']}" for match in found if match]
 
 
 def target_operators(manifest: Manifest) -> OperatorTable:
-    """What the target has. Raises ValueError or OSError for a file that is no manifest."""
+    """Return the operators of the target. Raises ValueError or OSError for a file that is not a manifest."""
     if manifest is None:
         return installed_kernels()
     if isinstance(manifest, OperatorTable):
@@ -91,8 +91,8 @@ def operators_of(graph_module: fx.GraphModule) -> Iterable[tuple[fx.Node, OpOver
 
 
 def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
-    """Calls that the target has no kernel for, with the reason. Where the target is this package, users' own operators
-    are not among them: they bring their kernels, and `check_target` warns of them."""
+    """Return the calls without a kernel on the target, with the reason. Where the target is this package, users' own
+    operators are left out: users link their kernels, and `check_target` warns of them."""
     findings = []
     for node, op in operators_of(graph_module):
         found = target.find(op.name())
@@ -110,7 +110,7 @@ def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> li
 
 
 def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
-    """Why the kernel does not take the call, or ""."""
+    """Return why the kernel does not take the call, or ""."""
     names, found = call_dtypes(node, op)
     why = "" if kernel.rows is None else refusal(kernel, names, found)
     if not why and not kernel.any_layout:
@@ -123,7 +123,7 @@ def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
 
 
 def refused_delegates(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
-    """Calls of delegates whose backend the target lacks, or that is at hand and does not take what was made for it."""
+    """Return the calls of delegates whose backend the target lacks, or whose payload the backend rejects."""
     return [
         (node, why)
         for held in all_graph_modules(graph_module)
@@ -159,17 +159,15 @@ def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> 
 
 
 def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
-    """Raises `VerificationError` naming every call that cannot run on the target, its dtypes, and the line of the
-    model's source that it is from. Warns of users' own operators, whose kernels this package does not have."""
+    """Raise `VerificationError` naming every call that cannot run on the target, its dtypes and its line in the source
+    of the model. Warns of users' own operators, whose kernels this package does not have."""
     target = target_operators(manifest)
     findings = [*unsupported_calls(graph_module, target), *refused_delegates(graph_module, target)]
     if findings:
         raise VerificationError("check target", [*findings, (None, _HINT)])
     own = operators_to_link(graph_module, target)
     if own:
-        _logger.warning(
-            "the program needs kernels that %s have not: %s; what runs it must link them", target.source, ", ".join(own)
-        )
+        _logger.warning("kernels missing from %s: %s; link them into the runner", target.source, ", ".join(own))
 
 
 __all__ = [

@@ -97,7 +97,7 @@ class CachePositionsManager(nn.Module):
 
 
 class SlidingWindow(nn.Module):
-    """What caches of a sliding window have in common, whatever their layout.
+    """The common part of caches of a sliding window, for any layout.
 
     They hold twice the window's positions, and those of the sink: an update of a whole window must not overwrite the
     window that its first query attends to.

@@ -23,13 +23,13 @@ __all__ = ["ConfigerationBasedPartitioner", "PartitionerConfig", "format_target_
 
 
 def format_target_name(target_name: str) -> str:
-    """The operator's name without its namespace: `aten.add.Tensor` → `add.Tensor`."""
+    """Return the operator's name without its namespace: `aten.add.Tensor` → `add.Tensor`."""
     parts = target_name.split(".")
     return ".".join(parts[1:] if len(parts) > 2 else parts)
 
 
 class PartitionerConfig(ABC):
-    """What a ConfigerationBasedPartitioner knows about one operator. Subclasses set `target_name` and write the rest.
+    """The rules of a ConfigerationBasedPartitioner for one operator. Subclasses set `target_name` and the methods.
 
     target_name: the operator as `format_target_name` gives it, such as `linear.default`.
     """
@@ -38,21 +38,21 @@ class PartitionerConfig(ABC):
 
     @abstractmethod
     def check_constraints(self, node: Node, ep: ExportedProgram) -> bool:
-        """Whether `node` can be delegated."""
+        """Return whether `node` can be delegated."""
 
     @abstractmethod
     def get_original_aten(self) -> torch._ops.OpOverload | None:
-        """The ATen operator to keep from decomposition where `check_constraints` holds; None: decompose as usual."""
+        """Return the ATen operator to keep whole where `check_constraints` holds; None to decompose as usual."""
 
     @abstractmethod
     def get_partition(self, node: Node, ep: ExportedProgram) -> list[Node]:
-        """`node` and all nodes that have to be delegated with it."""
+        """Return `node` and all nodes that have to be delegated with it."""
 
 
 class ConfigerationBasedPartitioner(Partitioner):
-    """Delegates what its configurations ask for; the nodes that one of them names stay together.
+    """Delegate the nodes that the configurations select; the nodes of one `get_partition` stay together.
 
-    RuntimeError: two configurations for one operator. (The name's spelling is part of the documented API.)
+    Raises RuntimeError for two configurations of one operator. (The name's spelling is part of the documented API.)
     """
 
     def __init__(self, delegation_spec: DelegationSpec, partitioner_configs: Iterable[PartitionerConfig]) -> None:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A placeholder of its own for each reader of a constant, so that partitions can own what they read."""
+"""Give each reader of a constant its own placeholder, so that a partition can own the constants that it reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def duplicate_constant_node(exported_program: ExportedProgram, candidate_node: s
     graph, signature = exported_program.graph, exported_program.graph_signature
     node = next((held for held in graph.find_nodes(op="placeholder") if held.name == candidate_node), None)
     if node is None or not is_constant_data(exported_program, node):
-        raise ValueError(f"{candidate_node!r} is no constant of the program")
+        raise ValueError(f"{candidate_node!r} is not a constant of the program")
     position = next(i for i, spec in enumerate(signature.input_specs) if spec.arg.name == candidate_node)
     spec = signature.input_specs[position]
     if spec.target in signature.buffers_to_mutate.values():

@@ -119,8 +119,7 @@ def _with_new_signature(program: ExportedProgram, dropped: set[str], renamed: di
 
 
 def _remaining_calls(program: ExportedProgram, renamed: dict[str, str]) -> list[ModuleCallEntry]:
-    """The calls of submodules that torch.export was asked to remember, without the signatures that delegates
-    swallowed."""
+    """Return the calls of preserved submodules, without those signatures whose values are inside delegates now."""
     names = {node.name for node in program.graph.nodes}
     entries = []
     for entry in map(copy_call, program.module_call_graph):

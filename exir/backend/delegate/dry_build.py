@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Trying, ahead of time, whether a backend takes what was compiled for it: callables that backends' packages register.
+"""Dry builds: load a compiled delegate ahead of time, to find payloads that its backend rejects.
 
-A backend of the installed runtime is tried by loading its delegate there; a backend whose device code is elsewhere in
-this process says here how to build a delegate without running it. `to_executorch` refuses what the backend refuses.
+A backend of the installed runtime loads its delegate there. A backend with device code elsewhere in this process
+registers a function that builds a delegate without running it. `to_executorch` rejects a program whose delegates fail.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 __all__ = ["DryBuild", "can_dry_build", "dry_build_error", "register_dry_build", "unregister_dry_build"]
 
-# Builds the delegate as the device would; raises a RuntimeError, ValueError or TypeError that says why it cannot.
+# Builds the delegate as the device would. Raises RuntimeError, ValueError or TypeError with the reason if it cannot.
 DryBuild = Callable[["LoweredBackendModule"], object]
 
 _registered: dict[str, DryBuild] = {}
 
 
 def register_dry_build(backend_id: str, build: DryBuild) -> None:
-    """From now on `build` tries delegates of `backend_id` before a program is finished; the latest one counts."""
+    """Try each delegate of `backend_id` with `build` before a program is finished. Replaces an earlier registration."""
     _registered[backend_id] = build
 
 
 def unregister_dry_build(backend_id: str) -> None:
-    """Delegates of `backend_id` are no longer tried."""
+    """No longer try delegates of `backend_id`."""
     _registered.pop(backend_id, None)
 
 
 def can_dry_build(backend_id: str) -> bool:
-    """Whether delegates of the backend can be tried in this process."""
+    """Return whether delegates of the backend can be tried in this process."""
     return _build_of(backend_id) is not None
 
 
@@ -46,7 +46,7 @@ def _build_of(backend_id: str) -> DryBuild | None:
 
 
 def dry_build_error(module: LoweredBackendModule) -> str:
-    """Why the backend does not take the delegate; "" if it does, or is not in this process."""
+    """Return why the backend rejects the delegate; "" if it accepts it, or is not in this process."""
     build = _build_of(module.backend_id)
     if build is None:
         return ""

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Whether two graphs are node for node the same: operators, wiring and order; metadata does not count."""
+"""Comparison of two graphs node by node: operators, wiring and order, without metadata."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["first_difference", "is_identical_graph"]
 
 
 def is_identical_graph(graph_left: GraphModule, graph_right: GraphModule) -> bool:
-    """True if both have the same operators in the same order, each reading the same nodes. Linear in their size."""
+    """Return whether both have the same operators in one order, each reading the same nodes. Linear in their size."""
     return first_difference(graph_left, graph_right) is None
 
 
 def first_difference(left: GraphModule, right: GraphModule) -> str | None:
-    """The first node that differs, as words for a message; None if the graphs are identical."""
+    """Return the first difference as text for a message; None if the graphs are identical."""
     left_nodes, right_nodes = list(left.graph.nodes), list(right.graph.nodes)
     place_left = {node: place for place, node in enumerate(left_nodes)}
     place_right = {node: place for place, node in enumerate(right_nodes)}

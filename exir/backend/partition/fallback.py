@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a partitioner was asked to take and did not, with its reason: told while it partitions, kept on the nodes.
+"""Reasons why a partitioner left nodes: it records them while it partitions, and they are kept on the nodes.
 
 `node.meta["fallback"]` holds (partitioner, reason) pairs, one for each partitioner that left the node.
 """
@@ -15,14 +15,14 @@ from torch.fx import GraphModule, Node
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 
-__all__ = ["FALLBACK", "NOT_DELEGATED", "NO_REASON", "NodeKey", "keep_fallbacks", "reasons_collected", "tell_reason"]
+__all__ = ["FALLBACK", "NOT_DELEGATED", "NO_REASON", "NodeKey", "keep_fallbacks", "reasons_collected", "record_reason"]
 
 FALLBACK = "fallback"
 NO_REASON = "the partitioner does not take it and gives no reason"
-# Sizes and numbers are the runtime's own business, whatever the backend.
+# The runtime computes sizes and scalars itself, for every backend.
 NOT_DELEGATED = ("executorch_prim",)
 
-# A node by its name, and, as names repeat in the graphs that control flow runs, its number: copies have both.
+# A node's name and debug handle, which its copies share: names alone repeat in the graphs of control flow.
 NodeKey = tuple[str, object]
 
 _collected: ContextVar[dict[NodeKey, str] | None] = ContextVar("partitioner_reasons", default=None)
@@ -30,7 +30,7 @@ _collected: ContextVar[dict[NodeKey, str] | None] = ContextVar("partitioner_reas
 
 @contextmanager
 def reasons_collected() -> Iterator[dict[NodeKey, str]]:
-    """Within the block, what partitioners tell of nodes: node → the first reason."""
+    """Within the block, collect the first reason that partitioners record for each node."""
     reasons: dict[NodeKey, str] = {}
     token = _collected.set(reasons)
     try:
@@ -39,20 +39,20 @@ def reasons_collected() -> Iterator[dict[NodeKey, str]]:
         _collected.reset(token)
 
 
-def tell_reason(node: Node, reason: str) -> None:
-    """A partitioner's reason for leaving a node; heard only while a program is partitioned."""
+def record_reason(node: Node, reason: str) -> None:
+    """Record a partitioner's reason for leaving a node. Without effect outside of `reasons_collected`."""
     reasons = _collected.get()
     if reasons is not None:
         reasons.setdefault(_key(node), reason)
 
 
 def keep_fallbacks(graph_module: GraphModule, partitioner: str, reasons: dict[NodeKey, str]) -> None:
-    """Notes on every operator that is still outside of delegates that `partitioner` left it, and why."""
+    """Note on every operator outside of delegates that `partitioner` left it, with the reason."""
     for held in all_graph_modules(graph_module):
         for node in held.graph.nodes:
             if isinstance(node.target, EdgeOpOverload) and node.target.namespace not in NOT_DELEGATED:
-                told = (partitioner, reasons.get(_key(node), NO_REASON))
-                node.meta[FALLBACK] = (*node.meta.get(FALLBACK, ()), told)
+                fallback = (partitioner, reasons.get(_key(node), NO_REASON))
+                node.meta[FALLBACK] = (*node.meta.get(FALLBACK, ()), fallback)
 
 
 def _key(node: Node) -> NodeKey:

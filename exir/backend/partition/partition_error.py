@@ -11,7 +11,7 @@ __all__ = ["PartitionError", "node_and_source"]
 
 
 class PartitionError(ExportError, RuntimeError):
-    """Names the partition, the nodes at fault and what is wrong with them."""
+    """An invalid partition: the message names it, the nodes at fault and the fault."""
 
     def __init__(self, why: str) -> None:
         super().__init__("partition", None, why)

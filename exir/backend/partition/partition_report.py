@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Why nodes were not delegated: partitioners tell it here, users read it as a log or a table."""
+"""Reasons why nodes were not delegated, which partitioners report, as a log or a table for users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from executorch.exir.backend.partition.fallback import tell_reason
+from executorch.exir.backend.partition.fallback import record_reason
 from executorch.exir.error import operator_name
 
 __all__ = ["ReportRejected", "WhyNoPartition", "WhyNoPartitionReporter"]
@@ -26,7 +26,7 @@ class WhyNoPartition:
 
     def __call__(self, node: Node, reason: str) -> None:
         self.node, self.reason = node, reason
-        tell_reason(node, reason)
+        record_reason(node, reason)
         self.logger.debug(str(self))
 
     def __str__(self) -> str:
@@ -34,18 +34,17 @@ class WhyNoPartition:
 
 
 class WhyNoPartitionReporter:
-    """Collects the first reason for each refused node."""
+    """Collect the first reason for each rejected node."""
 
     def __init__(self) -> None:
         self._reasons: dict[Node, str] = {}
 
     def report_reject(self, node: Node, reason: str) -> None:
         self._reasons.setdefault(node, reason)
-        tell_reason(node, reason)
+        record_reason(node, reason)
 
     def get_table_report(self) -> str:
-        """A table: node name, operator, the torch function it came from, reason. Placeholders and outputs are left
-        out."""
+        """Return a table of node name, operator, original torch function and reason; without inputs and outputs."""
         rows = [
             (node.name, operator_name(node.target), node.meta.get("torch_fn", "-"), reason)
             for node, reason in self._reasons.items()
@@ -59,12 +58,12 @@ class WhyNoPartitionReporter:
         return str(tabulate(rows, headers=headers, tablefmt="fancy_grid", maxcolwidths=35))
 
     def wrap_check(self, operator_support: OperatorSupportBase, message: str) -> OperatorSupportBase:
-        """The same check, reporting what it refuses with `message`."""
+        """Return the same check, which reports `message` for each node that it rejects."""
         return ReportRejected(operator_support, self, message)
 
 
 class ReportRejected(OperatorSupportBase):
-    """`operator_support`, with every refusal told to `reporter`."""
+    """`operator_support`, with every rejection reported to `reporter`."""
 
     def __init__(self, operator_support: OperatorSupportBase, reporter: WhyNoPartitionReporter, message: str) -> None:
         super().__init__()

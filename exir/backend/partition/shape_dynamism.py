@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Whether a value's shape is known ahead of time: the first question of backends without dynamic shapes."""
+"""A predicate for values with dynamic shapes, for backends that support none."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["is_shape_dynamic"]
 
 
 def is_shape_dynamic(node: Node) -> bool:
-    """True if a size of the node's tensor is symbolic."""
+    """Return whether a size of the node's tensor is symbolic."""
     return bool(has_free_symbols(node.meta["val"].shape))
