@@ -85,11 +85,17 @@ class Method final {
   /// Returns true if the plan has memory for the input, and no value depends on its place. The
   /// first call computes the answers for all inputs and outputs. For more than 16 of them it takes
   /// temporary memory, and returns false if there is none.
-  bool input_stands_alone(size_t input_idx) const;
+  bool is_input_unaliased(size_t input_idx) const;
   /// As set_input(), for an input with planned memory, but without a copy: the method reads the
   /// caller's tensor, which must not change until execution has ended.
-  /// @retval Error::InvalidState Not input_stands_alone(), or step() has begun an execution.
-  [[nodiscard]] Error lend_input(const EValue& input_evalue, size_t input_idx);
+  /// @retval Error::InvalidState Not is_input_unaliased(), or step() has begun an execution.
+  [[nodiscard]] Error bind_input_data(const EValue& input_evalue, size_t input_idx);
+  /// Earlier names, kept for one release.
+  bool input_stands_alone(size_t input_idx) const { return is_input_unaliased(input_idx); }
+  bool output_stands_alone(size_t output_idx) const { return is_output_unaliased(output_idx); }
+  [[nodiscard]] Error lend_input(const EValue& input_evalue, size_t input_idx) {
+    return bind_input_data(input_evalue, input_idx);
+  }
   /// Sets all inputs.
   [[nodiscard]] Error set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues);
 
@@ -102,10 +108,10 @@ class Method final {
   ///     aligned to its elements, or the output does not exist.
   [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
   /// Returns true if the plan has memory for the output, and no other value depends on its place.
-  bool output_stands_alone(size_t output_idx) const;
+  bool is_output_unaliased(size_t output_idx) const;
   /// As set_output_data_ptr(), for an output with planned memory: from now on the method writes it
   /// to the caller's memory instead.
-  /// @retval Error::InvalidState Not output_stands_alone().
+  /// @retval Error::InvalidState Not is_output_unaliased().
   [[nodiscard]] Error replace_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 
   /// Output `i`, which must exist. Tensors refer to the method's memory: valid until it is executed

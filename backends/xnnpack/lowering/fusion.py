@@ -36,15 +36,15 @@ def fusions(
         rule = rule_of(node)
         if rule is None or node in absorbed or not is_taken(node):
             continue
-        found = _in_float(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
-        found = _on_integers(node, rule, found, program) or found
+        found = _float_fusion(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
+        found = _integer_fusion(node, rule, found, program) or found
         if found.result is not node and is_taken(found.result):
             fused[node] = found
             absorbed |= fused_with(node, found.result)
     return fused, absorbed
 
 
-def _in_float(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callable[[Node], bool]) -> Fused:
+def _float_fusion(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callable[[Node], bool]) -> Fused:
     result, scale, limits = node, None, None
     norm = _only_user(result)
     if (
@@ -61,7 +61,7 @@ def _in_float(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callab
     return Fused(result, limits, scale)
 
 
-def _on_integers(node: Node, rule: Rule, found: Fused, program: ExportedProgram) -> Fused | None:
+def _integer_fusion(node: Node, rule: Rule, found: Fused, program: ExportedProgram) -> Fused | None:
     """Extend a fusion by the following quantize if the operands are dequantized for it; None if that is impossible."""
     quantize = _only_user(found.result)
     made = None if quantize is None or operator_of(quantize) != QUANTIZE else affine(quantize)

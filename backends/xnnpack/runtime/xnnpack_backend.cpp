@@ -57,26 +57,26 @@ class XnnpackBackend final : public runtime::BackendInterface {
     }));
     extension::threadpool::ThreadPool* const pool = extension::threadpool::get_threadpool();
     const runtime::EventTracer* const tracer = context.event_tracer();
-    DelegateSurroundings surroundings;
-    surroundings.names = context.get_named_data_map();
-    surroundings.settings = ET_UNWRAP(
+    DelegateOptions options;
+    options.names = context.get_named_data_map();
+    options.settings = ET_UNWRAP(
         or_no_memory("xnnpack: options", [&] { return settings_with(context.runtime_specs()); }));
-    if (!surroundings.settings.precision) {
-      surroundings.settings.precision = ET_UNWRAP(precision_of(specs));
+    if (!options.settings.precision) {
+      options.settings.precision = ET_UNWRAP(precision_of(specs));
     }
-    surroundings.workspace_user = {
+    options.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
-    surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
+    options.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
     // Do not record operators if values are recorded: readers expect a value with each event, and
     // delegates record none of theirs.
-    surroundings.is_profiled =
+    options.is_profiled =
         tracer != nullptr &&
         tracer->event_tracer_profiling_level() ==
             runtime::EventTracerProfilingLevel::kProfileAllEvents &&
         tracer->event_tracer_debug_level() == runtime::EventTracerDebugLogLevel::kNoLogging;
     forget_shortage();
     Result<std::unique_ptr<Delegate>> delegate = or_no_memory(
-        "xnnpack: a delegate", [&] { return Delegate::create(payload, std::move(surroundings)); });
+        "xnnpack: a delegate", [&] { return Delegate::create(payload, std::move(options)); });
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.error());
     if ((*delegate)->packed_size() != 0) {

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Float fallbacks: nodes of a quantized partition that a backend computes in float, with the reason.
 
-A partitioner records the reason in `node.meta["in_float"]`.
+A partitioner records the reason in `node.meta["float_fallback"]`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch.fx import Node
 
 __all__ = ["FLOAT_FALLBACK", "note_float_fallback"]
 
-FLOAT_FALLBACK = "in_float"
+FLOAT_FALLBACK = "float_fallback"
 
 
 def note_float_fallback(reasons: Mapping[Node, str]) -> None:

@@ -124,7 +124,7 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
     const Result<Tag> tag = meta.input_tag(i);
     const bool is_large =
         tag.ok() && *tag == Tag::Tensor && meta.input_tensor_meta(i)->nbytes() >= kWorthLending;
-    can_lend_.push_back(is_large && looks++ < kMostLooks && method_->input_stands_alone(i));
+    can_bind_.push_back(is_large && looks++ < kMostLooks && method_->is_input_unaliased(i));
   }
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     const Result<Tag> tag = meta.output_tag(i);
@@ -133,7 +133,7 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
     }
     const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
     if (info.ok() && info->nbytes() >= kWorthLending && looks++ < kMostLooks &&
-        method_->output_stands_alone(i)) {
+        method_->is_output_unaliased(i)) {
       large_outputs_.push_back({i, info->nbytes(), nullptr, nullptr});
     }
     if (!info.ok() || info->is_memory_planned()) {
@@ -304,9 +304,9 @@ void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
     }
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.ptr(), static_cast<ssize_t>(i));
     InputSlot& slot = slots_[i];
-    const runtime::EValue value = slot.read(item, place, output_kind_, lends && can_lend_[i]);
+    const runtime::EValue value = slot.read(item, place, output_kind_, lends && can_bind_[i]);
     const Error error =
-        slot.is_lent_planned() ? method_->lend_input(value, i) : method_->set_input(value, i);
+        slot.is_lent_planned() ? method_->bind_input_data(value, i) : method_->set_input(value, i);
     if (error != Error::Ok) {
       raise_error(error,
                   place.text() + ": expected " + slot.expected() + ", found " + slot.found());

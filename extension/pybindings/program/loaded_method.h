@@ -124,7 +124,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   };
   std::vector<LargeOutput> large_outputs_;
   /// For each input, whether it is large and the method can read it in place.
-  std::vector<bool> can_lend_;
+  std::vector<bool> can_bind_;
   std::optional<runtime::Method> method_;
 
   std::vector<InputSlot> slots_;

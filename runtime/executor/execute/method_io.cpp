@@ -193,18 +193,18 @@ bool Method::is_unaliased(size_t value, uint8_t flag) const {
   return (block_.flags[value] & flag) != 0;
 }
 
-bool Method::input_stands_alone(size_t input_idx) const {
+bool Method::is_input_unaliased(size_t input_idx) const {
   return input_idx < inputs_size() &&
          is_unaliased(static_cast<size_t>(items(plan_->inputs())[input_idx]),
                       internal::kUnaliasedInput);
 }
 
-Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
+Error Method::bind_input_data(const EValue& input_evalue, size_t input_idx) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_input(input_idx));
   internal::Input& input = block_.inputs[input_idx];
-  // An input that is lent already has passed this check.
-  const bool can_lend = input.planned != nullptr || input_stands_alone(input_idx);
-  ET_CHECK_OR_RETURN_ERROR(can_lend, InvalidState,
+  // An input that is bound already has passed this check.
+  const bool can_bind = input.planned != nullptr || is_input_unaliased(input_idx);
+  ET_CHECK_OR_RETURN_ERROR(can_bind, InvalidState,
                            "method '%s': input %zu is not alone in planned memory", name(),
                            input_idx);
   ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument,
@@ -298,7 +298,7 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
   return give_output_memory(buffer, size, output_idx);
 }
 
-bool Method::output_stands_alone(size_t output_idx) const {
+bool Method::is_output_unaliased(size_t output_idx) const {
   return output_idx < outputs_size() &&
          is_unaliased(static_cast<size_t>(items(plan_->outputs())[output_idx]),
                       internal::kUnaliasedOutput);
@@ -306,7 +306,7 @@ bool Method::output_stands_alone(size_t output_idx) const {
 
 Error Method::replace_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_output(output_idx));
-  ET_CHECK_OR_RETURN_ERROR(output_stands_alone(output_idx), InvalidState,
+  ET_CHECK_OR_RETURN_ERROR(is_output_unaliased(output_idx), InvalidState,
                            "method '%s': output %zu is not alone in planned memory", name(),
                            output_idx);
   return give_output_memory(buffer, size, output_idx);

@@ -142,7 +142,7 @@ class Execution final {
       tensors.back()->fill(random_);
     }
     const EValue value(tensors.back()->tensor());
-    if (is_varied_ && random_.one_in(4) && method_.lend_input(value, i) == Error::Ok) {
+    if (is_varied_ && random_.one_in(4) && method_.bind_input_data(value, i) == Error::Ok) {
       return Error::Ok;
     }
     return method_.set_input(value, i);

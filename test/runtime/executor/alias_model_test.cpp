@@ -237,8 +237,8 @@ TEST(AliasModel, AnInputThatADelegateMayWriteToDoesNotStandAlone) {
   code(program) = {delegate(kTwoOutputs, {kSecond, kFirst, kOther})};
   LoadedMethod method(program, 64);
   ASSERT_EQ(method.error(), Error::Ok);
-  EXPECT_FALSE(method->input_stands_alone(0));
-  EXPECT_TRUE(method->input_stands_alone(1));
+  EXPECT_FALSE(method->is_input_unaliased(0));
+  EXPECT_TRUE(method->is_input_unaliased(1));
 }
 
 TEST(AliasModel, InputsAreConsumedByWhatIsWrittenWhereTheyAre) {

@@ -63,7 +63,7 @@ bool can_lend(const Change& change) {
   change(program.plans[0]);
   LoadedMethod method(program);
   EXPECT_EQ(method.error(), Error::Ok);
-  return method.error() == Error::Ok && method->input_stands_alone(0);
+  return method.error() == Error::Ok && method->is_input_unaliased(0);
 }
 
 bool can_replace(const Change& change) {
@@ -71,7 +71,7 @@ bool can_replace(const Change& change) {
   change(program.plans[0]);
   LoadedMethod method(program);
   EXPECT_EQ(method.error(), Error::Ok);
-  return method.error() == Error::Ok && method->output_stands_alone(0);
+  return method.error() == Error::Ok && method->is_output_unaliased(0);
 }
 
 const Change kAsItIs = [](TestPlan&) {};
@@ -84,7 +84,7 @@ TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
   uint8_t order[] = {0};
   aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, data, order);
   for (int execution = 0; execution < 2; ++execution) {
-    ASSERT_EQ(method->lend_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
+    ASSERT_EQ(method->bind_input_data(EValue(aten::Tensor(&impl)), 0), Error::Ok);
     EXPECT_EQ(method->get_input(0).toTensor().const_data_ptr(), data);
     data[1] = 5;
     ASSERT_EQ(method->execute(), Error::Ok);
@@ -94,8 +94,8 @@ TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
   ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
   EXPECT_NE(method->get_input(0).toTensor().const_data_ptr(), data);
   const LogCapture log;
-  EXPECT_EQ(method->lend_input(EValue(int64_t{1}), 0), Error::InvalidArgument);
-  EXPECT_EQ(method->lend_input(EValue(aten::Tensor(&impl)), 1), Error::InvalidArgument);
+  EXPECT_EQ(method->bind_input_data(EValue(int64_t{1}), 0), Error::InvalidArgument);
+  EXPECT_EQ(method->bind_input_data(EValue(aten::Tensor(&impl)), 1), Error::InvalidArgument);
 }
 
 TEST(CallerMemoryTest, AnInputWhoseMemoryOtherValuesDependOnIsNotLent) {
@@ -139,7 +139,7 @@ TEST(CallerMemoryTest, AnOutputOfItsOwnIsWrittenWhereTheCallerWantsIt) {
   EXPECT_EQ(method->replace_output_data_ptr(reinterpret_cast<char*>(result) + 1, 64, 0),
             Error::InvalidArgument);
   EXPECT_EQ(method->replace_output_data_ptr(result, sizeof(result), 1), Error::InvalidArgument);
-  EXPECT_FALSE(method->output_stands_alone(1));
+  EXPECT_FALSE(method->is_output_unaliased(1));
 }
 
 TEST(CallerMemoryTest, AnOutputWhoseMemoryOtherValuesDependOnIsNotReplaced) {
@@ -171,7 +171,7 @@ TEST(CallerMemoryTest, AKernelsResultIsReplaced) {
   LoadedMethod method(add_program());
   ASSERT_EQ(method.error(), Error::Ok);
   float result[] = {0, 0};
-  EXPECT_TRUE(method->output_stands_alone(0));
+  EXPECT_TRUE(method->is_output_unaliased(0));
   ASSERT_EQ(method->replace_output_data_ptr(result, sizeof(result), 0), Error::Ok);
   float data[] = {1, 2};
   int32_t sizes[] = {2};

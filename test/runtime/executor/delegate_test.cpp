@@ -108,11 +108,11 @@ TEST(Delegate, RunsOnItsBackend) {
 
 TEST(Delegate, ReadsALentInputWhereItIs) {
   LoadedMethod method(delegated_program(), 64);
-  ASSERT_TRUE(method->input_stands_alone(0));
+  ASSERT_TRUE(method->is_input_unaliased(0));
   FloatTensor lent({1, 2});
   FloatTensor copied({3, 4});
   for (int round = 0; round < 2; ++round) {
-    ASSERT_EQ(method->lend_input(lent.value(), 0), Error::Ok);
+    ASSERT_EQ(method->bind_input_data(lent.value(), 0), Error::Ok);
     EXPECT_EQ(method->get_input(0).toTensor().const_data_ptr(),
               lent.value().toTensor().const_data_ptr());
     ASSERT_EQ(method->execute(), Error::Ok);
@@ -130,18 +130,18 @@ TEST(Delegate, TakesNoLentInputThatDoesNotFitOrThatOthersDependOn) {
   LoadedMethod method(delegated_program(), 64);
   const LogCapture log;
   FloatTensor longer({1, 2, 3});
-  EXPECT_EQ(method->lend_input(longer.value(), 0), Error::InvalidArgument);
-  EXPECT_EQ(method->lend_input(EValue(int64_t{1}), 0), Error::InvalidArgument);
-  EXPECT_EQ(method->lend_input(longer.value(), 1), Error::InvalidArgument);
+  EXPECT_EQ(method->bind_input_data(longer.value(), 0), Error::InvalidArgument);
+  EXPECT_EQ(method->bind_input_data(EValue(int64_t{1}), 0), Error::InvalidArgument);
+  EXPECT_EQ(method->bind_input_data(longer.value(), 1), Error::InvalidArgument);
   LoadedMethod of_kernels(add_program());
   FloatTensor x({1, 2});
-  EXPECT_FALSE(of_kernels->input_stands_alone(0));
-  EXPECT_EQ(of_kernels->lend_input(x.value(), 0), Error::InvalidState);
+  EXPECT_FALSE(of_kernels->is_input_unaliased(0));
+  EXPECT_EQ(of_kernels->bind_input_data(x.value(), 0), Error::InvalidState);
   EXPECT_TRUE(log.contains("input 0 is not alone")) << log.text();
   TestProgram shared = delegated_program();
   shared.plans[0].values[2].tensor.offset = 0;  // the output lies where the input was
   LoadedMethod reused(shared, 64);
-  EXPECT_FALSE(reused->input_stands_alone(0));
+  EXPECT_FALSE(reused->is_input_unaliased(0));
 }
 
 TEST(Delegate, IsGivenItsCompileSpecs) {

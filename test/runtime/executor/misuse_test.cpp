@@ -65,7 +65,7 @@ TEST(Misuse, AMethodThatWasMovedFromIsOfNoUse) {
   EXPECT_EQ(method->set_input(a.value(), 0), Error::InvalidState);
   EXPECT_EQ(method->clear_input(0), Error::InvalidState);
   EXPECT_EQ(method->set_inputs({}), Error::InvalidState);
-  EXPECT_EQ(method->lend_input(a.value(), 0), Error::InvalidState);
+  EXPECT_EQ(method->bind_input_data(a.value(), 0), Error::InvalidState);
   EXPECT_EQ(method->set_output_data_ptr(a.data(), 8, 0), Error::InvalidState);
   EXPECT_EQ(method->replace_output_data_ptr(a.data(), 8, 0), Error::InvalidState);
   EXPECT_EQ(method->get_outputs(nullptr, 0), Error::InvalidState);

@@ -70,10 +70,10 @@ TestProgram many_outputs() {
 std::string unaliased(runtime::Method& method) {
   std::string answers;
   for (size_t i = 0; i < method.outputs_size(); ++i) {
-    answers += method.output_stands_alone(i) ? '1' : '0';
+    answers += method.is_output_unaliased(i) ? '1' : '0';
   }
   for (size_t i = 0; i < method.inputs_size(); ++i) {
-    answers += method.input_stands_alone(i) ? '1' : '0';
+    answers += method.is_input_unaliased(i) ? '1' : '0';
   }
   return answers;
 }
@@ -97,8 +97,8 @@ TEST(QueriesInTurn, ManyOutputsAreUnaliased) {
   ASSERT_TRUE(with_memory.ok());
   EXPECT_EQ(unaliased(*with_memory), kAll);
   EXPECT_EQ(unaliased(*with_memory), kAll);
-  EXPECT_FALSE(with_memory->output_stands_alone(kOutputs));
-  EXPECT_FALSE(with_memory->input_stands_alone(2));
+  EXPECT_FALSE(with_memory->is_output_unaliased(kOutputs));
+  EXPECT_FALSE(with_memory->is_input_unaliased(2));
 }
 
 std::string unaliased_after(const std::function<void(TestPlan&)>& change) {

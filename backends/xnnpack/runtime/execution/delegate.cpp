@@ -73,11 +73,11 @@ Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
 }  // namespace
 
 Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
-                                                   DelegateSurroundings surroundings) {
+                                                   DelegateOptions options) {
   std::unique_ptr<Delegate> delegate(new Delegate(payload));
-  delegate->threads_ = std::move(surroundings.threads);
-  delegate->is_profiled_ = surroundings.is_profiled;
-  delegate->workspace_ = workspace_for(surroundings.settings.sharing, surroundings.workspace_user);
+  delegate->threads_ = std::move(options.threads);
+  delegate->is_profiled_ = options.is_profiled;
+  delegate->workspace_ = workspace_for(options.settings.sharing, options.workspace_user);
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
   for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
@@ -87,17 +87,17 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   }
   const std::vector<Shape> shapes = delegate->input_shapes();
   (void)ET_UNWRAP(infer_shapes(payload, {shapes.data(), shapes.size()}));
-  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_executor(surroundings));
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_executor(options));
   ET_CHECK_OK_OR_RETURN_ERROR(delegate->reshape_to_declared());
   return delegate;
 }
 
-Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
-  const bool is_cached = surroundings.settings.caches_weights;
+Error Delegate::create_executor(const DelegateOptions& options) {
+  const bool is_cached = options.settings.caches_weights;
   const std::vector<bool> packed = packed_constants(payload_);
-  constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
-  if (is_cached && !surroundings.settings.cache_path.empty()) {
-    unsaved_ = PackedFile::at(surroundings.settings.cache_path);
+  constants_ = ET_UNWRAP(Constants::load(payload_, options.names));
+  if (is_cached && !options.settings.cache_path.empty()) {
+    unsaved_ = PackedFile::at(options.settings.cache_path);
   }
   std::unique_lock<std::mutex> creation;
   if (is_cached) {
@@ -109,8 +109,8 @@ Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
   executor_ = ET_UNWRAP(
       Executor::create(payload_, constants_,
                        ExecutorOptions{weights_.get(), threads_.get(), is_profiled_,
-                                       surroundings.settings.precision.value_or(Precision::Float32),
-                                       surroundings.settings.max_workspace_bytes}));
+                                       options.settings.precision.value_or(Precision::Float32),
+                                       options.settings.max_workspace_bytes}));
   if (is_cached) {
     weights_->finish();
   }

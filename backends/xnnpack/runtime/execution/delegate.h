@@ -19,7 +19,7 @@
 namespace executorch::backends::xnnpack {
 
 /// Options of a delegate's creation.
-struct DelegateSurroundings {
+struct DelegateOptions {
   /// Named data; may be null. Not used after creation.
   const ET_RUNTIME_NAMESPACE::NamedDataMap* names = nullptr;
   Settings settings;
@@ -35,7 +35,7 @@ class Delegate final {
  public:
   /// @param payload Its bytes must outlive the delegate.
   static runtime::Result<std::unique_ptr<Delegate>> create(const Payload& payload,
-                                                           DelegateSurroundings surroundings);
+                                                           DelegateOptions options);
   ~Delegate();
   Delegate(const Delegate&) = delete;
   Delegate& operator=(const Delegate&) = delete;
@@ -64,7 +64,7 @@ class Delegate final {
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}
-  runtime::Error create_executor(const DelegateSurroundings& surroundings);
+  runtime::Error create_executor(const DelegateOptions& options);
   /// Plans for the sizes in the payload, which are the largest ones.
   runtime::Error reshape_to_declared();
   runtime::Error reshape();
