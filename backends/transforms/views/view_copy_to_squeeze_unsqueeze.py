@@ -11,7 +11,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from executorch.backends.transforms.permute_pass_utils import extra_unit_dim
+from executorch.backends.transforms.permutes.permute_pass_utils import extra_unit_dim
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass
 from executorch.exir.rewrite.node_rewrite import retarget

@@ -9,7 +9,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from executorch.backends.transforms.permute_pass_utils import FuseOpPairsAcrossBranchesPass, permutation_of
+from executorch.backends.transforms.permutes.permute_pass_utils import FuseOpPairsAcrossBranchesPass, permutation_of
 from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 from executorch.exir.graph_module import all_graph_modules

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch.fx import Node
 
-from executorch.backends.transforms.permute_pass_utils import (
+from executorch.backends.transforms.permutes.permute_pass_utils import (
     RemoveOrReplacePassInterface,
     insert_view,
     permutation_of,

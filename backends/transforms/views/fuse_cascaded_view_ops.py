@@ -7,7 +7,7 @@ from typing import Any
 
 from torch.fx import Node
 
-from executorch.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterface
+from executorch.backends.transforms.permutes.permute_pass_utils import RemoveOrReplacePassInterface
 from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 

@@ -9,7 +9,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from executorch.backends.transforms.permute_pass_utils import (
+from executorch.backends.transforms.permutes.permute_pass_utils import (
     VIEWS,
     RemoveOrReplacePassInterface,
     extra_unit_dim,
