@@ -91,23 +91,34 @@ def _chosen(
     for node in sources:
         if _lengthens(node, sources[node]) or not stored.isdisjoint(node.all_input_nodes):
             stored.add(node)
-    chosen, folded = [], set()
+    chosen: list[fx.Node] = []
+    folded: set[fx.Node] = set()
     for node in reversed(sources):
         if node.op == "placeholder":
             continue
-        if not all(user in folded for user in node.users):
-            free = FREE_GROWTH if free_growth is None else 0 if node in stored else free_growth
-            limit = max(free, sum(_bytes(source) for source in sources[node]))
-            any_size = free_growth is None and sources[node]
-            if not isinstance(node.meta["val"], torch.Tensor):
+        if all(user in folded for user in node.users):
+            folded.add(node)  # only folded calls read its result
+            continue
+        if not isinstance(node.meta["val"], torch.Tensor):
+            continue
+        is_stored_shorter = node in stored
+        if not _is_within_limits(node, sources[node], is_stored_shorter, free_growth):
+            if not sources[node] or is_stored_shorter or _bytes(node) > budget:
                 continue
-            if not (any_size or _bytes(node) <= limit):
-                if not sources[node] or node in stored or _bytes(node) > budget:
-                    continue
-                budget -= _bytes(node)
-            chosen.append(node)
+            budget -= _bytes(node)
+        chosen.append(node)
         folded.add(node)
     return chosen[::-1]
+
+
+def _is_within_limits(
+    node: fx.Node, sources: Collection[fx.Node], is_stored_shorter: bool, free_growth: int | None
+) -> bool:
+    """Return whether a result may become a constant without use of the budget."""
+    if free_growth is None:
+        return bool(sources) or _bytes(node) <= FREE_GROWTH
+    free = 0 if is_stored_shorter else free_growth
+    return _bytes(node) <= max(free, sum(_bytes(source) for source in sources))
 
 
 def _bytes(node: fx.Node) -> int:
