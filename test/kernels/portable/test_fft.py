@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Fourier transforms of lengths of every kind give what eager gives, as do the operators on complex numbers."""
+"""Fourier transforms of all kinds of lengths, and operators on complex tensors, match eager."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Searches, extremes and softmax along lines long enough to be taken in parts, and the vector formulas' edges."""
+"""Searches, extremes and softmax along lines that are computed in parts, and the edges of the vector formulas."""
 
 import pytest
 import torch

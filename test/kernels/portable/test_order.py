@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Sorts, order statistics, searches and unique values: special values, every dtype, wild arguments."""
+"""Sorts, order statistics, searches and unique values: special values, every dtype, invalid arguments."""
 
 from __future__ import annotations
 

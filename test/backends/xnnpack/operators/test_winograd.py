@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Large 3 x 3 convolutions by transformed tiles: right for any size and number, and no less exact than direct sums."""
+"""Large 3 x 3 convolutions by Winograd tiles: correct for all sizes and values, and as exact as direct sums."""
 
 import copy
 from collections.abc import Callable

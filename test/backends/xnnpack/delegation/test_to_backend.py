@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`to_edge(...).to_backend(XnnpackPartitioner())` delegates what `to_edge_transform_and_lower` delegates."""
+"""`to_edge(...).to_backend(XnnpackPartitioner())` delegates the same nodes as `to_edge_transform_and_lower`."""
 
 from collections import Counter
 from collections.abc import Callable

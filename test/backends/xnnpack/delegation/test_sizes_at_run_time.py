@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Delegates take empty tensors, sizes that only data decide, and expanded example inputs."""
+"""Delegates accept empty tensors, data-dependent sizes, and expanded example inputs."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Every operator of the XNNPACK table, delegated and run, against eager; what XNNPACK cannot do exactly stays out."""
+"""Every operator of the XNNPACK table against eager; calls that XNNPACK cannot compute exactly are not delegated."""
 
 from collections.abc import Callable
 from itertools import pairwise

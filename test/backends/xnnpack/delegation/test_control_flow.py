@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Branches and loop bodies run on XNNPACK, with the weights that they read, and give eager's numbers."""
+"""Branches and loop bodies run on XNNPACK, with the weights that they read, and match eager."""
 
 from __future__ import annotations
 

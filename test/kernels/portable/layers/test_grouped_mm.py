@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Products of groups of rows against eager's, in float64 where eager rounds."""
+"""Products of groups of rows against eager, in float64 where eager rounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Attention, which is a chain of XNNPACK's nodes in a payload, is computed as one, and is eager's."""
+"""Attention, a chain of XNNPACK nodes in a payload, runs as one node and matches eager."""
 
 import math
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""NaN and infinities through delegates: where eager has them, and nowhere else."""
+"""NaN and infinities pass delegates as they pass eager mode, and appear nowhere else."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators that take several nodes of XNNPACK, or none: norms, attention, reductions, views and parts of tensors."""
+"""Operators that become several XNNPACK nodes, or none: norms, attention, reductions, views and slices."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elementwise operators where their operands lie as they are computed (the short way), and where they just do not."""
+"""Elementwise operators on operands in the order of computation (the fast path), and on operands that just miss it."""
 
 from __future__ import annotations
 

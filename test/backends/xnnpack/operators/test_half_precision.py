@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Modules in float16 and bfloat16, and float32 modules whose products round their factors, against eager in float64."""
+"""Modules in float16 and bfloat16, and float32 modules with rounded factors, against eager in float64."""
 
 import copy
 from typing import Any

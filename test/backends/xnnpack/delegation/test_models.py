@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Whole models on XNNPACK: how much is delegated, and that the numbers are eager's; on the peer's runtime too."""
+"""Whole models on XNNPACK: the delegated share, and results that match eager's; on the peer's runtime too."""
 
 from pathlib import Path
 

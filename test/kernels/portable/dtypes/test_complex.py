@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Complex tensors: every kernel gives what eager gives on torch's samples, or is listed here."""
+"""Complex tensors: every kernel matches eager on torch's samples, or is listed here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Bags of embeddings and the gradient of a look-up give what eager gives, all outputs of it."""
+"""Bags of embeddings and the gradient of a look-up match eager in all outputs."""
 
 from __future__ import annotations
 

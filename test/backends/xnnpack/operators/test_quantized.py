@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Graphs of quantize and dequantize: what lies between is computed on integers, within one quantum of eager."""
+"""Graphs of quantize and dequantize compute on integers in between, within one quantum of eager."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -407,7 +407,7 @@ def test_convolutions_of_every_size_are_right(channels: tuple[int, int], options
     _check(_Between(layer, [0.03, 0.01]), (x,), 0.01)
 
 
-DATA = Path(__file__).parents[2] / "data" / "xnnpack"
+DATA = Path(__file__).parents[3] / "data" / "xnnpack"
 THEIRS = {
     "quantized": ((1, 3, 8, 8), [[-0.3690814, 0.3604981, 0.1201660, 0.0743885, 0.1916934]]),
     "quantized_rows": (

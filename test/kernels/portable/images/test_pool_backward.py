@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Gradients of pooling against eager; those of 16-bit floats against eager's in float32."""
+"""Gradients of pooling against eager; for 16-bit floats, against eager in float32."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Activations behind convolutions and linear layers are computed with them: no bit is another one."""
+"""Activations after convolutions and linear layers are fused into their kernels, with bit-identical results."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Products of any number of rows and columns, and of any length, give the bits that each row alone gives."""
+"""A row of a matrix product has the same bits for any number of rows, columns and terms of the product."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Stacks of recurrent layers against eager's, in float64 where eager rounds at every step."""
+"""Stacks of recurrent layers against eager, in float64 where eager rounds at every step."""
 
 from __future__ import annotations
 

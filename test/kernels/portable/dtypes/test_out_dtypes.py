@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""An ``out`` of another dtype than the result's, and arguments that eager accepts though they are unusual."""
+"""An `out` of another dtype than the result's, and unusual arguments that eager accepts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers beside tensors: a kernel refuses a value that the dtype cannot hold, and wraps where eager wraps."""
+"""Scalars beside tensors: a kernel rejects a value outside the dtype, and wraps where eager wraps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Depthwise convolutions are eager's, and each point of the result is the same wherever in an image it is computed."""
+"""Depthwise convolutions match eager, and a point has the same result wherever in an image it is computed."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ WINDOWS = {
 
 
 def _model(channels: int, name: str) -> nn.Module:
-    """Beside another layer: alone it would be computed in another way (test_plane_convolution.py)."""
+    """Beside another layer: alone it would be computed in another way (test_dwconv_chw.py)."""
     kernel, stride, padding, dilation = WINDOWS[name]
     layer = nn.Conv2d(channels, channels, kernel, stride, padding, dilation, groups=channels)
     return nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.Hardtanh(-0.9, 0.8)).eval()

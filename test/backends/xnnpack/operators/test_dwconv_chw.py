@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A depthwise convolution alone runs on images as they lie, whatever its window; beside others, as XNNPACK's."""
+"""A depthwise convolution alone runs on images in channels-first layout; beside other layers, XNNPACK runs it."""
 
 import pytest
 import torch

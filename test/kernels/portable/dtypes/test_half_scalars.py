@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers beside tensors of 16 bits: where eager makes an element of them first, so do the kernels."""
+"""Scalars beside 16-bit tensors: kernels round them to an element first where eager does."""
 
 from collections.abc import Callable
 

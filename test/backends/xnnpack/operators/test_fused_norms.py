@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Layer norm, which is a dozen of XNNPACK's nodes in a payload, is computed as one, and is eager's."""
+"""Layer norm, a dozen of XNNPACK nodes in a payload, runs as one node and matches eager."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Gradients of convolution against eager, computed there in at least float32."""
+"""Gradients of convolution against eager, which computes them in at least float32."""
 
 from __future__ import annotations
 
