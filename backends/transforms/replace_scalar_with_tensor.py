@@ -18,7 +18,7 @@ _NAMES = ("add", "sub", "mul", "div")
 
 
 class ReplaceScalarWithTensorArgPass(ExportPass):
-    """Replaces operators such as `add.Scalar` by `add.Tensor` with a one-element tensor from `full`.
+    """Replace operators such as `add.Scalar` by `add.Tensor` with a one-element tensor from `full`.
 
     scalar_to_tensor_ops: scalar overload → tensor overload, edge or ATen; None: `default_ops`. Calls that pass `alpha`
     as a keyword stay unchanged.

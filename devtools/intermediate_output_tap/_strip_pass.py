@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Replace the taps of a lowered program by the operators of their reducers."""
+"""Replace the taps of a lowered program with the operators of their reducers."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def compare_tensors(
     data_b: bytes | None,
     samples: int,
 ) -> TensorDataDiff | None:
-    """The differences between two tensors; None if equal. `samples`: maximum number of elements to list."""
+    """Return the differences between two tensors; None if equal. `samples`: maximum number of elements to list."""
     fields = _fields(a, b)
     differ = data_a != data_b
     if not fields and not differ:

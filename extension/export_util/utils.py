@@ -70,8 +70,8 @@ def export_to_exec_prog(
 
 
 def save_pte_program(prog: ExecutorchProgramManager, model_name: str, output_dir: str = "") -> str:
-    """Writes the program to `model_name` (".pte" is added if it is not there) in `output_dir`, and its weights' files
-    beside it; returns the program's path.
+    """Write the program to `model_name` (with ".pte" added if missing) in `output_dir`, and its weights' files
+    beside it. Return the path of the program.
 
     Raises OSError if a file cannot be written.
     """

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Small modules whose programs C++ tests load, by the names that ExecuTorch's tests use."""
+"""Small modules whose programs C++ tests load, named as in ExecuTorch's tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Recipe:
     """How a module becomes a program."""
 
     inputs: Mapping[str, tuple[Any, ...]]
-    """Example inputs of each method that the program has."""
+    """Example inputs of each method of the program."""
     dynamic_shapes: Any = None
     plans_inputs_and_outputs: bool = True
     names_mutable_buffers: bool = False
@@ -55,7 +55,7 @@ class ModuleNoOp(nn.Module):
 
 
 class ModuleAdd(nn.Module):
-    """Two tensors and a floating number."""
+    """Two tensors and a float."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor, alpha: float) -> torch.Tensor:
         return torch.add(x, y, alpha=alpha)

@@ -22,7 +22,7 @@ class Example(NamedTuple):
 
 
 class Recurrent(nn.Module):
-    """A recurrent layer whose hidden state starts at zero; gives the outputs of all steps."""
+    """A recurrent layer whose hidden state starts at zero; returns the outputs of all steps."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -60,9 +60,9 @@ def _timm(name: str) -> Callable[[], Example]:
 
 def _transformers() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # transformers imports torchao, which complains of its CUDA libraries
+        warnings.simplefilter("ignore")  # transformers imports torchao, which warns of missing CUDA libraries
         import transformers
-        from transformers import BertModel, WhisperModel  # noqa: F401 (the imports that complain)
+        from transformers import BertModel, WhisperModel  # noqa: F401 (the imports that warn)
     return transformers
 
 
@@ -101,7 +101,7 @@ _BUILDERS: dict[str, Callable[[], Example]] = {
     "mobilenet_v2": _timm("mobilenetv2_100"),
     "mobilenet_v3": _timm("mobilenetv3_large_100"),
 }
-# Too large for every run of the tests; for benchmarks.
+# Models for benchmarks: too large for the tests.
 _LARGE_BUILDERS: dict[str, Callable[[], Example]] = {
     "resnet50": _timm("resnet50"),
     "efficientnet_b0": _timm("efficientnet_b0"),
@@ -127,7 +127,7 @@ LARGE_NAMES = tuple(_LARGE_BUILDERS)
 
 
 def make(name: str, seed: int = 0) -> Example:
-    """The model ``name`` with weights and inputs drawn from ``seed``."""
+    """Return the model ``name`` with weights and inputs drawn from ``seed``."""
     torch.manual_seed(seed)
     model, inputs = {**_BUILDERS, **_LARGE_BUILDERS}[name]()
     return Example(model.eval(), inputs)

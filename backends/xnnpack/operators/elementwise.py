@@ -56,7 +56,7 @@ def _binary(kind: type) -> Rule:
 
 
 def _sizes_read(low: Lowering, node: Node, order: Order) -> Sequence[int]:
-    """Sizes of the value that `low.operand` returns, in its order; constants include their broadcast dimensions."""
+    """Return the sizes, in its order, of the value that `low.operand` returns; constants are broadcast."""
     if rank(node) == len(order):
         return low.shape(node, order)
     if order == plain(len(order)) or not low.is_constant(node):
@@ -100,7 +100,7 @@ def _refuse_number(node: Node, program: ExportedProgram) -> str | None:
 
 
 def limits_of(node: Node) -> Limits:
-    """The bounds of a clamp, relu or hardtanh."""
+    """Return the bounds of a clamp, relu or hardtanh."""
     name = str(node.target)
     if "relu" in name:
         return (0.0, math.inf)
@@ -169,7 +169,7 @@ def _elu(low: Lowering, node: Node) -> None:
 def _refuse_prelu(node: Node, program: ExportedProgram) -> str | None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
     if rank(weight) == 0 or rank(source) == rank(weight):
-        return None  # its kernel's form: already broadcast
+        return None  # it has the shape that the kernel reads
     return None if rank(source) > 1 else "its operand has no channels"
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Putting calls to lowered modules in the place of the partitions they were made from."""
+"""Replacement of partitions by calls to the lowered modules made of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["insert_delegate_calls"]
 def insert_delegate_calls(
     program: ExportedProgram, lowered: Iterable[tuple[TaggedPartition, LoweredBackendModule]]
 ) -> ExportedProgram:
-    """`program` with every partition replaced by a call; constants that only delegates used leave its signature.
+    """`program` with every partition replaced by a call, without the constants that only delegates read.
 
     Changes the graphs of `program` in place; use only what is returned.
     """
@@ -57,7 +57,7 @@ def insert_delegate_calls(
 
 
 def _drop_update_outputs(program: ExportedProgram, partition: TaggedPartition) -> None:
-    """Takes the buffer updates that the delegate does out of the program's outputs and signature."""
+    """Remove the buffer updates that the delegate performs from the program's outputs and signature."""
     if not partition.mutations:
         return
     output = program.graph.output_node()
@@ -72,12 +72,12 @@ def _drop_update_outputs(program: ExportedProgram, partition: TaggedPartition) -
 
 
 def _replace_by_call(partition: TaggedPartition, module: LoweredBackendModule, debug_handle: int) -> dict[str, str]:
-    """Returns old name → new name of the values that now come out of the call."""
+    """Returns old name → new name of the values that the call now returns."""
     host, graph = partition.host, partition.host.graph
     inputs, inside = partition.inputs(), set(partition.nodes)
     outputs = [node for node in partition.nodes if any(user not in inside for user in node.users)]
     renamed = {}
-    # The partition is one block in topological order, so whatever it needs stands before its first node.
+    # The partition is one block in topological order, so all its operands precede its first node.
     with graph.inserting_before(partition.nodes[0]):
         attribute = graph.get_attr(get_lowered_module_name(host, module))
         call = graph.call_function(executorch_call_delegate, (attribute, *inputs))

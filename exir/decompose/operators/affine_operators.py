@@ -21,7 +21,7 @@ _UNKNOWN = "expected blocks that are the whole tensor, rows, or groups of a matr
 
 
 def affine_decompositions() -> dict[Any, Callable[..., Any]]:
-    """Return decompositions by operator; none if torchao is not imported, because no graph can then contain them."""
+    """Return decompositions by operator; none without torchao, because then no graph contains such operators."""
     if _NAMESPACE not in sys.modules:
         return {}
     import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed

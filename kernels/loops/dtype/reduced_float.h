@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Runs of IEEE halves from and to float32, eight or sixteen at a time where the processor has
-// instructions for it (F16C, AVX-512). Results are those of half.h.
+// Conversion of arrays between IEEE half and float32, 8 or 16 elements at a time on processors with
+// F16C or AVX-512. Results are bit-identical to half.h.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/types.h>
@@ -40,7 +40,7 @@ template <class To, class From>
 __attribute__((target("avx512f"))) void convert_sixteens(To* to, const From* from, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) convert_sixteen(to + i, from + i);
 }
-/// Converts as many as it can, and gives how many these are.
+/// Converts the elements that fill whole vectors; returns their number.
 template <class To, class From>
 int64_t convert_halves(To* to, const From* from, int64_t n) {
   if (vectors() < Vectors::Avx2 || !__builtin_cpu_supports("f16c")) return 0;

@@ -14,10 +14,10 @@
 
 namespace executorch::kernels {
 
-/// Fails with InvalidArgument and the printf-style message; false.
+/// Fails the context with InvalidArgument and the printf-style message; returns false.
 bool refuse(KernelRuntimeContext& ctx, const char* format, ...) ET_PRINTF_FORMAT(2, 3) ET_COLD;
 
-/// The same without a message.
+/// As refuse(), without a message.
 bool refuse_silently(KernelRuntimeContext& ctx) ET_COLD;
 
 /// Returns whether the condition holds; calls refuse() if it does not. A macro, so that the
@@ -32,8 +32,8 @@ bool refuse_silently(KernelRuntimeContext& ctx) ET_COLD;
    ::executorch::kernels::refuse_silently(ctx))
 #endif
 
-/// `dim` counted from the end when negative becomes 0 … rank - 1; a zero-dim tensor counts as
-/// rank 1.
+/// Normalizes `dim`, which counts from the end if negative, to 0 … rank - 1. A tensor without
+/// dimensions counts as rank 1.
 bool expect_dim(KernelRuntimeContext& ctx, int64_t dim, int rank, int* normalized);
 
 /// Normalized dimensions as a mask, bit d for dimension d; none may occur twice. An empty list
@@ -46,9 +46,9 @@ bool expect_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& ten
 /// Both tensors have one dtype.
 bool expect_same_dtype(KernelRuntimeContext& ctx, const char* name_a, const Tensor& a,
                        const char* name_b, const Tensor& b);
-/// Elements of the tensor can be moved: of any dtype that kernels know, complex ones too.
+/// The dtype is one that kernels can copy, complex dtypes included.
 bool expect_movable(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
-/// Elements of the tensor can be computed with.
+/// The dtype is one that kernels can compute with.
 bool expect_number(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 /// A result of dtype `computed` may be written to `out` (torch.can_cast).
 bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tensor& out);
@@ -70,8 +70,8 @@ bool expect_fill(KernelRuntimeContext& ctx, const char* name, const Scalar& numb
 bool resize(KernelRuntimeContext& ctx, Tensor& out, const Shape& shape);
 bool resize_like(KernelRuntimeContext& ctx, Tensor& out, const Tensor& like);
 
-/// `count` items of temporary memory, or nullptr after failing the context. `count` 0 gives one
-/// item.
+/// Returns temporary memory for `count` items, at least one, or fails the context and returns
+/// nullptr.
 void* allocate(KernelRuntimeContext& ctx, int64_t count, int64_t item_size);
 template <class T>
 T* allocate(KernelRuntimeContext& ctx, int64_t count) {

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An image under the windows of a convolution, as the rows of a matrix. The matrix is never stored:
-// the GEMM reads its blocks from the image.
+// The im2col matrix of a convolution's input. The matrix is never stored: the GEMM packs its blocks
+// straight from the image.
 #pragma once
 
 #include <executorch/kernels/portable/gemm/matrix.h>
@@ -25,7 +25,7 @@ void read_pixels(bool stands, Convert load_row, T* to, const char* from, int64_t
   }
 }
 
-/// An index over three nested dimensions taken apart.
+/// An index over three nested dimensions, split into its three parts.
 struct SpatialIndex {
   int64_t at[kSpatial];
 

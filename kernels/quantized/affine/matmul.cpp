@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products of numbers with matrices of integers.
+// Matrix products of floats with quantized weights.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/affine/parameters.h>
@@ -8,13 +8,13 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// Rows of a matrix of int8, each element's parameters found by row and group of it.
+// Rows of an int8 matrix, with quantization parameters by row and group.
 struct Integers {
   Strided values, scales, zeros;
   bool has_zeros;
   int64_t group;
 
-  // A row as numbers: (integer - zero point) * scale.
+  // Dequantizes a row: (integer - zero point) * scale.
   void read_row(int64_t row, float* to) const {
     for (int64_t k = 0; k < values.sizes[1]; ++k) {
       const char* const at = values.data + row * values.strides[0] + k * values.strides[1];
@@ -66,7 +66,7 @@ Integers integers_of(const Tensor& weight, const Tensor& scales,
   return made;
 }
 
-// Lanes that are summed apart, so that the sum is taken in vectors.
+// Number of partial sums, so that the compiler can vectorize the sum.
 float dot(const float* a, const float* b, int64_t n) {
   constexpr int64_t kLanes = 16;
   float sums[kLanes] = {};
@@ -80,7 +80,7 @@ float dot(const float* a, const float* b, int64_t n) {
   return sum;
 }
 
-// A row of a matrix as float32.
+// Converts a row of a matrix to float32.
 void read_numbers(const Strided& matrix, int64_t row, float* to) {
   const Convert convert = load(matrix.dtype, Compute::Float);
   convert(reinterpret_cast<char*>(to), sizeof(float), matrix.data + row * matrix.strides[0],

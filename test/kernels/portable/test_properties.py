@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Kernels against eager on shapes, broadcasts, dim orders, dtypes and values that nobody chose.
+"""Kernels against eager on generated shapes, broadcasts, dim orders, dtypes and values.
 
-``EXECUTORCH_ORACLE_EXAMPLES``: how many of each family; the same ones every time if unset.
+``EXECUTORCH_ORACLE_EXAMPLES``: number of examples of each family; unset: the same examples in every run.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ ALONG_ONE: dict[str, Callable[..., Any]] = {
     "sort": lambda x, dim, keep: aten.sort(x, dim, keep),
     "topk": lambda x, dim, keep: aten.topk(x, x.size(dim) // 2, dim, keep),
 }
-# Running products and differences of huge numbers are not those of another order of operations.
+# Cumulative products and differences of huge numbers depend on the order of operations.
 PLAIN = frozenset({"cumprod", "prod", "var", "std", "var_mean"})
-# Eager takes other dtypes only where there is nothing to compute.
+# Eager accepts other dtypes only for empty tensors.
 OF_FLOATS = frozenset({"softmax", "log_softmax"})
 
 
@@ -213,7 +213,7 @@ def test_products_of_matrices(data: st.DataObject) -> None:
         "addmm": [data.draw(broadcast([m, n])), [m, k], [k, n]],
         "baddbmm": [data.draw(broadcast([b, m, n])), [b, m, k], [b, k, n]],
         "mv": [[m, k], [k]],
-        # Eager forgets to broadcast where k is 0.
+        # Eager does not broadcast if k is 0.
         "addmv": [data.draw(broadcast([m])) if k else [m], [m, k], [k]],
         "dot": [[k], [k]],
         "linear": [[b, m, k], [n, k], [n]],

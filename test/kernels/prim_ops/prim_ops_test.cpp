@@ -20,7 +20,7 @@ using runtime::KernelRuntimeContext;
 using runtime::Span;
 using runtime::Tag;
 
-/// Checks the arguments and runs the operator on them: what a program does.
+/// Checks the arguments and runs the operator, as a program does.
 Error run(const std::string& name, std::vector<EValue>& values) {
   const auto kernel = runtime::find_kernel(name.c_str());
   EXPECT_TRUE(kernel.ok()) << name;
@@ -47,7 +47,7 @@ std::optional<EValue> result(const std::string& name, std::vector<EValue> operan
 struct Case {
   std::string name;
   std::vector<EValue> operands;
-  /// None: it must fail.
+  /// None: the call must fail.
   EValue expected;
   EValue out;
 };
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sym_or", {b(true), b(false)}, b(true), {}},
         Case{"sym_ite", {b(true), i(1), i(2)}, i(1), {}},
         Case{"sym_ite", {b(false), i(1), i(2)}, i(2), {}},
-        // Results of another kind than the value they would go to.
+        // Results whose kind differs from that of the output value.
         Case{"add", {i(2), d(1)}, {}, i(0)}, Case{"truediv", {i(4), i(2)}, {}, i(0)},
         Case{"eq", {i(2), i(2)}, {}, i(0)}, Case{"sym_ite", {b(true), i(1), d(2)}, {}, i(0)}));
 
@@ -179,7 +179,7 @@ TEST(PrimOps, CopyIndexGrowsItsResult) {
 
 struct ViewCase {
   std::vector<int64_t> size;
-  /// Empty: it must fail.
+  /// Empty: the call must fail.
   std::vector<int32_t> expected;
 };
 
@@ -215,7 +215,7 @@ TEST(PrimOps, ViewInfersOneSize) {
       EXPECT_EQ(std::vector<int32_t>(out.impl->sizes().begin(), out.impl->sizes().end()),
                 c.expected);
       EXPECT_EQ(out.impl->data(), self.data.data());
-      EXPECT_EQ(out.impl->numel_capacity(), 12u) << "a view holds no more than what it views";
+      EXPECT_EQ(out.impl->numel_capacity(), 12u) << "a view has the capacity of its base";
     }
   }
 }

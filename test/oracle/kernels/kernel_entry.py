@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Calls one registered C++ kernel on torch tensors, without a program around it.
+"""Call one registered C++ kernel on torch tensors, without a program.
 
 ``call_kernel("aten::add.out", a, b, out=torch.empty(3))`` finds the kernel in the registry, checks the arguments as the
 loader does, runs it, and returns the error and the messages. Outputs are written in place.
@@ -64,7 +64,7 @@ class KernelCall:
 
 
 def newest_library(name: str) -> Path:
-    """The library ``name`` of the newest build in the repository that this process can load."""
+    """Return the library ``name`` of the newest build in the repository that this process can load."""
     found = sorted(_REPOSITORY.glob(f"build/*/test/{name}"), key=lambda p: p.stat().st_mtime)
     usable = [p for p in found if not _OTHERS & set(p.parts)]
     if not usable:
@@ -106,7 +106,7 @@ VECTORS = ("every", "avx2", "avx512")
 
 @contextlib.contextmanager
 def vectors(kind: str) -> Iterator[bool]:
-    """Kernels use the vectors of that kind. Gives whether this build and this processor have them."""
+    """Let kernels use one instruction set. Return whether this build and this processor support it."""
     before = _library().limit_vectors(VECTORS.index(kind) + 1)
     try:
         yield before != 0
@@ -116,7 +116,7 @@ def vectors(kind: str) -> Iterator[bool]:
 
 @functools.cache
 def registered_kernels() -> frozenset[str]:
-    """Names as ``aten::add.out`` of every kernel of the library."""
+    """Return the names of all kernels of the library, such as ``aten::add.out``."""
     library = _library()
     return frozenset(library.kernel_name(i).decode() for i in range(library.kernel_count()))
 
@@ -165,7 +165,7 @@ class _Arguments:
 
 
 def schema_of(name: str) -> torch.FunctionSchema:
-    """The schema of an operator of torch, or of an operator registered with torch.library."""
+    """Return the schema of an operator of torch or of torch.library."""
     operator, _, overload = name.partition(".")
     return torch._C._get_schema(operator, overload)
 
@@ -177,7 +177,7 @@ def call_kernel(
     schema: torch.FunctionSchema | None = None,
     **kwargs: Any,
 ) -> KernelCall:
-    """Calls the kernel ``name`` with the operator's arguments in ATen's order, defaults filled in.
+    """Call the kernel ``name`` with the operator's arguments in ATen's order, defaults filled in.
 
     ``out`` is the output, or a list of them in the schema's order, of the right dtypes; each has room for its result
     and is resized by the kernel. Raises ``TypeError`` when arguments do not fit the schema.
@@ -199,7 +199,7 @@ def listed(out: Any) -> list[Any]:
 
 
 def _filled_in(name: str, schema: torch.FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """All arguments but the outputs."""
+    """Return all arguments except the outputs."""
     values = []
     for i, argument in enumerate(a for a in schema.arguments if not a.is_out):
         if i < len(args):
@@ -220,7 +220,7 @@ def prepare_kernel(
     schema: torch.FunctionSchema | None = None,
     **kwargs: Any,
 ) -> Callable[[], KernelCall]:
-    """As ``call_kernel``, to be called as often as wished: the arguments are made once."""
+    """Return a function that repeats one ``call_kernel``, with the arguments built once."""
     schema = schema or schema_of(name)
     outputs, made = listed(out), _Arguments()
     types = [str(a.real_type) for a in schema.arguments if not a.is_out]

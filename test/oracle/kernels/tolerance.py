@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How far a kernel's result may lie from eager's: one table, also written into recorded calls."""
+"""Tolerances of kernel results against eager: one table, also written into recorded calls."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ BY_DTYPE = {
     torch.complex64: (1e-5, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }
-# Kernels whose results differ from eager's for a known reason.
+# Kernels with other results than eager, for the reason in each comment.
 SPECIAL = {
-    # Sums of a hundred products as large as eighty, which may cancel.
+    # Sums of 100 products of up to 80 each, which may cancel.
     ("aten::convolution", torch.float32): (1e-5, 2e-4),
     ("aten::convolution_backward", torch.float32): (1e-5, 2e-4),
-    # Sums of a line whose elements may be as large as ten, and cancel: rounding is relative to all of them.
+    # Sums of elements of up to 10 each, which may cancel: the rounding error is relative to their magnitudes.
     **{
         (f"aten::_fft_{kind}", dtype): (1e-5, 1e-4)
         for kind in ("c2r", "r2c", "c2c")
         for dtype in (torch.float32, torch.complex64)
     },
-    # PyTorch's approximations are good for seven digits in float64, ours for fifteen.
+    # PyTorch's approximations have 7 correct digits in float64, ours 15.
     **{(f"aten::special_bessel_{kind}", torch.float64): (2e-5, 2e-6) for kind in ("j0", "j1", "y0", "y1")},
     ("aten::special_airy_ai", torch.float64): (2e-6, 2e-6),
 }
 
 
 def tolerance_of(kernel: str, dtype: torch.dtype) -> tuple[float, float]:
-    """(rtol, atol) of a kernel's result; zeros for integers and bool."""
+    """Return (rtol, atol) of a kernel's result; zeros for integers and bool."""
     return SPECIAL.get((kernel.partition(".")[0], dtype), BY_DTYPE.get(dtype, (0.0, 0.0)))
 
 
@@ -55,7 +55,7 @@ def is_determined(kernel: str) -> bool:
 
 
 def mismatch(kernel: str, found: Any, expected: Any) -> str:
-    """Empty where sizes, dtypes and values agree; NaN equals NaN."""
+    """Return the difference as text; empty if sizes, dtypes and values agree. NaN equals NaN."""
     if isinstance(expected, torch.Tensor):
         rtol, atol = tolerance_of(kernel, expected.dtype)
         try:

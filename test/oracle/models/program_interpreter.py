@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Runs a `.pte` program with torch's own operators on the memory that the program plans.
 
-It shares nothing with the runtime, and its arenas start filled with garbage: a plan that lets two live tensors share
-bytes, or an instruction with a wrong argument, shows as wrong numbers.
+It shares no code with the runtime, and its arenas start filled with garbage: a plan in which two live tensors share
+bytes, or an instruction with a wrong argument, gives wrong results.
 """
 
 import math
@@ -35,7 +35,7 @@ _FORMATS = {0: torch.contiguous_format, 1: torch.preserve_format, 2: torch.chann
 
 
 class Method:
-    """One method of a program. `zeroed`: mutable buffers without initial values count on memory that starts zeroed."""
+    """One method of a program. `zeroed`: mutable buffers without initial values rely on zeroed memory."""
 
     def __init__(self, program: bytes, name: str = "forward", zeroed: bool = False) -> None:
         self.file: PteFile = deserialize_pte(program)
@@ -52,7 +52,7 @@ class Method:
             else:
                 self.values[index] = value
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Torch warns when an out argument is resized, as dynamic shapes have it.
+            warnings.simplefilter("ignore")  # Torch warns when an out argument is resized, as dynamic shapes require.
             self._run()
         outputs = [self.values[index] for index in self.plan.outputs]
         return [each.clone() if isinstance(each, torch.Tensor) else each for each in outputs]
@@ -124,7 +124,7 @@ class Method:
             self._aten(getattr(getattr(getattr(torch.ops, namespace), name), op.overload or "default"), args)
 
     def _aten(self, overload: Any, args: Sequence[int]) -> None:
-        """Checks that the arguments are the schema's and then once more the outputs, and calls torch's out variant."""
+        """Check that the arguments are the schema's, followed by the outputs again, and call torch's out variant."""
         schema = overload._schema.arguments
         assert len(args) == len(schema) + 1, f"{overload}: {len(args)} arguments for a schema of {len(schema)}"
         given = {each.name: self._argument(index) for each, index in zip(schema, args[: len(schema)], strict=True)}
@@ -136,7 +136,7 @@ class Method:
         before = {name: _addresses(given[name]) for name, _ in outs}
         starts = {address for addresses in before.values() for address in addresses}
         for name, value in given.items():
-            # Torch refuses an output over an operand of other sizes; the runtime's kernels resize it first.
+            # Torch rejects an output that aliases an operand of other sizes; the runtime's kernels resize it first.
             if name not in before and isinstance(value, torch.Tensor) and value.data_ptr() in starts:
                 given[name] = value.clone(memory_format=torch.preserve_format)
         positional = [given[each.name] for each in schema if not each.kwarg_only]

@@ -6,9 +6,9 @@
 
 namespace executorch::testing {
 
-/// Kernels for programs of tests, registered as any:
-///   test::add.out(a, b, out)          out = a + b; InvalidArgument unless all have as many
-///   elements test::scale.out(a, factor, out)   out = a * factor, resized like a
+/// Kernels for test programs, registered as users' kernels are:
+///   test::add.out(a, b, out)          out = a + b; InvalidArgument for different element counts
+///   test::scale.out(a, factor, out)   out = a * factor, resized like a
 ///   test::fill.out(sizes, out)        out resized to the int list, and filled with its product
 ///   test::fail.out(a, out)            NotSupported, unless the switch below is off
 ///   test::temp.out(a, size, out)      takes `size` bytes of temporary memory, out = a

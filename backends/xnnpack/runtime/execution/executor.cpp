@@ -21,7 +21,7 @@ using runtime::Span;
 namespace {
 
 constexpr size_t kNoBlock = SIZE_MAX;
-// Kernels of 16 rows read as many parameters, wherever the last row's are.
+// Kernels of 16 rows always read 16 row parameters, even after those of the last row.
 constexpr size_t kExtraRowParameters = 16;
 
 /// Bytes of a value, with the bytes after it that kernels may read.
@@ -237,7 +237,8 @@ Error Executor::run(Span<void* const> arguments, Workspace* workspace) {
 void Executor::label_steps() {
   std::map<std::string, int> seen;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    // Layout changes have no debug handle: report that of the next node with one, else of the last.
+    // Nodes that change the layout have no debug handle: use the next handle, or else the previous
+    // one.
     uint32_t handle = 0;
     for (size_t k = i; k < steps_.size() && handle == 0; ++k) {
       handle = steps_[k].node.debug_handle;
