@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
@@ -18,18 +19,13 @@ using runtime::internal::count;
 
 constexpr uint32_t kTransposeWeights = 1;
 
-class AttentionFusion final {
+class AttentionFusion final : SubgraphFusion {
  public:
-  AttentionFusion(Graph* graph, const TakesAttention& takes) : graph_(*graph), takes_(takes) {}
+  AttentionFusion(Graph* graph, const TakesAttention& takes)
+      : SubgraphFusion(graph), takes_(takes) {}
 
   void run() {
-    uses_ = graph_.count_uses();
-    producers_ = graph_.producers();
-    erased_.assign(graph_.nodes.size(), false);
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      fuse(i);
-    }
-    graph_.remove_nodes(erased_);
+    fuse_all([this](size_t i) { fuse(i); });
   }
 
  private:
@@ -44,19 +40,12 @@ class AttentionFusion final {
     uint32_t unscaled = kNoValue;
   };
 
-  bool is_float(uint32_t id) const { return graph_.values[id].datatype == Datatype::Float32; }
   const Shape& shape(uint32_t id) const { return graph_.values[id].declared; }
 
-  /// The node that makes `id` for one reader; null if there is none, or if it clamps.
+  /// Returns the node that computes `id` from float32 for one reader; null if there is none.
   const Node* maker(uint32_t id) const {
-    if (!is_float(id) || !graph_.values[id].is_internal() || uses_[id] != 1 ||
-        producers_[id] == SIZE_MAX || erased_[producers_[id]]) {
-      return nullptr;
-    }
-    const Node& node = graph_.nodes[producers_[id]];
-    const bool is_plain =
-        node.fused == Fused::No && node.clamp.is_none() && is_float(node.operand(0));
-    return is_plain ? &node : nullptr;
+    const Node* const node = plain_producer(id, 1);
+    return node != nullptr && is_float(node->operand(0)) ? node : nullptr;
   }
   const Node* maker(uint32_t id, NodeKind kind) const {
     const Node* const node = maker(id);
@@ -308,10 +297,7 @@ class AttentionFusion final {
     return true;
   }
 
-  Graph& graph_;
   const TakesAttention& takes_;
-  std::vector<size_t> uses_, producers_;
-  std::vector<bool> erased_;
 };
 
 }  // namespace

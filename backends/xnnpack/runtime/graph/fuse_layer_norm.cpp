@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
@@ -13,13 +14,11 @@ namespace {
 namespace fb = fb_xnnpack;
 using runtime::internal::count;
 
-class LayerNormFusion final {
+class LayerNormFusion final : SubgraphFusion {
  public:
-  explicit LayerNormFusion(Graph* graph) : graph_(*graph) {}
+  explicit LayerNormFusion(Graph* graph) : SubgraphFusion(graph) {}
 
   void run() {
-    uses_ = graph_.count_uses();
-    producers_ = graph_.producers();
     consumers_.assign(graph_.values.size(), SIZE_MAX);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       for (size_t k = 0; k < graph_.nodes[i].operand_count; ++k) {
@@ -28,11 +27,7 @@ class LayerNormFusion final {
         }
       }
     }
-    erased_.assign(graph_.nodes.size(), false);
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      fuse(i);
-    }
-    graph_.remove_nodes(erased_);
+    fuse_all([this](size_t i) { fuse(i); });
   }
 
  private:
@@ -43,21 +38,15 @@ class LayerNormFusion final {
     float epsilon = 0;
   };
 
-  bool is_float(uint32_t id) const { return graph_.values[id].datatype == Datatype::Float32; }
-
-  /// The node of a kind that makes `id`, which is read `uses` times; null if there is none. It is
-  /// an inner node of the norm.
+  /// Returns the node of a kind that computes `id` for `uses` reads, as an inner node of the norm;
+  /// null if there is none.
   const Node* inner(Found* norm, uint32_t id, NodeKind kind, size_t uses) {
-    if (!is_float(id) || !graph_.values[id].is_internal() || uses_[id] != uses ||
-        producers_[id] == SIZE_MAX || erased_[producers_[id]]) {
-      return nullptr;
-    }
-    const Node& node = graph_.nodes[producers_[id]];
-    if (node.kind != kind || node.fused != Fused::No || !node.clamp.is_none()) {
+    const Node* const node = plain_producer(id, uses);
+    if (node == nullptr || node->kind != kind) {
       return nullptr;
     }
     norm->inner.push_back(producers_[id]);
-    return &node;
+    return node;
   }
 
   /// Whether `sizes` are those of x with ones in the place of the last, which are a row's. Zero
@@ -215,9 +204,7 @@ class LayerNormFusion final {
     fused.epsilon = norm.epsilon;
   }
 
-  Graph& graph_;
-  std::vector<size_t> uses_, producers_, consumers_;
-  std::vector<bool> erased_;
+  std::vector<size_t> consumers_;
 };
 
 }  // namespace
