@@ -36,12 +36,12 @@ class PartitionResult:
 
 
 class Partitioner(ABC):
-    """Derive from it and write `partition`; one partitioner may serve several backends.
+    """Base class of partitioners, which define `partition`. One partitioner may serve several backends.
 
-    Nodes of one tag in one graph become one delegate. Together they must be convex: no value may leave the partition
-    and come back into it; lowering refuses what is not, naming the nodes. Constants (parameters, buffers, lifted
-    tensors) that carry a tag move into the delegate. `backend.utils.programs_of` gives the graphs that control flow
-    runs as programs of their own, so that one function tags all graphs.
+    Nodes of one tag in one graph become one delegate. They must be convex: no value may leave the partition and come
+    back into it; lowering raises an error that names the nodes. Constants (parameters, buffers, lifted tensors) with a
+    tag move into the delegate. `backend.utils.programs_of` yields the graphs of control flow as programs, so that one
+    function tags all graphs.
     """
 
     def __init__(self, spec: Mapping[str | int | float | bool, object] = MappingProxyType({})) -> None:
@@ -57,13 +57,13 @@ class Partitioner(ABC):
     @enforcedmethod
     @abstractmethod
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags nodes of `exported_program` (edge dialect) and returns it with the meaning of each tag."""
+        """Tag nodes of `exported_program` (edge dialect) and return it with the delegation of each tag."""
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
-        """ATen operators that the backend wants whole, and an optional filter: node → keep this one whole.
+        """Return ATen operators that the backend wants whole, and an optional filter of their nodes.
 
-        Heeded by `to_edge_transform_and_lower`. Without a filter, every node of these operators is kept whole.
+        `to_edge_transform_and_lower` keeps these operators. Without a filter, it keeps all of their nodes.
         """
         return ([], None)

@@ -48,27 +48,27 @@ class EdgeCompileConfig:
 
 @dataclass
 class ExecutorchBackendConfig:
-    """passes: run on the edge program before anything else.
+    """passes: passes on the edge program, which run first.
     memory_planning_pass, sym_shape_eval_pass: one pass, or a dict by method name.
-    to_out_var_pass: makes out variants and allocations.
-    emit_stacktrace: instructions carry the stack trace they come from.
-    extract_delegate_segments: delegates' payloads are segments instead of parts of the flatbuffer.
-    segment_alignment, constant_tensor_alignment, delegate_alignment: in bytes; None leaves it to the serializer.
-    remove_view_copy: copies that show memory in another shape become views.
+    to_out_var_pass: the pass that creates out variants and allocations.
+    emit_stacktrace: store the stack trace of each instruction.
+    extract_delegate_segments: store payloads of delegates as segments instead of in the flatbuffer.
+    segment_alignment, constant_tensor_alignment, delegate_alignment: in bytes; None for the serializer's default.
+    remove_view_copy: turn copies that only change the shape into views.
     external_constants: parameters and buffers go to a .ptd file: True (all, to one file), or a function from a
         weight's placeholder node to the name of its file (without ending), None for the program itself.
     external_mutable_weights: parameters whose gradients a method returns go to a .ptd file.
-    emit_mutable_buffer_names: those buffers carry their names.
-    do_quant_fusion_and_const_prop: quantized patterns become operators on integers, and what depends on constants alone
-        is computed, before anything else (passes/quantized/quant_fusion_pass.py).
-    fuse_quantized: what is dequantized, computed and quantized again becomes operators on int8, `quantized_fused::…`,
-        where no delegate took it and the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
-    run_reinplace_pass: write parts of state (KV caches) where it is instead of copying it.
-    reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/state/reinplace.py).
-    check_target: refuse calls that the target has no kernel for, by operator, dtypes and dim order, and delegates that
-        their backend does not take (ours; see program/target.py).
-    target_manifest: what the target has: the path of a table of operators (form: dialects/operator_table.py) or of a
-        kernel library's functions.yaml, or names ("aten::add.out", …); None: the kernel libraries beside this package.
+    emit_mutable_buffer_names: store the names of mutable buffers.
+    do_quant_fusion_and_const_prop: first replace quantized patterns by operators on integers, and fold calls on
+        constants (passes/quantized/quant_fusion_pass.py).
+    fuse_quantized: outside of delegates, replace dequantize, compute, quantize by operators on int8,
+        `quantized_fused::…`, if the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
+    run_reinplace_pass: write parts of state (KV caches) in place instead of copying the state.
+    reinplace_extra_ops: further edge operators to run in place where that is safe (passes/state/reinplace.py).
+    check_target: raise an error for calls without a kernel on the target, by operator, dtypes and dim order, and for
+        delegates that their backend rejects (ours; program/target.py).
+    target_manifest: the operators of the target: the path of a table (form: dialects/operator_table.py) or of a kernel
+        library's functions.yaml, or names ("aten::add.out", …); None: the kernel libraries beside this package.
 
     A field that is not supported yet raises `ExportError` when it is set.
     """

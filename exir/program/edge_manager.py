@@ -79,13 +79,13 @@ class EdgeProgramManager:
         return made
 
     def lowered_from(self, exported_programs: dict[str, ExportedProgram]) -> None:
-        """Note the programs that these were made of: `to_backend` keeps whole what a partitioner wants whole."""
+        """Record the exported programs: `to_backend` lowers them again to keep operators whole for a partitioner."""
         self._origin = Origin.of(exported_programs, self._edge_programs)
 
     def record_from(
         self, exported_programs: ExportedProgram | dict[str, ExportedProgram], transformed: bool = False
     ) -> None:
-        """Begins an `executorch.devtools.ETRecord`: of the programs that these were made of, and of these.
+        """Begin an `executorch.devtools.ETRecord` of the exported programs and these edge programs.
 
         transformed: users' passes made these programs; the record also has them under their documented name.
         """
@@ -125,7 +125,7 @@ class EdgeProgramManager:
         return self._with(programs, compile_config)
 
     def to_backend(self, partitioner: Partitioner | dict[str, Partitioner]) -> EdgeProgramManager:
-        """Delegates what a partitioner takes: of every method, or of the methods that a dict names.
+        """Delegate with one partitioner for all methods, or with a dict of partitioners by method.
 
         Directly after `to_edge` this is `to_edge_transform_and_lower`: a partitioner gets the operators that it wants
         whole, and constants are folded. After `transform` or another `to_backend` it gets the programs as they are.

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The order of all transformations, and the reason for each one's place. Nothing else decides what runs when."""
+"""The order of all transformations, with the reason for each place. No other module decides it."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
         lift_tensor_attributes,  # the scalars that became tensors are constants of the program
         check_quantization_parameters,  # before anything computes with them; constants are found by name now
         look_up_quantized_rows,  # before anything makes numbers of whole tables
-        _on_graph(DeadCodeEliminationPass()),  # what asserts and scalars used
-        _on_graph(DebugHandleGeneratorPass()),  # numbers what the user's backends will see
+        _on_graph(DeadCodeEliminationPass()),  # operands of removed asserts and scalars
+        _on_graph(DebugHandleGeneratorPass()),  # numbers the nodes that backends will see
         sync_signature,  # nodes were renamed and replaced
     ]
 
@@ -120,13 +120,13 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
         steps.append(fold_constants)  # transposed weights, masks
     steps += [
-        scalar_inputs_to_tensors,  # before sizes' arithmetic becomes the runtime's: it reads them
+        scalar_inputs_to_tensors,  # before ReplaceSymOpsPass: it reads the arithmetic on sizes
         drop_unused_constants,  # weights that only delegates use are in their payloads
         _on_graph(DeadCodeEliminationPass()),
         _on_graph(ReplaceSymOpsPass()),  # the runtime's own arithmetic on sizes
-        restore_mutable_calls,  # after all that takes the graph to be functional
+        restore_mutable_calls,  # after all steps that need a functional graph
         *([_reinplace(config)] if config.run_reinplace_pass else []),  # before write-backs: it makes them unnecessary
-        insert_write_back_for_buffers,  # after all that moves code: nothing may follow the writes
+        insert_write_back_for_buffers,  # after all steps that move code: nothing may follow the writes
         _on_graph(NormalizeViewsPass()),  # reshaping operators in one form
         _give_specs,  # the last step that reads fake values
         _on_graph(for_method(config.sym_shape_eval_pass, method)),  # bounds, before anything is allocated
@@ -138,7 +138,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
 
 
 def tag_external(config: ExecutorchBackendConfig) -> Step:
-    """The step that marks the weights that live beside the program."""
+    """Return the step that marks weights for external files."""
     chosen = config.external_constants
 
     def step(program: ExportedProgram) -> None:
@@ -151,7 +151,7 @@ def tag_external(config: ExecutorchBackendConfig) -> Step:
 
 
 def for_method(configured: object, method: str) -> Callable[[fx.GraphModule], object]:
-    """The pass that a configuration gives a method: one for all, or a dict by name."""
+    """Return the configured pass of a method: one for all methods, or from a dict by name."""
     if isinstance(configured, dict):
         if method not in configured:
             raise ExportError("configuration", None, f"no pass for method '{method}', found {sorted(configured)}")

@@ -60,7 +60,7 @@ def _transform(
 ) -> ExportedProgram:
     """Return `program` after `passes`, verified; `program` itself if no pass changed anything.
 
-    The passes work on a copy, unless one of them was made for `program` and holds it.
+    The passes work on a copy, unless one of them holds a reference to `program`.
 
     Args:
         passes: Graph passes and program passes, each an argument of its own.

@@ -117,8 +117,10 @@ class _Units:
 
 
 def _levels(units: _Units) -> dict[Node, int]:
-    """The partition of each supported unit. Of the levels that keep their number lowest, a unit takes that of what it
-    reads, or, reading nothing that is delegated, that of its readers: so the fewest values cross between partitions.
+    """Return the partition of each supported unit, as a level.
+
+    Among the levels that keep the number of partitions lowest, a unit takes that of its operands, or, without delegated
+    operands, that of its readers: few values then cross between partitions.
     """
     earliest: dict[Node, int] = {}
     for unit in units.order:
@@ -138,7 +140,7 @@ def _levels(units: _Units) -> dict[Node, int]:
 
 
 def _lower_bound(units: _Units, unit: Node, levels: dict[Node, int]) -> int:
-    """A level counts the calls up to it, from 1; unsupported units run after the call of their level."""
+    """Return the lowest possible level. Levels count calls from 1; other units run after the call of their level."""
     if unit not in units.supported:
         return max((levels[source] for source in units.sources[unit]), default=0)
     steps = (levels[source] + (source not in units.supported) for source in units.sources[unit])

@@ -13,17 +13,17 @@ __all__ = ["DelegateMappingBuilder", "debug_handles", "one_to_one"]
 
 
 def debug_handles(graph: Graph) -> list[int]:
-    """The debug handles of a graph's operators, in graph order; operators without one are left out."""
+    """Return the debug handles of a graph's operators, in graph order; operators without one are left out."""
     return [handle for node in graph.nodes if node.op == "call_function" for handle in debug_handles_of(node)]
 
 
 def one_to_one(handles: Iterable[int]) -> dict[int, tuple[int, ...]]:
-    """The debug handle map of a backend that keeps the program's operators and their handles as they are."""
+    """Return the debug handle map of a backend that keeps the operators and handles of the program."""
     return {handle: (handle,) for handle in handles}
 
 
 class DelegateMappingBuilder:
-    """Collects entries identifier → debug handles for `PreprocessResult.debug_handle_map`.
+    """Collect entries identifier → debug handles for `PreprocessResult.debug_handle_map`.
 
     generated_identifiers: number the entries 0, 1, 2 … instead of taking identifiers from the caller.
     """
@@ -33,7 +33,7 @@ class DelegateMappingBuilder:
         self._handles: dict[int | str, tuple[int, ...]] = {}
 
     def get_delegate_mapping(self) -> dict[int | str, tuple[int, ...]]:
-        """Identifier → its debug handles, ascending, each once."""
+        """Return identifier → debug handles, ascending and distinct."""
         return dict(self._handles)
 
     def insert_delegate_mapping_entry(
@@ -42,10 +42,10 @@ class DelegateMappingBuilder:
         handles: int | list[int | None] | tuple[int | None, ...] | None = None,
         identifier: int | str | None = None,
     ) -> int | str:
-        """Adds an entry for either `nodes` (their handles are read) or `handles`; returns its identifier.
+        """Add an entry for the handles of `nodes`, or for `handles`; return its identifier.
 
-        Missing handles are skipped. ValueError: both or neither given, no handle at all, an identifier that is missing,
-        taken, or given although they are generated.
+        Missing handles are skipped. Raises ValueError if both or neither are given, if there is no handle, or if the
+        identifier is missing, in use, or given although identifiers are generated.
         """
         if (nodes is None) == (handles is None):
             raise ValueError(
@@ -54,7 +54,7 @@ class DelegateMappingBuilder:
         if self._generated and identifier is not None:
             raise ValueError(f"delegate mapping: identifiers are generated here, found identifier {identifier!r}")
         if not self._generated and identifier is None:
-            raise ValueError("delegate mapping: an identifier is needed, as they are not generated here")
+            raise ValueError("delegate mapping: expected an identifier, because this builder generates none")
         if identifier in self._handles:
             raise ValueError(f"delegate mapping: identifier {identifier!r} has an entry already")
         if nodes is not None:

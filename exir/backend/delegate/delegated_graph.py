@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Reading a delegated graph: its delegates, what is left outside of them, and both as text."""
+"""Queries on a delegated graph: its delegates, the operators outside of them, and both as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def get_delegates(graph: Graph) -> list[Node]:
-    """The `get_attr` nodes that name lowered modules, in graph order."""
+    """Return the `get_attr` nodes that name lowered modules, in graph order."""
     return [
         node
         for node in graph.find_nodes(op="get_attr", sort=True)
@@ -30,7 +30,7 @@ def get_delegates(graph: Graph) -> list[Node]:
 
 
 def get_non_lowered_nodes(graph: Graph) -> list[Node]:
-    """The operators that no delegate took: all calls but those of delegates and of taking their results."""
+    """Return the calls outside of delegates, without the calls of delegates and the getitems of their results."""
     return [
         node
         for node in graph.nodes
@@ -41,7 +41,7 @@ def get_non_lowered_nodes(graph: Graph) -> list[Node]:
 
 
 def get_delegated_payload(graph_module: GraphModule) -> dict[str, tuple[str, list[CompileSpec], bytes]]:
-    """Name of each lowered module → (backend id, compile specs, payload)."""
+    """Return name of each lowered module → (backend id, compile specs, payload)."""
     return {
         name: (module.backend_id, module.compile_specs, module.processed_bytes)
         for name, module, _ in get_lowered_submodules(graph_module)
@@ -49,12 +49,12 @@ def get_delegated_payload(graph_module: GraphModule) -> dict[str, tuple[str, lis
 
 
 def format_delegated_graph(graph_module: GraphModule) -> str:
-    """The graph as text, below each lowered module its backend and the graph it was made from, nested ones included."""
+    """Return the graph as text, with the backend and the original graph below each lowered module."""
     return "\n".join(["graph():", *_lines(graph_module, "  ")]) + "\n"
 
 
 def print_delegated_graph(graph_module: GraphModule) -> None:
-    """Prints `format_delegated_graph(graph_module)`."""
+    """Print `format_delegated_graph(graph_module)`."""
     print(format_delegated_graph(graph_module))
 
 

@@ -19,11 +19,11 @@ _TAG = "delegation_tag"
 
 
 def tag_constant_data(edge_program: ExportedProgram) -> None:
-    """Tags every constant that a tagged operator reads, in the program and in the graphs that its control flow runs;
-    buffers that the program updates are left alone.
+    """Tag every constant that a tagged operator reads, in the program and in the graphs that its control flow runs,
+    except for buffers that the program updates.
 
-    One that several partitions read gets one of their tags, and lowering hands it to each of them (the tensor itself is
-    shared; `meta["no_copy"] = True` on its node makes lowering refuse that instead).
+    A constant that several partitions read gets one of their tags, and lowering adds it to each of them. The tensor is
+    shared; with `meta["no_copy"] = True` on its node, lowering raises an error instead.
     """
     updated = _updates(edge_program)
     for program in programs_of(edge_program):
@@ -34,9 +34,9 @@ def tag_constant_data(edge_program: ExportedProgram) -> None:
 
 
 def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
-    """Tags the buffers that the program updates, where one partition holds all their readers and the update.
+    """Tag the buffers that the program updates, if one partition has all their readers and the update.
 
-    Any other stays with the program: two owners of one state would drift apart.
+    All other buffers stay with the program, because state must have one owner.
     """
     updated = _updates(edge_program)
     nodes = {node.name: node for node in edge_program.graph.nodes}

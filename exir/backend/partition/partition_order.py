@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """An order of a graph's nodes in which every partition is one block, or the reason why there is none.
 
-      a ─▶ b ─▶ c        {a, c} as one partition has no place: it must run before b and after b.
+      a ─▶ b ─▶ c        {a, c} cannot be one partition: it would have to run before b and after b.
 
 Replacing partitions by calls contracts each to a single vertex; the contracted graph must be free of cycles. That is
 checked for all partitions of a graph together, because two partitions that are convex one by one can still wait for
@@ -24,10 +24,10 @@ _Unit = str | Node
 
 
 def contracted_order(graph: Graph, partition_of: Mapping[Node, str]) -> list[Node]:
-    """All nodes of `graph`, topologically sorted, the nodes of each partition next to each other.
+    """Return all nodes of `graph` in a topological order in which each partition is one block.
 
-    As close to the graph's own order as that allows, so that names given along it are stable.
-    PartitionError: there is a cycle through a partition; the message names its nodes.
+    The order is as close to the graph's as possible, so that names assigned in this order are stable. Raises
+    PartitionError with the nodes of a cycle through a partition.
     """
     members: dict[_Unit, list[Node]] = {}
     for node in graph.nodes:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A partition as a program of its own: what a backend's `preprocess` gets, and what a lowered module runs eagerly."""
+"""A partition as a separate program, for a backend's `preprocess` and for the eager run of a lowered module."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Vertex = TypeVar("Vertex", bound=Hashable)
 
 
 def strong_components(successors: Mapping[Vertex, Iterable[Vertex]]) -> list[list[Vertex]]:
-    """Components such that each comes before those that lead to it; every vertex is a key of `successors`."""
+    """Return the components, each before those that lead to it; every vertex is a key of `successors`."""
     number: dict[Vertex, int] = {}
     low: dict[Vertex, int] = {}
     open_vertices: dict[Vertex, None] = {}

@@ -81,7 +81,7 @@ def _drop_from_call(host: GraphModule, call: Node, wanted: set[Node]) -> None:
 
 
 def _handed_over(host: GraphModule) -> Iterator[tuple[Node, object]]:
-    """(placeholder, what the call in `host` gives it) for all graphs that `host` runs; None: a value of the call's."""
+    """Yield (placeholder, operand of the call in `host`) for the graphs that `host` runs; None for its own values."""
     for _, graph, call in get_control_flow_submodules(host):
         if call.target not in _OPERANDS:
             continue

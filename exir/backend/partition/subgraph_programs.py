@@ -18,11 +18,11 @@ __all__ = ["programs_of"]
 
 
 def programs_of(program: ExportedProgram) -> Iterator[ExportedProgram]:
-    """`program` itself, then each graph that its control flow runs, outermost first.
+    """Yield `program` itself, then each graph that its control flow runs as a program, outermost first.
 
-    They hold the very nodes of `program`: what is tagged in one is tagged in `program`. A placeholder that every call
-    of a graph gives the same parameter, buffer or constant of `program` is that in the graph's signature, too (unless
-    `program` updates it); all others are inputs. Nodes must not be added or removed.
+    The programs share the nodes of `program`, so a tag set in one is set in `program`. A placeholder is a parameter,
+    buffer or constant in the graph's signature if every call passes the same one and `program` does not update it;
+    all others are inputs. Nodes must not be added or removed.
     """
     yield program
     _, *below = all_graph_modules(program.graph_module)
@@ -32,8 +32,8 @@ def programs_of(program: ExportedProgram) -> Iterator[ExportedProgram]:
 
 
 class _PartOfProgram(ExportedProgram):
-    """Not checked again: the program was, with all its graphs, and these may return one value without a tuple, or
-    lists of them, which programs may not."""
+    """A graph of a verified program, which is not verified again: unlike a program, it may return one value without a
+    tuple, or a list of values."""
 
     def validate(self) -> None:
         pass

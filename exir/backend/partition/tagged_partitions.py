@@ -68,11 +68,10 @@ class TaggedPartition:
 
 
 def find_partitions(program: ExportedProgram, delegations: dict[str, DelegationSpec]) -> list[TaggedPartition]:
-    """The partitions of a tagged program, subgraphs included, in graph order. Reorders graphs where a partition needs
-    it.
+    """Return the partitions of a tagged program, subgraphs included, in graph order. Reorders graphs where necessary.
 
-    Tags that `delegations` does not know are ignored, as are tags that no node carries.
-    PartitionError: a tag where none may be, a partition that is not convex, a constant that cannot move.
+    Ignores tags that `delegations` lacks, or that no node has. Raises PartitionError for a tag on a node that cannot
+    have one, a partition that is not convex, or a constant that cannot move.
     """
     partitions = _partitions_of_graph(program.graph_module, delegations)
     _hand_over_constants(program, partitions, delegations)
@@ -98,8 +97,7 @@ def _partitions_of_graph(host: GraphModule, delegations: dict[str, DelegationSpe
     for node in host.graph.nodes:
         source = node.args[0] if node.target is operator.getitem else None
         tag = partition_of.get(source) if isinstance(source, Node) else None
-        # A delegate returns tensors, never a list of them: taking an element goes with the operator that makes the
-        # list.
+        # A delegate returns tensors, not lists: a getitem is in the partition of the operator that returns the list.
         tag = tag or node.meta.get(TAG)
         if tag not in delegations or node.op == "placeholder":
             continue

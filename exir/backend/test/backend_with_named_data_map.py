@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""BackendWithNamedDataMap: keeps what it needs at run time in the named data store instead of its payload."""
+"""BackendWithNamedDataMap: a demo that stores its data in the named data store instead of the payload."""
 
 from __future__ import annotations
 

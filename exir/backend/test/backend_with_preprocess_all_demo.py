@@ -52,7 +52,7 @@ def _describe(
 
 @final
 class FirstBackendWithPreprocessAll(BackendDetails):
-    """Takes add and sin. Its payloads say how many of them all partitions hold together."""
+    """Accept add and sin. Each payload has their total number in all partitions."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
@@ -68,7 +68,7 @@ class FirstBackendWithPreprocessAll(BackendDetails):
 
 @final
 class SecondBackendWithPreprocessAll(BackendDetails):
-    """Takes sub and cos. Its payloads say how many of them all partitions hold together."""
+    """Accept sub and cos. Each payload has their total number in all partitions."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

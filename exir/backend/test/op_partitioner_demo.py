@@ -93,7 +93,7 @@ ops_not_to_decompose = [
 
 @final
 class NonDecompTestPartitioner(Partitioner):
-    """Keeps three ATen operators whole (linear only with a bias) and delegates each of them alone."""
+    """Keep three ATen operators whole (linear only with a bias), each in its own delegate."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ class OperatorsNamed(OperatorSupportBase):
 def tag_partitions(
     graph_module: GraphModule, op_support: OperatorSupportBase, delegation: DelegationSpec, prefix: str = "tag"
 ) -> dict[str, DelegationSpec]:
-    """Tags the largest partitions of what `op_support` takes, in the graph and its control-flow subgraphs."""
+    """Tag the largest partitions of nodes that `op_support` accepts, in the graph and its control-flow subgraphs."""
     tags: dict[str, DelegationSpec] = {}
     for host in all_graph_modules(graph_module):
         for partition in generate_pattern_op_partitions(host, op_support=op_support):

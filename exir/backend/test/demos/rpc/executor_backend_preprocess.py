@@ -16,7 +16,7 @@ from executorch.exir.schema import CompileSpec
 class ExecutorBackend(BackendDetails):
     """The payload is a `.pte` with the partition as its method `forward`.
 
-    The compile spec "any_target" says that the other runtime has kernels that are not known here.
+    With the compile spec "any_target", the other runtime may have kernels that this package does not know.
     """
 
     @staticmethod
