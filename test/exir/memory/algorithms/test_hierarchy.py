@@ -101,7 +101,7 @@ def test_what_the_user_has_chosen_stays_where_it_is() -> None:
 
 
 def test_a_choice_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(MemoryPlanningError, match=r"memory 1: .*takes \d+ bytes, expected at most 20000"):
+    with pytest.raises(MemoryPlanningError, match=r"memory 1: .*take \d+ bytes, expected at most 20000"):
         plan_chosen(FAST, 20_000)
     with pytest.raises(MemoryPlanningError, match="expected mem_id 1 to 2"):
         plan_chosen(3, 20_000)
