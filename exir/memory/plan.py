@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 
 from executorch.exir.error import module_name
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.arenas import lifespan_of
 from executorch.exir.memory.functions import alloc
 from executorch.exir.memory.lifetimes.in_place import takes_over
 from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
@@ -110,7 +111,7 @@ def describe_plan(
     tensors = []
     for spec, name in names.items():
         node = nodes.get(spec)
-        first, last = (step or 0 for step in spec.lifetime)
+        lifespan = lifespan_of(spec)
         tensors.append(
             PlannedTensor(
                 name=name,
@@ -121,8 +122,8 @@ def describe_plan(
                 mem_id=spec.mem_id or 0,
                 offset=spec.mem_offset or 0,
                 size=spec.nbytes(),
-                first=first,
-                last=last,
+                first=lifespan.first,
+                last=lifespan.last,
                 in_place_of=names[taken[spec]] if spec in taken else "",
             )
         )
@@ -144,9 +145,9 @@ def _most_alive(specs: list[TensorSpec], in_place: Mapping[TensorSpec, TensorSpe
     aligned = all((spec.mem_offset or 0) % spec.alignment == 0 for spec in specs)
     buffers = []
     for spec in specs:
-        first, last = (step or 0 for step in spec.lifetime)
-        last = min(last, (ends.get(spec) or last + 1) - 1)
-        buffers.append(Buffer.of(spec.allocated_memory if aligned else spec.nbytes(), first, last))
+        lifespan, end = lifespan_of(spec), ends.get(spec)
+        last = lifespan.last if end is None else min(lifespan.last, end - 1)
+        buffers.append(Buffer.of(spec.allocated_memory if aligned else spec.nbytes(), lifespan.first, last))
     return Problem(buffers).lower_bound
 
 

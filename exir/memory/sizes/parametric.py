@@ -20,9 +20,11 @@ import torch
 from torch.export.graph_signature import ExportGraphSignature, InputKind
 from torch.fx import GraphModule
 
+from executorch.exir.memory.arenas import lifespan_of
 from executorch.exir.memory.check.by_lifespans import check_by_lifespans
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.lifetimes.in_place import takes_over
+from executorch.exir.memory.problem import Lifespan
 from executorch.exir.memory.sizes.size_steps import NotExpressible, Operation, SizeSteps
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
@@ -166,7 +168,7 @@ def _groups(members: Sequence[TensorSpec], in_place: Mapping[TensorSpec, TensorS
     """Group the tensors by place, lowest first: a result at its operand's place moves with the operand."""
     group_of: dict[TensorSpec, list[TensorSpec]] = {}
     groups: list[list[TensorSpec]] = []
-    for spec in sorted(members, key=lambda each: each.lifetime[0] or 0):
+    for spec in sorted(members, key=lambda each: lifespan_of(each).first):
         operand = in_place.get(spec)
         if operand is not None and operand in group_of and takes_over(spec, operand):
             group = group_of[operand]
@@ -181,12 +183,14 @@ def _groups(members: Sequence[TensorSpec], in_place: Mapping[TensorSpec, TensorS
 
 def _supports(groups: Sequence[Sequence[TensorSpec]], names: Mapping[TensorSpec, str]) -> list[list[int]]:
     """Return, for each group, the groups that it stands on directly."""
-    spans = [(min(s.lifetime[0] or 0 for s in g), max(s.lifetime[1] or 0 for s in g)) for g in groups]
+    lifespans = [
+        Lifespan(min(lifespan_of(spec).first for spec in group), max(lifespan_of(spec).last for spec in group))
+        for group in groups
+    ]
     below: list[int] = []  # for each group, all groups below it, as bits
     supports = []
     for index, group in enumerate(groups):
-        first, last = spans[index]
-        meeting = [i for i in range(index) if spans[i][0] <= last and spans[i][1] >= first]
+        meeting = [i for i in range(index) if lifespans[i].meets(lifespans[index])]
         implied = mask = 0
         kept = []
         for other in reversed(meeting):
