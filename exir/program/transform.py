@@ -14,6 +14,7 @@ from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_base import ExportedProgramPassResult
 from executorch.exir.pass_manager import ExportedProgramPassManager
 from executorch.exir.program.program_graph import set_verifiers, with_graph
+from executorch.exir.rewrite.fake_values import give_missing_values
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.verification.verifier import WellFormed
 
@@ -39,7 +40,9 @@ def _run(program: ExportedProgram, passes: Passes) -> ExportedProgramPassResult:
     if not isinstance(passes, ExportedProgramPassManager):
         listed: list[Any] = list(passes) if isinstance(passes, (list, tuple)) else [passes]
         passes = ExportedProgramPassManager(listed)
-    return passes.run(program, with_graph)
+    result = passes.run(program, with_graph)
+    give_missing_values(program.graph_module)  # of a program that a pass made for it changed in place
+    return result
 
 
 def transform_program(

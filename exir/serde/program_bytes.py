@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from torch._export.serde import serialize as torch_serialize
 from torch._export.serde.schema import SCHEMA_VERSION
 from torch.export import ExportedProgram
 
+from executorch.exir import memory
+from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
@@ -31,6 +34,7 @@ from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
 VERSION = {"major": 5, "minor": 4}
+_MOST_SOURCES = 200  # torch reads them recursively
 _SCALAR = torch.ops.aten.scalar_tensor.default
 # Keys of later versions, which readers of 5.4 refuse.
 _LATER_KEYS = {
@@ -55,7 +59,11 @@ class ProgramBytes:
 
 
 def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
-    """Serialize a program of the ATen or Edge dialect. torch raises SerializeError for a program with delegates."""
+    """Serialize a program of the ATen or Edge dialect, with the nodes that its nodes come from (`from_node`).
+
+    Raises SerializeError for a program with delegates, and for a planned one.
+    """
+    _check_dialect(program)
     copied = copy_program(program)
     marks = {}
     for module in all_graph_modules(copied.graph_module):
@@ -81,6 +89,17 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
     )
 
 
+def _check_dialect(program: ExportedProgram) -> None:
+    for module in all_graph_modules(program.graph_module):
+        for node in module.graph.nodes:
+            if node.target is executorch_call_delegate:
+                raise torch_serialize.SerializeError(f"'{node}' is a delegate: save the program before to_backend")
+            if node.target is memory.alloc:
+                raise torch_serialize.SerializeError(
+                    f"'{node}' allocates memory: save the program before to_executorch, or the file with write_to_file"
+                )
+
+
 def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
     """Deserialize a program, with edge operators and debug handles.
 
@@ -94,7 +113,7 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
         for node in graph["nodes"]:
             node["target"] = node["target"].replace(_EDGE, _ATEN)
             node["metadata"].pop("debug_handle", None)
-            node["metadata"].pop("from_node", None)
+            _check_sources(node["metadata"])
     major, minor = SCHEMA_VERSION
     # Exported programs may contain in-place operators, which other verifiers refuse.
     data_json |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
@@ -105,6 +124,28 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
     if any(mark.edge for mark in marks):
         program._verifiers = [WellFormed]
     return program
+
+
+def _check_sources(metadata: Mapping[str, Any]) -> None:
+    """Raise ValueError unless `from_node` is what torch writes: nested lists of the nodes that a node comes from."""
+    if "from_node" not in metadata:
+        return
+    try:
+        level = json.loads(metadata["from_node"]) or []
+    except (TypeError, RecursionError) as error:
+        raise ValueError("from_node: expected the JSON of a list") from error
+    for _ in range(_MOST_SOURCES):
+        if not isinstance(level, list) or not all(isinstance(each, dict) for each in level):
+            raise ValueError("from_node: expected a list of objects")
+        if not all(isinstance(each.get(key, ""), str) for each in level for key in ("pass_name", "action")):
+            raise ValueError("from_node: expected strings as pass_name and action")
+        inner = [each.get("from_node") or [] for each in level]
+        if not all(isinstance(each, list) for each in inner):
+            raise ValueError("from_node: expected a list of objects")
+        level = [source for each in inner for source in each]
+        if not level:
+            return
+    raise ValueError(f"from_node: a node comes from at most {_MOST_SOURCES} others, one after the other")
 
 
 @dataclass(frozen=True)
@@ -140,6 +181,8 @@ class _Mark:
                 node.target = _edge_operator(self.edge[node.name])
             if node.name in self.handles:
                 node.meta["debug_handle"] = self.handles[node.name]
+            elif node.target is operator.getitem and node.args[0].name in self.handles:
+                node.meta["debug_handle"] = self.handles[node.args[0].name]  # torch writes no getitem
         module.recompile()
 
 

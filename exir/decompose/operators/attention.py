@@ -39,6 +39,11 @@ def _to_add(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return torch.where(allowed, zero, torch.full_like(zero, float("-inf")))
 
 
+def _drop(weights: torch.Tensor, probability: float) -> torch.Tensor:
+    """Drop weights at random, as a model in training mode does, if the probability is above zero."""
+    return torch.native_dropout(weights, probability, True)[0] if probability > 0.0 else weights
+
+
 def attention(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -55,9 +60,6 @@ def attention(
     attn_mask: bool (True: visible) or floating (an addend), broadcastable to (…, L, S).
     Follows the reference in the documentation of torch.nn.functional.scaled_dot_product_attention.
     """
-    if dropout_p > 0.0:
-        not_decomposed: Any = NotImplemented  # PyTorch then takes its own decomposition
-        return not_decomposed  # type: ignore[no-any-return]
     if enable_gqa:
         key, value = _repeat_heads(key, query.shape[-3]), _repeat_heads(value, query.shape[-3])
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
@@ -65,12 +67,12 @@ def attention(
     if is_causal:
         scores = scores + _to_add(_causal_mask(query.shape[-2], key.shape[-2], query), scores.dtype)
     if attn_mask is None:
-        return torch.matmul(torch.softmax(scores, -1), value)
+        return torch.matmul(_drop(torch.softmax(scores, -1), dropout_p), value)
     visible = attn_mask if attn_mask.dtype == torch.bool else attn_mask != float("-inf")
     sees = visible.any(-1, keepdim=True)
     bias = _to_add(visible, scores.dtype) if attn_mask.dtype == torch.bool else attn_mask
     # softmax of a row of -inf would be NaN, and NaN * 0 is NaN.
-    weights = torch.softmax(scores + torch.where(sees, bias, 0.0), -1)
+    weights = _drop(torch.softmax(scores + torch.where(sees, bias, 0.0), -1), dropout_p)
     return torch.matmul(weights, value) * sees.to(value.dtype)
 
 

@@ -16,7 +16,7 @@ from executorch.backends.transforms.utils import (
     delete_constant_placeholder,
     get_param_tensor,
 )
-from executorch.exir import to_edge
+from executorch.exir import EdgeCompileConfig, to_edge
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass, PassResult
 from executorch.runtime import Runtime
@@ -68,6 +68,30 @@ class _Counts(ExportPass):
         for spec in signature.output_specs:
             spec.arg = type(spec.arg)(name=total.name)
         return super().call(graph_module)
+
+
+class _Stores(_Counts):
+    """Writes what the ReLU returns into a new buffer with an in-place operator, whose node has no `val`."""
+
+    def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
+        graph = graph_module.graph
+        buffer = create_mutable_buffer(self.program, "b_last", torch.zeros(2))
+        output = graph.output_node()
+        with graph.inserting_before(output):
+            stored = graph.call_function(_aten.copy_.default, (buffer, output.args[0][1]))
+        output.args = ([buffer, stored],)
+        self.program.graph_signature.output_specs[1].arg.name = stored.name
+        return ExportPass.call(self, graph_module)
+
+
+def test_the_manager_of_a_program_that_a_pass_changed_is_lowered() -> None:
+    edge = to_edge(
+        export(torch.nn.ReLU(), (torch.zeros(2),)), compile_config=EdgeCompileConfig(_check_ir_validity=False)
+    )
+    edge.transform([_Stores(edge.exported_program())])
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    assert method is not None
+    assert [method.execute([torch.tensor([n, -1.0])])[0].tolist() for n in (1.0, 2.0)] == [[1, 0], [2, 0]]
 
 
 def test_a_pass_may_add_a_buffer_to_the_program_that_it_was_made_for() -> None:

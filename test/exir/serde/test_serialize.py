@@ -2,15 +2,20 @@
 """Saving and loading of programs of the ATen and Edge dialects."""
 
 import io
+import json
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 import torch
+from torch._export.serde.serialize import SerializeError
 from torch.export import Dim, ExportedProgram, export
 
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import load, save, to_edge
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.serde.program_bytes import program_from_bytes, program_to_bytes
 from executorch.exir.serde.serialize import deserialize, serialize
 
 
@@ -38,6 +43,41 @@ def test_bytes_hold_a_whole_program() -> None:
     program = _exported()
     data = torch.randn(2, 3)
     torch.testing.assert_close(deserialize(serialize(program)).module()(data), program.module()(data))
+
+
+class _Halves(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        left, right = torch.split(x, 2)
+        return left * right
+
+
+def test_nodes_keep_debug_handles_and_the_nodes_that_they_come_from() -> None:
+    program = to_edge(export(_Halves(), (torch.ones(4),))).exported_program()
+    loaded = deserialize(serialize(program))
+    kept = [[node.meta.get(key) for key in ("debug_handle", "from_node")] for node in program.graph.nodes]
+    assert [[node.meta.get(key) for key in ("debug_handle", "from_node")] for node in loaded.graph.nodes] == kept
+    assert all(handle and source for handle, source in kept[1:-1])
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [3, "[3]", '[{"action": 3}]', '[{"from_node": 3}]', '[{"from_node":' * 300 + "[]" + "}]" * 300, "[" * 100_000],
+    ids=["number", "list of numbers", "action", "inner", "300 sources", "nesting"],
+)
+def test_invalid_sources_of_nodes_are_refused(sources: object) -> None:
+    data = program_to_bytes(_exported())
+    graph = json.loads(data.exported_program)
+    graph["graph_module"]["graph"]["nodes"][0]["metadata"]["from_node"] = sources
+    with pytest.raises(ValueError, match="from_node"):
+        program_from_bytes(replace(data, exported_program=json.dumps(graph).encode()))
+
+
+def test_programs_with_delegates_and_planned_programs_are_not_saved() -> None:
+    edge = to_edge(_exported())
+    with pytest.raises(SerializeError, match="before to_executorch"):
+        serialize(edge.to_executorch().exported_program())
+    with pytest.raises(SerializeError, match="before to_backend"):
+        serialize(edge.to_backend(XnnpackPartitioner()).exported_program())
 
 
 def test_another_version_of_the_format_is_refused() -> None:

@@ -6,6 +6,7 @@ import torch
 from torch.export import export
 
 from executorch.exir import to_edge
+from executorch.runtime import Runtime
 
 Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 6, 8), torch.randn(2, 4, 6, 3)
 MASK = torch.rand(2, 1, 5, 6) > 0.4
@@ -52,3 +53,14 @@ def test_nothing_is_computed_over_scores_that_the_mask_can_say(name, allowed):
             assert operator not in names
     scores = (2, 4, 5, inputs[1].shape[2])
     assert not [n for n in called if "any" in str(n.target) and n.args[0].meta["val"].shape == scores]
+
+
+def test_attention_of_a_model_in_training_mode_drops_weights_as_eager_does():
+    with pytest.warns(UserWarning, match="drops elements at random"):
+        edge = to_edge(export(Attention(dropout_p=0.5), (Q, K, V, MASK)))
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    found = torch.stack([method.execute([Q, K, V, MASK])[0] for _ in range(400)])
+    assert len({each.sum().item() for each in found}) > 1
+    expected = Attention()(Q, K, V, MASK)
+    torch.testing.assert_close(found.mean(0), expected, atol=0.4, rtol=0)
+    assert not found[:, 0, :, 2].any()  # a query that sees nothing
