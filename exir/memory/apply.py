@@ -8,6 +8,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.algorithms.suite import MemoryPlanningAlgorithmSuite
 from executorch.exir.memory.check.by_execution import check_by_execution
 from executorch.exir.memory.check.by_lifespans import check_by_lifespans
+from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.lifetimes.in_place import end_overwritten, find_in_place
 from executorch.exir.memory.lifetimes.liveness import Liveness, find_lifetimes
 from executorch.exir.memory.lifetimes.specs import (
@@ -24,6 +25,7 @@ from executorch.exir.memory.lifetimes.subgraphs import bind_subgraphs, placehold
 from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
 from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
 from executorch.exir.memory.sizes.parametric import PARAMETRIC_PLAN, keep_apart, make_parametric
+from executorch.exir.schema import DeviceType
 from executorch.exir.tensor import TensorSpec
 
 
@@ -45,7 +47,7 @@ def apply_algo(
     Writes the places to the specs, the sizes to graph_module.meta["non_const_buffer_sizes"], the MemoryPlan to
     graph_module.meta["memory_plan"]. The lifetime of an operand that is overwritten by the result of its last use
     ends before that step.
-    enable_non_cpu_memory_planning: accepted; every tensor is in CPU memory. allow_overlap: accept tensors that share
+    enable_non_cpu_memory_planning: accepted; a tensor on another device is an error. allow_overlap: accept tensors that share
     bytes while alive. parametric: plan arena 1 also as a function of the inputs' sizes
     (graph_module.meta["parametric_plan"]), with inputs and state in arena 2.
     Raises MemoryPlanningError.
@@ -64,6 +66,7 @@ def apply_algo(
         if spec not in left_out and not spec.const and not spec.is_dynamic_unbound_tensor
     ]
     names = {spec: liveness.names[spec] for spec in planned}
+    _check_devices(names)
     if parametric:
         given = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
         keep_apart([spec for spec in planned if spec in given], names)
@@ -89,6 +92,12 @@ def apply_algo(
     graph_module.meta[MEMORY_PLAN] = plan
     graph_module.meta["non_const_buffer_sizes"] = sizes
     return sizes
+
+
+def _check_devices(names: dict[TensorSpec, str]) -> None:
+    for spec, name in names.items():
+        if spec.device != DeviceType.CPU:
+            raise MemoryPlanningError(name, f"is on device {spec.device.name}; programs have CPU memory alone")
 
 
 def prepare(graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> Liveness:

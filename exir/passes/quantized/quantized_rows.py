@@ -11,12 +11,14 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
+from torch.utils import _pytree as pytree
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by
 from executorch.exir.rewrite.program_constants import add_constant, constant_tensors
 
 _TABLES = ("quantized_decomposed::dequantize_per_channel", "quantized_decomposed::dequantize_per_channel_group")
+_QUANTIZED = ("quantized_decomposed::quantize_per_channel", "quantized_decomposed::quantize_per_channel_group")
 _PACKED = {(-8, 7): 4, (-2, 1): 2}
 """(quant_min, quant_max) of integers that are packed into bytes → their bits."""
 
@@ -26,7 +28,29 @@ def look_up_quantized_rows(program: ExportedProgram) -> None:
     known = constant_tensors(program)
     for node in list(program.graph.nodes):
         if node.target is ops.edge.aten.embedding.default:
+            _quantize_table(program, node, known)
             _look_up(program, node, known)
+
+
+def _quantize_table(program: ExportedProgram, node: Node, known: dict[str, torch.Tensor]) -> None:
+    """Compute the integers of a table that the program quantizes itself (`convert_pt2e(fold_quantize=False)`)."""
+    table: Any = node.args[0]
+    if table.op != "call_function" or _operator(table) not in _TABLES:
+        return
+    integers: Any = argument(table, "input")
+    operator = _operator(integers) if integers.op == "call_function" else ""
+    if operator not in _QUANTIZED or not all(each.name in known for each in integers.all_input_nodes):
+        return
+    args, kwargs = pytree.tree_map_only(Node, lambda each: known[each.name].detach(), (integers.args, integers.kwargs))
+    computed = integers.target._op(*args, **kwargs)
+    made = add_constant(program, "_quantized_rows", computed, integers.meta["val"], integers)
+    known[made.name] = computed
+    replace_by(integers, made)
+
+
+def _operator(node: Node) -> str:
+    name: str = node.target.name() if hasattr(node.target, "name") else ""
+    return name.partition(".")[0]
 
 
 def _constant(program: ExportedProgram, like: Node, tensor: torch.Tensor) -> Node:
@@ -36,8 +60,8 @@ def _constant(program: ExportedProgram, like: Node, tensor: torch.Tensor) -> Nod
 
 def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node, torch.Tensor | None] | None:
     """Return integers, scales and zero points (None: all are 0) of a table, or None if it cannot be fused."""
-    name = table.target.name() if table.op == "call_function" and hasattr(table.target, "name") else ""
-    if name.partition(".")[0] not in _TABLES or (not name.endswith("group") and argument(table, "axis") != 0):
+    name = _operator(table) if table.op == "call_function" else ""
+    if name not in _TABLES or (not name.endswith("group") and argument(table, "axis") != 0):
         return None
     integers, scales = argument(table, "input"), argument(table, "scales")
     zeros = argument(table, "zero_points")

@@ -25,7 +25,7 @@ from executorch.exir.memory_planning import (
     naive,
 )
 from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
-from executorch.exir.schema import Tensor
+from executorch.exir.schema import DeviceType, Tensor
 from executorch.exir.tensor import TensorSpec
 
 
@@ -248,6 +248,17 @@ def test_specs_of_nodes_can_be_listed() -> None:
     inner = set(collect_specs_from_nodes(nodes, exported.graph_signature, ignore_graph_input=True))
     assert inner == set(everything) - inputs
     assert all(isinstance(spec, TensorSpec) and spec.lifetime[0] is not None for spec in everything)
+
+
+def test_a_tensor_on_another_device_is_refused() -> None:
+    class OnDevice(MemoryPlanningPass):
+        def run(self, graph_module: Any, graph_signature: Any = None) -> Any:
+            node = next(node for node in graph_module.graph.nodes if node.target == torch.ops.aten.add.out)
+            node.meta["spec"].device = DeviceType.CUDA
+            return super().run(graph_module, graph_signature)
+
+    with pytest.raises(MemoryPlanningError, match="device CUDA"):
+        compile_with(OnDevice())
 
 
 def test_an_algorithm_of_a_suite_must_return_a_result() -> None:

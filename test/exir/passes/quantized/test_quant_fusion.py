@@ -100,3 +100,28 @@ def test_fusion_and_constant_folding_by_one_option() -> None:
         assert len(known) == 1 + points  # scales, and zero points where they are not 0, converted ahead of time
         (operator,) = made.executorch_program.execution_plan[0].operators
         assert (operator.name, operator.overload) == ("quantized_decomposed::embedding_byte", "out")
+
+
+class QuantizedWhileRunning(Rows):
+    """The float table is quantized by the program, as `convert_pt2e(fold_quantize=False)` writes it."""
+
+    def __init__(self) -> None:
+        super().__init__(3)
+        self.table = torch.nn.Parameter(torch.randn(10, 6))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parameters = self.scales, self.zeros, 0, *LIMITS
+        weight = ops.quantize_per_channel(self.table, *parameters)
+        return torch.nn.functional.embedding(x, ops.dequantize_per_channel(weight, *parameters))
+
+
+def test_a_table_that_the_program_quantizes_is_stored_as_integers() -> None:
+    model = QuantizedWhileRunning()
+    edge = _edge(model, INDICES)
+    torch.testing.assert_close(edge.exported_program().module()(*INDICES), model(*INDICES))
+    made = edge.to_executorch(ExecutorchBackendConfig(check_target=False))
+    assert [each.name for each in made.executorch_program.execution_plan[0].operators] == [
+        "quantized_decomposed::embedding_byte"
+    ]
+    read = [node.meta["val"] for node in made.exported_program().graph.nodes if node.op == "placeholder"]
+    assert [each.dtype for each in read if each.dim() == 2 and each.shape[0] == 10] == [torch.int8]
