@@ -12,6 +12,26 @@
 #include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
+namespace executorch::extension {
+
+/// A typed function as a value whose type names it; see EXECUTORCH_FN.
+template <auto kFunction>
+struct CompileTimeFunction final {};
+
+/// The boxed kernel of EXECUTORCH_FN(function); `op_name` must outlive it.
+template <auto kFunction>
+constexpr runtime::Kernel make_boxed_kernel(const char* op_name, CompileTimeFunction<kFunction>) {
+  return runtime::make_kernel<kFunction>(op_name);
+}
+
+}  // namespace executorch::extension
+
+/// `make_boxed_kernel("my_ops::mul3.out", EXECUTORCH_FN(mul3_out))`. A second argument, the name
+/// for event tracers in ExecuTorch 1.4, is ignored: tracers take the kernel's.
+#define EXECUTORCH_FN(...) ET_INTERNAL_FUNCTION(__VA_ARGS__, )
+#define ET_INTERNAL_FUNCTION(function, ...) \
+  ::executorch::extension::CompileTimeFunction<&function> {}
+
 /// Registers `function` as the kernel "<ns>::<op_name>" before main() runs. A second registration
 /// of the same operator is logged and ignored. The object file must be linked into the program:
 /// CMake links all files of an OBJECT library, but only referenced files of a STATIC one.
@@ -30,3 +50,8 @@
   [[maybe_unused]] static const ::executorch::runtime::Error et_library_##ns##_##id = \
       ::executorch::ET_RUNTIME_NAMESPACE::register_kernel(                            \
           ::executorch::ET_RUNTIME_NAMESPACE::make_kernel<function>(#ns "::" op_name, key))
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::extension::make_boxed_kernel;
+}  // namespace torch::executor

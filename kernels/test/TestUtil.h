@@ -9,6 +9,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 #include <executorch/runtime/platform/runtime.h>
+#include <executorch/test/utils/DeathTest.h>
 
 #ifdef USE_ATEN_LIB
 // ATen's kernels throw.

@@ -15,9 +15,9 @@ struct SupportedFeatures final {
   bool op_gelu_dtype_double = true;
   bool op_log_softmax_dtype_double = true;
 
-  static const SupportedFeatures* get() {
-    static constexpr SupportedFeatures kFeatures;
-    return &kFeatures;
+  static SupportedFeatures* get() {
+    static SupportedFeatures features;
+    return &features;
   }
 };
 

@@ -12,7 +12,7 @@ void DeviceAllocatorRegistry::register_allocator(DeviceAllocator* alloc) {
   ET_CHECK_MSG(alloc != nullptr, "a null device allocator");
   const size_t type = static_cast<size_t>(alloc->device_type());
   ET_CHECK_MSG(type < etensor::kNumDeviceTypes, "device type %zu of an allocator is unknown", type);
-  ET_CHECK_MSG(allocators_[type] == nullptr, "device type %zu has an allocator already", type);
+  ET_CHECK_MSG(allocators_[type] == nullptr, "Allocator already registered: device type %zu", type);
   allocators_[type] = alloc;
 }
 

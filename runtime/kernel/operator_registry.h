@@ -166,10 +166,14 @@ using ::executorch::runtime::Kernel;
 using ::executorch::runtime::KernelKey;
 using ::executorch::runtime::OpFunction;
 using ::executorch::runtime::register_kernel;
-using ::executorch::runtime::register_kernels;
 using ::executorch::runtime::registry_has_op_function;
 using ::executorch::runtime::TensorMeta;
 
+/// @see executorch::runtime::register_kernels()
+[[nodiscard]] inline Error register_kernels(ArrayRef<Kernel> kernels) {
+  return ::executorch::runtime::register_kernels(
+      Span<const Kernel>(kernels.data(), kernels.size()));
+}
 /// The kernel's function, which must be registered.
 inline OpFunction getOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
   auto function = get_op_function_from_registry(name, {meta_list.data(), meta_list.size()});

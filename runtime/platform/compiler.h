@@ -15,6 +15,13 @@ using ssize_t = ptrdiff_t;
 #error "ExecuTorch needs C++17."
 #endif
 
+/// Whether `({ … })` is an expression, as in ET_UNWRAP().
+#if defined(__GNUC__)
+#define ET_HAVE_GNU_STATEMENT_EXPRESSIONS 1
+#else
+#define ET_HAVE_GNU_STATEMENT_EXPRESSIONS 0
+#endif
+
 #define ET_NODISCARD [[nodiscard]]
 #define ET_NORETURN [[noreturn]]
 #define ET_UNUSED [[maybe_unused]]
@@ -71,6 +78,7 @@ using ssize_t = ptrdiff_t;
 #define __ET_DEPRECATED ET_DEPRECATED
 #define __ET_FALLTHROUGH ET_FALLTHROUGH
 #define __ET_FUNCTION ET_FUNCTION
+#define __ET_HAVE_GNU_STATEMENT_EXPRESSIONS ET_HAVE_GNU_STATEMENT_EXPRESSIONS
 #define __ET_INLINE ET_INLINE
 #define __ET_LIKELY ET_LIKELY
 #define __ET_LINE ET_LINE

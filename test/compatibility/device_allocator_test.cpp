@@ -68,7 +68,8 @@ TEST(DeviceAllocatorTest, OneAllocatorIsRegisteredForATypeOfDevice) {
   EXPECT_EQ(torch::executor::get_device_allocator(DeviceType::CUDA), &device());
   EXPECT_EQ(torch::executor::get_device_allocator(DeviceType::CPU), nullptr);
   FakeDevice second;
-  ET_EXPECT_DEATH(executorch::runtime::register_device_allocator(&second), "has an allocator");
+  ET_EXPECT_DEATH(executorch::runtime::register_device_allocator(&second),
+                  "Allocator already registered");
 }
 
 TEST(DeviceMemoryBufferTest, MemoryIsGivenBackOnce) {

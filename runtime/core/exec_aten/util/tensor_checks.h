@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <initializer_list>
+
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
@@ -42,6 +44,12 @@ namespace ET_RUNTIME_NAMESPACE {
 [[nodiscard]] Error resize_tensor(executorch::aten::Tensor tensor,
                                   executorch::aten::ArrayRef<int64_t> sizes);
 #endif
+/// For a braced list of sizes, `{}` too.
+[[nodiscard]] inline Error resize_tensor(executorch::aten::Tensor tensor,
+                                         std::initializer_list<executorch::aten::SizesType> sizes) {
+  return resize_tensor(
+      tensor, executorch::aten::ArrayRef<executorch::aten::SizesType>(sizes.begin(), sizes.size()));
+}
 
 // Negative dimensions count from the end; a tensor of rank 0 is treated as one of rank 1, as ATen
 // does.

@@ -1,0 +1,91 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Kernels registered and tested as sources for ExecuTorch 1.4 do it.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
+#include <executorch/kernels/test/FunctionHeaderWrapper.h>
+#include <executorch/kernels/test/ScalarOverflowTestMacros.h>
+#include <executorch/kernels/test/TestUtil.h>
+#include <executorch/kernels/test/supported_features.h>
+#include <executorch/kernels/test/supported_features_skip.h>
+#include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
+#include <executorch/runtime/core/exec_aten/testing_util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+
+namespace {
+
+using executorch::aten::Scalar;
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using executorch::runtime::Error;
+using torch::executor::ArrayRef;
+using torch::executor::Kernel;
+using torch::executor::KernelRuntimeContext;
+using torch::executor::testing::SupportedFeatures;
+using torch::executor::testing::TensorFactory;
+
+Tensor& set_first_out(KernelRuntimeContext&, Tensor& out) {
+  out.mutable_data_ptr<int32_t>()[0] = 1;
+  return out;
+}
+
+constexpr char kEventName[] = "compatibility::set_first_named.out";
+
+TEST(MakeBoxedKernelTest, ATypedFunctionBecomesAKernel) {
+  const Kernel kernel = torch::executor::make_boxed_kernel("compatibility::set_first.out",
+                                                           EXECUTORCH_FN(set_first_out));
+  const Kernel named = executorch::extension::make_boxed_kernel(
+      kEventName, EXECUTORCH_FN(set_first_out, kEventName));
+  const std::vector<Kernel> kernels = {kernel, named};
+  ASSERT_EQ(torch::executor::register_kernels(ArrayRef<Kernel>(kernels.data(), kernels.size())),
+            Error::Ok);
+  EXPECT_TRUE(torch::executor::hasOpsFn(kEventName));
+
+  TensorFactory<ScalarType::Int> factory;
+  Tensor out = factory.zeros({5});
+  executorch::runtime::EValue value(out);
+  executorch::runtime::EValue* stack[] = {&value};
+  KernelRuntimeContext context;
+  torch::executor::getOpsFn("compatibility::set_first.out")(
+      context, executorch::runtime::Span<executorch::runtime::EValue*>(stack));
+  EXPECT_EQ(out.const_data_ptr<int32_t>()[0], 1);
+}
+
+TEST(ResizeTest, ABracedListOfSizesResizes) {
+  TensorFactory<ScalarType::Float> factory;
+  Tensor scalar = factory.ones({});
+  EXPECT_EQ(torch::executor::resize_tensor(scalar, {}), Error::Ok);
+  Tensor matrix = factory.ones({3, 4}, executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
+  EXPECT_EQ(torch::executor::resize_tensor(matrix, {2, 3}), Error::Ok);
+  EXPECT_EQ(matrix.numel(), 6);
+}
+
+class OpFillOutTest : public OperatorTest {
+ protected:
+  template <ScalarType kType>
+  void expect_bad_scalar_value_dies(Scalar value) {
+    TensorFactory<kType> factory;
+    Tensor out = factory.zeros({2});
+    ET_EXPECT_KERNEL_FAILURE(context_,
+                             torch::executor::aten::full_outf(context_, sizes_, value, out));
+  }
+
+  int64_t sizes_[1] = {2};
+};
+
+GENERATE_SCALAR_OVERFLOW_TESTS(OpFillOutTest)
+
+TEST_F(OpFillOutTest, ATestSkipsWhereAFeatureIsMissing) {
+  SupportedFeatures* const features = SupportedFeatures::get();
+  ET_SKIP_IF(features->output_resize, "kernels resize static outputs") << " here";
+  TensorFactory<ScalarType::Float> factory;
+  Tensor out = factory.zeros({3});
+  ET_EXPECT_KERNEL_FAILURE(context_, torch::executor::aten::full_outf(context_, sizes_, 1, out));
+}
+
+static_assert(ET_HAVE_GNU_STATEMENT_EXPRESSIONS == 1 && __ET_HAVE_GNU_STATEMENT_EXPRESSIONS == 1,
+              "the tests are compiled by GCC or Clang");
+
+}  // namespace
