@@ -21,6 +21,21 @@ class Image final {
   Image(std::vector<float>&& data, int32_t width, int32_t height, int32_t channels)
       : data_(std::move(data)), width_(width), height_(height), channels_(channels) {}
 
+  /// A copy of a tensor [C, H, W] of uint8 or float32; ends the program for another one.
+  explicit Image(const TensorPtr& tensor) {
+    ET_CHECK_MSG(tensor != nullptr && tensor->dim() == 3, "an image is a tensor of rank 3");
+    channels_ = int32_t(tensor->size(0));
+    height_ = int32_t(tensor->size(1));
+    width_ = int32_t(tensor->size(2));
+    if (tensor->scalar_type() == aten::ScalarType::Float) {
+      data_ = copy_of<float>(*tensor);
+    } else {
+      ET_CHECK_MSG(tensor->scalar_type() == aten::ScalarType::Byte,
+                   "an image is a tensor of uint8 or float32");
+      data_ = copy_of<uint8_t>(*tensor);
+    }
+  }
+
   int32_t width() const { return width_; }
   int32_t height() const { return height_; }
   int32_t channels() const { return channels_; }
@@ -32,6 +47,11 @@ class Image final {
   }
   const std::vector<float>& get_float_data() const { return std::get<std::vector<float>>(data_); }
 
+  std::vector<uint8_t> copy_uint8_data() const { return get_uint8_data(); }
+  std::vector<float> copy_float_data() const { return get_float_data(); }
+
+  /// toTensor(), which must succeed.
+  TensorPtr tensor() const { return toTensor().get(); }
   /// A tensor [C, H, W], with `with_batch` [1, C, H, W], over the pixels, which must outlive it.
   /// InvalidArgument if their number does not match the sizes.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
@@ -51,8 +71,19 @@ class Image final {
   }
 
  private:
+  template <typename T>
+  static std::vector<T> copy_of(const aten::Tensor& tensor) {
+    const T* const data = tensor.const_data_ptr<T>();
+    return std::vector<T>(data, data + tensor.numel());
+  }
+
   std::variant<std::vector<uint8_t>, std::vector<float>> data_;
   int32_t width_ = 0, height_ = 0, channels_ = 0;
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::extension::llm::Image;
+}  // namespace torch::executor

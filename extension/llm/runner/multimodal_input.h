@@ -36,19 +36,38 @@ class MultimodalInput final {
 
   /// The content; null for another type.
   const std::string* try_get_text() const { return std::get_if<std::string>(&data_); }
+  std::string* try_get_text() { return std::get_if<std::string>(&data_); }
   const std::vector<uint64_t>* try_get_tokens() const {
     return std::get_if<std::vector<uint64_t>>(&data_);
   }
+  std::vector<uint64_t>* try_get_tokens() { return std::get_if<std::vector<uint64_t>>(&data_); }
   const Image* try_get_image() const { return std::get_if<Image>(&data_); }
+  Image* try_get_image() { return std::get_if<Image>(&data_); }
   const Audio* try_get_audio() const { return std::get_if<Audio>(&data_); }
+  Audio* try_get_audio() { return std::get_if<Audio>(&data_); }
   const RawAudio* try_get_raw_audio() const { return std::get_if<RawAudio>(&data_); }
+  RawAudio* try_get_raw_audio() { return std::get_if<RawAudio>(&data_); }
 
   /// The content; std::bad_variant_access for another type.
-  const std::string& get_text() const { return std::get<std::string>(data_); }
-  const std::vector<uint64_t>& get_tokens() const { return std::get<std::vector<uint64_t>>(data_); }
-  const Image& get_image() const { return std::get<Image>(data_); }
-  const Audio& get_audio() const { return std::get<Audio>(data_); }
-  const RawAudio& get_raw_audio() const { return std::get<RawAudio>(data_); }
+  const std::string& get_text() const& { return std::get<std::string>(data_); }
+  std::string& get_text() & { return std::get<std::string>(data_); }
+  std::string&& get_text() && { return std::get<std::string>(std::move(data_)); }
+  const std::vector<uint64_t>& get_tokens() const& {
+    return std::get<std::vector<uint64_t>>(data_);
+  }
+  std::vector<uint64_t>& get_tokens() & { return std::get<std::vector<uint64_t>>(data_); }
+  std::vector<uint64_t>&& get_tokens() && {
+    return std::get<std::vector<uint64_t>>(std::move(data_));
+  }
+  const Image& get_image() const& { return std::get<Image>(data_); }
+  Image& get_image() & { return std::get<Image>(data_); }
+  Image&& get_image() && { return std::get<Image>(std::move(data_)); }
+  const Audio& get_audio() const& { return std::get<Audio>(data_); }
+  Audio& get_audio() & { return std::get<Audio>(data_); }
+  Audio&& get_audio() && { return std::get<Audio>(std::move(data_)); }
+  const RawAudio& get_raw_audio() const& { return std::get<RawAudio>(data_); }
+  RawAudio& get_raw_audio() & { return std::get<RawAudio>(data_); }
+  RawAudio&& get_raw_audio() && { return std::get<RawAudio>(std::move(data_)); }
 
  private:
   std::variant<std::string, std::vector<uint64_t>, Image, Audio, RawAudio> data_;

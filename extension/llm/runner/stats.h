@@ -33,6 +33,8 @@ struct Stats {
   /// Start of the sampling that on_sampling_end() adds to aggregate_sampling_time_ms.
   long aggregate_sampling_timer_start_timestamp = 0;
 
+  void on_model_execution_begin() { model_execution_start_ms = time_in_ms(); }
+  void on_model_execution_end() { model_execution_end_ms = time_in_ms(); }
   void on_sampling_begin() { aggregate_sampling_timer_start_timestamp = time_in_ms(); }
   void on_sampling_end() {
     aggregate_sampling_time_ms += time_in_ms() - aggregate_sampling_timer_start_timestamp;
@@ -48,7 +50,19 @@ struct Stats {
   std::string to_json_string() const;
 };
 
+inline std::string stats_to_json_string(const Stats& stats) { return stats.to_json_string(); }
+
+/// The share of the probability that samplers take tokens from unless told otherwise.
+inline constexpr float kTopp = 0.9f;
+
 /// Logs the statistics: a line "PyTorchObserver {...}" and rates for people.
 void print_report(const Stats& stats);
 
 }  // namespace executorch::extension::llm
+
+// Documented names of the same things.
+namespace executorch::llm {
+using ::executorch::extension::llm::kTopp;
+using ::executorch::extension::llm::print_report;
+using ::executorch::extension::llm::Stats;
+}  // namespace executorch::llm

@@ -19,10 +19,11 @@ class TextPrefiller {
                 bool enable_parallel_prefill, int64_t max_seq_len = 128);
   virtual ~TextPrefiller() = default;
 
-  /// Runs the tokens from `start_pos` on, which advances; returns the most likely next token.
+  /// Runs the tokens from `start_pos` on, which advances, by prefill_chunk(); returns the most
+  /// likely next token.
   virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens,
                                             int64_t& start_pos);
-  /// The same for tokens that fit one execution.
+  /// The same for at most `max_seq_len` tokens (without cache, all of a text).
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens,
                                                   int64_t& start_pos);
   virtual runtime::Error load() { return text_decoder_runner_->load(); }

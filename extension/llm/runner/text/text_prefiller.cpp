@@ -23,6 +23,30 @@ Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, in
   ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
                            "prefill: expected tokens and a position of 0 or more");
   if (!is_loaded()) ET_CHECK_OK_OR_RETURN_ERROR(load());
+  const auto limit = use_kv_cache_ ? size_t(max_seq_len_) : prompt_tokens.size();
+  if (prompt_tokens.size() <= limit) return prefill_chunk(prompt_tokens, start_pos);
+  uint64_t last = 0;
+  for (size_t begin = 0; begin < prompt_tokens.size(); begin += limit) {
+    const size_t end = std::min(begin + limit, prompt_tokens.size());
+    std::vector<uint64_t> chunk(prompt_tokens.begin() + int64_t(begin),
+                                prompt_tokens.begin() + int64_t(end));
+    int64_t position = start_pos;
+    const auto token = prefill_chunk(chunk, position);
+    if (!token.ok()) {
+      start_pos = position;
+      return token.error();
+    }
+    last = *token;
+    // An override of prefill_chunk() need not advance its position.
+    start_pos += int64_t(chunk.size());
+  }
+  return last;
+}
+
+Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens,
+                                              int64_t& start_pos) {
+  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
+                           "prefill_chunk: expected tokens and a position of 0 or more");
   TextState state{prompt_tokens, prompt_tokens.size(), start_pos};
   const auto logits = run(state);
   ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
@@ -32,11 +56,6 @@ Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, in
                            prompt_tokens.size() - state.pending, prompt_tokens.size());
   const int32_t token = text_decoder_runner_->logits_to_token(**logits);
   return token < 0 ? Result<uint64_t>(Error::InvalidProgram) : uint64_t(token);
-}
-
-Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens,
-                                              int64_t& start_pos) {
-  return prefill(prompt_tokens, start_pos);
 }
 
 Result<std::optional<aten::Tensor>> TextPrefiller::run(TextState& state) {

@@ -97,6 +97,36 @@ TEST_F(PartsTest, PrefillRunsChunksThatTheMethodTakes) {
             Error::InvalidArgument);
 }
 
+/// Counts the chunks and leaves positions alone, as a mock does.
+class ChunkCounter final : public llm::TextPrefiller {
+ public:
+  using TextPrefiller::TextPrefiller;
+  Result<uint64_t> prefill_chunk(std::vector<uint64_t>& tokens, int64_t& start_pos) override {
+    chunks.push_back({start_pos, tokens.size()});
+    if (chunks.size() == fails_at) return Error::NotSupported;
+    return tokens.back();
+  }
+
+  std::vector<std::pair<int64_t, size_t>> chunks;
+  size_t fails_at = 0;
+};
+
+TEST_F(PartsTest, PrefillCallsAnOverrideForEveryChunk) {
+  CountingDecoder decoder;
+  ChunkCounter prefiller(&decoder, true, false, 3);
+  std::vector<uint64_t> tokens = {1, 2, 3, 4, 5, 6, 7, 8};
+  int64_t position = 0;
+  const auto token = prefiller.prefill(tokens, position);
+  ASSERT_TRUE(token.ok());
+  EXPECT_EQ(*token, 8u);
+  EXPECT_EQ(position, 8);
+  EXPECT_EQ(prefiller.chunks, (std::vector<std::pair<int64_t, size_t>>{{0, 3}, {3, 3}, {6, 2}}));
+  prefiller.chunks.clear();
+  prefiller.fails_at = 2;
+  EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::NotSupported);
+  EXPECT_EQ(position, 11) << "after the first chunk";
+}
+
 TEST_F(PartsTest, StopEndsAPrefillBetweenChunks) {
   std::vector<uint64_t> tokens = {10, 11, 12, 13, 14, 15};
   int64_t position = 0;
@@ -177,6 +207,35 @@ TEST_F(PartsTest, InputsHaveOneTypeAndTensorsOfTheirSizes) {
   EXPECT_EQ((llm::RawAudio{std::vector<uint8_t>(6), 1, 2, 4}).toTensor().error(),
             Error::InvalidArgument);
   EXPECT_STREQ(llm::make_text_input("a").type_name(), "text");
+}
+
+TEST_F(PartsTest, InputsCanBeChangedAndMovedOut) {
+  auto text = llm::make_text_input("a");
+  text.get_text() += "b";
+  *text.try_get_text() += "c";
+  EXPECT_EQ(std::move(text).get_text(), "abc");
+  auto tokens = llm::make_token_input({1, 2});
+  tokens.get_tokens().push_back(6);
+  EXPECT_EQ(std::move(tokens).get_tokens(), (std::vector<uint64_t>{1, 2, 6}));
+}
+
+TEST_F(PartsTest, AnImageIsMadeOfATensorAndBack) {
+  const TensorPtr pixels = make_tensor_ptr({1, 2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const llm::Image image(pixels);
+  EXPECT_EQ(image.channels(), 1);
+  EXPECT_EQ(image.height(), 2);
+  EXPECT_EQ(image.width(), 3);
+  EXPECT_EQ(image.copy_float_data(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(image.tensor()->numel(), 6);
+  EXPECT_NE(image.tensor()->const_data_ptr(), pixels->const_data_ptr());
+}
+
+TEST_F(PartsTest, StatsHaveTheirOlderNames) {
+  executorch::llm::Stats stats;
+  stats.on_model_execution_begin();
+  stats.on_model_execution_end();
+  EXPECT_LE(stats.model_execution_start_ms, stats.model_execution_end_ms);
+  EXPECT_EQ(llm::stats_to_json_string(stats), stats.to_json_string());
 }
 
 }  // namespace
