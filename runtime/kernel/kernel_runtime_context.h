@@ -11,6 +11,10 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
+namespace internal {
+class PlatformTempMemory;
+}
+
 /// Context of a kernel call. Valid only during the call.
 class KernelRuntimeContext {
  public:
@@ -35,6 +39,8 @@ class KernelRuntimeContext {
   MemoryAllocator* internal_temp_allocator() { return temp_allocator_; }
 
  private:
+  friend class internal::PlatformTempMemory;
+
   EventTracer* event_tracer_;
   MemoryAllocator* temp_allocator_;
   Error failure_state_ = Error::Ok;

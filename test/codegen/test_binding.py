@@ -44,7 +44,9 @@ def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> Non
     assert bind_kernels(PORTABLE, tmp_path) == []
     assert len(_table(tmp_path)) == PORTABLE_YAML.read_text().count("- func:")
     assert "Tensor& add_out(KernelRuntimeContext& ctx" in (tmp_path / "mine/NativeFunctions.h").read_text()
-    assert "inline Tensor& add_outf(KernelRuntimeContext& ctx" in (tmp_path / "mine/Functions.h").read_text()
+    entries = (tmp_path / "mine/Functions.h").read_text()
+    assert "inline Tensor& add_outf(KernelRuntimeContext& ctx" in entries
+    assert "PlatformTempMemory temp_memory(ctx);" in entries
 
 
 def test_a_library_may_be_of_atens_kernels_alone(tmp_path: Path) -> None:

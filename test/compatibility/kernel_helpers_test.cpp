@@ -62,6 +62,34 @@ TEST(ResizeTest, ABracedListOfSizesResizes) {
   EXPECT_EQ(matrix.numel(), 6);
 }
 
+TEST(DefaultContextTest, KernelsThatNeedTemporaryMemoryTakeThePlatforms) {
+  TensorFactory<ScalarType::Float> floats;
+  TensorFactory<ScalarType::Long> longs;
+  KernelRuntimeContext context;
+  Tensor values = floats.zeros({2, 2});
+  Tensor indices = longs.zeros({2, 2});
+  torch::executor::aten::topk_outf(context, floats.make({2, 3}, {1, 2, 3, 6, 5, 4}), 2, 1, true,
+                                   true, values, indices);
+  EXPECT_EQ(context.failure_state(), Error::Ok);
+  EXPECT_TENSOR_EQ(values, floats.make({2, 2}, {3, 2, 6, 5}));
+
+  const std::optional<Tensor> positions[] = {longs.make({2}, {-1, 0})};
+  Tensor out = floats.zeros({3});
+  torch::executor::aten::index_put_outf(context, floats.ones({3}),
+                                        ArrayRef<std::optional<Tensor>>(positions, 1),
+                                        floats.make({2}, {7, 8}), true, out);
+  EXPECT_TENSOR_EQ(out, floats.make({3}, {9, 1, 8}));
+  EXPECT_EQ(context.failure_state(), Error::Ok);
+  EXPECT_EQ(context.allocate_temp(4).error(), Error::NotFound) << "outside of a kernel";
+
+  executorch::runtime::MemoryAllocator none(0, nullptr);
+  KernelRuntimeContext without_memory(nullptr, &none);
+  torch::executor::aten::topk_outf(without_memory, floats.ones({2, 3}), 2, 1, true, true, values,
+                                   indices);
+  EXPECT_EQ(without_memory.failure_state(), Error::MemoryAllocationFailed)
+      << "the caller's allocator is the limit";
+}
+
 class OpFillOutTest : public OperatorTest {
  protected:
   template <ScalarType kType>

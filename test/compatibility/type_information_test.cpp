@@ -29,7 +29,7 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/device_allocator.h>
 #include <executorch/runtime/core/event_tracer.h>
-#include <executorch/runtime/executor/execute/platform_memory_allocator.h>
+#include <executorch/runtime/core/platform_memory_allocator.h>
 #include <executorch/runtime/executor/program.h>
 
 namespace {

@@ -1,0 +1,37 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <executorch/runtime/core/platform_memory_allocator.h>
+#include <executorch/runtime/kernel/kernel_runtime_context.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+/// While it lives, a context without temp allocator has temporary memory of the platform. Typed
+/// entry points (Functions.h) have one each, so that a kernel can be called with a default context.
+class PlatformTempMemory final {
+ public:
+  explicit PlatformTempMemory(KernelRuntimeContext& context)
+      : context_(context.temp_allocator_ == nullptr ? &context : nullptr) {
+    if (context_ != nullptr) {
+      context_->temp_allocator_ = &memory_;
+    }
+  }
+  ~PlatformTempMemory() {
+    if (context_ != nullptr) {
+      context_->temp_allocator_ = nullptr;
+    }
+  }
+
+  PlatformTempMemory(const PlatformTempMemory&) = delete;
+  PlatformTempMemory& operator=(const PlatformTempMemory&) = delete;
+
+ private:
+  KernelRuntimeContext* const context_;
+  PlatformMemoryAllocator memory_;
+};
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
