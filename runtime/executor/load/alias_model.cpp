@@ -62,8 +62,10 @@ void AliasModel::set_up() {
   nodes_ = reinterpret_cast<Node*>(block_.values.data());
   uint32_t tensors = 0;
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    const fb::Tensor* const tensor = tensor_at(plan_, i);
-    Node& node = *new (&nodes_[i]) Node{i, i, 0, kEnd, 0, 0, kNoTensor};
+    const fb::EValue& value = value_at(plan_, i);
+    const fb::Tensor* const tensor = value.val_as_Tensor();
+    Node& node = *new (&nodes_[i])
+                     Node{i, i, 0, kEnd, 0, 0, tensors_in(value).empty() ? kNoTensor : kTensorList};
     if (tensor != nullptr) {
       node.slot = tensors++;
       node.is_resizable = tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC;
@@ -92,8 +94,6 @@ Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(Instruction&))
   return Error::Ok;
 }
 
-bool AliasModel::is_tensor(uint32_t value) const { return nodes_[value].slot != kNoTensor; }
-
 bool AliasModel::is_view_call(const Instruction& loaded) const {
   // The full name decides: the file may split it into name and overload differently.
   return loaded.opcode == Opcode::Kernel && is_view(*plan_.operators()->Get(loaded.op)) &&
@@ -105,7 +105,9 @@ bool AliasModel::is_view_call(const Instruction& loaded) const {
 Error AliasModel::link(Instruction& loaded) {
   uint8_t flag = kMovedValue;
   uint32_t target = 1;
-  if (is_view_call(loaded)) {
+  // Keeps this until check_instruction() sets it to what it is for.
+  loaded.has_late_memory = is_view_call(loaded);
+  if (loaded.has_late_memory) {
     flag = kViewValue;
     target = 2;
   } else if (loaded.opcode != Opcode::Move) {
@@ -178,7 +180,8 @@ Error AliasModel::check_instruction(Instruction& loaded) {
   const Span<EValue*> arguments(loaded.arguments, loaded.number);
   uint64_t written = Kernel::kDisjoint;
   size_t first_written = arguments.size();
-  const bool is_view = is_view_call(loaded);
+  const bool is_view = loaded.has_late_memory;
+  loaded.has_late_memory = false;
   late_ = false;
   list_ = kEnd;
   if (loaded.opcode == Opcode::Kernel) {
@@ -230,19 +233,21 @@ Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t f
                             (i != 0 || (written & Kernel::kDisjointButFirst) == 0);
       const uint32_t role = is_written ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
       const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
-      ET_CHECK_OK_OR_RETURN_ERROR(touch_all(i, index_of(arguments[i]), role, returned));
+      const uint32_t value = index_of(arguments[i]);
+      if (nodes_[value].slot == kTensorList) {
+        ET_CHECK_OK_OR_RETURN_ERROR(touch_list(i, value, role, returned));
+      } else if (is_tensor(value) && (nodes_[value].role & returned) == 0) {
+        ET_CHECK_OK_OR_RETURN_ERROR(touch(i, value, role));
+      }
     }
     written_ = pass == 0 ? list_ : written_;
   }
   return check_places();
 }
 
-/// Gives the tensor, or the tensors of a list, a role, except those with the role `returned`.
-Error AliasModel::touch_all(size_t argument, uint32_t value, uint32_t role, uint32_t returned) {
-  const auto single = static_cast<int32_t>(value);
-  const Indices tensors =
-      is_tensor(value) ? Indices(&single, 1) : tensors_in(value_at(plan_, value));
-  for (const int32_t item : tensors) {
+/// Gives the tensors of a list a role, except those with the role `returned`.
+Error AliasModel::touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned) {
+  for (const int32_t item : tensors_in(value_at(plan_, value))) {
     if (item >= 0 && (nodes_[item].role & returned) == 0 &&
         is_tensor(static_cast<uint32_t>(item))) {
       ET_CHECK_OK_OR_RETURN_ERROR(touch(argument, static_cast<uint32_t>(item), role));

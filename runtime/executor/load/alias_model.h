@@ -59,10 +59,11 @@ class AliasModel final {
     uint32_t is_resizable : 1;
     /// Its memory is the caller's.
     uint32_t is_given : 1;
-    /// The tensor's place in block.tensors; kNoTensor for other values.
+    /// The tensor's place in block.tensors; for other values one of the two numbers below.
     uint32_t slot : 30;
   };
   static constexpr uint32_t kNoTensor = (1u << 30) - 1;
+  static constexpr uint32_t kTensorList = kNoTensor - 1;
   /// Where a value begins in planned memory.
   struct Place {
     uintptr_t begin;
@@ -79,7 +80,7 @@ class AliasModel final {
   Error check_shown(uint32_t base, uint32_t view) const;
   Error check_instruction(Instruction& loaded);
   Error check_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
-  Error touch_all(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
+  Error touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
   Error touch(size_t argument, uint32_t value, uint32_t role);
   void use(uint32_t value);
   Error check_places();
@@ -88,7 +89,7 @@ class AliasModel final {
 
   uint32_t find(uint32_t value);
   bool is_view_call(const Instruction& loaded) const;
-  bool is_tensor(uint32_t value) const;
+  bool is_tensor(uint32_t value) const { return nodes_[value].slot < kTensorList; }
   /// The number of an argument's value.
   uint32_t index_of(const EValue* value) const {
     return static_cast<uint32_t>(value - block_.values.data());

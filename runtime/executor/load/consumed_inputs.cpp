@@ -26,7 +26,7 @@ size_t AliasModel::list_places(Place* places) const {
   bool in_order = true;
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     const uint32_t slot = nodes_[i].slot;
-    const bool counts = (block_.flags[i] & (kInputValue | kWrittenValue)) != 0 && slot != kNoTensor;
+    const bool counts = (block_.flags[i] & (kInputValue | kWrittenValue)) != 0 && is_tensor(i);
     const PlannedRange own = counts ? range(i) : PlannedRange();
     if (own.overlaps(inputs)) {
       const auto begin = static_cast<uintptr_t>(own.begin);

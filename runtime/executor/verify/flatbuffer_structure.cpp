@@ -20,17 +20,16 @@ class Walk final {
 
   /// `type` is the table's index in the rules.
   bool table(size_t position, size_t type);
-  /// Reads the offset at `position` and moves to what it points at.
-  bool follow(size_t position, size_t* target) const;
+  /// Reads the offset at `position`, whose four bytes are inside and aligned, and moves to what it
+  /// points at.
+  bool follow(size_t position, size_t* target) const {
+    const auto offset = read<uint32_t>(position);
+    *target = position + offset;
+    // An offset of 0 would point at itself.
+    return offset != 0 && offset <= bytes_.size() - position;
+  }
 
  private:
-  /// A table's vtable, as it is being walked.
-  struct Vtable {
-    size_t table;
-    size_t position;
-    size_t size;
-  };
-
   /// True if `size` bytes at `position` lie inside, aligned to `alignment`, a power of two.
   bool inside(size_t position, size_t size, size_t alignment) const {
     return position <= bytes_.size() && size <= bytes_.size() - position &&
@@ -48,32 +47,31 @@ class Walk final {
   /// of the type usually matches: it needs only enough room and the same alignment.
   struct Layout {
     uint32_t vtable = 0;
-    /// End of the last scalar. The initial value matches no table.
+    /// End of the last field. The initial value matches no table.
     uint32_t extent = UINT32_MAX;
-    /// One bit for each row of the type: the field is present and is not a scalar.
+    /// One bit for each row of the type: the field is present and is an offset, not a scalar.
     uint32_t references = 0;
     uint8_t type = 0;
-    /// The alignment of the widest scalar, minus 1, and these bits of the table's position.
+    /// The alignment of the widest field, minus 1, and these bits of the table's position.
     uint8_t alignment = 0;
     uint8_t position = 0;
   };
   static constexpr size_t kLayouts = 32;
 
-  bool matches(const Layout& layout, const Vtable& vtable, size_t type) const {
-    return layout.type == type && layout.vtable == vtable.position &&
-           layout.extent <= bytes_.size() - vtable.table &&
-           ((layout.position ^ vtable.table) & layout.alignment) == 0;
+  bool matches(const Layout& layout, size_t table, size_t vtable, size_t type) const {
+    return layout.type == type && layout.vtable == vtable &&
+           layout.extent <= bytes_.size() - table &&
+           ((layout.position ^ table) & layout.alignment) == 0;
   }
-  bool read_layout(const Vtable& vtable, size_t type, Layout* layout) const;
+  bool read_layout(size_t table, size_t vtable, size_t type, Layout* layout) const;
 
   /// Logs the fault of a field and returns false.
   bool log_field(size_t position, size_t type, const FieldRule& field, const char* fault) const;
-  size_t field_position(const Vtable& vtable, size_t slot) const;
-  bool field(const Vtable& vtable, size_t position, const FieldRule& field);
+  bool field(size_t table, size_t vtable, const FieldRule& field);
   bool vector(size_t position, size_t width, size_t* first, size_t* count);
   bool string(size_t position);
   bool table_vector(size_t position, size_t type);
-  bool union_member(const Vtable& vtable, const FieldRule& field, size_t position);
+  bool union_member(size_t table, size_t vtable, const FieldRule& field, size_t position);
 
   Span<const uint8_t> bytes_;
   const StructureRules& rules_;
@@ -82,16 +80,6 @@ class Walk final {
   Layout layouts_[kLayouts];
 };
 
-bool Walk::follow(size_t position, size_t* target) const {
-  if (!inside(position, sizeof(uint32_t), sizeof(uint32_t))) {
-    return false;
-  }
-  const auto offset = read<uint32_t>(position);
-  *target = position + offset;
-  // An offset of 0 would point at itself.
-  return offset != 0 && offset <= bytes_.size() - position;
-}
-
 bool Walk::table(size_t position, size_t type) {
   if (!visit() || !inside(position, sizeof(int32_t), sizeof(int32_t))) {
     ET_LOG(Error, "flatbuffer: table %s at byte %zu is not inside the %zu bytes",
@@ -99,19 +87,18 @@ bool Walk::table(size_t position, size_t type) {
     return false;
   }
   // A vtable before the bytes wraps around: its position is then beyond their end.
-  Vtable vtable{position, position - static_cast<size_t>(read<int32_t>(position)), 0};
+  const size_t vtable = position - static_cast<size_t>(read<int32_t>(position));
   Layout& known = layouts_[type % kLayouts];
-  if (!matches(known, vtable, type)) {
+  if (!matches(known, position, vtable, type)) {
     Layout layout;
-    if (!read_layout(vtable, type, &layout)) {
+    if (!read_layout(position, vtable, type, &layout)) {
       return false;
     }
     known = layout;
   }
-  vtable.size = read<uint16_t>(vtable.position);
   const FieldRule* row = rules_.fields.data() + rules_.tables[type].first;
   for (uint32_t left = known.references; left != 0; left >>= 1, ++row) {
-    if ((left & 1) != 0 && !field(vtable, field_position(vtable, row->vtable_slot), *row)) {
+    if ((left & 1) != 0 && !field(position, vtable, *row)) {
       return log_field(position, type, *row, "damaged");
     }
   }
@@ -126,40 +113,39 @@ bool Walk::log_field(size_t position, size_t type, const FieldRule& field,
   return false;
 }
 
-/// Checks the vtable, the presence of required fields and the places of scalars.
-bool Walk::read_layout(const Vtable& at, size_t type, Layout* layout) const {
+/// Checks the vtable, the presence of required fields and the places of all fields.
+bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout) const {
   constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
-  Vtable vtable = at;
-  if (inside(vtable.position, kSmallestVtable, sizeof(uint16_t))) {
-    vtable.size = read<uint16_t>(vtable.position);
+  size_t size = 0;
+  if (inside(vtable, kSmallestVtable, sizeof(uint16_t))) {
+    size = read<uint16_t>(vtable);
   }
-  if (vtable.size < kSmallestVtable || vtable.size % sizeof(uint16_t) != 0 ||
-      !inside(vtable.position, vtable.size, 1)) {
+  if (size < kSmallestVtable || size % sizeof(uint16_t) != 0 || !inside(vtable, size, 1)) {
     ET_LOG(Error,
            "flatbuffer: vtable of table %s at byte %zu has %zu bytes, or is not inside the %zu "
            "bytes",
-           rules_.names[type], at.table, vtable.size, bytes_.size());
+           rules_.names[type], table, size, bytes_.size());
     return false;
   }
-  layout->vtable = static_cast<uint32_t>(vtable.position);
+  layout->vtable = static_cast<uint32_t>(vtable);
   layout->type = static_cast<uint8_t>(type);
-  layout->position = static_cast<uint8_t>(vtable.table);
+  layout->position = static_cast<uint8_t>(table);
   layout->extent = 0;
   const TableRule rule = rules_.tables[type];
   for (unsigned i = 0; i < rule.count; ++i) {
     const FieldRule& row = rules_.fields[rule.first + i];
-    const size_t offset = field_position(vtable, row.vtable_slot) - vtable.table;
+    // Both are even.
+    const size_t offset = row.vtable_slot < size ? read<uint16_t>(vtable + row.vtable_slot) : 0;
     if (offset == 0) {
       if (row.presence == Presence::Required) {
-        return log_field(at.table, type, row, "missing");
+        return log_field(table, type, row, "missing");
       }
-    } else if (row.kind > FieldKind::Scalar8) {
-      layout->references |= 1u << i;
     } else {
-      const size_t width = width_of(row.kind);
-      if (offset + width > bytes_.size() - vtable.table ||
-          ((vtable.table + offset) & (width - 1)) != 0) {
-        return log_field(at.table, type, row, "damaged");
+      const bool is_scalar = row.kind <= FieldKind::Scalar8;
+      const size_t width = is_scalar ? width_of(row.kind) : sizeof(uint32_t);
+      layout->references |= is_scalar ? 0 : 1u << i;
+      if (offset + width > bytes_.size() - table || ((table + offset) & (width - 1)) != 0) {
+        return log_field(table, type, row, "damaged");
       }
       layout->extent = std::max(layout->extent, static_cast<uint32_t>(offset + width));
       layout->alignment = static_cast<uint8_t>(layout->alignment | (width - 1));
@@ -168,16 +154,10 @@ bool Walk::read_layout(const Vtable& at, size_t type, Layout* layout) const {
   return true;
 }
 
-/// The table's own position if the field is absent.
-size_t Walk::field_position(const Vtable& vtable, size_t slot) const {
-  // Both are even.
-  return vtable.table + (slot < vtable.size ? read<uint16_t>(vtable.position + slot) : 0);
-}
-
-/// Checks a field that refers to something else: a string, vector, table or union.
-bool Walk::field(const Vtable& vtable, size_t position, const FieldRule& field) {
+/// Checks a field that is present and refers to something else: a string, vector, table or union.
+bool Walk::field(size_t at, size_t vtable, const FieldRule& field) {
   size_t target = 0;
-  if (!follow(position, &target)) {
+  if (!follow(at + read<uint16_t>(vtable + field.vtable_slot), &target)) {
     return false;
   }
   size_t first = 0;
@@ -190,7 +170,7 @@ bool Walk::field(const Vtable& vtable, size_t position, const FieldRule& field) 
     case FieldKind::TableVector:
       return table_vector(target, field.table);
     case FieldKind::Union:
-      return union_member(vtable, field, target);
+      return union_member(at, vtable, field, target);
     default:
       return vector(target, width_of(field.kind), &first, &count);
   }
@@ -228,9 +208,9 @@ bool Walk::table_vector(size_t position, size_t type) {
   return true;
 }
 
-bool Walk::union_member(const Vtable& vtable, const FieldRule& field, size_t target) {
-  const size_t type_position = field_position(vtable, field.vtable_slot - sizeof(uint16_t));
-  if (type_position == vtable.table || !inside(type_position, 1, 1)) {
+bool Walk::union_member(size_t at, size_t vtable, const FieldRule& field, size_t target) {
+  const size_t type_position = at + read<uint16_t>(vtable + field.vtable_slot - sizeof(uint16_t));
+  if (type_position == at || !inside(type_position, 1, 1)) {
     return false;
   }
   const uint8_t type = bytes_[type_position];
@@ -249,8 +229,9 @@ Error verify_flatbuffer_structure(Span<const uint8_t> bytes, const StructureRule
                            "flatbuffer of %zu bytes, expected at most %d", bytes.size(), INT32_MAX);
   Walk walk(bytes, rules);
   size_t position = 0;
-  ET_CHECK_OR_RETURN_ERROR(walk.follow(0, &position), InvalidProgram,
-                           "flatbuffer: the root lies outside of the %zu bytes", bytes.size());
+  ET_CHECK_OR_RETURN_ERROR(bytes.size() >= sizeof(uint32_t) && walk.follow(0, &position),
+                           InvalidProgram, "flatbuffer: the root lies outside of the %zu bytes",
+                           bytes.size());
   return walk.table(position, rules.root) ? Error::Ok : Error::InvalidProgram;
 }
 

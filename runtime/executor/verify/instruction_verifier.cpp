@@ -17,20 +17,19 @@ namespace fb = executorch_flatbuffer;
 using Call = fb::InstructionArguments;
 using Kind = fb::KernelTypes;
 
-/// One instruction and where it stands.
+/// Checks the instructions of a chain.
 class Checker final {
  public:
-  Checker(const fb::ExecutionPlan& plan, size_t index, size_t instructions, WorkBudget* budget)
-      : plan_(plan), index_(index), instructions_(instructions), budget_(budget) {}
+  Checker(const fb::ExecutionPlan& plan, size_t instructions, WorkBudget* budget)
+      : plan_(plan), values_(plan.values()), instructions_(instructions), budget_(budget) {}
 
-  Error check(const fb::Instruction& instruction) const {
+  Error check(size_t index, const fb::Instruction& instruction) {
+    index_ = index;
     switch (instruction.instr_args_type()) {
       case Call::KernelCall:
-        ET_CHECK_OK_OR_RETURN_ERROR(call(*instruction.instr_args_as_KernelCall()));
-        break;
+        return call(*instruction.instr_args_as_KernelCall());
       case Call::DelegateCall:
-        ET_CHECK_OK_OR_RETURN_ERROR(call(*instruction.instr_args_as_DelegateCall()));
-        break;
+        return call(*instruction.instr_args_as_DelegateCall());
       case Call::MoveCall:
         return move(*instruction.instr_args_as_MoveCall());
       case Call::JumpFalseCall:
@@ -40,26 +39,28 @@ class Checker final {
       default:
         return Error::InvalidProgram;
     }
-    return arguments(arguments_of(instruction));
   }
 
  private:
   Error call(const fb::KernelCall& call) const {
     // Loaded instructions have 16 bits for it.
     constexpr size_t kMost = UINT16_MAX;
-    return in_range(call.op_index(), std::min(count(plan_.operators()), kMost), "operator");
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        in_range(call.op_index(), std::min(count(plan_.operators()), kMost), "operator"));
+    return arguments(items(call.args()));
   }
 
   Error call(const fb::DelegateCall& call) const {
-    return in_range(call.delegate_index(), count(plan_.delegates()), "delegate");
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        in_range(call.delegate_index(), count(plan_.delegates()), "delegate"));
+    return arguments(items(call.args()));
   }
 
   Error arguments(Span<const int32_t> arguments) const {
     for (const int32_t argument : arguments) {
-      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, value_count(plan_), "argument: value"));
+      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, count(values_), "argument: value"));
       ET_CHECK_OR_RETURN_ERROR(
-          budget_->spend(1 + list_size(value_at(plan_, static_cast<size_t>(argument)))),
-          InvalidProgram,
+          budget_->spend(1 + list_size(value_at(argument))), InvalidProgram,
           "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
           text(plan_.name()), index_);
     }
@@ -67,7 +68,7 @@ class Checker final {
   }
 
   Error move(const fb::MoveCall& move) const {
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), value_count(plan_), "value"));
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), count(values_), "value"));
     const Kind moved = kind(move.move_from());
     ET_CHECK_OK_OR_RETURN_ERROR(value(move.move_to(), "MoveCall", moved));
     // Numbers and tensors only: list items, and the values that may write to them, never change.
@@ -111,7 +112,7 @@ class Checker final {
         "method '%s', instruction %zu: jump to instruction %d of %zu, expected another one",
         text(plan_.name()), index_, jump.destination_instruction(), instructions_);
     const int32_t condition = jump.cond_value_index();
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(condition, value_count(plan_), "condition: value"));
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(condition, count(values_), "condition: value"));
     if (kind(condition) != Kind::Tensor) {
       return value(condition, "JumpFalseCall", Kind::Bool);
     }
@@ -132,7 +133,7 @@ class Checker final {
   }
 
   Error value(int32_t index, const char* call, Kind wanted) const {
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(index, value_count(plan_), "value"));
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(index, count(values_), "value"));
     ET_CHECK_OR_RETURN_ERROR(
         kind(index) == wanted, InvalidProgram,
         "method '%s', instruction %zu: %s on value %d of kind %u, expected kind %u",
@@ -141,10 +142,14 @@ class Checker final {
     return Error::Ok;
   }
 
-  Kind kind(int32_t index) const { return value_at(plan_, static_cast<size_t>(index)).val_type(); }
+  const fb::EValue& value_at(int32_t index) const {
+    return *values_->Get(static_cast<uint32_t>(index));
+  }
+  Kind kind(int32_t index) const { return value_at(index).val_type(); }
 
   const fb::ExecutionPlan& plan_;
-  size_t index_;
+  const flatbuffers::Vector<flatbuffers::Offset<fb::EValue>>* values_;
+  size_t index_ = 0;
   size_t instructions_;
   WorkBudget* budget_;
 };
@@ -154,9 +159,9 @@ class Checker final {
 Error verify_instructions(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   for (size_t c = 0; c < count(plan.chains()); ++c) {
     const auto* instructions = plan.chains()->Get(c)->instructions();
+    Checker checker(plan, count(instructions), budget);
     for (size_t i = 0; i < count(instructions); ++i) {
-      const Checker checker(plan, i, count(instructions), budget);
-      ET_CHECK_OK_OR_RETURN_ERROR(checker.check(*instructions->Get(i)));
+      ET_CHECK_OK_OR_RETURN_ERROR(checker.check(i, *instructions->Get(i)));
     }
   }
   return Error::Ok;
