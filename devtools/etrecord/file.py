@@ -11,7 +11,6 @@ from pathlib import Path
 from struct import error as StructError
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
-from zlib import error as ZlibError
 
 import torch
 from torch._export.serde.serialize import SerializeError
@@ -130,7 +129,7 @@ def _read(archive: ZipFile) -> ETRecord:
 def _bytes(archive: ZipFile, entry: str) -> bytes:
     try:
         return archive.read(entry)
-    except (BadZipFile, ZlibError, EOFError, KeyError, ValueError, RuntimeError, OSError, StructError) as error:
+    except Exception as error:  # each compression of zip archives raises exceptions of its own
         raise RuntimeError(f"the record's entry '{entry}' cannot be read: {error}") from error
 
 

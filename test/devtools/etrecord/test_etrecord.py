@@ -202,6 +202,27 @@ def test_a_damaged_record_says_which_entry_and_runs_no_code(entry: str, content:
     assert entry.removesuffix("_constants").removesuffix("_state_dict") in str(raised.value)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_entry_of_any_compression_is_refused(method: int) -> None:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", method) as archive:
+        archive.writestr("ETRECORD_V0", b"")
+        archive.writestr("export_graph_id", b"7")
+    whole = written.getvalue()
+    assert parse_etrecord(io.BytesIO(whole)).export_graph_id == 7
+    begin = whole.index(b"export_graph_id") + len("export_graph_id")
+    refused = 0
+    for at in range(begin, whole.index(b"PK\1\2")):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        try:
+            parse_etrecord(io.BytesIO(bytes(damaged)))
+        except RuntimeError as error:
+            assert "'export_graph_id' cannot be read" in str(error)
+            refused += 1
+    assert refused > 0
+
+
 def test_a_record_that_unpacks_to_far_more_than_its_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "record.bin"
     program(Block().eval()).get_etrecord().save(path)
