@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 
-from executorch.examples.models.llama.export_llama_lib import export_llama
 from executorch.extension.llm.export.config.llm_config import (
     BackendConfig,
     BaseConfig,
@@ -21,6 +19,7 @@ from executorch.extension.llm.export.config.llm_config import (
     QuantizationConfig,
     XNNPackConfig,
 )
+from executorch.extension.llm.export.export_llm import run_command
 
 
 def build_args_parser() -> argparse.ArgumentParser:
@@ -86,13 +85,7 @@ def config_of(options: argparse.Namespace) -> LlmConfig:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; 0, or 1 after a message."""
     options = build_args_parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        print(export_llama(config_of(options)))
-    except (ValueError, OSError) as error:
-        print(f"export_llama: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_command("export_llama", lambda: config_of(options))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from torch import nn
 from executorch.examples.models.llama.convert_gguf import args_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
 from executorch.examples.models.llama.llama_transformer import Transformer
+from executorch.examples.models.llama.lora import add_adapter, read_adapter
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
@@ -25,16 +28,17 @@ from executorch.examples.models.llama.source_transformation.sdpa import (
     replace_sdpa_with_custom_op,
     replace_sdpa_with_quantized_sdpa,
 )
+from executorch.exir.passes.state.external_constants_pass import FileOf
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.extension.llm.export.builder import LLMEdgeManager
-from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
+from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError, LoraConfig
 from executorch.extension.llm.export.gguf import GGUFFile, read_gguf
 from executorch.extension.llm.export.load import load_checkpoint
 from executorch.extension.llm.export.partitioner_lib import get_xnnpack_partitioner
 from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers
 from executorch.extension.llm.export.quantizer_lib import get_pt2e_quantization_params, get_pt2e_quantizers
 
-__all__ = ["build_model", "export_llama", "lower_llama"]
+__all__ = ["build_model", "export_llama", "lower_llama", "lower_methods"]
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +52,12 @@ def export_llama(config: LlmConfig) -> str:
     CheckpointFileError, GGUFError and CheckpointError for files, OSError for those that cannot be read or written.
     """
     config.refuse_unsupported()
-    program = lower_llama(build_model(config), config)
+    program = lower_methods(config) if config.multimethod.enabled else lower_llama(build_model(config), config)
     path = _output_path(config)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         program.write_to_file(file)
+    program.write_tensor_data_to_file(path.parent)
     logger.info("wrote %s (%.1f MB)", path, path.stat().st_size / 1e6)
     return str(path)
 
@@ -97,7 +102,10 @@ def _gguf(config: LlmConfig) -> GGUFFile | None:
 
 
 def build_model(config: LlmConfig) -> Transformer:
-    """The model in eager mode, with the checkpoint's weights (random ones without a checkpoint), before any rewrite."""
+    """The model in eager mode, with the checkpoint's weights (random ones without a checkpoint), before any rewrite.
+
+    `base.lora_config` adds its adapter.
+    """
     args = model_args(config)
     model = Transformer(args).eval()
     file = _gguf(config)
@@ -108,6 +116,8 @@ def build_model(config: LlmConfig) -> Transformer:
     else:
         weights = load_checkpoint(config.base.checkpoint)
         load_weights(model, from_hugging_face(weights) if is_from_hugging_face(weights) else weights)
+    if config.base.lora_config is not None:
+        add_adapter(model, read_adapter(config.base.lora_config))
     return model.to(_DTYPES[config.model.dtype_override.value])
 
 
@@ -172,39 +182,76 @@ def metadata(args: ModelArgs, config: LlmConfig) -> dict[str, Any]:
     return found
 
 
-def _example(args: ModelArgs) -> tuple[tuple[Any, ...], Any]:
-    """Inputs to export with, and which of their dimensions vary."""
-    if not args.use_kv_cache:
-        tokens = torch.ones(1, args.max_seq_len, dtype=torch.long)
-        limit = torch.export.Dim("token_dim", min=1, max=args.max_seq_len)
-        return (tokens,), ({1: limit} if args.enable_dynamic_shape and args.max_seq_len > 1 else None,)
-    count = min(3, args.max_seq_len) if args.enable_dynamic_shape else 1
+def _example(args: ModelArgs, count: int | None) -> tuple[tuple[Any, ...], Any]:
+    """Inputs of `count` tokens to export with, and which of their dimensions vary."""
+    varies = args.enable_dynamic_shape and args.max_seq_len > 1 and count != 1
+    if count is None:
+        count = args.max_seq_len if not args.use_kv_cache else min(3, args.max_seq_len) if varies else 1
     tokens = torch.ones(1, count, dtype=torch.long)
-    varies = args.enable_dynamic_shape and args.max_seq_len > 1
-    limit = torch.export.Dim("token_dim", min=1, max=args.max_seq_len)
-    return (tokens, {"input_pos": torch.tensor([0])}), ({1: limit} if varies else None, {"input_pos": None})
+    tokens_shape = {1: torch.export.Dim("token_dim", min=1, max=args.max_seq_len)} if varies else None
+    if not args.use_kv_cache:
+        return (tokens,), (tokens_shape,)
+    return (tokens, {"input_pos": torch.tensor([0])}), (tokens_shape, {"input_pos": None})
 
 
 def lower_llama(model: Transformer, config: LlmConfig) -> ExecutorchProgramManager:
     """Rewrite, quantize, export and lower the model, which is changed in place."""
-    args, quantization = model.params, config.quantization
-    constants = metadata(args, config)
-    inputs, shapes = _example(args)
+    args = model.params
+    return _lower({"forward": _exported(args, _rewrite(model, config), config)}, config)
+
+
+def lower_methods(config: LlmConfig) -> ExecutorchProgramManager:
+    """Export and lower the methods of `config.multimethod`. Methods with equal adapters, or none, share a model."""
+    methods: dict[str, LLMEdgeManager] = {}
+    rewritten: list[tuple[LoraConfig | None, ModelArgs, nn.Module]] = []
+    for method in config.multimethod.methods:
+        found = next((each for each in rewritten if each[0] == method.lora_config), None)
+        if found is None:
+            base = dataclasses.replace(config.base, lora_config=method.lora_config)
+            model = build_model(dataclasses.replace(config, base=base))
+            found = (method.lora_config, model.params, _rewrite(model, config))
+            rewritten.append(found)
+        methods[method.method_name] = _exported(found[1], found[2], config, method.export_seq_len)
+    return _lower(methods, config)
+
+
+def _exported(
+    args: ModelArgs, rewritten: nn.Module, config: LlmConfig, export_seq_len: int | None = None
+) -> LLMEdgeManager:
+    """Export a model, quantize its graph where the options say so, and choose the files of its weights."""
+    inputs, shapes = _example(args, export_seq_len)
+    quantization = config.quantization
     name = None if quantization.pt2e_quantize is None else quantization.pt2e_quantize.value
-    quantizers = get_pt2e_quantizers(get_pt2e_quantization_params(name, quantization.qmode))
     manager = LLMEdgeManager(
-        _rewrite(model, config),
+        rewritten,
         config.base.model_class.value,
         args.max_seq_len,
         args.use_kv_cache,
         inputs,
         dynamic_shapes=shapes,
-        metadata=constants,
+        metadata=metadata(args, config),
         generate_etrecord=config.debug.generate_etrecord,
     )
-    if quantizers:
+    quantizers = get_pt2e_quantizers(get_pt2e_quantization_params(name, quantization.qmode))
+    file_of = _weights_files(config)
+    if quantizers or file_of is not None:
         manager.export().pt2e_quantize(quantizers)
+    return manager if file_of is None else manager.place_weights(file_of)
+
+
+def _weights_files(config: LlmConfig) -> FileOf | None:
+    """The function that chooses a weight's `.ptd` file, None where all weights are in the program."""
+    names = (config.export.foundation_weights_file, config.export.lora_weights_file)
+    base, adapter = (None if name is None else name.removesuffix(".ptd") for name in names)
+    if base is None and adapter is None:
+        return None
+    return lambda node: adapter if "lora_" in node.name else base
+
+
+def _lower(methods: Mapping[str, LLMEdgeManager], config: LlmConfig) -> ExecutorchProgramManager:
     partitioners = [get_xnnpack_partitioner(False)] if config.backend.xnnpack.enabled else []
-    program = manager.to_edge_transform_and_lower(partitioners).to_executorch().export_program
+    manager = next(iter(methods.values())).lower_with(methods, partitioners)
+    is_shared = config.multimethod.share_mutable_buffers
+    program = manager.to_executorch(None, _weights_files(config), is_shared).export_program
     assert program is not None
     return program

@@ -21,6 +21,8 @@ from executorch.exir import (
     to_edge_transform_and_lower,
 )
 from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes.state.external_constants_pass import FileOf, delegate_external_constants_pass_unlifted
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.extension.llm.export.export_passes import RemoveRedundantTransposes
 
@@ -109,6 +111,12 @@ class LLMEdgeManager:
         self.pre_autograd_graph_module = self._export(self.model).module()
         return self
 
+    def place_weights(self, file_of: FileOf) -> LLMEdgeManager:
+        """Choose the `.ptd` files of weights that delegates will hold. file_of: None for weights of the program."""
+        graph = self._required(self.pre_autograd_graph_module, "place_weights", "export")
+        delegate_external_constants_pass_unlifted(graph, file_of)
+        return self
+
     def pt2e_quantize(self, quantizers: Sequence[Any] | None) -> LLMEdgeManager:
         """Quantize the exported graph, calibrated with the example inputs; without quantizers, leave it."""
         if not quantizers:
@@ -144,8 +152,14 @@ class LLMEdgeManager:
 
     def to_edge_transform_and_lower(self, partitioners: Sequence[Partitioner] | None) -> LLMEdgeManager:
         """Convert and delegate in one step, in place of `export_to_edge` and `to_backend`."""
+        return self.lower_with({"forward": self}, partitioners)
+
+    def lower_with(
+        self, methods: Mapping[str, LLMEdgeManager], partitioners: Sequence[Partitioner] | None
+    ) -> LLMEdgeManager:
+        """Convert and delegate several managers' models as methods of one program, with this manager's metadata."""
         self.edge_manager = to_edge_transform_and_lower(
-            self._exported(),
+            {name: manager._exported() for name, manager in methods.items()},
             partitioner=list(partitioners or []),
             constant_methods=self.metadata or None,
             compile_config=_edge_config(),
@@ -153,20 +167,36 @@ class LLMEdgeManager:
         )
         return self
 
-    def to_executorch(self, passes: Sequence[Any] | None = None) -> LLMEdgeManager:
-        """Make the program; `export_program` is it. passes: further passes in front of memory planning."""
+    def to_executorch(
+        self,
+        passes: Sequence[Any] | None = None,
+        external_constants_tag: FileOf | None = None,
+        share_mutable_buffers: bool = False,
+    ) -> LLMEdgeManager:
+        """Make the program; `export_program` is it. passes: further passes in front of memory planning.
+
+        external_constants_tag: maps a weight to a `.ptd` file, or to None for the program. share_mutable_buffers: the
+        methods of a program use the same caches.
+        """
         edge = self._required(self.edge_manager, "to_executorch", "export_to_edge or to_edge_transform_and_lower")
-        config = ExecutorchBackendConfig(passes=list(passes)) if passes else ExecutorchBackendConfig()
-        self.export_program = edge.to_executorch(config)
+        planning = MemoryPlanningPass(share_mutable_buffers=True) if share_mutable_buffers else MemoryPlanningPass()
+        self.export_program = edge.to_executorch(
+            ExecutorchBackendConfig(
+                passes=list(passes or []),
+                external_constants=external_constants_tag or False,
+                memory_planning_pass=planning,
+            )
+        )
         return self
 
     def save_to_pte(self, output_name: str) -> None:
-        """Write the program to the output folder, with the ending .pte."""
+        """Write the program to the output folder, with the ending .pte, and its `.ptd` files beside it."""
         program = self._required(self.export_program, "save_to_pte", "to_executorch")
         path = Path(self.output_dir) / (output_name if output_name.endswith(".pte") else f"{output_name}.pte")
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             program.write_to_file(file)
+        program.write_tensor_data_to_file(str(path.parent))
         self._saved_pte_filename = str(path)
 
     def get_saved_pte_filename(self) -> str | None:

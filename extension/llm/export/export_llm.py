@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,10 @@ def read_config(arguments: Sequence[str]) -> LlmConfig:
         for override in OverridesParser.create().parse_overrides(overrides):
             if override.is_delete() or override.key_or_group is None:
                 raise LlmConfigError(f"{override.input_line}: expected key=value")
-            OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
+            given = override.value()
+            for name in reversed(override.key_or_group.split(".")):
+                given = {name: given}
+            config = OmegaConf.merge(config, given)  # update() fails in sections that are None
         made = OmegaConf.to_object(config)
     except (OmegaConfBaseException, HydraException) as error:
         raise LlmConfigError(str(error).partition("\n")[0]) from error
@@ -64,21 +67,26 @@ def _split(arguments: list[str]) -> tuple[Path | None, list[str]]:
     return file, overrides
 
 
+def run_command(name: str, read: Callable[[], LlmConfig]) -> int:
+    """Export by a configuration and print the path of the file; return 0, or 1 after a message on stderr."""
+    from executorch.examples.models.llama.export_llama_lib import export_llama
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        print(export_llama(read()))
+    except (ValueError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; 0, or 1 after a message."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if any(each in ("-h", "--help") for each in given):
         print(__doc__)
         return 0
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    from executorch.examples.models.llama.export_llama_lib import export_llama
-
-    try:
-        print(export_llama(read_config(given)))
-    except (ValueError, OSError) as error:
-        print(f"export_llm: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_command("export_llm", lambda: read_config(given))
 
 
 if __name__ == "__main__":

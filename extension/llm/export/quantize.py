@@ -13,6 +13,7 @@ from executorch.extension.llm.export.config.llm_config import LlmConfigError, Qu
 
 _BITS: dict[int, torch.dtype] = {bits: getattr(torch, f"int{bits}") for bits in range(1, 9)}
 _DEFAULT_GROUP = 128
+_ADAPTER_PARTS = ("lora_a", "lora_b")
 
 
 def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.Module:
@@ -39,9 +40,14 @@ def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.M
         chosen = Int8DynamicActivationIntxWeightConfig(weight_dtype=_BITS[bits], weight_granularity=granularity)
     else:
         chosen = IntxWeightOnlyConfig(weight_dtype=_BITS[bits], granularity=granularity)
-    quantize_(model, chosen)
+    quantize_(model, chosen, filter_fn=_is_quantized)
     unwrapped: nn.Module = unwrap_tensor_subclass(model)
     return unwrapped
+
+
+def _is_quantized(module: nn.Module, name: str) -> bool:
+    """Return whether a module is a linear layer, and not a matrix of an adapter: those stay as they were trained."""
+    return isinstance(module, nn.Linear) and name.rpartition(".")[2] not in _ADAPTER_PARTS
 
 
 def _mode(qmode: str) -> tuple[int, bool]:
@@ -67,7 +73,7 @@ def _group_size(config: QuantizationConfig, bits: int) -> int:
 
 def _check_groups(model: nn.Module, size: int) -> None:
     for name, module in model.named_modules():
-        if isinstance(module, nn.Linear) and module.in_features % size:
+        if _is_quantized(module, name) and module.in_features % size:
             raise LlmConfigError(
                 f"quantization.group_size: {size} does not divide the {module.in_features} inputs of {name}"
             )

@@ -11,12 +11,8 @@ from executorch.examples.models.llama.source_transformation.custom_kv_cache impo
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
 
-class SDPACustom(nn.Module):
-    """Causal attention, or attention with a mask of all cache positions where `use_attention_mask`."""
-
-    def __init__(self, use_attention_mask: bool = False) -> None:
-        super().__init__()
-        self.use_attention_mask = use_attention_mask
+class _PositionsFirst(nn.Module):
+    """Attention by an operator that takes and returns [batch, positions, heads, channels]."""
 
     def forward(
         self,
@@ -29,17 +25,37 @@ class SDPACustom(nn.Module):
         mask: torch.Tensor | None,
     ) -> torch.Tensor:
         """q, k, v [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
-        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        made = self.attend(input_pos, q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask)
+        return made.reshape(bsz, seqlen, -1).to(q.dtype)
+
+    def attend(
+        self, input_pos: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """q, k, v and the result [batch, positions, heads, channels]."""
+        raise NotImplementedError
+
+
+class SDPACustom(_PositionsFirst):
+    """Causal attention, or attention with a mask of all cache positions where `use_attention_mask`."""
+
+    def __init__(self, use_attention_mask: bool = False) -> None:
+        super().__init__()
+        self.use_attention_mask = use_attention_mask
+
+    def attend(
+        self, input_pos: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Attend by `llama::custom_sdpa`."""
         if self.use_attention_mask:
             # The mask says which keys exist: in a ring, positions grow beyond the slots.
             made = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False)
         else:
             made = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True)
-        result: torch.Tensor = made.reshape(bsz, seqlen, -1).to(q.dtype)
+        result: torch.Tensor = made
         return result
 
 
-class QuantizedSDPA(nn.Module):
+class QuantizedSDPA(_PositionsFirst):
     """Causal attention of float queries over a QuantizedKVCache."""
 
     def __init__(self, kv_cache: QuantizedKVCache) -> None:
@@ -47,22 +63,15 @@ class QuantizedSDPA(nn.Module):
         # A tuple, so that the cache stays a submodule of the attention alone.
         self._caches = (kv_cache,)
 
-    def forward(
-        self,
-        input_pos: torch.Tensor,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        bsz: int,
-        seqlen: int,
-        mask: torch.Tensor | None,
+    def attend(
+        self, input_pos: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """q float, k and v int8 [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
+        """Attend by `llama::custom_quantized_sdpa`: q is float, k and v are int8."""
         cache = self._caches[0]
-        made = torch.ops.llama.custom_quantized_sdpa(
-            q.transpose(1, 2),
-            k.transpose(1, 2),
-            v.transpose(1, 2),
+        result: torch.Tensor = torch.ops.llama.custom_quantized_sdpa(
+            q,
+            k,
+            v,
             input_pos[0].item(),
             is_causal=True,
             k_zero_points=cache.k_cache_zero_points,
@@ -70,7 +79,6 @@ class QuantizedSDPA(nn.Module):
             v_zero_points=cache.v_cache_zero_points,
             v_scales=cache.v_cache_scales,
         )
-        result: torch.Tensor = made.reshape(bsz, seqlen, -1).to(q.dtype)
         return result
 
 

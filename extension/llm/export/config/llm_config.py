@@ -69,7 +69,8 @@ class Pt2eQuantize(str, Enum):
 
 @dataclass
 class LoraConfig:
-    """An adapter."""
+    """An adapter: its checkpoint or folder, and its sizes, which adapter_config (JSON of PEFT) names unless lora_rank
+    is given."""
 
     adapter_checkpoint: str = ""
     adapter_config: str | None = None
@@ -155,7 +156,8 @@ class ModelConfig:
 
 @dataclass
 class ExportConfig:
-    """Sizes and files of the result."""
+    """Sizes and files of the result. foundation_weights_file and lora_weights_file: names of `.ptd` files for the
+    weights of the model and of its adapters; weights without a file are in the program."""
 
     max_seq_length: int = 128
     max_context_length: int = 128
@@ -191,7 +193,8 @@ class DebugConfig:
 
 @dataclass
 class MethodConfig:
-    """A method of a file with several."""
+    """A method of a file with several. export_seq_len: 1 makes a method of one token; more is the number of tokens to
+    export with, which varies where `model.enable_dynamic_shape`."""
 
     method_name: str = "forward"
     lora_config: LoraConfig | None = None
@@ -200,10 +203,28 @@ class MethodConfig:
 
 @dataclass
 class MultimethodConfig:
-    """Files with several methods."""
+    """Files with several methods, which share equal weights. share_mutable_buffers: they share their caches as well."""
 
     methods: list[MethodConfig] = field(default_factory=list)
     share_mutable_buffers: bool = False
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the file has the methods that are listed, instead of `forward`."""
+        return bool(self.methods)
+
+    def __post_init__(self) -> None:
+        """Raises LlmConfigError."""
+        names = [method.method_name for method in self.methods]
+        for name in names:
+            if not name.isidentifier() or names.count(name) > 1:
+                raise LlmConfigError(f"multimethod.methods: expected different identifiers, found {name!r}")
+        for method in self.methods:
+            if method.export_seq_len is not None and method.export_seq_len < 1:
+                raise LlmConfigError(
+                    f"multimethod.methods: {method.method_name}: export_seq_len: expected a positive number, "
+                    f"found {method.export_seq_len}"
+                )
 
 
 @dataclass
@@ -298,17 +319,13 @@ class LlmConfig:
         used = [f"backend.{name}.enabled" for name, each in others if getattr(each, "enabled", False)]
         options = {
             "base.use_lora": self.base.use_lora,
-            "base.lora_config": self.base.lora_config,
             "base.preq_mode": self.base.preq_mode,
             "model.use_shared_embedding": self.model.use_shared_embedding,
             "model.expand_rope_table": self.model.expand_rope_table,
             "model.output_prune_map": self.model.output_prune_map,
             "model.input_prune_map": self.model.input_prune_map,
             "export.so_library": self.export.so_library,
-            "export.foundation_weights_file": self.export.foundation_weights_file,
-            "export.lora_weights_file": self.export.lora_weights_file,
             "debug.profile_memory": self.debug.profile_memory,
-            "multimethod.methods": self.multimethod.methods,
             "quantization.use_spin_quant": self.quantization.use_spin_quant,
             "quantization.use_qat": self.quantization.use_qat,
             "backend.torchao": any(vars(self.backend.torchao).values()),
@@ -319,3 +336,24 @@ class LlmConfig:
             used.append(f"quantization.qmode={self.quantization.qmode}")
         if used:
             raise LlmConfigError(f"{used[0]}: this project does not support it; leave it out")
+        if self.multimethod.enabled:
+            self._check_methods()
+
+    def _check_methods(self) -> None:
+        methods = {method.method_name: method for method in self.multimethod.methods}
+        if self.base.lora_config is not None:
+            raise LlmConfigError("base.lora_config and multimethod.methods exclude each other")
+        if self.quantization.pt2e_quantize is not None:
+            raise LlmConfigError("quantization.pt2e_quantize and multimethod.methods exclude each other")
+        is_shared = self.multimethod.share_mutable_buffers
+        if {"prefill", "decode"} <= set(methods) and self.model.use_kv_cache and not is_shared:
+            raise LlmConfigError(
+                "multimethod.share_mutable_buffers: expected True, because prefill and decode use one cache"
+            )
+        for name, method in methods.items():
+            length = method.export_seq_len
+            if length is not None and length > self.export.max_seq_length:
+                raise LlmConfigError(
+                    f"multimethod.methods: {name}: export_seq_len: expected at most export.max_seq_length "
+                    f"({self.export.max_seq_length}), found {length}"
+                )
