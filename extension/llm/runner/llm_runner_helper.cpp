@@ -93,6 +93,7 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
 
 namespace {
 
+constexpr const char* kForward = "forward";
 constexpr const char* kPrefill = "prefill";
 constexpr const char* kDecode = "decode";
 
@@ -129,8 +130,9 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
         const long start = time_in_ms();
         const auto names = module->method_names();
         ET_CHECK_OK_OR_RETURN_ERROR(names.error());
-        const bool has_two = names->count(method_name) == 0 && names->count(kPrefill) != 0 &&
-                             names->count(kDecode) != 0;
+        // The default is forward; a program may have two methods in its place.
+        const bool has_two = method_name == kForward && names->count(kForward) == 0 &&
+                             names->count(kPrefill) != 0 && names->count(kDecode) != 0;
         // The two methods read and write one cache.
         if (has_two) ET_CHECK_OK_OR_RETURN_ERROR(module->share_memory_arenas());
         auto metadata = get_llm_metadata(tokenizer.get(), module.get());

@@ -3,19 +3,18 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include <executorch/extension/llm/runner/cached_runner.h>
 #include <executorch/extension/llm/runner/multimodal_prefiller.h>
-#include <executorch/extension/llm/runner/text_llm_runner.h>
 
 namespace executorch::extension::llm {
 
 /// One thread at a time may use a runner; stop() may be called from any. After an error of
 /// generate() or prefill(), the position is the one before the call, so that the call can be
 /// repeated; if a ring cache has lost what was there, the runner starts again with an empty cache.
-class MultimodalRunner final : public IRunner {
+class MultimodalRunner final : public CachedRunner {
  public:
   /// create_multimodal_runner() makes the parts.
   MultimodalRunner(Metadata metadata, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
@@ -44,14 +43,6 @@ class MultimodalRunner final : public IRunner {
   void stop() override { decoder_runner_->stop(); }
   void reset() override;
 
-  const Stats& stats() const { return *stats_; }
-  /// Number of entries in the cache.
-  int64_t position() const { return state_.position; }
-  const Metadata& metadata() const { return metadata_; }
-  tokenizers::Tokenizer& tokenizer() { return *tokenizer_; }
-  Module& module() { return *module_; }
-  TextTokenGenerator& text_token_generator() { return *text_token_generator_; }
-
  private:
   /// Appends inputs to the cache; the logits of the last one are in next_logits_.
   runtime::Error append(const std::vector<MultimodalInput>& inputs, int32_t num_bos,
@@ -64,17 +55,8 @@ class MultimodalRunner final : public IRunner {
                                  const GenerationConfig& config, const SamplingOptions& options,
                                  const TextCallback& callback);
 
-  Metadata metadata_;
-  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::unique_ptr<Module> module_;
-  std::unique_ptr<IOManager> io_manager_;
-  std::unique_ptr<Stats> stats_;
   std::unique_ptr<MultimodalDecoderRunner> decoder_runner_;
   std::unique_ptr<MultimodalPrefiller> prefiller_;
-  std::unique_ptr<TextTokenGenerator> text_token_generator_;
-  TextState state_;
-  /// Logits of the last input, valid until the next execution.
-  std::optional<aten::Tensor> next_logits_;
 };
 
 }  // namespace executorch::extension::llm

@@ -28,6 +28,10 @@ struct DecoderSignature {
   int64_t vocab_size = 0;
 };
 
+/// Limit of tokens in one execution of a method with this input, whose second dimension counts
+/// them; INT32_MAX if the method sets none.
+int64_t max_tokens(const runtime::TensorInfo& input);
+
 /// The signature of `method`, whose first input has `rank` dimensions, the second of which counts
 /// tokens. InvalidProgram for other methods.
 runtime::Result<DecoderSignature> read_decoder_signature(Module& module, const std::string& method,

@@ -5,28 +5,19 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include <executorch/extension/llm/runner/io_manager/io_manager.h>
-#include <executorch/extension/llm/runner/irunner.h>
-#include <executorch/extension/llm/runner/text/text_state.h>
+#include <executorch/extension/llm/runner/cached_runner.h>
 #include <executorch/extension/llm/runner/text_decoder_runner.h>
 #include <executorch/extension/llm/runner/text_prefiller.h>
-#include <executorch/extension/llm/runner/text_token_generator.h>
-#include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/result.h>
-#include <pytorch/tokenizers/tokenizer.h>
 
 namespace executorch::extension::llm {
-
-/// The values of a program's constant methods by name; truth values are 0 and 1.
-using Metadata = std::unordered_map<std::string, int64_t>;
 
 /// One thread at a time may use a runner; stop() may be called from any. After an error of
 /// generate() or prefill(), the text is the one before the call, so that the call can be repeated;
 /// the next call computes the part of the cache that the failed one overwrote.
-class TextLLMRunner final : public IRunner {
+class TextLLMRunner final : public CachedRunner {
  public:
   /// create_text_llm_runner() makes the parts. A `temperature` of 0 or more replaces the one of
   /// GenerationConfig.
@@ -61,17 +52,10 @@ class TextLLMRunner final : public IRunner {
   void stop() override { text_decoder_runner_->stop(); }
   void reset() override;
 
-  const Stats& stats() const { return *stats_; }
-  /// Number of tokens in the cache.
-  int64_t position() const { return state_.position; }
-  const Metadata& metadata() const { return metadata_; }
-  tokenizers::Tokenizer& tokenizer() { return *tokenizer_; }
-  Module& module() { return *module_; }
-  TextTokenGenerator& text_token_generator() { return *text_token_generator_; }
   void set_model_load_times(long start, long end);
 
  private:
-  int64_t metadata(const char* name) const;
+  int64_t constant(const char* name) const;
   bool uses_cache() const { return text_decoder_runner_->signature().num_inputs != 1; }
   int64_t context() const;
   runtime::Result<std::vector<uint64_t>> encode(const std::string& prompt, int32_t num_bos,
@@ -86,18 +70,9 @@ class TextLLMRunner final : public IRunner {
                                  const SamplingOptions& options, const TextCallback& callback,
                                  Rollback& rollback);
 
-  Metadata metadata_;
-  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::unique_ptr<Module> module_;
-  std::unique_ptr<IOManager> io_manager_;
-  std::unique_ptr<Stats> stats_;
   std::unique_ptr<TextDecoderRunner> text_decoder_runner_;
   std::unique_ptr<TextPrefiller> text_prefiller_;
-  std::unique_ptr<TextTokenGenerator> text_token_generator_;
   float temperature_;
-  TextState state_;
-  /// Logits of prefill(), valid until the next execution.
-  std::optional<aten::Tensor> next_logits_;
 };
 
 }  // namespace executorch::extension::llm

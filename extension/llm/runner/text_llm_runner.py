@@ -40,6 +40,7 @@ class Runner(Generic[Prompt]):
     """
 
     _kind: str
+    _method_name = "forward"
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Runner(Generic[Prompt]):
     ) -> None:
         data = None if data_path is None else os.fspath(data_path)
         make = getattr(_native, self._kind)
-        self._runner = make(os.fspath(model_path), os.fspath(tokenizer_path), data, progress)
+        self._runner = make(os.fspath(model_path), os.fspath(tokenizer_path), data, progress, self._method_name)
 
     def generate(
         self,
@@ -122,9 +123,25 @@ class Runner(Generic[Prompt]):
 
 
 class TextLLMRunner(Runner[str]):
-    """Generates text with an exported language model."""
+    """Generates text with an exported language model.
+
+    method_name: the method to run, such as one with an adapter; a program without `forward` may have `prefill` and
+    `decode` in its place.
+    """
 
     _kind = "TextLLMRunner"
+
+    def __init__(
+        self,
+        model_path: Path,
+        tokenizer_path: Path,
+        data_path: Path | None = None,
+        *,
+        method_name: str = "forward",
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        self._method_name = method_name
+        super().__init__(model_path, tokenizer_path, data_path, progress=progress)
 
     def prefill(self, prompt: str | Sequence[Any], config: Any = None, *, num_bos: int = 0, num_eos: int = 0) -> int:
         """Append a text, or a list of texts and tokens as `MultimodalInput`; return the most likely next token."""

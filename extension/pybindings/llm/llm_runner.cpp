@@ -48,9 +48,10 @@ std::unique_ptr<runtime::DataLoader> open_file(const std::string& path,
 
 template <typename Runner>
 std::unique_ptr<Runner> make_runner(std::unique_ptr<Module> module,
-                                    std::unique_ptr<tokenizers::Tokenizer> tokenizer) {
+                                    std::unique_ptr<tokenizers::Tokenizer> tokenizer,
+                                    [[maybe_unused]] const std::string& method_name) {
   if constexpr (std::is_same_v<Runner, TextLLMRunner>) {
-    return llm::create_text_llm_runner(std::move(module), std::move(tokenizer));
+    return llm::create_text_llm_runner(std::move(module), std::move(tokenizer), -1.0f, method_name);
   } else {
     return llm::create_multimodal_runner(std::move(module), std::move(tokenizer));
   }
@@ -61,7 +62,8 @@ template <typename Runner>
 class PythonRunner {
  public:
   PythonRunner(const std::string& model_path, const std::string& tokenizer_path,
-               const std::optional<std::string>& data_path, const py::object& on_progress) {
+               const std::optional<std::string>& data_path, const py::object& on_progress,
+               const std::string& method_name) {
     const LogCapture capture;
     std::exception_ptr raised;
     Error error = Error::InvalidArgument;
@@ -84,7 +86,7 @@ class PythonRunner {
       if (tokenizer != nullptr) module = open(model_path, data_path, progress, error);
       if (module != nullptr) {
         error = Error::InvalidArgument;
-        runner_ = make_runner<Runner>(std::move(module), std::move(tokenizer));
+        runner_ = make_runner<Runner>(std::move(module), std::move(tokenizer), method_name);
       }
       if (runner_ != nullptr) error = runner_->load();
       if (error == Error::Ok) progress->finish();
@@ -164,9 +166,9 @@ void bind_runner(py::module_& module, const char* name, const char* text) {
   using Bound = PythonRunner<Runner>;
   py::class_<Bound>(module, name, py::module_local(), text)
       .def(py::init<const std::string&, const std::string&, const std::optional<std::string>&,
-                    const py::object&>(),
+                    const py::object&, const std::string&>(),
            py::arg("model_path"), py::arg("tokenizer_path"), py::arg("data_path") = py::none(),
-           py::arg("progress") = py::none())
+           py::arg("progress") = py::none(), py::arg("method_name") = "forward")
       .def("generate", &Bound::template generate<Prompt>, py::arg("prompt"), py::arg("config"),
            py::arg("token_callback") = py::none(), py::arg("stats_callback") = py::none())
       .def("prefill", &Bound::prefill, py::arg("inputs"), py::arg("num_bos") = 0,

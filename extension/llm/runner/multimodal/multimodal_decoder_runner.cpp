@@ -36,8 +36,7 @@ Error MultimodalDecoderRunner::load() {
                            "method '%s': expected embeddings and a position, found %zu inputs",
                            kTextModelMethod, found->num_inputs);
   ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->load(kTextModelMethod, kTextModelMethod));
-  const bool is_bounded = !tokens->is_unbounded() && tokens->sizes()[1] > 0;
-  max_embedded_tokens_ = is_bounded ? tokens->sizes()[1] : INT32_MAX;
+  max_embedded_tokens_ = max_tokens(*tokens);
   signature_ = *found;
   return Error::Ok;
 }

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/llm/runner/multimodal_runner.h>
 
+#include <optional>
 #include <utility>
 
 #include <executorch/extension/llm/runner/constants.h>
@@ -48,14 +49,10 @@ MultimodalRunner::MultimodalRunner(
     std::unique_ptr<Module> module, std::unique_ptr<MultimodalDecoderRunner> decoder_runner,
     std::unique_ptr<MultimodalPrefiller> prefiller, std::unique_ptr<IOManager> io_manager,
     std::unique_ptr<TextTokenGenerator> text_token_generator, std::unique_ptr<Stats> stats)
-    : metadata_(std::move(metadata)),
-      tokenizer_(std::move(tokenizer)),
-      module_(std::move(module)),
-      io_manager_(std::move(io_manager)),
-      stats_(std::move(stats)),
+    : CachedRunner(std::move(metadata), std::move(tokenizer), std::move(module),
+                   std::move(io_manager), std::move(text_token_generator), std::move(stats)),
       decoder_runner_(std::move(decoder_runner)),
-      prefiller_(std::move(prefiller)),
-      text_token_generator_(std::move(text_token_generator)) {}
+      prefiller_(std::move(prefiller)) {}
 
 bool MultimodalRunner::is_loaded() const {
   return prefiller_->is_method_loaded() && text_token_generator_->is_loaded();
@@ -72,13 +69,7 @@ Error MultimodalRunner::load() {
   });
 }
 
-void MultimodalRunner::reset() {
-  state_ = {};
-  next_logits_.reset();
-  stats_->reset();
-  const Error error = io_manager_->reset(kTextModelMethod, kTextModelMethod);
-  if (error != Error::Ok) ET_LOG(Error, "reset: %s", runtime::to_string(error));
-}
+void MultimodalRunner::reset() { reset_text(kTextModelMethod, kTextModelMethod); }
 
 Error MultimodalRunner::run_tokens(const std::vector<uint64_t>& tokens) {
   const auto logits = prefiller_->run_tokens(tokens, metadata_.at(kMaxContextLen), state_.position);

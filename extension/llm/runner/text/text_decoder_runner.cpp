@@ -17,6 +17,10 @@ using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
 
+int64_t max_tokens(const runtime::TensorInfo& input) {
+  return !input.is_unbounded() && input.sizes()[1] > 0 ? input.sizes()[1] : INT32_MAX;
+}
+
 Result<DecoderSignature> read_decoder_signature(Module& module, const std::string& method,
                                                 size_t rank) {
   const auto meta = module.method_meta(method);
@@ -32,8 +36,7 @@ Result<DecoderSignature> read_decoder_signature(Module& module, const std::strin
       tokens->sizes().size() == rank && (tokens->scalar_type() == ScalarType::Long) == (rank == 2),
       InvalidProgram, "method '%s', input 0: expected %s of %zu dimensions", method.c_str(),
       rank == 2 ? "int64" : "floating point numbers", rank);
-  const bool is_bounded = !tokens->is_unbounded() && tokens->sizes()[1] > 0;
-  found.max_tokens = is_bounded ? tokens->sizes()[1] : INT32_MAX;
+  found.max_tokens = max_tokens(*tokens);
   if (found.num_inputs == 2) {
     const auto position = meta->input_tensor_meta(1);
     ET_CHECK_OK_OR_RETURN_ERROR(position.error());

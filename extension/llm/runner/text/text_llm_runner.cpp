@@ -22,14 +22,10 @@ TextLLMRunner::TextLLMRunner(Metadata metadata, std::unique_ptr<tokenizers::Toke
                              std::unique_ptr<IOManager> io_manager,
                              std::unique_ptr<TextTokenGenerator> text_token_generator,
                              std::unique_ptr<Stats> stats, float temperature)
-    : metadata_(std::move(metadata)),
-      tokenizer_(std::move(tokenizer)),
-      module_(std::move(module)),
-      io_manager_(std::move(io_manager)),
-      stats_(std::move(stats)),
+    : CachedRunner(std::move(metadata), std::move(tokenizer), std::move(module),
+                   std::move(io_manager), std::move(text_token_generator), std::move(stats)),
       text_decoder_runner_(std::move(text_decoder_runner)),
       text_prefiller_(std::move(text_prefiller)),
-      text_token_generator_(std::move(text_token_generator)),
       temperature_(temperature) {}
 
 bool TextLLMRunner::is_loaded() const {
@@ -58,22 +54,17 @@ Error TextLLMRunner::load() {
 }
 
 void TextLLMRunner::reset() {
-  state_ = {};
-  next_logits_.reset();
-  stats_->reset();
-  const Error error = io_manager_->reset(text_decoder_runner_->prefill_method_name(),
-                                         text_decoder_runner_->method_name());
-  if (error != Error::Ok) ET_LOG(Error, "reset: %s", runtime::to_string(error));
+  reset_text(text_decoder_runner_->prefill_method_name(), text_decoder_runner_->method_name());
 }
 
-int64_t TextLLMRunner::metadata(const char* name) const {
+int64_t TextLLMRunner::constant(const char* name) const {
   const auto found = metadata_.find(name);
   return found == metadata_.end() ? 0 : found->second;
 }
 
 int64_t TextLLMRunner::context() const {
-  if (uses_cache()) return metadata(kMaxContextLen);
-  return std::min(metadata(kMaxSeqLen), text_decoder_runner_->signature().max_tokens);
+  if (uses_cache()) return constant(kMaxContextLen);
+  return std::min(constant(kMaxSeqLen), text_decoder_runner_->signature().max_tokens);
 }
 
 Result<std::vector<uint64_t>> TextLLMRunner::encode(const std::string& prompt, int32_t num_bos,
@@ -133,7 +124,7 @@ Result<uint64_t> TextLLMRunner::prefill(const std::vector<MultimodalInput>& inpu
 
 Result<uint64_t> TextLLMRunner::prefill_tokens(const std::vector<uint64_t>& tokens) {
   text_decoder_runner_->clear_stop();
-  Rollback rollback(state_, metadata(kSlidingWindow));
+  Rollback rollback(state_, constant(kSlidingWindow));
   const auto logits = append(tokens);
   ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
   if (!logits->has_value()) {
@@ -167,7 +158,7 @@ Error TextLLMRunner::generate(const std::string& prompt, const GenerationConfig&
     text_decoder_runner_->clear_stop();
     stats_->reset();
     stats_->inference_start_ms = time_in_ms();
-    Rollback rollback(state_, metadata(kSlidingWindow));
+    Rollback rollback(state_, constant(kSlidingWindow));
     const TextCallback none;
     ET_CHECK_OK_OR_RETURN_ERROR(generate_tokens(prompt, config, *options,
                                                 config.warming ? none : token_callback, rollback));
@@ -185,7 +176,7 @@ void TextLLMRunner::keep_common_prefix(std::vector<uint64_t>& tokens) {
   const auto difference =
       std::mismatch(state_.tokens.begin(), state_.tokens.begin() + int64_t(most), tokens.begin());
   auto common = size_t(difference.second - tokens.begin());
-  const int64_t window = metadata(kSlidingWindow);
+  const int64_t window = constant(kSlidingWindow);
   if (window > 0 && state_.position > window && int64_t(common) < state_.position) common = 0;
   state_.tokens.resize(common);
   state_.pending = 0;
