@@ -125,19 +125,27 @@ def _refuse_addmm(node: Node, program: ExportedProgram) -> str | None:
     bias, weight = (constant_tensor(program, node.args[place]) for place in (0, 2))
     if bias is None or weight is None:
         return "its weight or bias is computed, expected a constant"
-    return (
-        None
-        if bias.dim() == 1 and bias.shape[0] == weight.shape[1]
-        else f"its bias has shape {tuple(bias.shape)}, expected ({weight.shape[1]},)"
-    )
+    columns = weight.shape[1]
+    is_row = bias.shape[:-1].numel() == 1 and bias.numel() in (1, columns)
+    return None if is_row else f"its bias has shape {tuple(bias.shape)}, expected ({columns},)"
 
 
 def _addmm(low: Lowering, node: Node) -> None:
     bias, source, weight = (cast(Node, argument) for argument in node.args[:3])
     tensor = low.constant(weight)
     assert tensor is not None
-    operands = low.read(source), low.writer.constant(tensor.t()), low.read(bias)
+    columns = tensor.shape[1]
+    operands = low.read(source), low.writer.constant(tensor.t()), _row(low, bias, columns)
     low.add(g.FullyConnected(*operands, low.result(node)), node)
+
+
+def _row(low: Lowering, bias: Node, columns: int) -> int:
+    """Return the id of a constant bias of one row: sizes (1, columns), (1,) and () become (columns,)."""
+    tensor = low.constant(bias)
+    assert tensor is not None
+    if tensor.shape == (columns,):
+        return low.read(bias)
+    return low.writer.constant(tensor.reshape(-1).expand(columns).contiguous())
 
 
 def _refuse_product(node: Node, program: ExportedProgram) -> str | None:

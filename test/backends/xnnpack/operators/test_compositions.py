@@ -261,3 +261,22 @@ def test_reductions_over_sizes_that_vary_are_run_without_a_rebuild(name: str) ->
     for size in (5, 16, 2, 9):
         x = _r(2, size, 8)
         torch.testing.assert_close(method.execute((x,))[0], REDUCED[name](x), rtol=1e-5, atol=1e-5)
+
+
+class Addmm(nn.Module):
+    def __init__(self, *bias: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(4, 5)), nn.Parameter(torch.randn(bias))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(self.bias, x, self.weight)
+
+
+@pytest.mark.parametrize("bias", [(5,), (1, 5), (1,), (), (3, 5)], ids=str)
+def test_the_bias_of_addmm_may_be_a_row_or_a_number(bias: tuple[int, ...]) -> None:
+    model, inputs = Addmm(*bias), (torch.randn(3, 4),)
+    edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    delegated = not any("addmm" in node.name for node in edge.exported_program().graph.nodes)
+    assert delegated == (bias != (3, 5))  # a bias for each row stays with the portable kernels
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
