@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from executorch.codegen.cpp_types import declaration, return_type
 from executorch.codegen.library_yaml import KernelRow
 from executorch.codegen.schema import Schema
 
@@ -12,6 +13,8 @@ _HEADING = "\n// Documented ExecuTorch names.\n"
 
 # Libraries whose kernels have documented names.
 _NATIVE_LIBRARIES = ("executorch::kernels::portable", "executorch::kernels::quantized")
+
+_WRAPPERS = "executorch::kernels::quantized::documented"
 
 # Operators whose kernel is not named after the operator and its overload.
 _KERNELS = {
@@ -25,6 +28,8 @@ _KERNELS = {
     "aten::sum.IntList_out": "sum_dim_out",
     "aten::where.self_out": "where_out",
     "quantized_decomposed::add.out": "quantized_add_out",
+    "quantized_decomposed::choose_qparams.Tensor_out": "choose_qparams_tensor_out",
+    "quantized_decomposed::choose_qparams_symmetric.Tensor_out": "choose_qparams_symmetric_tensor_out",
     "quantized_decomposed::dequantize_per_tensor.Tensor_out": "dequantize_per_tensor_tensor_args_out",
     "quantized_decomposed::embedding_2bit.dtype_out": "quantized_embedding_2bit_dtype_out",
     "quantized_decomposed::embedding_2bit.out": "quantized_embedding_2bit_out",
@@ -43,23 +48,52 @@ def _kernel_name(schema: Schema) -> str:
     return _KERNELS.get(schema.qualified_name, rule)
 
 
-def native_aliases(rows: Iterable[KernelRow]) -> str:
-    """``torch::executor::native::<kernel>`` for the kernels of the portable and the quantized library."""
+def native_aliases(rows: Iterable[KernelRow], types: str) -> str:
+    """``torch::executor::native::<kernel>`` for the kernels of the portable and the quantized library.
+
+    Quantized kernels can be called without a context as well. types: using-declarations that signatures need.
+    """
     functions: dict[str, str] = {}
+    wrapped: dict[str, KernelRow] = {}
     for row in rows:
         namespace, _, _ = row.function.rpartition("::")
         if namespace in _NATIVE_LIBRARIES and not row.key:
-            functions.setdefault(_kernel_name(row.schema), row.function)
+            name = _kernel_name(row.schema)
+            functions.setdefault(name, row.function)
+            if row.schema.namespace == "quantized_decomposed" and row.takes_context:
+                wrapped.setdefault(name, row)
     if not functions:
         return ""
     lines = (
-        f"using ::{function};\n"
+        f"using ::{_WRAPPERS}::{name};\n"
+        if name in wrapped
+        else f"using ::{function};\n"
         if function.endswith(f"::{name}")
         else f"inline constexpr auto& {name} = ::{function};\n"
         for name, function in functions.items()
     )
     scope = "torch::executor::native"
-    return f"{_HEADING}namespace {scope} {{\n{''.join(lines)}}}  // namespace {scope}\n"
+    aliases = f"namespace {scope} {{\n{''.join(lines)}}}  // namespace {scope}\n"
+    return _HEADING + _wrappers(wrapped, types) + aliases
+
+
+def _wrappers(rows: Mapping[str, KernelRow], types: str) -> str:
+    """Two functions a kernel: with a context that may lack temporary memory, and without a context."""
+    if not rows:
+        return ""
+    text = "#include <executorch/runtime/kernel/platform_temp_memory.h>\n"
+    text += f"\nnamespace {_WRAPPERS} {{\n{types}\n"
+    for name, row in rows.items():
+        arguments = "".join(f", {a.name}" for a in row.schema.arguments)
+        text += f"inline {declaration(row.schema, name)} {{\n"
+        text += "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::PlatformTempMemory temp_memory(ctx);\n"
+        text += f"  return ::{row.function}(ctx{arguments});\n}}\n"
+        text += "// Ends the program if the kernel fails.\n"
+        text += f"inline {declaration(row.schema, name, takes_context=False)} {{\n  KernelRuntimeContext ctx;\n"
+        text += f"  {return_type(row.schema)} result = {name}(ctx{arguments});\n"
+        text += "  ET_CHECK_MSG(ctx.failure_state() == ::executorch::runtime::Error::Ok, "
+        text += f'"{row.schema.qualified_name} failed");\n  return result;\n}}\n'
+    return text + f"\n}}  // namespace {_WRAPPERS}\n\n"
 
 
 def entry_point_aliases(namespaces: Iterable[str]) -> str:

@@ -53,7 +53,7 @@ def native_functions(rows: Sequence[KernelRow], source: str) -> str:
         text += f"\nnamespace {namespace} {{\n{_TYPES}\n"
         text += "".join(f"{line};\n" for line in declarations)
         text += f"\n}}  // namespace {namespace}\n"
-    return text + native_aliases(rows)
+    return text + native_aliases(rows, _TYPES)
 
 
 def functions(rows: Sequence[KernelRow], source: str, native_header: str, selection: Selection | None = None) -> str:

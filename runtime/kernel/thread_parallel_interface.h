@@ -22,6 +22,25 @@ inline int64_t& parallel_part() {
   static thread_local int64_t part = 0;
   return part;
 }
+
+inline bool check_range(int64_t begin, int64_t end, int64_t grain_size) {
+  ET_CHECK_OR_RETURN_FALSE(0 <= begin && begin <= end && 0 < grain_size,
+                           "begin %" PRId64 ", end %" PRId64 ", grain size %" PRId64, begin, end,
+                           grain_size);
+  return true;
+}
+
+/// parallel_for() on the calling thread alone, which calls f(begin, end) once.
+inline bool parallel_for_no_threadpool(int64_t begin, int64_t end, int64_t grain_size,
+                                       runtime::FunctionRef<void(int64_t, int64_t)> f) {
+  if (!check_range(begin, end, grain_size)) {
+    return false;
+  }
+  if (begin < end) {
+    f(begin, end);
+  }
+  return true;
+}
 }  // namespace internal
 
 /// Within a call that parallel_for() makes: the number of its part, from 0 on. Elsewhere 0.
@@ -34,9 +53,9 @@ inline void set_thread_num(int64_t thread_num) { internal::parallel_part() = thr
 /// 0 <= begin <= end and 0 < grain_size.
 inline bool parallel_for(int64_t begin, int64_t end, int64_t grain_size,
                          runtime::FunctionRef<void(int64_t, int64_t)> f) {
-  ET_CHECK_OR_RETURN_FALSE(0 <= begin && begin <= end && 0 < grain_size,
-                           "begin %" PRId64 ", end %" PRId64 ", grain size %" PRId64, begin, end,
-                           grain_size);
+  if (!internal::check_range(begin, end, grain_size)) {
+    return false;
+  }
   const int64_t count = end - begin;
   if (count == 0) {
     return true;

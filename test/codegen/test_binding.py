@@ -83,9 +83,9 @@ def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Li
     assert "#define EXECUTORCH_SELECTED_DTYPES 0x40ull" in (tmp_path / "mine/selected_dtypes.h").read_text()
     functions = (tmp_path / "mine/Functions.h").read_text()
     guard = "  if (!::executorch::ET_RUNTIME_NAMESPACE::serves_dtypes<0x40>"
-    assert (
-        f"{guard}(ctx, self, other, out)) return out;\n  return ::executorch::kernels::portable::add_out(" in functions
-    )
+    memory = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::PlatformTempMemory temp_memory(ctx);\n"
+    body = f"{guard}(ctx, self, other, out)) return out;\n{memory}  return ::executorch::kernels::portable::add_out("
+    assert body in functions
     assert f"{guard}(ctx, self, values, indices)) return {{values, indices}};\n" in functions
     assert f"{guard}(ctx, tensors, out)) return out;\n" in functions
     # Custom kernels have no guard for dtypes: they serve the dtypes they are written for.

@@ -47,6 +47,15 @@ TEST(ParallelForTest, EveryNumberIsVisitedOnce) {
   }
 }
 
+TEST(ParallelForTest, WithoutAThreadPoolTheCallingThreadVisitsAll) {
+  std::vector<std::pair<int64_t, int64_t>> calls;
+  const auto record = [&](int64_t begin, int64_t end) { calls.emplace_back(begin, end); };
+  EXPECT_TRUE(executorch::extension::internal::parallel_for_no_threadpool(3, 8, 2, record));
+  EXPECT_TRUE(executorch::extension::internal::parallel_for_no_threadpool(3, 3, 2, record));
+  EXPECT_FALSE(executorch::extension::internal::parallel_for_no_threadpool(6, 5, 1, record));
+  EXPECT_EQ(calls, (std::vector<std::pair<int64_t, int64_t>>{{3, 8}}));
+}
+
 TEST(ParallelForTest, WrongRangesAreRefused) {
   const auto nothing = [](int64_t, int64_t) { FAIL(); };
   EXPECT_TRUE(torch::executor::parallel_for(2, 2, 1, nothing));
