@@ -191,6 +191,6 @@ def test_outputs_without_a_copy_show_the_methods_memory_and_other_kinds_of_array
 
 
 @pytest.mark.skipif(IS_BUILT, reason="aten_lib is built")
-def test_where_it_is_not_built_the_error_says_how() -> None:
+def test_without_the_build_the_error_names_the_option() -> None:
     with pytest.raises(ImportError, match="EXECUTORCH_BUILD_ATEN=ON pip install"):
         aten_lib()

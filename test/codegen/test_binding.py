@@ -94,7 +94,7 @@ def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Li
     )
 
 
-def test_an_operator_serves_the_dtypes_that_it_meets_and_one_asked_for_by_name_all(tmp_path: Path) -> None:
+def test_an_operator_has_the_dtypes_of_the_programs_and_all_if_selected_by_name(tmp_path: Path) -> None:
     met = {"aten::add.out": frozenset({"Float"}), "aten::gather.out": frozenset({"Float", "Long"})}
     named = {**dict.fromkeys(met, False), "aten::sub.out": True, "aten::clamp.out": False}
     met["aten::clamp.out"] = frozenset({"Long"})
@@ -128,12 +128,12 @@ def test_kernels_that_pointwise_ones_call_are_known() -> None:
     assert {caller: set(names) for caller, names in CALLED.items()} == reached
 
 
-def test_an_unknown_operator_that_was_asked_for_is_an_error_with_a_hint(tmp_path: Path) -> None:
+def test_an_unknown_selected_operator_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(CodegenError, match=r"selected operators aten::ad\.out; did you mean aten::add\.out"):
         bind_kernels(PORTABLE, tmp_path, Selection({"aten::ad.out": True}))
 
 
-def test_a_programs_operator_of_another_library_is_told(tmp_path: Path) -> None:
+def test_a_programs_operator_of_another_library_is_reported(tmp_path: Path) -> None:
     selection = Selection(dict.fromkeys(["other::op.out", "aten::add.out", "executorch_prim::add.Scalar"], False))
     assert bind_kernels(PORTABLE, tmp_path, selection) == ["other::op.out"]
     assert len(_table(tmp_path)) == 1
@@ -144,7 +144,7 @@ def test_dtypes_need_a_program(tmp_path: Path) -> None:
         bind_kernels(PORTABLE, tmp_path, Selection({"aten::add.out": True}), dtype_selective=True)
 
 
-def test_functions_of_one_name_are_told_apart_by_their_types(tmp_path: Path) -> None:
+def test_functions_of_one_name_are_distinguished_by_their_types(tmp_path: Path) -> None:
     (tmp_path / "custom.yaml").write_text(
         "".join(
             f"- func: my::{name}(Tensor x, {kind} y, *, Tensor(a!) out) -> Tensor(a!)\n"
@@ -160,7 +160,7 @@ def test_functions_of_one_name_are_told_apart_by_their_types(tmp_path: Path) -> 
     ]
 
 
-def test_the_command_selects_binds_and_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_selects_binds_and_reports_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     selection = tmp_path / "selected_operators.yaml"
     bind = ["bind", "--library", "mine", "--out", str(tmp_path), "--functions-yaml", str(PORTABLE_YAML)]
     assert main(["select", "--model", str(PEER / "add.pte"), "--output", str(selection)]) == 0

@@ -117,7 +117,7 @@ def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.C
         ("report PTE -o NOWHERE", "No such file"),
     ],
 )
-def test_what_cannot_be_used_is_said_by_name(
+def test_an_unusable_argument_is_reported_by_name(
     run: Recorded, other: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: str, says: str
 ) -> None:
     places = {"TRACE": run.trace, "OTHER": other, "PAGE": str(tmp_path / "page.html"), "NOWHERE": "/nowhere/page.html"}

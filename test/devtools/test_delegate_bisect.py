@@ -87,7 +87,7 @@ def test_a_right_delegate_is_not_taken_apart(exported: torch.export.ExportedProg
     assert found.first is None and [each.ran for each in found.operators] == ["XnnpackBackend"]
 
 
-def test_a_payload_that_the_compiler_does_not_make_is_said(exported: torch.export.ExportedProgram) -> None:
+def test_a_payload_of_another_compiler_is_reported(exported: torch.export.ExportedProgram) -> None:
     from executorch.backends.xnnpack.serialization.payload import ConstantData, deserialize_payload, serialize_payload
 
     file = deserialize_pte(lowered(exported).buffer)

@@ -49,7 +49,7 @@ def _leave_last_result_in_float(converted: torch.fx.GraphModule) -> None:
     converted.recompile()
 
 
-def test_each_layer_is_told_with_its_scheme_and_noise() -> None:
+def test_each_layer_is_reported_with_its_scheme_and_noise() -> None:
     torch.manual_seed(0)
     model, data = Model().eval(), _data()
     graph = torch.export.export(model, data[0]).module()
@@ -70,7 +70,7 @@ def test_each_layer_is_told_with_its_scheme_and_noise() -> None:
     assert "rough" in str(lowered) and "XnnpackBackend" in str(lowered)
 
 
-def test_layers_on_integers_are_told_from_those_that_are_dequantized_with_the_reason() -> None:
+def test_layers_on_integers_are_distinguished_from_dequantized_ones_with_the_reason() -> None:
     torch.manual_seed(0)
     model, data = Model().eval(), _data()
     graph = torch.export.export(model, data[0]).module()
@@ -84,7 +84,7 @@ def test_layers_on_integers_are_told_from_those_that_are_dequantized_with_the_re
     ]
 
 
-def test_what_a_delegate_computes_on_numbers_between_integers_is_told_with_the_reason() -> None:
+def test_float_fallbacks_inside_a_delegate_are_reported_with_the_reason() -> None:
     class Between(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -108,7 +108,7 @@ def test_what_a_delegate_computes_on_numbers_between_integers_is_told_with_the_r
     assert "_softmax" in str(report) and len(json.loads(report.to_json())["in_float"]) == len(report.in_float)
 
 
-def test_each_call_of_one_module_is_told_for_itself() -> None:
+def test_each_call_of_one_module_is_reported_separately() -> None:
     class Twice(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -136,7 +136,7 @@ def test_the_layer_that_costs_most_is_left_in_float() -> None:
     assert found.report.sqnr >= 23
 
 
-def test_tensors_where_inputs_of_calls_are_expected_are_told_apart() -> None:
+def test_a_tensor_instead_of_the_inputs_of_a_call_is_refused() -> None:
     images = [x for (x,) in _data()]
     with pytest.raises(
         TypeError, match=r"data\[0\]: expected .* as a tuple \(x,\), found a tensor of shape \[4, 3, 4, 4\]"

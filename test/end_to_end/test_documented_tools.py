@@ -232,7 +232,7 @@ def test_nested_containers_are_flattened_and_their_form_is_text() -> None:
     assert tree_map(lambda leaf: leaf * 2, [1, (2,)]) == [2, (4,)]
 
 
-def test_a_users_planner_reads_the_lifetimes_that_it_asked_for() -> None:
+def test_a_users_planner_reads_the_lifetimes_that_it_requested() -> None:
     seen: list[list[int]] = []
 
     def one_after_the_other(alignment, specs, graph_module, graph_signature, extra_padding=0):

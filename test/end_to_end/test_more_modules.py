@@ -222,7 +222,7 @@ def test_every_member_of_a_family_matches_eager(family: str) -> None:
     assert next(found, None) is None
 
 
-def test_batch_norm_in_training_mode_updates_its_statistics_and_says_so() -> None:
+def test_batch_norm_in_training_mode_updates_its_statistics_with_a_warning() -> None:
     norm = nn.BatchNorm2d(3, momentum=0.25)
     model = Function(lambda norm, x: (norm(x), norm.running_mean * 1, norm.running_var * 1), norm).train()
     inputs = [(torch.randn(2, 3, 4, 5),) for _ in range(2)]

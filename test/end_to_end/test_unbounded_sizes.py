@@ -141,7 +141,7 @@ def test_they_can_be_refused() -> None:
         _lowered(lambda x: x + 1, torch.randn(4, 3), sym_shape_eval_pass=strict)
 
 
-def test_a_wrong_input_is_told_what_may_be_any() -> None:
+def test_the_error_of_a_wrong_input_names_its_free_dimensions() -> None:
     method = _loaded(_lowered(lambda x: x + 1, torch.randn(4, 3)))
     with pytest.raises(InvalidArgumentError, match=r"at most \[any, 3\]"):
         method.execute([torch.ones(5)])

@@ -217,7 +217,7 @@ def test_an_unknown_name_module_or_class_is_refused() -> None:
         EagerModelFactory.create_model("toy_model", "Nothing")
 
 
-def test_a_model_of_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_a_missing_package_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(ImportError, match=r"MV3Model needs timm and torchvision .*pip install timm"):
         _build("mv3")

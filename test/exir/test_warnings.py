@@ -53,7 +53,7 @@ def test_methods_warn_when_they_are_called() -> None:
     assert new is not None and new.category is ExperimentalWarning
 
 
-def test_without_a_category_nothing_is_said_when_running() -> None:
+def test_without_a_category_there_is_no_warning_at_run_time() -> None:
     assert _warning_of(quiet) is None and quiet() == 6
 
 

@@ -158,7 +158,7 @@ def test_example_models_are_known_by_their_short_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "written"), [(None, "make.etrecord"), ("kept.bin", "kept.bin")])
-def test_the_record_is_written_beside_the_program_or_where_asked(path: str | None, written: str) -> None:
+def test_the_record_is_written_beside_the_program_or_to_the_given_path(path: str | None, written: str) -> None:
     assert run("recipe_script:make", "--backend", "xnnpack", "--etrecord", *([path] if path else [])) == 0
     record = parse_etrecord(written)
     assert record._delegate_map is not None and set(record._delegate_map) == {"forward"}

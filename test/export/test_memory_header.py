@@ -28,7 +28,7 @@ def sizes_in(header: str) -> dict[str, int]:
     return {name: int(size) for name, size in re.findall(r"^#define (\w+) (\d+)$", header, re.MULTILINE)}
 
 
-def test_it_says_what_the_runtime_says() -> None:
+def test_the_header_matches_the_runtime() -> None:
     planner = MemoryPlanningPass(MemoryHierarchy([64]))
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Softmax(1))
     manager = lower(model, (torch.randn(3, 8),), memory_planning_pass=planner)
@@ -59,7 +59,7 @@ def test_it_names_what_is_not_known_before_a_run() -> None:
         memory_header(lower(Filtered(), (torch.randn(8),)), "net")
 
 
-def test_of_branches_it_says_what_the_larger_takes() -> None:
+def test_the_header_has_the_need_of_the_larger_branch() -> None:
     manager = lower(Branch(), (torch.randn(8, 4),))
     needed = sizes_in(memory_header(manager, "net"))["NET_FORWARD_TEMP_BYTES"]
     taken = []

@@ -150,7 +150,7 @@ def test_aten_passes_run_between_torch_export_and_the_edge_dialect() -> None:
     assert "aten::relu" not in operators(session)
 
 
-def test_files_are_written_where_asked(tmp_path: Path) -> None:
+def test_files_are_written_to_the_given_paths(tmp_path: Path) -> None:
     session = export(Mlp(), INPUTS, ExportRecipe(strict=False), name="mlp", artifact_dir=str(tmp_path / "out"))
     assert (tmp_path / "out" / "mlp.pte").read_bytes() == session.get_pte_buffer()
     session.save_to_pte(str(tmp_path / "other"))
@@ -194,7 +194,7 @@ def test_stages_that_cannot_follow_each_other_are_refused(stages: list[StageType
         export(Mlp(), INPUTS, ExportRecipe(pipeline_stages=stages))
 
 
-def test_what_is_done_already_cannot_be_asked_for_again() -> None:
+def test_a_finished_stage_cannot_be_requested_again() -> None:
     program = torch.export.export(Mlp(), INPUTS[0])
     recipe = ExportRecipe(pipeline_stages=[StageType.TORCH_EXPORT, StageType.TO_EDGE_TRANSFORM_AND_LOWER])
     with pytest.raises(ValueError, match=r"Cannot run TORCH_EXPORT stage.s. with ExportedProgram input"):

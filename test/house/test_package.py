@@ -120,7 +120,7 @@ def test_the_runtime_needs_neither_torch_nor_the_compiler(python: Path, tmp_path
     assert {line.partition("==")[0] for line in installed} <= {"executorch", "numpy", "pip", "setuptools"}
 
 
-def test_the_compiler_without_its_extra_says_which_is_missing(python: Path, tmp_path: Path) -> None:
+def test_the_compiler_without_its_extra_names_it(python: Path, tmp_path: Path) -> None:
     script = "import executorch.exir"
     done = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0

@@ -42,7 +42,7 @@ def test_a_source_file_names_its_licence(path: Path) -> None:
     assert "BSD-3-Clause" in head or path.stat().st_size == 0, f"{path.relative_to(ROOT)} has no licence line"
 
 
-def test_no_name_says_that_its_owner_had_no_idea() -> None:
+def test_no_file_has_a_vague_name() -> None:
     vague = re.compile(r"^(utils?|helpers?|common|misc)\.(py|h|cpp)$")
     # Documented imports.
     documented = (

@@ -150,7 +150,7 @@ def test_linear_layers_that_to_edge_took_apart_are_delegated_on_integers(kind: s
     assert sqnr(model(*inputs).detach(), _run(program, *inputs)) > 30
 
 
-def test_a_recipe_has_the_group_size_that_is_asked_for() -> None:
+def test_a_recipe_has_the_given_group_size() -> None:
     grouped = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
     recipe = ExportRecipe.get_recipe(grouped, group_size=64)
     assert recipe.quantization_recipe.ao_quantization_configs[0].ao_base_config.weight_granularity == PerGroup(64)

@@ -48,7 +48,7 @@ def _models() -> tuple[nn.Module, nn.Module, list[tuple[torch.Tensor, ...]]]:
     return model, changed, [(torch.randn(1, 3, 16, 16), torch.randint(0, 200, (1, 6))) for _ in range(4)]
 
 
-def test_a_hybrid_model_is_one_program_and_its_report_says_what_each_part_is() -> None:
+def test_a_hybrid_model_is_one_program_and_its_report_names_the_kind_of_each_part() -> None:
     model, changed, data = _models()
     found = leave_sensitive_layers_in_float(changed, _quantizer, data, budget=5, reference=model)
     assert found.left_in_float == ()

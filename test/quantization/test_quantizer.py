@@ -136,7 +136,7 @@ NOTHING: dict[str, tuple[nn.Module, XNNPACKQuantizer, torch.Tensor, str]] = {
 
 
 @pytest.mark.parametrize("name", NOTHING)
-def test_a_quantizer_that_matches_nothing_says_why(name: str) -> None:
+def test_a_quantizer_that_matches_nothing_reports_the_reason(name: str) -> None:
     model, quantizer, x, why = NOTHING[name]
     with pytest.raises(NothingQuantizedError, match=why):
         prepare_pt2e(torch.export.export(model.eval(), (x,)).module(), quantizer)

@@ -28,7 +28,7 @@ def test_a_quantized_model_runs_as_in_eager(is_dynamic: bool) -> None:
     assert sqnr(converted(*images()[0]), run(edge, images()[0])) > 40
 
 
-def test_a_target_without_quantized_kernels_is_told_at_export() -> None:
+def test_a_target_without_quantized_kernels_is_reported_at_export() -> None:
     config = get_symmetric_quantization_config()
     model, x = torch.nn.Linear(4, 4), (torch.randn(2, 4),)
     edge = to_edge(torch.export.export(quantized(model, XNNPACKQuantizer().set_global(config), [x]), x))

@@ -49,7 +49,7 @@ print(Runtime.get().load_program({add!r}).load_method("forward").execute([x, x])
     assert run(code).strip() == "[[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]"
 
 
-def test_errors_are_told_at_import_free_exit() -> None:
+def test_errors_are_reported_at_import_free_exit() -> None:
     assert run("import executorch.runtime as r; m = r.Runtime.get(); print('done')") == "done\n"
 
 

@@ -215,7 +215,7 @@ def test_a_method_that_wants_more_memory_than_allowed_is_not_loaded(wide: bytes)
 
 
 @pytest.mark.parametrize("none", [0, None])
-def test_no_limit_can_be_asked_for(none: int | None, wide: bytes) -> None:
+def test_no_limit_can_be_requested(none: int | None, wide: bytes) -> None:
     assert load(wide, max_planned_bytes=none).load_method("forward")
 
 

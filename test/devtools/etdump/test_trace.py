@@ -124,7 +124,7 @@ def test_without_enable_etdump_nothing_is_recorded(tmp_path: Path) -> None:
         program.write_etdump_result_to_file(str(tmp_path / "trace.etdp"))
 
 
-def test_where_it_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     program = Runtime.get().load_program(MLP, enable_etdump=True)
     with pytest.raises(InvalidStateError, match="nothing was recorded"):
         program.write_etdump_result_to_file(str(tmp_path / "trace.etdp"))

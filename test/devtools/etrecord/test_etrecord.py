@@ -84,7 +84,7 @@ def test_generate_etrecord_takes_bundled_programs_and_open_files() -> None:
     torch.testing.assert_close(read._representative_inputs, [X])
 
 
-def test_what_a_record_lacks_or_has_already_is_said(tmp_path: Path) -> None:
+def test_missing_and_duplicate_parts_of_a_record_are_reported(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="generate_etrecord=True"):
         to_edge(torch.export.export(Block().eval(), (X,))).to_executorch().get_etrecord()
     with pytest.raises(RuntimeError, match="lacks the edge program"):
@@ -189,7 +189,7 @@ def pickled(value: object) -> bytes:
         ("exported_program_state_dict", b"PK", "cannot be read"),
     ],
 )
-def test_a_damaged_record_says_which_entry_and_runs_no_code(entry: str, content: bytes, says: str) -> None:
+def test_a_damaged_record_names_the_entry_and_runs_no_code(entry: str, content: bytes, says: str) -> None:
     record = program(TwoBlocks().eval()).get_etrecord()
     record.update_representative_inputs([X])
     whole, damaged = io.BytesIO(), io.BytesIO()

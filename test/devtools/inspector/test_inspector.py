@@ -123,7 +123,7 @@ def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
         inspector(run).calculate_numeric_gap("FAR")
 
 
-def test_what_is_lacking_for_a_gap_is_said(run: Recorded) -> None:
+def test_a_missing_input_of_a_gap_is_reported(run: Recorded) -> None:
     with pytest.raises(ValueError, match="requires an ETRecord"):
         inspector(run, etrecord=None).calculate_numeric_gap("MSE")
     bare = run.record.copy()
@@ -161,7 +161,7 @@ def test_every_beginning_of_a_trace_is_shown_or_refused(run: Recorded) -> None:
     assert shown > len(data) // 7 // 2
 
 
-def test_a_debug_buffer_that_is_too_short_is_said(run: Recorded, tmp_path: Path) -> None:
+def test_a_debug_buffer_that_is_too_short_is_reported(run: Recorded, tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes(Path(run.debug).read_bytes()[:100])
     with pytest.raises(ValueError, match=r"debug buffer has 100"):
         inspector(run, debug_buffer_path=tmp_path / "short")

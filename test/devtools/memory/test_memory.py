@@ -49,7 +49,7 @@ def test_the_peak_of_an_arena_names_its_tensors(program: ExecutorchProgramManage
     assert "count" in {name.removeprefix("b_") for name in (each.name for each in arena.at_peak)}
 
 
-def test_the_file_alone_tells_nearly_as_much(program: ExecutorchProgramManager) -> None:
+def test_the_file_alone_explains_nearly_as_much(program: ExecutorchProgramManager) -> None:
     known, read = explain(program, run=False), explain(program.buffer, run=False)
     assert (read.file, read.constants) == (known.file, known.constants)
     (arena,), (other,) = read.methods["forward"].arenas, known.methods["forward"].arenas
@@ -87,7 +87,7 @@ def test_arenas_of_any_file_hold_their_tensors(path: Path) -> None:
             assert sum(each.size for each in arena.at_peak) >= arena.peak
 
 
-def test_what_cannot_be_run_says_why(program: ExecutorchProgramManager) -> None:
+def test_a_program_that_cannot_run_has_a_reason(program: ExecutorchProgramManager) -> None:
     found = explain(program, {"forward": [torch.ones(5, 64)]})
     (row,) = [row for row in found.methods["forward"].figures if row.what == "planned arenas"]
     assert row.measured is None

@@ -83,7 +83,7 @@ def test_what_is_in_the_file_alone_needs_no_run_and_no_record(model: TwoBlocks, 
     assert written.title == "model.pte" and "float32[2, 4]" in (tmp_path / "report.html").read_text()
 
 
-def test_the_memory_of_a_file_is_what_its_plan_says(model: TwoBlocks) -> None:
+def test_the_memory_of_a_file_is_that_of_its_plan(model: TwoBlocks) -> None:
     made = to_edge(torch.export.export(model, (X,))).to_executorch()
     plan = analyze_run(made, runs=0).memory
     assert plan is not None

@@ -97,7 +97,7 @@ def test_a_part_is_extracted_by_its_name(program: bytes) -> None:
         extract(program, "weight")
 
 
-def test_what_cannot_be_left_out_is_said(program: bytes) -> None:
+def test_a_part_that_cannot_be_removed_is_reported(program: bytes) -> None:
     for asked, message in (
         ({"methods": ["forward"]}, r"unknown method \['forward'\]: the file has \['count', 'halve'\]"),
         ({"methods": ["count", "halve"]}, "cannot remove all methods"),

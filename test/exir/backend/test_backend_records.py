@@ -135,7 +135,7 @@ def test_graphs_are_compared_by_operators_and_wiring() -> None:
     assert not is_identical_graph(make(False), longer)
 
 
-def test_dynamic_shapes_are_told_from_static_ones() -> None:
+def test_dynamic_shapes_are_distinguished_from_static_ones() -> None:
     class Id(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             return x.sin() + y

@@ -33,7 +33,7 @@ def test_a_legal_program_passes():
     _verify(_edge())
 
 
-def test_is_valid_says_whether_the_rules_hold():
+def test_is_valid_returns_whether_the_rules_hold():
     program = _edge()
     verifier = EXIREdgeDialectVerifier()
     assert verifier.is_valid(program.graph_module)

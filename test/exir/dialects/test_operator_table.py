@@ -36,7 +36,7 @@ def test_the_table_has_just_the_kernels_that_there_are() -> None:
 
 @pytest.mark.filterwarnings("ignore")  # Of eager, about conversions that are tried on purpose.
 @pytest.mark.parametrize("name", FEW_TENSORS[::4])
-def test_the_table_says_what_the_kernel_takes(name: str) -> None:
+def test_the_table_has_the_dtypes_that_the_kernel_takes(name: str) -> None:
     entry = json.loads(EDGE_OPERATORS.read_text())["operators"][name]
     assert entry == entry_of(name, examples([name])[name]), f"run `{COMMAND} {name}`"
 

@@ -67,7 +67,7 @@ def test_every_core_aten_operator_on_tensors_has_an_out_variant():
     assert [op.name() for op in giving_tensors if find_out_variant(to_copy_variant(op) or op) is None] == []
 
 
-def test_an_operator_without_an_out_variant_says_so():
+def test_an_operator_without_an_out_variant_is_an_error():
     with torch.library._scoped_library("p1_no_out", "DEF") as library:
         library.define("twice(Tensor x) -> Tensor")
         with pytest.raises(ExportError, match="p1_no_out::twice"):

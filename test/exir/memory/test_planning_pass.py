@@ -141,7 +141,7 @@ def test_a_pass_may_choose_pools() -> None:
 
 @pytest.mark.parametrize("planned_input", [True, False])
 @pytest.mark.parametrize("planned_output", [True, False])
-def test_inputs_and_outputs_are_planned_as_asked(planned_input: bool, planned_output: bool) -> None:
+def test_inputs_and_outputs_are_planned_as_configured(planned_input: bool, planned_output: bool) -> None:
     planner = MemoryPlanningPass(alloc_graph_input=planned_input, alloc_graph_output=planned_output)
     program = compile_with(planner)
     (plan,) = program.executorch_program.execution_plan

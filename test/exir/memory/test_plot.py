@@ -38,7 +38,7 @@ def test_every_tensor_is_a_rectangle_of_its_steps_and_bytes() -> None:
     assert c["x"] == pytest.approx(a["x"] + a["width"], abs=0.2)
 
 
-def test_it_says_what_a_rectangle_is_and_how_good_the_plan_is() -> None:
+def test_a_plot_describes_each_rectangle_and_the_quality_of_the_plan() -> None:
     svg = plan_svg({"forward": PLAN})
     for part in ("in place of a", "steps 3 to 4", "module layer.&lt;one&gt;", "lower bound 32 B", "proven optimal"):
         assert part in svg

@@ -63,5 +63,5 @@ def test_what_is_no_operator_is_refused(target: object) -> None:
         (torch._C.parse_schema("my::both(Tensor(a!) x, Tensor(a!) y) -> Tensor(a!)"), {0: 0}),
     ],
 )
-def test_results_that_are_written_arguments_are_told_by_the_schema(schema: Any, expected: dict[int, int]) -> None:
+def test_the_schema_determines_which_results_are_written_arguments(schema: Any, expected: dict[int, int]) -> None:
     assert output_to_aliased_input_map(schema) == expected

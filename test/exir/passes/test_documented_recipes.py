@@ -31,7 +31,7 @@ class Block(torch.nn.Module):
         return torch.nn.functional.dropout(self.linear(x) * x + x, 0.5, training=False).view(-1, x.shape[0])
 
 
-def test_one_to_one_keeps_all_that_says_where_a_node_comes_from() -> None:
+def test_one_to_one_keeps_the_metadata_of_a_nodes_origin() -> None:
     class ReplaceAddWithSub(ExportPass):
         def call_operator(
             self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata

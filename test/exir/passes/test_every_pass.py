@@ -135,7 +135,7 @@ def _exported(kind: Kind) -> ExportedProgram:
 
 
 @pytest.mark.parametrize("what", ALL_KINDS)
-def test_every_step_keeps_results_and_says_where_nodes_come_from(what: str) -> None:
+def test_every_step_keeps_results_and_the_origin_of_nodes(what: str) -> None:
     kind = ALL_KINDS[what]
     exported, call = _exported(kind), kind.calls[0]
     _walk(decompose(exported), call, pipeline.steps_to_edge(EDGE), handles=False)

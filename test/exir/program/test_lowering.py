@@ -58,7 +58,7 @@ def lowered():
     return model, x, partitioner, to_edge_transform_and_lower(export(model, (x,)), partitioner=[partitioner])
 
 
-def test_the_partitioner_sees_whole_what_it_asked_for_and_nothing_else(lowered):
+def test_the_partitioner_gets_whole_only_the_operators_that_it_requested(lowered):
     _, _, partitioner, _ = lowered
     assert partitioner.seen.count("aten.linear.default") == 1
     assert "aten.addmm.default" in partitioner.seen

@@ -79,7 +79,7 @@ def test_the_verdict_has_the_memory_that_the_runtime_states() -> None:
     assert f"method allocator: {stated:,} bytes" in str(manager.verdict)
 
 
-def test_without_the_runtime_the_verdict_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_runtime_the_report_notes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "executorch.export.runtime_probe", None)  # importing it raises ImportError
     installed_runtime.installed_runtime.cache_clear()
     try:

@@ -117,7 +117,7 @@ def test_users_own_operators_bring_their_kernels():
         assert operators_to_link(graph_module, installed_kernels()) == ["p1_custom::mul3.out"]
 
 
-def test_a_field_that_is_not_supported_says_so():
+def test_an_unsupported_field_is_an_error():
     with pytest.raises(ExportError, match="propagate_device_config"):
         ExecutorchBackendConfig(propagate_device_config=True)
 

@@ -48,12 +48,12 @@ def test_it_agrees_with_eager_torch(tmp_path: Path) -> None:
     np.testing.assert_allclose(result, peer_programs.outputs("multi_method", "encode")[0], rtol=1e-5, atol=1e-6)
 
 
-def test_it_runs_as_often_as_asked() -> None:
+def test_it_runs_the_given_number_of_times() -> None:
     assert "ran 'forward' 5 times" in output_of("--model_path", ADD, "--num_executions=5")
 
 
 @pytest.mark.parametrize("threads", [("--threads", "1"), ("--cpu_threads=1",), ("--cpu_threads", "-1")])
-def test_it_runs_on_as_many_threads_as_asked(threads: tuple[str, ...]) -> None:
+def test_it_runs_on_the_given_number_of_threads(threads: tuple[str, ...]) -> None:
     assert "[2., 2., 2., 2., 2., 2.]" in output_of("--model_path", ADD, *threads)
 
 
@@ -89,7 +89,7 @@ def test_it_prints_every_dtype() -> None:
         assert lines.count(f": tensor(sizes=[8], [{', '.join([one] * 8)}])\n") == count
 
 
-def test_it_lists_what_the_file_says() -> None:
+def test_it_lists_the_contents_of_the_file() -> None:
     listing = output_of("--model_path", BOTH, "--list")
     for text in (
         "program: 2 methods, ",
@@ -155,7 +155,7 @@ def test_a_server_runs_once_for_each_line_with_the_files_as_they_are_then(tmp_pa
     assert server.returncode == 0
 
 
-def test_inputs_take_the_sizes_that_are_asked_for() -> None:
+def test_inputs_take_the_given_sizes() -> None:
     largest = output_of("--model_path", MLP, "--print_output=shape")
     assert "output 0: Float [2, " in output_of("--model_path", MLP, "--print_output=shape", f"--input_shapes=2x{WIDTH}")
     assert "output 0: Float [2, " not in largest

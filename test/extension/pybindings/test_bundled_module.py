@@ -35,7 +35,7 @@ def test_inputs_of_a_case_stay_set() -> None:
     np.testing.assert_allclose(np.asarray(output), np.log1p(np.exp(-X.numpy())), rtol=1e-5, atol=1e-6)
 
 
-def test_what_there_is_not_is_said_by_name() -> None:
+def test_a_missing_name_is_reported() -> None:
     bundled, module = loaded()
     with pytest.raises(InvalidArgumentError, match="case 3 of 'forward', which has 3"):
         module.load_bundled_input(bundled, "forward", 3)

@@ -109,7 +109,7 @@ def test_a_program_loaded_for_it_records_events(tmp_path: Path) -> None:
         ("_reset_profile_results", ()),
     ],
 )
-def test_a_documented_function_that_is_missing_says_so(name: str, arguments: tuple[Any, ...]) -> None:
+def test_a_documented_function_that_is_missing_raises_an_error(name: str, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(NotSupportedError, match=name):
         getattr(portable_lib, name)(*arguments)
 

@@ -60,7 +60,7 @@ def test_values_move_between_dim_orders(shape: tuple[int, ...]) -> None:
         assert torch.equal(to_dim_order(given, room, target if min(shape) > 1 else None), x)
 
 
-def test_an_out_in_another_dim_order_than_asked_for_is_refused() -> None:
+def test_an_out_in_another_dim_order_than_requested_is_refused() -> None:
     x = torch.randn(2, 3, 4, 5)
     name = "dim_order_ops::_to_dim_order_copy.out"
     assert "dim_order" in assert_kernel_refuses(

@@ -110,7 +110,7 @@ def test_unique_values_match_eager() -> None:
             assert not checked.faults, "\n".join(checked.faults)
 
 
-def test_slices_are_told_apart_as_eager_does() -> None:
+def test_slices_are_distinguished_as_eager_does() -> None:
     for dtype in (torch.float32, torch.int16, torch.bool):
         x = torch.tensor([[1, 0, 1, 0], [1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=dtype)
         for dim in (0, 1, -1):

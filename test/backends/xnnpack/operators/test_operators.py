@@ -285,7 +285,7 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_exact_stays_out_and_says_why(name: str) -> None:
+def test_an_inexact_call_is_rejected_with_the_reason(name: str) -> None:
     function, inputs, reason = REFUSED[name]
     exported = torch.export.export(Function(function), inputs)
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])

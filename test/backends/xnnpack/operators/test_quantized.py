@@ -261,7 +261,7 @@ FLOATS: dict[str, Callable[[], Case]] = {
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_what_xnnpack_has_not_for_integers_is_computed_on_numbers(name: str) -> None:
+def test_operators_without_an_integer_form_are_computed_in_float(name: str) -> None:
     inner, inputs = _make(FLOATS[name])
     _check(_Between(inner, [0.03, 0.02]), inputs, 0.02)
 

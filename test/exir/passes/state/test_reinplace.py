@@ -123,7 +123,7 @@ def test_inputs_and_constants_are_never_written() -> None:
     torch.testing.assert_close(run(manager.buffer, inputs)[0], Puts()(*inputs))
 
 
-def test_the_pass_is_public_and_says_what_does_not_fit() -> None:
+def test_the_pass_is_public_and_reports_arguments_that_do_not_fit() -> None:
     edge = to_edge(export(Cache("index_put"), (K, torch.tensor([3])))).exported_program()
     assert reinplace_pass(edge) is edge
     assert any(WRITES_ITS_FIRST_ARGUMENT in node.meta for node in edge.graph.nodes)

@@ -70,7 +70,7 @@ def test_images_of_more_positions_than_are_read_together_match_eager() -> None:
     check(torch.randn(3, 4, 23, 19), torch.randn(4, 5, 3, 3), transposed=True, stride=2)
 
 
-def test_every_mask_writes_what_it_asks_for() -> None:
+def test_every_mask_writes_the_outputs_that_it_selects() -> None:
     image, weight = torch.randn(2, 4, 6, 5), torch.randn(6, 2, 3, 3)
     for mask in itertools.product((False, True), repeat=3):
         check(image, weight, groups=2, mask=mask)
