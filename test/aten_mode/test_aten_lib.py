@@ -161,7 +161,7 @@ def test_executions_on_other_threads_give_the_same_bits() -> None:
 
 
 @needs_aten_lib
-def test_what_aten_refuses_is_an_error_with_its_message() -> None:
+def test_a_call_that_aten_refuses_is_an_error_with_its_message() -> None:
     inputs = (torch.rand(5), torch.tensor([1, 2]))
     module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(lambda x, i: x.index_select(0, i)), inputs))
     with pytest.raises(InvalidArgumentError, match="index out of range"):

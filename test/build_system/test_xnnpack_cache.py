@@ -24,7 +24,7 @@ def test_a_folder_that_others_may_write_to_is_refused(mode: int, tmp_path: Path)
         check_private(tmp_path)
 
 
-def test_what_lies_in_a_folder_is_checked_as_well(tmp_path: Path) -> None:
+def test_files_in_a_folder_are_checked_as_well(tmp_path: Path) -> None:
     library = tmp_path / "lib" / "libXNNPACK.a"
     library.parent.mkdir()
     library.write_bytes(b"!<arch>\n")

@@ -206,7 +206,7 @@ def test_entries_without_kernels_are_atens_in_a_library_that_uses_those(tmp_path
     assert "register_aten_kernels({kAtenOperators, 3})" in text and "KernelPriority::Override" in text
 
 
-def test_of_atens_kernels_those_that_are_selected_are_registered(tmp_path: Path) -> None:
+def test_only_selected_kernels_of_aten_are_registered(tmp_path: Path) -> None:
     bind_kernels(_aten_library(tmp_path), tmp_path, Selection({"aten::add.out": True}))
     text = (tmp_path / "mine" / "RegisterKernels.cpp").read_text()
     assert "register_aten_kernels({kAtenOperators, 1})" in text and "mul_out" not in text.partition("include")[2]
@@ -219,7 +219,7 @@ def test_of_atens_kernels_those_that_are_selected_are_registered(tmp_path: Path)
         (ATEN, {"complete": True}, "a complete table cannot include ATen's kernels"),
     ],
 )
-def test_what_atens_kernels_cannot_be_is_refused(tmp_path: Path, text: str, options: dict, message: str) -> None:
+def test_invalid_kernels_of_aten_are_refused(tmp_path: Path, text: str, options: dict, message: str) -> None:
     with pytest.raises(CodegenError, match=message):
         bind_kernels(_aten_library(tmp_path, text, **options), tmp_path)
 

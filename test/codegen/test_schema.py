@@ -71,7 +71,7 @@ def test_a_schema_gives_the_cpp_signature_of_its_kernel(schema: str, expected: s
 
 
 @pytest.mark.parametrize("text", ["", "add", "add.out(Tensor self", "add.out(Tensor) -> Tensor", "a.b.c(int x) -> int"])
-def test_what_is_no_schema_is_refused_and_quoted(text: str) -> None:
+def test_an_invalid_schema_is_refused_and_quoted(text: str) -> None:
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)
     assert repr(text) in str(caught.value)

@@ -96,7 +96,7 @@ def test_a_program_that_pytorch_itself_runs_differently_is_torch_exports() -> No
     assert "PyTorch runs the exported program with an error of 0.5" in record.message
 
 
-def test_what_cannot_be_made_is_no_miss() -> None:
+def test_a_case_that_cannot_be_built_does_not_count_as_a_miss() -> None:
     record = attempt(Case("suite", "bad", lambda: Example(_Twice(), ())), "portable", lambda *_: None)
     assert record.outcome is Outcome.UNBUILT and not record.outcome.counted
 

@@ -75,7 +75,7 @@ def test_a_wrong_kernel_is_found(right: str, wrong: str, index: int) -> None:
     assert found.first.node == f"aten_{right}_default" + ("_1" if index else "")
 
 
-def test_what_was_made_in_another_way_needs_to_say_how() -> None:
+def test_a_program_lowered_differently_needs_its_lowering() -> None:
     class Other(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x + 1

@@ -144,7 +144,7 @@ class Constants(torch.nn.Module):
         return x @ (self.w.t() * 2) + self.b.exp()
 
 
-def test_what_depends_on_constants_alone_is_computed_ahead() -> None:
+def test_calls_on_constants_are_computed_ahead_of_time() -> None:
     model = Constants()
     program = to_edge(export(model, (X,))).exported_program()
     kept = constant_prop_pass(to_edge(export(model, (X,))).exported_program(), {exir_ops.edge.aten.exp.default})

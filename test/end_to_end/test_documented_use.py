@@ -214,7 +214,7 @@ def test_memory_planning_is_inspected_as_the_guide_has_it(tmp_path: Path) -> Non
         generate_memory_trace(prog, str(tmp_path / "other.json"), method_name="backward")
 
 
-def test_what_was_delegated_is_shown_as_the_guide_has_it() -> None:
+def test_delegated_operators_are_shown_as_in_the_guide() -> None:
     from tabulate import tabulate
 
     from executorch.devtools.backend_debug import get_delegation_info

@@ -92,7 +92,7 @@ def test_weights_of_delegates_go_to_the_files_that_the_unlifted_module_names() -
         run(made, None)
 
 
-def test_what_is_computed_from_weights_of_delegates_in_files_is_computed_while_running() -> None:
+def test_values_computed_from_external_weights_of_delegates_are_computed_at_run_time() -> None:
     class Gate(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -149,7 +149,7 @@ def test_weights_of_another_shape_are_refused_by_name() -> None:
         run(compiled(), compiled(model=Model(width=7)).data_files[FILE])
 
 
-def test_what_is_no_data_file_is_refused() -> None:
+def test_an_invalid_data_file_is_refused() -> None:
     made = compiled()
     for data in (b"", b"\0" * 100, made.buffer):
         with pytest.raises(InvalidProgramError, match="data file"):

@@ -60,7 +60,7 @@ class _Normalized(torch.nn.Module):
 
 # Sizes that vary take another way through decomposition.
 @pytest.mark.parametrize("shapes", [None, ({0: torch.export.Dim("rows", min=2, max=9)},)])
-def test_what_an_exported_node_becomes_has_its_identifier_and_one_handle(shapes: Any) -> None:
+def test_nodes_lowered_from_an_exported_node_have_its_identifier_and_one_handle(shapes: Any) -> None:
     exported = export(_Normalized(), (torch.ones(3, 2),), dynamic_shapes=shapes)
     expected = {
         f"{n.name}.{id(exported.graph)}" for n in exported.graph.nodes if n.name in ("layer_norm", "relu", "mul")

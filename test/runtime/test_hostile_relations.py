@@ -100,7 +100,7 @@ def test_an_index_in_a_list_is_not_where_the_result_is() -> None:
 
 
 @pytest.mark.parametrize("moves", [False, True])
-def test_what_is_resized_is_not_read(moves: bool) -> None:
+def test_a_resized_tensor_is_not_read(moves: bool) -> None:
     values = [
         tensor(FLOAT, 4, 4, at=0, dynamism=DYNAMIC),
         tensor(FLOAT, 4, 4, at=64),

@@ -91,7 +91,7 @@ def test_an_output_can_be_the_next_input(method: Method) -> None:
         np.testing.assert_array_equal(array(x), right)
 
 
-def test_what_is_set_before_it_runs_is_what_it_was_then(program: bytes) -> None:
+def test_inputs_set_before_a_run_keep_their_values(program: bytes) -> None:
     method = _load_program_from_buffer(program).load_method("forward")
     x, y = numbers(7), numbers(8)
     right = expected(x, y)

@@ -149,7 +149,7 @@ class TestWrongInputs:
             method.execute(inputs)
         np.testing.assert_array_equal(method.execute([self.good, self.good])[0], self.good * 2)
 
-    def test_of_a_dynamic_size_name_the_bound(self) -> None:
+    def test_name_the_bound_of_a_dynamic_size(self) -> None:
         with pytest.raises(InvalidArgumentError, match=r"of at most \[16, 8\], found a float32 tensor \[17, 8\]"):
             load("mlp_dynamic").execute([np.ones((17, 8), np.float32)])
         with pytest.raises(InvalidArgumentError, match=r"found a float32 tensor \[1, 9\]"):

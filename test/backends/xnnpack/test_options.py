@@ -80,7 +80,7 @@ def _negate_in_place(program: Path, model: nn.Linear, as_if_untouched: bool) -> 
 
 
 @pytest.mark.parametrize("as_if_untouched", [False, True])
-def test_what_the_process_knows_of_a_file_ends_when_it_is_changed(as_if_untouched: bool, tmp_path: Path) -> None:
+def test_a_changed_file_is_read_again(as_if_untouched: bool, tmp_path: Path) -> None:
     model, inputs = nn.Linear(512, 640).eval(), (torch.rand(3, 512),)
     edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
     program = tmp_path / "model.pte"

@@ -76,7 +76,7 @@ def test_numbers_are_kept_as_what_they_are() -> None:
         MethodTestCase((X, "text"))
 
 
-def test_what_does_not_fit_the_program_is_named(program: ExecutorchProgramManager) -> None:
+def test_a_bundle_that_does_not_fit_the_program_is_refused_by_name(program: ExecutorchProgramManager) -> None:
     wrong = {
         r"test suite of 'other': expected one of the program's methods \['forward'\]": suite(method="other"),
         "'forward', test case 0, inputs: expected 2; found 1": suite(MethodTestCase((X,))),
@@ -96,7 +96,7 @@ def test_what_does_not_fit_the_program_is_named(program: ExecutorchProgramManage
         BundledProgram(program)
 
 
-def test_what_is_no_bundle_is_refused(program: ExecutorchProgramManager) -> None:
+def test_bytes_of_another_format_are_refused(program: ExecutorchProgramManager) -> None:
     for data in (b"", b"no bundle at all", program.buffer):
         with pytest.raises(MalformedProgramError):
             deserialize_from_flatbuffer_to_bundled_program(data)

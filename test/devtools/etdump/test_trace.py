@@ -80,7 +80,7 @@ def test_both_readers_agree_and_writing_gives_the_same(tmp_path: Path) -> None:
         assert [each.debug_event for each in run.events if each.debug_event is not None] == other.debug
 
 
-def test_of_a_truncated_trace_is_read_what_is_there(tmp_path: Path) -> None:
+def test_the_complete_part_of_a_truncated_trace_is_read(tmp_path: Path) -> None:
     data, _ = record(tmp_path, runs=20)
     whole = read_trace(data)
     readable = []
@@ -112,7 +112,7 @@ def _every_kind() -> ETDumpFlatCC:
     return ETDumpFlatCC(0, [RunData("Execute", 3, [], events)])
 
 
-def test_what_is_no_trace_is_refused() -> None:
+def test_a_file_without_a_trace_is_refused() -> None:
     for data in (b"", b"no trace at all", MLP.read_bytes()):
         with pytest.raises(MalformedProgramError, match="ED00"):
             read_trace(data)

@@ -97,7 +97,7 @@ def test_missing_and_duplicate_parts_of_a_record_are_reported(tmp_path: Path) ->
         record.add_extra_export_modules({"delegate_map": record.exported_program})
 
 
-def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no record")
     with pytest.raises(RuntimeError, match="not an ETRecord"):
         parse_etrecord(tmp_path / "text")

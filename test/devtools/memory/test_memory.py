@@ -58,7 +58,7 @@ def test_the_file_alone_explains_nearly_as_much(program: ExecutorchProgramManage
     assert other.at_peak[0].size <= arena.peak <= arena.nbytes
 
 
-def test_what_is_predicted_is_what_a_run_takes(program: ExecutorchProgramManager) -> None:
+def test_a_run_takes_the_predicted_memory(program: ExecutorchProgramManager) -> None:
     figures = _figures(explain(program).methods["forward"])
     for what in ("planned arenas", "method allocator"):
         predicted, measured = figures[what]

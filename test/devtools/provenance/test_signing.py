@@ -53,7 +53,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda c: c.name)
-def test_what_is_signed_verifies_in_python_and_in_the_runner(
+def test_signed_files_verify_in_python_and_in_the_runner(
     curve: ec.EllipticCurve, files: list[Path], tmp_path: Path
 ) -> None:
     keys = write_keys(tmp_path, "other", ec.generate_private_key(curve))
@@ -115,7 +115,7 @@ def test_a_signature_that_was_changed_is_refused(files: list[Path], keys: Keys, 
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"dsseEnvelope": {"payload": "e30="}}', "[" * 100_000])
-def test_what_is_no_signature_is_refused(text: str, files: list[Path], keys: Keys, tmp_path: Path) -> None:
+def test_an_invalid_signature_is_refused(text: str, files: list[Path], keys: Keys, tmp_path: Path) -> None:
     signature = tmp_path / "model.sig"
     signature.write_text(text)
     with pytest.raises(SignatureError, match="is not a signature of model-signing"):

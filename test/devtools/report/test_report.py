@@ -70,7 +70,7 @@ def test_the_steps_of_a_run_take_all_of_its_time(wrong: RunAnalysis) -> None:
     assert {step.module for step in wrong.steps if step.is_attributed} >= {"", "one.lin", "two.lin"}
 
 
-def test_what_is_in_the_file_alone_needs_no_run_and_no_record(model: TwoBlocks, tmp_path: Path) -> None:
+def test_contents_of_the_file_need_no_run_and_no_record(model: TwoBlocks, tmp_path: Path) -> None:
     path = tmp_path / "model.pte"
     path.write_bytes(to_edge(torch.export.export(model, (X,))).to_executorch().buffer)
     analysis = analyze_run(path, runs=0)

@@ -44,7 +44,7 @@ def test_parts_say_what_they_are_and_whom_they_repeat(tmp_path: Path, capsys: py
     assert json.loads(capsys.readouterr().out)["file"] == size.file
 
 
-def test_what_is_no_program_is_an_error_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_program_is_an_error_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("no program")
     assert main([str(tmp_path / "file")]) == 1
     assert main([str(tmp_path / "none")]) == 1

@@ -152,7 +152,7 @@ LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] =
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 @pytest.mark.parametrize("what", LEFT_TO_THE_TRACE)
-def test_what_a_rewrite_does_not_cover_is_traced(what: str) -> None:
+def test_a_call_that_a_rewrite_does_not_cover_is_traced(what: str) -> None:
     model, inputs = LEFT_TO_THE_TRACE[what]
     program = export(model, inputs)
     assert not decompose_graph(copy_program(program), decomposition_table(), [])
@@ -181,7 +181,7 @@ def test_kept_operators_stay_whole_wherever_they_are_called() -> None:
     ]
 
 
-def test_what_a_call_becomes_comes_from_its_line_and_module() -> None:
+def test_nodes_of_a_decomposed_call_keep_its_line_and_module() -> None:
     program = export(torch.nn.Sequential(torch.nn.Linear(3, 4)), (torch.randn(2, 3),))
     (linear,) = [node for node in program.graph.nodes if node.op == "call_function"]
     made = decompose(program)

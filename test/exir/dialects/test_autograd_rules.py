@@ -53,7 +53,7 @@ def test_an_exported_model_is_autograd_safe(train: bool) -> None:
     ],
     ids=["out variant", "no second derivative"],
 )
-def test_what_has_no_derivative_is_refused_with_its_place(function: Any) -> None:
+def test_an_operator_without_derivative_is_refused_with_its_place(function: Any) -> None:
     program = export(Calls(function), (X,))
     with pytest.raises(VerificationError, match=r"AUTOGRAD_SAFE_ATEN.*test_autograd_rules.py.*not differentiable"):
         AutogradSafeATenVerifier()(program)

@@ -122,7 +122,7 @@ class _Twice(torch.nn.Module):
         return torch.ops.backend_operators_test.twice(x)
 
 
-def test_what_is_no_backend_operator_is_refused(library: torch.library.Library) -> None:
+def test_other_objects_than_backend_operators_are_refused(library: torch.library.Library) -> None:
     with pytest.raises(RuntimeError, match="aten op library does not belong to backend ops"):
         ops.backend.aten  # noqa: B018
     library.define("bare(Tensor self) -> Tensor")

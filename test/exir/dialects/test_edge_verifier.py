@@ -42,7 +42,7 @@ def test_is_valid_returns_whether_the_rules_hold():
     assert EXIREdgeDialectVerifier(EdgeCompileConfig(_check_ir_validity=False)).is_valid(program.graph_module)
 
 
-def test_what_catches_torchs_verification_error_catches_ours():
+def test_a_handler_of_torchs_verification_error_catches_ours():
     program = _edge()
     _call(program).target = torch.ops.aten.add.Tensor
     with pytest.raises(SpecViolationError, match="expected an edge operator"):

@@ -166,7 +166,7 @@ def test_a_graph_without_a_plan_is_refused() -> None:
         emit_program(export(nn.ReLU(), (torch.randn(2),)))
 
 
-def test_what_can_not_be_emitted_is_named_with_its_source_line() -> None:
+def test_a_value_that_cannot_be_emitted_is_named_with_its_source_line() -> None:
     exported = compiled(nn.Sequential(nn.ReLU()), torch.randn(2)).exported_program()
     node = next(each for each in exported.graph.nodes if each.target is torch.ops.aten.relu.out)
     node.args = (1j,)

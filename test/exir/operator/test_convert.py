@@ -43,7 +43,7 @@ def test_the_operator_of_a_call_is_found_in_every_dialect() -> None:
 
 
 @pytest.mark.parametrize("target", [None, 42, "aten.topk", topk, len])
-def test_what_is_no_operator_is_refused(target: object) -> None:
+def test_other_objects_than_operators_are_refused(target: object) -> None:
     with pytest.raises(TypeError, match="expected an OpOverload"):
         unwrap_op_overload(target)
 

@@ -158,7 +158,7 @@ def test_a_pass_over_the_whole_program_sees_its_weights():
     torch.testing.assert_close(_run(edge, X), want)
 
 
-def test_what_a_pass_makes_illegal_is_refused():
+def test_an_illegal_graph_made_by_a_pass_is_refused():
     class Break(ExportPass):
         def call_operator(self, op, args, kwargs, meta):
             return super().call_operator(torch.ops.aten.mul.Tensor, args, kwargs, meta)

@@ -65,7 +65,7 @@ def test_the_partitioner_gets_whole_only_the_operators_that_it_requested(lowered
     assert "aten.scaled_dot_product_attention.default" in partitioner.seen
 
 
-def test_what_it_did_not_take_is_decomposed_after_all(lowered):
+def test_calls_that_the_partitioner_leaves_are_decomposed(lowered):
     model, x, _, manager = lowered
     program = manager.exported_program()
     targets = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]

@@ -147,7 +147,7 @@ def test_a_partitioner_that_takes_what_its_backend_cannot_compile_fails_while_lo
         to_edge_transform_and_lower(export(nn.ReLU(), (X,)), partitioner=[Greedy()])
 
 
-def test_what_is_legal_in_edge_has_a_kernel() -> None:
+def test_every_legal_edge_call_has_a_kernel() -> None:
     """One table: nothing that the verifier lets pass in these is refused by the target, and the other way round."""
     for dtype in (torch.float16, torch.int64, torch.uint8, torch.bool, torch.bfloat16):
         edge = _edge(Cast(torch.float32), X.to(dtype))

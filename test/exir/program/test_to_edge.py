@@ -63,7 +63,7 @@ def test_the_edge_program_computes_what_eager_does(name):
     assert edge.dialect == "EDGE"
 
 
-def test_what_goes_in_is_left_as_it_was():
+def test_the_given_program_does_not_change():
     exported = export(CASES["linear"][0], CASES["linear"][1])
     before = exported.graph_module.code
     to_edge(exported).to_executorch()

@@ -44,7 +44,7 @@ def test_it_is_what_runs_take(x: torch.Tensor) -> None:
     assert f"temp peak: {peak.bytes:,} bytes" in str(program.verdict)
 
 
-def test_of_dynamic_sizes_the_largest_count() -> None:
+def test_the_largest_dynamic_sizes_count() -> None:
     function = lambda x: torch.fft.rfft(x, dim=0).abs()  # noqa: E731
     dynamic = _peak(function, torch.randn(8, 3), {0: 2 * Dim("n", min=2, max=32)})
     assert dynamic == TempPeak(_peak(function, torch.randn(64, 3)).bytes, "for inputs of the largest sizes")
@@ -107,7 +107,7 @@ UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 @pytest.mark.parametrize("what", UNKNOWN)
-def test_what_depends_on_data_is_not_stated(what: str) -> None:
+def test_data_dependent_sizes_have_no_statement(what: str) -> None:
     function, why = UNKNOWN[what]
     peak = _peak(function, torch.randn(4, 4))
     assert peak.bytes is None and why in peak.note

@@ -18,7 +18,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert read_regular_file(tmp_path / "file") == read_regular_file(str(tmp_path / "link")) == b"bytes"
 
 
-def test_what_would_be_waited_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_would_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
     with socket.socket(socket.AF_UNIX) as server:

@@ -55,7 +55,7 @@ def test_a_case_that_does_not_fit_fails_by_name(tmp_path: Path) -> None:
     assert "forward, case 0: FAILED: Error::InvalidArgument: sizes (1, 2, 3, 4), expected (24)" in done.stdout
 
 
-def test_what_does_not_go_together_is_refused(path: Path, tmp_path: Path) -> None:
+def test_conflicting_options_are_refused(path: Path, tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(path.read_bytes()[:-100])
     (tmp_path / "empty").write_bytes(bundle())
     for arguments, message in (

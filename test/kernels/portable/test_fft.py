@@ -80,7 +80,7 @@ def test_memory_of_any_dim_order_is_transformed() -> None:
         ("aten::complex.out", (torch.ones(4), torch.ones(3)), torch.ones(4, dtype=torch.cfloat)),
     ],
 )
-def test_what_has_no_transform_is_refused(name: str, args: tuple[Any, ...], out: torch.Tensor) -> None:
+def test_arguments_without_a_transform_are_refused(name: str, args: tuple[Any, ...], out: torch.Tensor) -> None:
     assert call_kernel(name, *args, out=out).error != 0
 
 

@@ -187,5 +187,5 @@ LONG = torch.empty(4, dtype=torch.int64)
         ("aten::multinomial.out", (torch.ones(2), 0), LONG),
     ],
 )
-def test_what_has_no_distribution_is_refused(name: str, args: tuple[Any, ...], out: torch.Tensor) -> None:
+def test_arguments_without_a_distribution_are_refused(name: str, args: tuple[Any, ...], out: torch.Tensor) -> None:
     assert call_kernel(name, *args, out=out.clone()).error != 0

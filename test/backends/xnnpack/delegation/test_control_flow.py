@@ -101,7 +101,7 @@ def _check(model: nn.Module, lowered: EdgeProgramManager, *inputs: torch.Tensor)
     ("kind", "delegates", "dynamic"),
     [(Branches, 6, False), (Loop, 2, True), (Steps, 3, True), (Rows, 2, True), (Written, 3, False)],
 )
-def test_what_control_flow_runs_is_delegated_with_its_weights(
+def test_bodies_of_control_flow_are_delegated_with_their_weights(
     kind: type[nn.Module], delegates: int, dynamic: bool
 ) -> None:
     torch.manual_seed(0)

@@ -95,7 +95,7 @@ def test_operators_are_chosen() -> None:
     assert "add" in left
 
 
-def test_what_quantizes_for_a_chosen_operator_goes_with_it() -> None:
+def test_quantization_of_a_chosen_operator_is_delegated_with_it() -> None:
     limits = (0.03, 0, -128, 127, torch.int8)
 
     def function(x: torch.Tensor) -> torch.Tensor:

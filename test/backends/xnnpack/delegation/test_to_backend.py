@@ -92,7 +92,7 @@ def test_linear_layers_are_delegated_whole_after_passes_of_the_user() -> None:
 
 
 @needs_xnnpack
-def test_what_a_user_changed_in_the_edge_program_by_hand_is_lowered() -> None:
+def test_an_edge_program_changed_by_hand_is_lowered() -> None:
     x = torch.randn(2, 8)
     edge = to_edge(torch.export.export(nn.Sequential(nn.Hardswish(), nn.Sigmoid()), (x,)))
     graph_module = edge.exported_program().graph_module

@@ -108,7 +108,7 @@ def test_what_is_not_finite_stays_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NEIGHBOURS)
-def test_what_is_beside_an_activation_is_eagers(name: str) -> None:
+def test_values_beside_an_activation_match_eager(name: str) -> None:
     torch.manual_seed(0)
     layer, shape = LAYERS["1 x 1"]()
     inputs = (3 * torch.randn(shape),)

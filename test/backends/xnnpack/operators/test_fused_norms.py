@@ -79,7 +79,7 @@ def test_norms_are_eagers(kind: str) -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_what_is_around_a_norm_is_eagers(use: str) -> None:
+def test_values_around_a_norm_match_eager(use: str) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(9, 21), _Norm(nn.LayerNorm(21), USES[use]), nn.Linear(21, 4))
     x = torch.randn(6, 9)
@@ -134,7 +134,7 @@ class _ByHand(nn.Module):
 @pytest.mark.parametrize(
     "part", ["product", "of x", "reversed", "another mean", "centered", "scale", "variance", "whole"]
 )
-def test_what_is_like_a_norm_is_eagers(part: str) -> None:
+def test_patterns_similar_to_a_norm_match_eager(part: str) -> None:
     torch.manual_seed(0)
     x = torch.randn(12, 12)
     for result, expected in zip(_method(_ByHand(part), (x,))((x,)), _ByHand(part)(x), strict=True):

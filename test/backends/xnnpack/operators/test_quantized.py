@@ -217,7 +217,7 @@ def test_packed_weights_are_shared_by_equal_scales_only(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_what_moves_integers_is_within_a_quantum_of_eager(name: str) -> None:
+def test_moves_of_integers_are_within_a_quantum_of_eager(name: str) -> None:
     case, kind = ALIKE[name]
     inner, inputs = _make(case)
     module = _Between(inner, [0.03] * 8)

@@ -146,7 +146,7 @@ def test_a_linear_layer_adds_as_many_rows_as_there_are() -> None:
         torch.testing.assert_close(result, model(*inputs)[0], rtol=1e-5, atol=1e-5)
 
 
-def test_what_several_nodes_read_lies_where_its_operand_was() -> None:
+def test_a_value_with_several_readers_takes_the_place_of_its_operand() -> None:
     """The parts of a reshaped product are read by nodes with others between them."""
 
     class Attention(nn.Module):

@@ -99,7 +99,7 @@ def test_all_sizes_within_the_bound_run() -> None:
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf, 1e36, -1e30, 1e13])
 @pytest.mark.parametrize("count", [1, 40])
-def test_what_is_not_finite_or_large_stays_where_it_belongs(number: float, count: int) -> None:
+def test_large_and_non_finite_values_stay_in_their_tiles(number: float, count: int) -> None:
     torch.manual_seed(0)
     model, x = nn.Conv2d(48, 40, 3, padding=1), torch.randn(2, 48, 11, 13)
     with torch.no_grad():
@@ -141,7 +141,7 @@ class _Residual(nn.Module):
 
 
 @pytest.mark.parametrize("limits", [(0.0, torch.inf), (-0.25, 0.5)])
-def test_what_is_added_and_the_limits_are_a_part_of_it(limits: tuple[float, float]) -> None:
+def test_residuals_and_clamps_are_fused(limits: tuple[float, float]) -> None:
     torch.manual_seed(0)
     model, inputs = _Residual(limits), (torch.randn(2, 64, 11, 13), torch.randn(2, 37, 11, 13))
     execute = _method(model, inputs)

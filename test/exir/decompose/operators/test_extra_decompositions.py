@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("what", FUNCTIONS)
-def test_what_eager_computes_is_lowered_and_computed(what: str) -> None:
+def test_a_call_that_eager_computes_is_lowered_and_computed(what: str) -> None:
     function, x = FUNCTIONS[what]
     assert_matches_eager(Function(function), (x,))
 

@@ -50,7 +50,7 @@ def test_no_memory_is_larger_than_its_capacity_and_results_are_eagers(capacities
     torch.testing.assert_close(method.execute(INPUTS)[0], Pyramid()(*INPUTS))
 
 
-def test_what_fits_is_fast_and_nothing_is_slow_if_all_fits() -> None:
+def test_tensors_that_fit_are_in_fast_memory() -> None:
     small = plan_with(MemoryHierarchy([20_000]))
     assert {tensor.mem_id for tensor in tensors(small).values() if tensor.size > 20_000} == {SLOW}
     assert {tensor.mem_id for tensor in tensors(small).values() if tensor.size <= 4_096} == {FAST}
@@ -68,7 +68,7 @@ class Often(nn.Module):
         return kept * total
 
 
-def test_what_is_accessed_more_often_for_its_time_goes_first() -> None:
+def test_tensors_with_more_accesses_per_step_go_first() -> None:
     found = tensors(plan_with(MemoryHierarchy([1_100]), Often(), (torch.randn(256),)))
     by_operator = {tensor.operator: tensor.mem_id for tensor in found.values() if tensor.size == 1024}
     assert by_operator["aten::sin.out"] == FAST and by_operator["aten::add.out"] == SLOW
@@ -94,7 +94,7 @@ def plan_chosen(mem_id: int, capacity: int) -> Any:
     return to_edge(export(Pyramid(), INPUTS)).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
 
 
-def test_what_the_user_has_chosen_stays_where_it_is() -> None:
+def test_a_memory_chosen_by_the_user_stays() -> None:
     found = tensors(plan_chosen(SLOW, 1_000_000))
     assert {tensor.mem_id for tensor in found.values() if "sin" in tensor.operator} == {SLOW}
     assert {tensor.mem_id for tensor in found.values() if "sin" not in tensor.operator} == {FAST}

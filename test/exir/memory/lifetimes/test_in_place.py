@@ -113,7 +113,7 @@ class Kept(nn.Module):
         return y.relu(), y.tanh() + y
 
 
-def test_what_is_still_needed_is_not_overwritten() -> None:
+def test_an_operand_with_later_readers_is_not_overwritten() -> None:
     x = torch.randn(8, 8)
     plan = plan_of(Kept(), x)
     (relu,) = (tensor for tensor in plan.tensors if tensor.operator == "aten::relu.out")

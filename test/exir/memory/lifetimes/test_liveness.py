@@ -88,7 +88,7 @@ def branch_graphs(program: ExportedProgram) -> tuple[Node, GraphModule, GraphMod
     return node, first, second
 
 
-def test_what_a_branch_takes_from_outside_lives_until_both_branches_are_done() -> None:
+def test_operands_of_a_branch_live_until_both_branches_are_done() -> None:
     program = planned(Branches(), torch.randn(3), torch.randn(3))
     _, first, second = branch_graphs(program)
     captured = spec_of(program.graph_module, torch.ops.aten.sin.out)
@@ -108,7 +108,7 @@ def test_a_branch_writes_its_result_where_the_outer_graph_reads_it() -> None:
     assert lifetime(outer)[1] >= lifetime(spec_of(program.graph_module, torch.ops.aten.relu.out))[0] - 1
 
 
-def test_what_a_loop_carries_lives_through_all_of_it() -> None:
+def test_carried_tensors_live_during_the_whole_loop() -> None:
     class Loops(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             def body(i: torch.Tensor, a: torch.Tensor) -> Any:

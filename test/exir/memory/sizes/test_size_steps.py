@@ -44,7 +44,7 @@ def test_equal_steps_are_one() -> None:
 
 
 @pytest.mark.parametrize("expression", [B, sympy.sqrt(A), sympy.Rational(1, 2) * A, A**20])
-def test_what_there_is_no_step_for_is_named(expression: sympy.Expr) -> None:
+def test_an_expression_without_a_step_is_named(expression: sympy.Expr) -> None:
     steps = SizeSteps()
     steps.symbols[A] = steps.add(Operation.INPUT_SIZE, 0, 0)
     with pytest.raises(NotExpressible, match=r"\w"):

@@ -87,7 +87,7 @@ def test_a_batch_norm_stays_where_something_else_reads_the_layer_or_where_it_tak
     assert [name for name in _operators(model.eval(), torch.randn(2, 2, 5)) if "batch_norm" in name]
 
 
-def test_what_follows_a_reused_weight_is_right() -> None:
+def test_batch_norms_after_a_shared_weight_are_correct() -> None:
     shared = nn.Linear(3, 3)
     model = nn.Sequential(shared, _norm(3, 1), shared, _norm(3, 1)).eval()
     assert "aten::_native_batch_norm_legit_no_training" in _operators(model, torch.randn(2, 3))

@@ -101,7 +101,7 @@ class ReadsOld(nn.Module):
 
 
 @pytest.mark.parametrize("how", ["later", "by a view", "from itself", "returned"])
-def test_what_is_still_read_is_not_overwritten(how: str) -> None:
+def test_state_with_later_readers_is_not_overwritten(how: str) -> None:
     k, at = torch.full((1, 4), 7.0), torch.tensor([2])
     manager = manager_of(ReadsOld(how), k, at)
     method = Runtime.get().load_program(manager.buffer).load_method("forward")

@@ -77,7 +77,7 @@ def test_batch_norms_gradients_match_eager(dtype: torch.dtype, train: bool, layo
             assert_kernel_matches_eager(name, grad, x, scale, *running, mean, invstd, train, 1e-5, ALL)
 
 
-def test_what_the_mask_leaves_out_is_not_written() -> None:
+def test_outputs_that_the_mask_leaves_out_are_not_written() -> None:
     x, grad = torch.randn(3, 5), torch.randn(3, 5)
     _, mean, rstd = aten.native_layer_norm(x, [5], None, None, 1e-5)
     outs = [torch.full((3, 5), 7.0), torch.full((2,), 7.0), torch.full((5,), 7.0)]
