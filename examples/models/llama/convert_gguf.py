@@ -11,7 +11,8 @@ import torch
 from executorch.examples.models.llama.convert_weights import CheckpointError
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
 from executorch.examples.models.llama.rope import frequencies
-from executorch.extension.llm.export.gguf import GGUFFile
+from executorch.extension.llm.export.gguf import GGUFFile, GGUFTensor
+from executorch.extension.llm.export.quantize import GroupedIntegers
 
 # A pattern of llama.cpp's names → our name.
 _NAMES = {
@@ -129,8 +130,27 @@ def weights_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, torch.Tensor]:
 
     Raises CheckpointError for a name that no decoder of this kind has.
     """
-    stored_in_halves = _ARCHITECTURES[_architecture(file)]
-    found: dict[str, torch.Tensor] = {}
+    return {
+        ours: _in_our_order(file, args, ours, torch.from_numpy(tensor.dequantize()))
+        for ours, tensor in _tensors(file).items()
+    }
+
+
+def integers_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, GroupedIntegers]:
+    """The matrices that are integers with a scale for each group, in the same order of rows, under our names."""
+    found = {}
+    for ours, tensor in _tensors(file).items():
+        if tensor.grouped_bits is not None:
+            values, scales = (
+                _in_our_order(file, args, ours, torch.from_numpy(part.copy())) for part in tensor.grouped_integers()
+            )
+            found[ours] = GroupedIntegers(values, scales, tensor.grouped_bits)
+    return found
+
+
+def _tensors(file: GGUFFile) -> dict[str, GGUFTensor]:
+    """The file's tensors under our names. Raises CheckpointError."""
+    found: dict[str, GGUFTensor] = {}
     unknown = []
     for name, tensor in file.tensors.items():
         if name == _ROPE_FACTORS:
@@ -138,17 +158,20 @@ def weights_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, torch.Tensor]:
         pattern = next((each for each in _NAMES if re.fullmatch(each, name)), None)
         if pattern is None:
             unknown.append(name)
-            continue
-        ours = re.sub(pattern, _NAMES[pattern], name)
-        weight = torch.from_numpy(tensor.dequantize())
-        rotated = _ROTATED.fullmatch(ours)
-        if rotated is not None and stored_in_halves != args.use_hf_rope:
-            heads = args.n_heads if rotated[1] == "q" else args.key_heads
-            weight = _reordered(name, weight, heads, to_halves=args.use_hf_rope)
-        found[ours] = weight
+        else:
+            found[re.sub(pattern, _NAMES[pattern], name)] = tensor
     if unknown:
         raise CheckpointError(f"weights that no decoder of this kind has: {', '.join(sorted(unknown)[:8])}")
     return found
+
+
+def _in_our_order(file: GGUFFile, args: ModelArgs, ours: str, weight: torch.Tensor) -> torch.Tensor:
+    """The rows of a weight, reordered if it is of q or k and the file has the other kind of pairs."""
+    rotated = _ROTATED.fullmatch(ours)
+    if rotated is None or _ARCHITECTURES[_architecture(file)] == args.use_hf_rope:
+        return weight
+    heads = args.n_heads if rotated[1] == "q" else args.key_heads
+    return _reordered(ours, weight, heads, to_halves=args.use_hf_rope)
 
 
 def _reordered(name: str, weight: torch.Tensor, heads: int, *, to_halves: bool) -> torch.Tensor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from executorch.examples.models.llama.convert_gguf import args_of_gguf, weights_of_gguf
+from executorch.examples.models.llama.convert_gguf import args_of_gguf, integers_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.lora import add_adapter, read_adapter
@@ -35,7 +36,7 @@ from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConf
 from executorch.extension.llm.export.gguf import GGUFFile, read_gguf
 from executorch.extension.llm.export.load import load_checkpoint
 from executorch.extension.llm.export.partitioner_lib import get_xnnpack_partitioner
-from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers
+from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers, store_integers
 from executorch.extension.llm.export.quantizer_lib import get_pt2e_quantization_params, get_pt2e_quantizers
 
 __all__ = ["build_model", "export_llama", "lower_llama", "lower_methods"]
@@ -111,6 +112,7 @@ def build_model(config: LlmConfig) -> Transformer:
     file = _gguf(config)
     if file is not None:
         load_weights(model, weights_of_gguf(file, args))
+        _log_kinds(file)
     elif config.base.checkpoint is None:
         logger.warning("base.checkpoint is missing: the weights are random")
     else:
@@ -118,7 +120,16 @@ def build_model(config: LlmConfig) -> Transformer:
         load_weights(model, from_hugging_face(weights) if is_from_hugging_face(weights) else weights)
     if config.base.lora_config is not None:
         add_adapter(model, read_adapter(config.base.lora_config))
+    if file is not None:
+        store_integers(model, integers_of_gguf(file, args))
     return model.to(_DTYPES[config.model.dtype_override.value])
+
+
+def _log_kinds(file: GGUFFile) -> None:
+    """Log the quantizations whose linear layers become float."""
+    kinds = Counter(each.type.name for name, each in file.tensors.items() if name != "token_embd.weight")
+    for kind in sorted(set(kinds) - {"F32", "F16", "BF16"}):
+        logger.info("%s: %d tensors of %s become float", file.path, kinds[kind], kind)
 
 
 def _rewrite(model: Transformer, config: LlmConfig) -> nn.Module:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from executorch.extension.llm.export.gguf_blocks import BLOCKS, dequantize
+from executorch.extension.llm.export.gguf_blocks import BLOCKS, GROUPED_BITS, dequantize, grouped_integers
 
 __all__ = ["GGUFError", "GGUFFile", "GGUFTensor", "GGUFType", "read_gguf"]
 
@@ -62,6 +62,16 @@ class GGUFTensor:
     def dequantize(self) -> NDArray[numpy.float32]:
         """Return the values as float32, in memory of their own."""
         return dequantize(self.type.name, self.data).reshape(self.shape)
+
+    @property
+    def grouped_bits(self) -> int | None:
+        """Bits of the integers of a matrix that is stored as integers times a scale for each group, else None."""
+        return GROUPED_BITS.get(self.type.name) if len(self.shape) == 2 else None
+
+    def grouped_integers(self) -> tuple[NDArray[numpy.int8], NDArray[numpy.float32]]:
+        """Return such a matrix's integers, of its shape, and its scales, [rows, groups]."""
+        values, scales = grouped_integers(self.type.name, self.data)
+        return values.reshape(self.shape), scales.reshape(self.shape[0], -1)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,16 @@ def dequantize(kind: str, data: Bytes) -> Floats:
         return block.decode(rows).reshape(-1)
 
 
+def grouped_integers(kind: str, data: Bytes) -> tuple[NDArray[numpy.int8], Floats]:
+    """The integers of the blocks (blocks, values) and their scales (blocks, 1): the values are their products.
+
+    For the kinds in GROUPED_BITS.
+    """
+    rows = numpy.ascontiguousarray(data).reshape(-1, BLOCKS[kind].bytes)
+    integers = rows[:, 2:].view(numpy.int8) if kind == "Q8_0" else _nibbles_around_zero(rows)
+    return integers, _half(rows[:, :2])
+
+
 def _half(rows: Bytes) -> Floats:
     """float16 numbers as float32, (blocks, numbers)."""
     return numpy.ascontiguousarray(rows).view("<f2").astype(numpy.float32)
@@ -49,10 +59,14 @@ def _q8_0(rows: Bytes) -> Floats:
     return _half(rows[:, :2]) * rows[:, 2:].view(numpy.int8).astype(numpy.float32)
 
 
-def _q4_0(rows: Bytes) -> Floats:
+def _nibbles_around_zero(rows: Bytes) -> NDArray[numpy.int8]:
     packed = rows[:, 2:]
-    values = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.float32) - numpy.float32(8)
-    made: Floats = _half(rows[:, :2]) * values
+    made: NDArray[numpy.int8] = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.int8) - numpy.int8(8)
+    return made
+
+
+def _q4_0(rows: Bytes) -> Floats:
+    made: Floats = _half(rows[:, :2]) * _nibbles_around_zero(rows).astype(numpy.float32)
     return made
 
 
@@ -114,3 +128,6 @@ BLOCKS = {
     "Q5_K": Block(256, 176, _q5_k),
     "Q6_K": Block(256, 210, _q6_k),
 }
+
+# Bits of the integers in kinds that are integers times a scale for each block.
+GROUPED_BITS = {"Q4_0": 4, "Q8_0": 8}

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 
 from executorch.exir.operator import quantized  # defines the embeddings' operators
 from executorch.extension.llm.export.config.llm_config import LlmConfigError, QuantizationConfig
+
+logger = logging.getLogger(__name__)
 
 _BITS: dict[int, torch.dtype] = {bits: getattr(torch, f"int{bits}") for bits in range(1, 9)}
 _DEFAULT_GROUP = 128
@@ -79,6 +84,41 @@ def _check_groups(model: nn.Module, size: int) -> None:
             )
 
 
+@dataclass(frozen=True)
+class GroupedIntegers:
+    """A matrix of int8 values [rows, columns], each times the scale of its group, [rows, groups] in float32."""
+
+    values: torch.Tensor
+    scales: torch.Tensor
+    bits: int
+
+    @property
+    def group_size(self) -> int:
+        """Values of a group."""
+        return self.values.shape[1] // self.scales.shape[1]
+
+    def fit(self, bits: int, group_size: int) -> bool:
+        """Return whether they are what a quantization to these bits and groups would store."""
+        return (self.bits, self.group_size) == (bits, group_size)
+
+
+_STORED = "grouped_integers"
+
+
+def store_integers(model: nn.Module, integers: Mapping[str, GroupedIntegers]) -> None:
+    """Record integers that a checkpoint has for embeddings of the model, whose values are their products.
+
+    A quantization to the same bits and groups uses them as they are; any other one quantizes the values. Linear layers
+    in 4 bits need positive scales, and those of Q4_0 have either sign: their integers cannot be kept.
+    """
+    for name, module in model.named_modules():
+        if not isinstance(module, nn.Embedding):
+            continue
+        stored = integers.get(f"{name}.weight")
+        if stored is not None:
+            setattr(module, _STORED, stored)
+
+
 class QuantizedEmbedding(nn.Module):
     """An embedding whose rows are integers with a scale for each group, looked up by `quantized_decomposed::…`."""
 
@@ -95,9 +135,14 @@ class QuantizedEmbedding(nn.Module):
             )
         self.bits, self.dtype = bits, embedding.weight.dtype
         self.least, self.most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-        groups = rows.unflatten(1, (-1, size))
-        scales = (groups.abs().amax(2) / ((self.most - self.least) / 2)).clamp(min=torch.finfo(torch.float32).tiny)
-        integers = (groups / scales[..., None]).round().clamp(self.least, self.most).flatten(1).to(torch.int8)
+        stored: GroupedIntegers | None = getattr(embedding, _STORED, None)
+        if stored is not None and stored.fit(bits, size):
+            integers, scales = stored.values, stored.scales
+            logger.info("an embedding keeps the checkpoint's %d-bit integers in groups of %d", bits, size)
+        else:
+            groups = rows.unflatten(1, (-1, size))
+            scales = (groups.abs().amax(2) / ((self.most - self.least) / 2)).clamp(min=torch.finfo(torch.float32).tiny)
+            integers = (groups / scales[..., None]).round().clamp(self.least, self.most).flatten(1).to(torch.int8)
         self.register_buffer("weight", quantized.packed(integers, bits))
         self.register_buffer("scales", scales.squeeze(1) if scales.shape[1] == 1 else scales)
 

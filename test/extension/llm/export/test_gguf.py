@@ -14,9 +14,12 @@ import transformers
 from executorch.examples.models.llama.convert_weights import CheckpointError
 from executorch.examples.models.llama.export_llama_lib import build_model
 from executorch.examples.models.llama.model_args import ModelArgsError
+from executorch.exir import to_edge
 from executorch.extension.llm.export.export_llm import main, read_config
 from executorch.extension.llm.export.gguf import GGUFError, GGUFType, read_gguf
-from executorch.extension.llm.export.gguf_blocks import BLOCKS, dequantize
+from executorch.extension.llm.export.gguf_blocks import BLOCKS, dequantize, grouped_integers
+from executorch.extension.llm.export.quantize import quantize_embeddings
+from executorch.runtime import Runtime
 
 SIZES = {
     "hidden_size": 64,
@@ -142,6 +145,47 @@ def test_decoders_in_gguf_files_give_the_logits_of_transformers(model, kind, tmp
     with torch.no_grad():
         found, expected = ours(tokens), reference(tokens).logits
     torch.testing.assert_close(found.view_as(expected), expected, rtol=1e-4, atol=1e-4)
+
+
+def package_values(weight, kind):
+    """The values that the package reads back of a matrix that it quantized."""
+    stored = gguf.GGMLQuantizationType[kind]
+    return torch.from_numpy(
+        gguf.quants.dequantize(gguf.quants.quantize(weight.detach().numpy(), stored), stored).copy()
+    )
+
+
+def bits_of(values):
+    return values.detach().float().contiguous().view(torch.int32)
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("Q8_0", 8), ("Q4_0", 4)])
+def test_an_embedding_of_the_same_groups_keeps_the_integers_of_the_file(kind, bits, tmp_path, caplog):
+    torch.manual_seed(0)
+    reference = transformers.AutoModelForCausalLM.from_config(KINDS["llama"]()).eval()
+    path = tmp_path / "model.gguf"
+    write(path, "llama", reference, kind)
+    with caplog.at_level("INFO"):
+        ours = built(path)
+        quantize_embeddings(ours, bits, 32)
+    assert f"an embedding keeps the checkpoint's {bits}-bit integers in groups of 32" in caplog.text
+    assert f"14 tensors of {kind} become float" in caplog.text
+    expected = package_values(reference.model.embed_tokens.weight, kind)
+    rows = torch.arange(256)
+    assert torch.equal(bits_of(ours.tok_embeddings(rows)), bits_of(expected))
+    program = to_edge(torch.export.export(ours.tok_embeddings, (rows,))).to_executorch()
+    found = Runtime.get().load_program(program.buffer).load_method("forward").execute((rows,))[0]
+    assert torch.equal(bits_of(found), bits_of(expected))
+
+
+@pytest.mark.parametrize("kind", ["Q8_0", "Q4_0"])
+def test_integers_times_scales_are_the_values_of_the_package(kind):
+    raw = numpy.random.default_rng(1).normal(size=(8, 64)).astype(numpy.float32)
+    stored = gguf.quants.quantize(raw, gguf.GGMLQuantizationType[kind])
+    integers, scales = grouped_integers(kind, stored.reshape(-1))
+    expected = gguf.quants.dequantize(stored, gguf.GGMLQuantizationType[kind])
+    assert integers.dtype == numpy.int8
+    assert numpy.array_equal((integers * scales).reshape(8, 64), expected)
 
 
 def test_weights_that_are_missing_or_extra_are_named(model, tmp_path):
