@@ -23,7 +23,7 @@ __all__ = ["Adapter", "LoRALinear", "add_adapter", "read_adapter"]
 _CONFIG_NAME = "adapter_config.json"
 _PEFT_NAME = re.compile(r"base_model\.model\.(.+)\.lora_([AB])(?:\.default)?\.weight")
 _OUR_NAME = re.compile(r"(.+)\.lora_([ab])\.weight")
-# Each changes what the two matrices mean; the values are those that change nothing.
+# Options that change the meaning of A and B, with the values that have no effect.
 _UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "peft_type": (None, "LORA"),
     "bias": (None, "none"),
@@ -149,7 +149,7 @@ def add_adapter(model: nn.Module, adapter: Adapter) -> nn.Module:
     targets = {name for name in layers if name.rpartition(".")[2] in last_parts}
     for kind, names in (
         ("adapter lacks matrices of target modules", targets - set(adapter.matrices)),
-        ("adapter has matrices of layers that are no target modules", set(adapter.matrices) - targets),
+        ("adapter has matrices of layers outside target_modules", set(adapter.matrices) - targets),
     ):
         if names:
             raise CheckpointError(f"{kind}: {', '.join(sorted(names)[:8])}")

@@ -190,7 +190,7 @@ class LLMEdgeManager:
         return self
 
     def save_to_pte(self, output_name: str) -> None:
-        """Write the program to the output folder, with the ending .pte, and its `.ptd` files beside it."""
+        """Write the program, with the ending .pte, and its `.ptd` files to the output folder."""
         program = self._required(self.export_program, "save_to_pte", "to_executorch")
         path = Path(self.output_dir) / (output_name if output_name.endswith(".pte") else f"{output_name}.pte")
         path.parent.mkdir(parents=True, exist_ok=True)

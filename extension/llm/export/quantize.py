@@ -98,7 +98,7 @@ class GroupedIntegers:
         return self.values.shape[1] // self.scales.shape[1]
 
     def fit(self, bits: int, group_size: int) -> bool:
-        """Return whether they are what a quantization to these bits and groups would store."""
+        """Return whether bits and group size are equal to these."""
         return (self.bits, self.group_size) == (bits, group_size)
 
 
@@ -106,9 +106,9 @@ _STORED = "grouped_integers"
 
 
 def store_integers(model: nn.Module, integers: Mapping[str, GroupedIntegers]) -> None:
-    """Record integers that a checkpoint has for embeddings of the model, whose values are their products.
+    """Record integers that a checkpoint has for embeddings of the model, whose values are integer times scale.
 
-    A quantization to the same bits and groups uses them as they are; any other one quantizes the values. Linear layers
+    A quantization to the same bits and groups uses them unchanged; any other one quantizes the values. Linear layers
     in 4 bits need positive scales, and those of Q4_0 have either sign: their integers cannot be kept.
     """
     for name, module in model.named_modules():

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the runners of text and of other inputs have in common.
+// Base class of the runners of text and of multimodal inputs.
 #pragma once
 
 #include <cstdint>

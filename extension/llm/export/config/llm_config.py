@@ -210,7 +210,7 @@ class MultimethodConfig:
 
     @property
     def enabled(self) -> bool:
-        """Whether the file has the methods that are listed, instead of `forward`."""
+        """Return whether `methods` replace `forward`."""
         return bool(self.methods)
 
     def __post_init__(self) -> None:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Adapters and programs of several methods: tokens against eager with merged weights, and what the files share."""
+"""Adapters and programs of several methods: tokens against eager with merged weights, and sizes of files."""
 
 import copy
 import json
@@ -195,7 +195,7 @@ def test_options_of_methods_that_do_not_fit_are_named(folder, options, message):
         ({"use_dora": True}, LlmConfigError, "use_dora"),
         ({"r": None}, LlmConfigError, "expected numbers r and lora_alpha"),
         ({"target_modules": [*TARGETS, "k_proj"]}, CheckpointError, "lacks matrices .*attention.wk"),
-        ({"target_modules": ["q_proj"]}, CheckpointError, "no target modules: .*attention.wv"),
+        ({"target_modules": ["q_proj"]}, CheckpointError, "outside target_modules: .*attention.wv"),
     ],
 )
 def test_adapters_that_do_not_fit_are_refused(folder, changes, error, message):
