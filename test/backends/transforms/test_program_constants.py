@@ -71,7 +71,7 @@ class _Counts(ExportPass):
 
 
 class _Stores(_Counts):
-    """Writes what the ReLU returns into a new buffer with an in-place operator, whose node has no `val`."""
+    """Writes what the ReLU returns into a new buffer with an in-place operator. The new node lacks `val`."""
 
     def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
         graph = graph_module.graph
