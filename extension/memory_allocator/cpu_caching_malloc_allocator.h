@@ -29,7 +29,7 @@ class CPUCachingAllocator : public executorch::runtime::MemoryAllocator {
   CPUCachingAllocator(const CPUCachingAllocator&) = delete;
   CPUCachingAllocator& operator=(const CPUCachingAllocator&) = delete;
 
-  /// @return nullptr if there is no memory, or `alignment` is no power of 2.
+  /// @return nullptr without memory, and for an `alignment` other than a power of 2.
   void* allocate(size_t size, size_t alignment = kCachingAllocatorDefaultAlignment) override {
     size_t bytes = 0;
     if (!isPowerOf2(alignment) ||

@@ -16,8 +16,8 @@ namespace internal {
 
 /// A MemoryAllocator without a block of its own: the platform (et_pal_allocate) gives every piece,
 /// and reset() or the destructor gives all of them back. A platform without memory gives nullptr.
-/// A Method uses one for temporary memory if its MemoryManager has no temp allocator, and so does a
-/// typed entry point of a kernel whose context has none.
+/// Temporary memory of a Method whose MemoryManager lacks a temp allocator, and of typed entry
+/// points of kernels whose context lacks one.
 class PlatformMemoryAllocator final : public MemoryAllocator {
  public:
   PlatformMemoryAllocator() : MemoryAllocator(0, nullptr) {}

@@ -70,7 +70,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/core/testing_util": {"runtime/core", "runtime/platform"},
     "runtime/kernel/test": {"runtime/kernel", "runtime/core", "runtime/platform"},
     "kernels/test": {"runtime/kernel", "runtime/core", "runtime/platform"}
-    | {"extension/memory_allocator", "kernels/portable/Functions"},
+    | {"extension/memory_allocator", "kernels/portable/Functions", "test/utils"},
     "runtime/core": {"runtime/core", "runtime/platform"},
     "runtime/kernel": {"runtime/kernel", "runtime/core", "runtime/platform"},
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},

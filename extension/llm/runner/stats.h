@@ -52,7 +52,7 @@ struct Stats {
 
 inline std::string stats_to_json_string(const Stats& stats) { return stats.to_json_string(); }
 
-/// The share of the probability that samplers take tokens from unless told otherwise.
+/// Default top-p of samplers: they choose among the tokens that have this share of the probability.
 inline constexpr float kTopp = 0.9f;
 
 /// Logs the statistics: a line "PyTorchObserver {...}" and rates for people.

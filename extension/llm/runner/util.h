@@ -44,7 +44,7 @@
 
 namespace executorch::extension::llm {
 
-/// Prints a token's text, unless it is a single byte that is no printable character.
+/// Prints a token's text; skips a single byte that cannot be printed.
 inline void safe_printf(const char* piece) {
   if (piece == nullptr || piece[0] == '\0') return;
   const auto first = static_cast<unsigned char>(piece[0]);
@@ -72,7 +72,7 @@ inline runtime::Result<TensorPtr> populate_start_pos_or_cache_position(
   ET_CHECK_OR_RETURN_ERROR(meta.ok(), InvalidArgument, "no method %s", method_name);
   const auto input = meta->input_tensor_meta(1);
   ET_CHECK_OR_RETURN_ERROR(input.ok(), InvalidArgument,
-                           "%s: the second input is not a tensor of positions", method_name);
+                           "%s: expected a tensor of positions as second input", method_name);
   if (input->sizes().size() == 0 || input->sizes()[0] <= 1) {
     return from_blob(&start_pos, {1}, aten::ScalarType::Long);
   }

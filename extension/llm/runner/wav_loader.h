@@ -21,7 +21,7 @@ inline constexpr uint16_t kWavFormatIeeeFloat = 3;
 inline constexpr float kOneOverIntMax = 1.0f / static_cast<float>(INT32_MAX);
 inline constexpr float kOneOverShortMax = 1.0f / static_cast<float>(INT16_MAX);
 
-/// What a WAV file says of itself, with the fields' names in the format's description.
+/// Header fields of a WAV file, named as in the description of the format.
 struct WavHeader {
   uint8_t RIFF[4];
   uint32_t ChunkSize;
@@ -34,7 +34,7 @@ struct WavHeader {
   uint32_t bytesPerSec;
   uint16_t blockAlign;
   uint16_t bitsPerSample;
-  /// Where the samples start in the file, and their bytes.
+  /// Offset of the samples in the file, and their size in bytes.
   uint32_t dataOffset;
   uint32_t Subchunk2Size;
 };
@@ -60,7 +60,7 @@ inline std::vector<char> wav_file(const std::string& path) {
 
 }  // namespace internal
 
-/// The header of a WAV file's bytes; nullptr if they are not a WAV file or lack a part.
+/// The header in the bytes of a WAV file; nullptr for other bytes, or if a chunk is missing.
 inline std::unique_ptr<WavHeader> load_wav_header(const char* data, size_t data_size) {
   if (data_size < 12 || std::memcmp(data, "RIFF", 4) != 0 ||
       std::memcmp(data + 8, "WAVE", 4) != 0) {
@@ -105,7 +105,7 @@ inline std::unique_ptr<WavHeader> load_wav_header(const char* data, size_t data_
   return nullptr;
 }
 
-/// The header of a WAV file; nullptr if it is not one. Ends the program if the file cannot be read.
+/// The header of a WAV file; nullptr for another file. Ends the program if the file cannot be read.
 inline std::unique_ptr<WavHeader> load_wav_header(const std::string& path) {
   const std::vector<char> file = internal::wav_file(path);
   return load_wav_header(file.data(), file.size());

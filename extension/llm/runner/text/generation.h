@@ -27,8 +27,8 @@ runtime::Result<std::vector<uint64_t>> encode_text(const tokenizers::Tokenizer& 
                                                    const std::string& text, int32_t num_bos,
                                                    int32_t num_eos, int64_t vocab_size);
 
-/// InvalidArgument for tokens that are not less than `vocab_size`; 0 is an unknown size, of a
-/// decoder whose class overrides load().
+/// InvalidArgument for tokens of `vocab_size` or more. Size 0 is unknown (a decoder whose class
+/// overrides load()) and allows all tokens.
 runtime::Error check_tokens(const std::vector<uint64_t>& tokens, int64_t vocab_size);
 
 /// The most likely token.
