@@ -95,7 +95,6 @@ Error FlatTensorDataMap::read_index(const internal::FlatTensorHeader& header) {
   // Entries point at places of `layouts_`, keys into the index: neither moves from here on.
   layouts_.reserve(names);
   keys_.reserve(names);
-  entries_.reserve(names);
   for (size_t i = 0; i < names; ++i) {
     const fb::NamedData& named = *file.named_data()->Get(static_cast<uint32_t>(i));
     const char* key = named.key()->c_str();

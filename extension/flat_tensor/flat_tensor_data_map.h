@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <map>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <executorch/extension/flat_tensor/flat_tensor_header.h>
@@ -54,7 +54,8 @@ class FlatTensorDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
   runtime::FreeableBuffer index_;
   std::vector<const char*> keys_;
   std::vector<ET_RUNTIME_NAMESPACE::TensorLayout> layouts_;
-  std::unordered_map<std::string_view, Entry> entries_;
+  /// Sorted: names that all have one hash would make a hash table quadratic.
+  std::map<std::string_view, Entry> entries_;
 };
 
 }  // namespace executorch::extension

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <map>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <executorch/runtime/core/named_data_map.h>
@@ -36,7 +36,8 @@ class MergedDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
   runtime::Result<const NamedDataMap*> map_with(std::string_view key) const;
 
   std::vector<const char*> keys_;
-  std::unordered_map<std::string_view, const NamedDataMap*> maps_;
+  /// Sorted: names that all have one hash would make a hash table quadratic.
+  std::map<std::string_view, const NamedDataMap*> maps_;
 };
 
 }  // namespace executorch::extension

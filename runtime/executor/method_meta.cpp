@@ -179,15 +179,24 @@ Result<int64_t> MethodMeta::memory_planned_buffer_size(size_t index) const {
 }
 
 bool MethodMeta::memory_planned_buffer_has_state(size_t index) const {
-  for (size_t i = 0; i < value_count(*plan_); ++i) {
-    const fb::Tensor* tensor = tensor_at(*plan_, i);
-    if (tensor != nullptr && tensor->allocation_info() != nullptr &&
-        tensor->allocation_info()->memory_id() == index + 1 &&
-        (tensor->data_buffer_idx() > 0 || !tensor_name(*tensor).empty())) {
-      return true;
+  constexpr size_t kWindow = SearchPosition::kHalf;
+  const size_t window = index / kWindow + 1;
+  auto [known, states] = states_.get();
+  if (known != window) {
+    states = 0;
+    for (size_t i = 0; i < value_count(*plan_); ++i) {
+      const fb::Tensor* tensor = tensor_at(*plan_, i);
+      const fb::AllocationDetails* where = tensor == nullptr ? nullptr : tensor->allocation_info();
+      // The file counts buffers from 1: those before the window become large numbers.
+      const size_t bit =
+          where == nullptr ? kWindow : where->memory_id() - 1 - index / kWindow * kWindow;
+      if (bit < kWindow && (tensor->data_buffer_idx() > 0 || !tensor_name(*tensor).empty())) {
+        states |= size_t{1} << bit;
+      }
     }
+    states_.set({window, states});
   }
-  return false;
+  return (states >> index % kWindow & 1) != 0;
 }
 
 Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) const {

@@ -65,6 +65,9 @@ struct OperatorName {
 /// a word are not kept.
 class SearchPosition final {
  public:
+  /// Bits of each of the two.
+  static constexpr unsigned kHalf = sizeof(uintptr_t) * 4;
+
   struct Numbers {
     size_t first;
     size_t second;
@@ -88,7 +91,6 @@ class SearchPosition final {
   }
 
  private:
-  static constexpr unsigned kHalf = sizeof(uintptr_t) * 4;
   static constexpr uintptr_t kMost = (uintptr_t{1} << kHalf) - 1;
 
   uintptr_t load() const { return word_.load(std::memory_order_relaxed); }
@@ -128,7 +130,7 @@ class MethodMeta final {
   bool is_memory_plan_parametric() const { return plan_words_ > 0; }
   /// Returns true if tensors there keep their values between executions, which the program marks
   /// by an initial value or a name. (State that starts with zeros has only a name.) False if there
-  /// is no such buffer.
+  /// is no such buffer. Queries for all buffers in turn take a walk for every 32 of them.
   bool memory_planned_buffer_has_state(size_t index) const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
   /// Number of unbounded tensors that are not inputs: above 0, the MemoryManager needs a dynamic
@@ -171,6 +173,8 @@ class MethodMeta final {
   mutable SearchPosition attribute_;
   /// The number of attributes plus 1; 0 before they are counted.
   mutable SearchPosition attributes_;
+  /// A window of planned buffers, counted from 1, and a bit for each that has state.
+  mutable SearchPosition states_;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -41,7 +41,11 @@ class Walk final {
     memcpy(&value, bytes_.data() + position, sizeof(T));
     return value;
   }
-  bool visit() { return visits_left_ > 0 && visits_left_-- > 0; }
+  bool visit(size_t times = 1) {
+    const bool enough = times <= visits_left_;
+    visits_left_ -= enough ? times : 0;
+    return enough;
+  }
 
   /// The result of checking a vtable for a type of table. Writers share vtables, so the next table
   /// of the type usually matches: it needs only enough room and the same alignment.
@@ -57,6 +61,7 @@ class Walk final {
     uint8_t position = 0;
   };
   static constexpr size_t kLayouts = 32;
+  static constexpr size_t kCharactersPerVisit = 16;
 
   bool matches(const Layout& layout, size_t table, size_t vtable, size_t type) const {
     return layout.type == type && layout.vtable == vtable &&
@@ -190,7 +195,7 @@ bool Walk::string(size_t position) {
   size_t first = 0;
   size_t count = 0;
   return vector(position, 1, &first, &count) && first + count < bytes_.size() &&
-         bytes_[first + count] == '\0';
+         bytes_[first + count] == '\0' && visit(count / kCharactersPerVisit);
 }
 
 bool Walk::table_vector(size_t position, size_t type) {

@@ -68,7 +68,8 @@ struct StructureRules {
 
 /// Walks `bytes` (at most 2 GB, aligned to 8; a 4-byte root offset first) from its root.
 /// The walk visits at most one table or vector for each byte, so that tables which are shared a
-/// thousandfold cannot make a small file slow to check.
+/// thousandfold cannot make a small file slow to check. 16 characters of a string count as a visit:
+/// strings may overlap, and those who read them take time for each.
 /// @retval Error::InvalidProgram After a log message with the table, the field's slot and the byte.
 Error verify_flatbuffer_structure(Span<const uint8_t> bytes, const StructureRules& rules);
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "../log_capture.h"
 #include "../silent_tracer.h"
@@ -82,6 +83,30 @@ TEST(Queries, PlannedBuffersAreThoseOfTheFile) {
   EXPECT_EQ(*method->memory_planned_buffer_size(0), 128u);
   EXPECT_EQ(method->memory_planned_buffer_size(2).error(), Error::InvalidArgument);
   EXPECT_EQ(method->delegate_scratch_size(), 0u);
+}
+
+TEST(Queries, StateIsFoundInAnyOfManyBuffersAndInAnyOrder) {
+  TestProgram source = related_program();
+  auto& sizes = plan(source).buffer_sizes;
+  sizes.resize(101, 64);
+  for (const uint32_t buffer : {31u, 32u, 33u, 64u, 100u}) {
+    TestTensor named;
+    named.name = "state" + std::to_string(buffer);
+    named.memory_id = buffer;
+    plan(source).values.push_back(tensor(named));
+  }
+  LoadedProgram program(source);
+  const auto meta = *program->method_meta("forward");
+  const auto has_state = [&meta](size_t index) {
+    return meta.memory_planned_buffer_has_state(index);
+  };
+  std::vector<size_t> found;
+  for (size_t i = 0; i < 130; ++i) {
+    if (has_state(i)) found.push_back(i + 1);
+  }
+  EXPECT_EQ(found, (std::vector<size_t>{1, 31, 32, 33, 64, 100}));
+  EXPECT_TRUE(has_state(99) && has_state(0) && has_state(63) && has_state(30));
+  EXPECT_FALSE(has_state(98) || has_state(1) || has_state(62) || has_state(SIZE_MAX - 1));
 }
 
 TEST(Queries, NamedStateIsStateThoughItHasNoData) {

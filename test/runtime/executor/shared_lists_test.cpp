@@ -57,6 +57,29 @@ ProgramFile sharing(List list, size_t methods, size_t items) {
   return finished(b, fb::CreateProgram(b, 0, all_plans, 0, 0, segments, 0, all_tables));
 }
 
+/// A program of `operators` operators that have one name of `characters` characters.
+ProgramFile sharing_a_name(size_t operators, size_t characters) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto name = b.CreateString(std::string(characters, 'a'));
+  std::vector<Offset<fb::Operator>> all;
+  for (size_t i = 0; i < operators; ++i) all.push_back(fb::CreateOperator(b, name, name));
+  const auto forward = b.CreateString("forward");
+  const std::vector<Offset<fb::ExecutionPlan>> plans = {
+      fb::CreateExecutionPlan(b, forward, 0, 0, 0, 0, 0, b.CreateVector(all))};
+  return finished(b, fb::CreateProgram(b, 0, b.CreateVector(plans)));
+}
+
+TEST(SharedStrings, AreRefusedBeyondTheSizeOfTheFile) {
+  const LogCapture log;
+  EXPECT_EQ(load_error(sharing_a_name(kMany, 100 * kMany)), Error::InvalidProgram);
+  EXPECT_TRUE(log.contains("flatbuffer: table Operator")) << log.text();
+}
+
+TEST(SharedStrings, AreAcceptedWhereTheyRepeatLittle) {
+  EXPECT_EQ(load_error(sharing_a_name(4, 100 * kMany)), Error::Ok);
+  EXPECT_EQ(load_error(sharing_a_name(kMany, 100)), Error::Ok);
+}
+
 class SharedLists : public ::testing::TestWithParam<std::pair<List, std::string>> {};
 
 TEST_P(SharedLists, AreRefusedBeyondTheSizeOfTheFile) {
