@@ -55,8 +55,8 @@ class ExecutorchBackendConfig:
     extract_delegate_segments: store payloads of delegates as segments instead of in the flatbuffer.
     segment_alignment, constant_tensor_alignment, delegate_alignment: in bytes; None for the serializer's default.
     remove_view_copy: turn copies that only change the shape into views.
-    external_constants: parameters and buffers go to a .ptd file: True (all, to one file), or a function from a
-        weight's placeholder node to the name of its file (without ending), None for the program itself.
+    external_constants: parameters, buffers and tensor attributes go to a .ptd file: True (all, to one file), or a
+        function from a weight's placeholder node to the name of its file (without ending), None for the program itself.
     external_mutable_weights: parameters whose gradients a method returns go to a .ptd file.
     emit_mutable_buffer_names: store the names of mutable buffers.
     do_quant_fusion_and_const_prop: first replace quantized patterns by operators on integers, and fold calls on

@@ -63,6 +63,27 @@ def test_all_weights_go_to_one_file() -> None:
     torch.testing.assert_close(run(made, made.data_files[FILE]), Model()(*X))
 
 
+class Attributes(torch.nn.Module):
+    """Weights that are neither parameters nor buffers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = torch.full((2, 3), 3.0), torch.nn.Module()
+        self.b.offset = torch.full((2, 3), 2.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.a * x + self.b.offset + torch.tensor([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_tensor_attributes_are_weights_and_tensors_in_the_code_are_not(strict: bool) -> None:
+    exported = torch.export.export(Attributes(), X, strict=strict)
+    made = to_edge(exported).to_executorch(ExecutorchBackendConfig(external_constants=True))
+    _, entries = deserialize_flat_tensor(made.data_files[FILE])
+    assert set(entries) == {"a", "b.offset"}
+    torch.testing.assert_close(run(made, made.data_files[FILE]), Attributes()(*X))
+
+
 def test_a_function_chooses_the_file_of_each_weight() -> None:
     made = compiled(lambda node: "biases" if node.name.endswith("bias") else None)
     assert set(made.data_files) == {"biases"}

@@ -6,6 +6,7 @@ A backend stores the weights of its delegates. `delegate_file` returns the file 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import torch
@@ -16,18 +17,23 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 DEFAULT_FILE = "_default_external_constant"
 FileOf = Callable[[fx.Node], str | None]
+_WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+# Names that torch.export and `add_constant` give to tensors written in the code. A tensor attribute keeps its own name.
+_LIFTED = re.compile(r"_?lifted_tensor_\w+")
 # torch.export preserves `node.meta["custom"]` when a module is exported again.
 _CUSTOM, _DELEGATE_TAG = "custom", "delegate_constant_tag"
 
 
 def tag_external_constants(program: ExportedProgram, file_of: FileOf | None = None) -> None:
-    """Tag parameters and buffers that the method does not update. `file_of` returns None for those of the program file.
+    """Tag parameters, buffers and tensor attributes that the method does not update.
 
+    file_of: returns None for those of the program file.
     Constants that export lifted out of the code stay in the program: they belong to the code.
     """
     written = {spec.target for spec in program.graph_signature.output_specs if spec.kind.name.endswith("_MUTATION")}
     for node, target, kind in _weights(program):
-        if kind in (InputKind.PARAMETER, InputKind.BUFFER) and target not in written:
+        is_code = kind is InputKind.CONSTANT_TENSOR and _LIFTED.fullmatch(target)
+        if kind in _WEIGHTS and not is_code and target not in written:
             _tag(node, DEFAULT_FILE if file_of is None else file_of(node))
 
 
