@@ -166,6 +166,12 @@ inline TensorPtr scalar_tensor(aten::Scalar value,
   return full({}, value, type);
 }
 
+inline TensorPtr ones_strided(std::vector<aten::SizesType> sizes,
+                              std::vector<aten::StridesType> strides,
+                              aten::ScalarType type = aten::ScalarType::Float,
+                              aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
+  return full_strided(std::move(sizes), std::move(strides), 1, type, dynamism);
+}
 inline TensorPtr ones(std::vector<aten::SizesType> sizes,
                       aten::ScalarType type = aten::ScalarType::Float,
                       aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
@@ -177,6 +183,12 @@ inline TensorPtr ones_like(const TensorPtr& other,
   return full_like(other, 1, type, dynamism);
 }
 
+inline TensorPtr zeros_strided(std::vector<aten::SizesType> sizes,
+                               std::vector<aten::StridesType> strides,
+                               aten::ScalarType type = aten::ScalarType::Float,
+                               aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
+  return full_strided(std::move(sizes), std::move(strides), 0, type, dynamism);
+}
 inline TensorPtr zeros(std::vector<aten::SizesType> sizes,
                        aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = kDefaultDynamism) {

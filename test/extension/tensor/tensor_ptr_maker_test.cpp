@@ -29,6 +29,15 @@ TEST(TensorPtrMakerTest, FillsWithOneValueInEveryType) {
             0.5f);
 }
 
+TEST(TensorPtrMakerTest, FillsInTheGivenStrides) {
+  const TensorPtr zero = zeros_strided({2, 3}, {1, 2}, ScalarType::Int);
+  EXPECT_TRUE(all_are<int32_t>(zero, 0));
+  EXPECT_EQ(zero->strides()[1], 2);
+  const TensorPtr one = ones_strided({2, 3}, {1, 2});
+  EXPECT_TRUE(all_are<float>(one, 1.0f));
+  EXPECT_EQ(one->strides()[1], 2);
+}
+
 TEST(TensorPtrMakerTest, LikeTakesSizesOrderAndType) {
   const TensorPtr model = empty_strided({2, 3}, {1, 2}, ScalarType::Short);
   const TensorPtr same = ones_like(model);
