@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The console script `executor_runner`: becomes the program of that name that the package ships."""
+"""The console scripts `executor_runner` and `llama_main`: each becomes the packaged program of that name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ import os
 import sys
 from pathlib import Path
 
-BINARY = Path(__file__).resolve().parents[2] / "data" / "bin" / "executor_runner"
+BINARIES = Path(__file__).resolve().parents[2] / "data" / "bin"
 
 
 def main() -> None:
-    """Replaces this process by the compiled program, arguments and all."""
-    if not BINARY.is_file():
-        sys.exit(f"executor_runner: {BINARY} is missing: the package was installed without its compiled part")
-    os.execv(BINARY, [str(BINARY), *sys.argv[1:]])
+    """Replaces this process by `executor_runner`, arguments and all."""
+    _become("executor_runner")
+
+
+def llama_main() -> None:
+    """Replaces this process by `llama_main`, arguments and all."""
+    _become("llama_main")
+
+
+def _become(name: str) -> None:
+    binary = BINARIES / name
+    if not binary.is_file():
+        sys.exit(f"{name}: {binary} is missing: the package was installed without its compiled part")
+    os.execv(binary, [str(binary), *sys.argv[1:]])
 
 
 if __name__ == "__main__":

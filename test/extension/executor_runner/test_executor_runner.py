@@ -116,6 +116,12 @@ def test_it_starts_from_python() -> None:
     assert "output 0" in done.stdout
 
 
+def test_the_runner_of_language_models_starts_from_python() -> None:
+    code = "from executorch.extension.executor_runner.command import llama_main; llama_main()"
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("llama_main --model_path")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
