@@ -77,6 +77,13 @@ def test_a_project_finds_the_installed_package_by_either_name(package: Path, tmp
     _check_helpers(tmp_path / "build")
 
 
+def test_the_runner_of_language_models_is_configured_with_the_package(package: Path, tmp_path: Path) -> None:
+    options = (f"-DCMAKE_PREFIX_PATH={package}", "-DPYTHON_EXECUTABLE=python")
+    done = configure(tmp_path / "build", *options, source=ROOT / "examples/models/llama")
+    assert done.returncode == 0, done.stdout
+    assert "libextension_llm_runner.a" in (tmp_path / "build/build.ninja").read_text()
+
+
 def test_a_missing_component_is_named_for_either_name_of_the_package(package: Path, tmp_path: Path) -> None:
     source = _project(tmp_path / "product", "find_package(ExecuTorch REQUIRED CONFIG COMPONENTS aten)\n")
     done = configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}", source=source)
