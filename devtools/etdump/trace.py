@@ -41,8 +41,8 @@ _OWN_LAYOUT = {
 }
 _NONE = -1
 _BYTES_PER_RUN = 512
-"""What a run counts as in the budget of reads. Reading a run takes 2 ms however small it is, and a file that is not a
-recorder's could list one in every four bytes; a recorder's runs have 100 bytes or more.
+"""Share of a run in the budget of reads. Reading a run takes 2 ms even if it is empty, and a hostile file can list one
+in every four bytes. Recorded runs have 100 bytes or more.
 """
 
 

@@ -130,7 +130,7 @@ class MethodMeta final {
   bool is_memory_plan_parametric() const { return plan_words_ > 0; }
   /// Returns true if tensors there keep their values between executions, which the program marks
   /// by an initial value or a name. (State that starts with zeros has only a name.) False if there
-  /// is no such buffer. Queries for all buffers in turn take a walk for every 32 of them.
+  /// is no such buffer. One walk answers for 32 buffers.
   bool memory_planned_buffer_has_state(size_t index) const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
   /// Number of unbounded tensors that are not inputs: above 0, the MemoryManager needs a dynamic

@@ -105,7 +105,7 @@ bool AliasModel::is_view_call(const Instruction& loaded) const {
 Error AliasModel::link(Instruction& loaded) {
   uint8_t flag = kMovedValue;
   uint32_t target = 1;
-  // Keeps this until check_instruction() sets it to what it is for.
+  // check_instruction() reads this flag, then sets its final value.
   loaded.has_late_memory = is_view_call(loaded);
   if (loaded.has_late_memory) {
     flag = kViewValue;

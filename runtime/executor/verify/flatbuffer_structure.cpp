@@ -20,8 +20,8 @@ class Walk final {
 
   /// `type` is the table's index in the rules.
   bool table(size_t position, size_t type);
-  /// Reads the offset at `position`, whose four bytes are inside and aligned, and moves to what it
-  /// points at.
+  /// Reads the offset at `position` and moves to its target. The caller has checked that the four
+  /// bytes lie inside and are aligned.
   bool follow(size_t position, size_t* target) const {
     const auto offset = read<uint32_t>(position);
     *target = position + offset;

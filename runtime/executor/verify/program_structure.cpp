@@ -33,8 +33,8 @@ enum Id : uint8_t {
       kTableCount,
 };
 
-// The tables' rows, in the order of the tables. A table without rows has no fields. A walk ends at
-// a table's last offset: frequent tables have theirs before the scalars.
+// The tables' rows, in the order of the tables. A table without rows has no fields. The walk stops
+// at a table's last offset, so frequent tables list offsets before scalars.
 constexpr FieldRule kFields[] = {
     {kInt, fb::Int::VT_INT_VAL, K::Scalar8},
     {kBool, fb::Bool::VT_BOOL_VAL, K::Scalar1},

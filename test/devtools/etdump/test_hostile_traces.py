@@ -232,7 +232,7 @@ def test_the_columns_report_what_they_leave_out() -> None:
             reported += bool(read_trace(bytes(editor.data)).missing)
         except MalformedProgramError:
             reported += 1
-    # A field that an unknown layout hides, or a text that is none, is no defect: newer writers may have them.
+    # Fields that an unknown layout hides, and texts that are not UTF-8, count as absent.
     assert reported >= 20
 
 
