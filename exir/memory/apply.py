@@ -25,7 +25,6 @@ from executorch.exir.memory.lifetimes.subgraphs import bind_subgraphs, placehold
 from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
 from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
 from executorch.exir.memory.sizes.parametric import PARAMETRIC_PLAN, keep_apart, make_parametric
-from executorch.exir.schema import DeviceType
 from executorch.exir.tensor import TensorSpec
 
 
@@ -96,7 +95,7 @@ def apply_algo(
 
 def _check_devices(names: dict[TensorSpec, str]) -> None:
     for spec, name in names.items():
-        if spec.device != DeviceType.CPU:
+        if spec.device.name != "CPU":
             raise MemoryPlanningError(name, f"is on device {spec.device.name}; programs have CPU memory alone")
 
 

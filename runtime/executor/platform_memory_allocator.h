@@ -2,4 +2,4 @@
 // The place of the allocator in ExecuTorch 1.4.
 #pragma once
 
-#include <executorch/runtime/core/platform_memory_allocator.h>  // IWYU pragma: export
+#include <executorch/runtime/kernel/platform_memory_allocator.h>  // IWYU pragma: export

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
-#include <executorch/runtime/core/platform_memory_allocator.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
+#include <executorch/runtime/kernel/platform_memory_allocator.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {

@@ -29,8 +29,8 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/device_allocator.h>
 #include <executorch/runtime/core/event_tracer.h>
-#include <executorch/runtime/core/platform_memory_allocator.h>
 #include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/kernel/platform_memory_allocator.h>
 
 namespace {
 

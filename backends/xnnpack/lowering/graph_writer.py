@@ -30,7 +30,7 @@ class GraphWriter:
         self.file: str | None = None
         """Name of the external file for constants added from now on; None stores them in the program."""
         self.full_precision = False
-        """Whether nodes added from now on keep the factors of their products in float32."""
+        """Products added from now on keep their factors in float32, whatever the compute precision."""
         self._files: dict[str, str | None] = {}
         self._known: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}

@@ -7,13 +7,13 @@
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
-#include <executorch/runtime/core/platform_memory_allocator.h>
 #include <executorch/runtime/executor/execute/call_failure.h>
 #include <executorch/runtime/executor/execute/event_name.h>
 #include <executorch/runtime/executor/load/delegate_loader.h>
 #include <executorch/runtime/executor/load/value_loader.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/kernel/platform_memory_allocator.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {

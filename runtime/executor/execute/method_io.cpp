@@ -8,12 +8,12 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
-#include <executorch/runtime/core/platform_memory_allocator.h>
 #include <executorch/runtime/executor/execute/unaliased_values.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
+#include <executorch/runtime/kernel/platform_memory_allocator.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <executorch/runtime/core/platform_memory_allocator.h>
+#include <executorch/runtime/kernel/platform_memory_allocator.h>
 #include <executorch/runtime/platform/platform.h>
 
 #include "../log_capture.h"

@@ -1,8 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Cost of a parametric plan's checks: a chain of additions of dynamic size, planned with and without it.
 
-``python test/benchmark/parametric_plan.py [--length N]`` prints processor time in ns an execution, the minimum of
-interleaved rounds, and the ratio: for inputs of one size, and for two sizes in turn, which move the tensors each time.
+``python test/benchmark/runtime/parametric_plan.py [--length N]`` prints processor time in ns an execution, the minimum
+of interleaved rounds, and the ratio: for inputs of one size, and for two sizes in turn, which move the tensors each
+time.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from pathlib import Path
 
 # Not from this folder: libraries take its `kernels.py` for a package of that name.
 sys.path.pop(0)
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 from tabulate import tabulate
 from torch.export import Dim, export

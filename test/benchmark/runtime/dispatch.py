@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Overhead of an instruction beyond its kernel: a chain of one-element additions, compared with the kernel in a loop.
 
-``cmake --build BUILD --target dispatch_benchmark && python test/benchmark/dispatch.py BUILD/test/dispatch_benchmark``
+``cmake --build BUILD --target dispatch_benchmark``, then
+``python test/benchmark/runtime/dispatch.py BUILD/test/dispatch_benchmark``
 prints nanoseconds: the least of 3000 executions, of as many loops, and the difference.
 """
 
