@@ -7,23 +7,22 @@ import os
 import sys
 from pathlib import Path
 
-BINARIES = Path(__file__).resolve().parents[2] / "data" / "bin"
+BINARY = Path(__file__).resolve().parents[2] / "data" / "bin" / "executor_runner"
 
 
 def main() -> None:
     """Replaces this process by `executor_runner`, arguments and all."""
-    _become("executor_runner")
+    _become(BINARY)
 
 
 def llama_main() -> None:
     """Replaces this process by `llama_main`, arguments and all."""
-    _become("llama_main")
+    _become(BINARY.with_name("llama_main"))
 
 
-def _become(name: str) -> None:
-    binary = BINARIES / name
+def _become(binary: Path) -> None:
     if not binary.is_file():
-        sys.exit(f"{name}: {binary} is missing: the package was installed without its compiled part")
+        sys.exit(f"{binary.name}: {binary} is missing: the package was installed without its compiled part")
     os.execv(binary, [str(binary), *sys.argv[1:]])
 
 
