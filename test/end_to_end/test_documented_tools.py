@@ -175,7 +175,7 @@ def test_a_shared_constant_has_a_node_for_each_reader_and_lowers() -> None:
     lowered = edge.to_backend(AddMulPartitionerDemo())
     assert len(list(get_lowered_backend_modules(lowered.exported_program().graph_module))) == 1
     torch.testing.assert_close(lowered.exported_program().module()(X), model(X))
-    with pytest.raises(ValueError, match="'x' is no constant"):
+    with pytest.raises(ValueError, match="'x' is not a constant"):
         duplicate_constant_node(edge.exported_program(), "x")
 
 

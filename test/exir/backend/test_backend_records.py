@@ -98,7 +98,7 @@ def test_delegate_mappings_take_nodes_or_handles_by_given_or_generated_identifie
     [
         (False, {"identifier": 1}, "found neither"),
         (False, {"identifier": 1, "handles": 1, "nodes": []}, "found both"),
-        (False, {"handles": 1}, "identifier is needed"),
+        (False, {"handles": 1}, "expected an identifier"),
         (True, {"handles": 1, "identifier": 1}, "identifiers are generated"),
         (True, {"handles": [None]}, "no debug handle"),
     ],
