@@ -1,9 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Reasons why operators of a quantized partition are computed in float."""
+"""Operators of a quantized partition: those computed on integers, and why the others are computed in float."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -17,38 +18,35 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.operators.table import rule_of
 
 
-def float_fallback_reasons(program: ExportedProgram, partition: Collection[Node]) -> dict[Node, str]:
-    """First node of each float operator → reason; empty for a partition without integers."""
-    found = {}
-    for node, result, is_on_integers in _operators(program, partition):
-        rule = rule_of(node)
-        if rule is not None and not is_on_integers and product_of(program, node) is None:
-            found[node] = _reason(node, rule, result, program)
-    return found
+@dataclass
+class Arithmetic:
+    """How the operators of a partition are computed, without the quantize and dequantize calls around them.
+
+    on_integers: all nodes that are computed on integers. in_float: first node of each float operator → reason. Both are
+    empty for a partition without integers.
+    """
+
+    on_integers: list[Node] = field(default_factory=list)
+    in_float: dict[Node, str] = field(default_factory=dict)
 
 
-def nodes_on_integers(program: ExportedProgram, partition: Collection[Node]) -> list[Node]:
-    """The nodes that are computed on integers, without the quantize and dequantize calls around them."""
-    found = []
-    for node, result, is_on_integers in _operators(program, partition):
-        if is_on_integers or product_of(program, node) is not None:
-            found += [each for each in (node, *fused_with(node, result)) if operator_of(each) not in quantization.RULES]
-    return found
-
-
-def _operators(program: ExportedProgram, partition: Collection[Node]) -> Iterator[tuple[Node, Node, bool]]:
-    """First and last node of each operator of a quantized partition, and whether it computes on integers; none for a
-    partition without integers."""
-    taken = set(partition)
+def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arithmetic:
+    found, taken = Arithmetic(), set(partition)
     if not any(operator_of(node) in quantization.RULES for node in taken):
-        return
+        return found
     fused, absorbed = fusions(program, taken.__contains__)
     for node in program.graph.nodes:
         if node not in taken or node in absorbed or operator_of(node) in quantization.RULES:
             continue
-        together = fused.get(node)
+        rule, together = rule_of(node), fused.get(node)
+        result = together.result if together else node
         is_exact = quantization.takes_quantized(node, program) or (together is not None and together.on_integers)
-        yield node, together.result if together else node, is_exact
+        if is_exact or product_of(program, node) is not None:
+            members = (node, *fused_with(node, result))
+            found.on_integers += [each for each in members if operator_of(each) not in quantization.RULES]
+        elif rule is not None:
+            found.in_float[node] = _reason(node, rule, result, program)
+    return found
 
 
 def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> str:

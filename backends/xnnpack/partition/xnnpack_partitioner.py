@@ -14,7 +14,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
-from executorch.backends.xnnpack.partition.float_fallback import float_fallback_reasons, nodes_on_integers
+from executorch.backends.xnnpack.partition.float_fallback import arithmetic_of
 from executorch.backends.xnnpack.partition.product_precision import is_float32_product, products_to_keep
 from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
 from executorch.backends.xnnpack.partition.selection import Selection
@@ -172,10 +172,11 @@ class XnnpackPartitioner(Partitioner):
         found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
         for group in groups:
-            for node in nodes_on_integers(program, group):
+            arithmetic = arithmetic_of(program, group)
+            for node in arithmetic.on_integers:
                 note_compute_precision(layers.original_nodes(node), "int8")
-        reasons = [item for group in groups for item in float_fallback_reasons(program, group).items()]
-        note_float_fallback({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
+            reasons = arithmetic.in_float.items()
+            note_float_fallback({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
         return [[piece for node in nodes for piece in layers.original_nodes(node)] for nodes in groups]
 
 
