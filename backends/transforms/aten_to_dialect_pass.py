@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx.node import Target
 from torch.fx.passes.infra.pass_base import PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.exir.pass_base import ExportPass
 
 
@@ -76,9 +77,7 @@ class AtenToDialectPass(ExportPass):
             modified = True
         if not modified:
             return PassResult(graph_module, False)
-        graph_module.graph.eliminate_dead_code()
-        graph_module.recompile()
-        return super().call(graph_module)
+        return super().call(without_dead_code(graph_module))
 
 
 SubstitutionFn = Callable[[fx.Node, AtenToDialectPass], DialectNodeSpec | None]

@@ -12,6 +12,7 @@ from torch.fx import Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.infra.pass_base import PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.exir.pass_base import ExportPass
 from executorch.exir.rewrite.node_rewrite import argument, origin_of, with_values
 
@@ -34,8 +35,7 @@ class DecomposeScaledDotProductAttention(ExportPass):
         calls = list(graph_module.graph.find_nodes(op="call_function", target=_SDPA))
         for node in calls:
             self._decompose(node)
-        graph_module.graph.eliminate_dead_code()
-        graph_module.recompile()
+        without_dead_code(graph_module)
         return PassResult(graph_module, bool(calls))
 
     def _decompose(self, node: Node) -> None:

@@ -10,6 +10,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (registers the operators)
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass
@@ -45,8 +46,7 @@ class RemoveCloneOpsTransform(ExportPass):
             return PassResult(graph_module, False)
         if self._eliminate_quant_dequant_pairs:
             eliminate_dq_q(graph_module, sources)
-        graph_module.graph.eliminate_dead_code()
-        graph_module.recompile()
+        without_dead_code(graph_module)
         return PassResult(graph_module, True)
 
     def _is_removable(self, node: Node) -> bool:

@@ -13,6 +13,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 from executorch.exir.graph_module import all_graph_modules
@@ -125,9 +126,7 @@ class HierarchicalInplacePassInterface(ExportPass):
         """Change all graphs; a changed module is interpreted once more, which renews the values of its nodes."""
         if not self._apply_hierarchical_inplace(graph_module):
             return PassResult(graph_module, False)
-        graph_module.graph.eliminate_dead_code()
-        graph_module.recompile()
-        return super().call(graph_module)
+        return super().call(without_dead_code(graph_module))
 
 
 class RemoveOrReplacePassInterface(HierarchicalInplacePassInterface):

@@ -15,6 +15,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.backends.transforms.permutes.permute_pass_utils import (
     VIEWS,
     extra_unit_dim,
@@ -94,9 +95,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
                     modified = True
         if not modified:
             return PassResult(graph_module, False)
-        graph_module.graph.eliminate_dead_code()
-        graph_module.recompile()
-        return super().call(graph_module)
+        return super().call(without_dead_code(graph_module))
 
     def is_node_permutable(self, node: Node) -> bool:
         """Return whether a node may be part of a region."""

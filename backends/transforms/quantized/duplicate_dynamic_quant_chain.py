@@ -14,6 +14,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.exir.graph_module import all_graph_modules
 
 __all__ = ["DuplicateDynamicQuantChainPass"]
@@ -36,8 +37,7 @@ class DuplicateDynamicQuantChainPass(PassBase):
                 for reader in readers[1:]:
                     reader.replace_input_with(last, _copy(last, reader))
                     modified = True
-            held.graph.eliminate_dead_code()
-            held.recompile()
+            without_dead_code(held)
         return PassResult(graph_module, modified)
 
 

@@ -17,6 +17,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.backends.transforms.utils import create_constant_placeholder, get_param_tensor, is_param_node
 from executorch.exir.pass_base import fake_mode_of
 
@@ -102,8 +103,7 @@ class QuantizeFusedConvBnBiasAtenPass(PassBase):
             if node.op == "call_function" and node.target in _CONVOLUTIONS:
                 modified |= self._quantize_bias(constants, node)
         if modified:
-            graph_module.graph.eliminate_dead_code()
-            graph_module.recompile()
+            without_dead_code(graph_module)
         return PassResult(graph_module, modified)
 
     def _quantize_bias(self, constants: _Constants, conv: Node) -> bool:

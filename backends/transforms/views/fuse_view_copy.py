@@ -9,6 +9,7 @@ from torch import fx
 from torch.fx import Node
 from torch.fx.passes.infra.pass_base import PassResult
 
+from executorch.backends.transforms.dead_code import without_dead_code
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (registers the operators)
 from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
@@ -45,9 +46,7 @@ class FuseViewCopyTransform(ExportPass):
                 modified = True
         if not modified:
             return PassResult(graph_module, False)
-        graph_module.graph.eliminate_dead_code()
-        graph_module.recompile()
-        return super().call(graph_module)
+        return super().call(without_dead_code(graph_module))
 
     def _later_views(self, view: Node) -> list[Node]:
         """The views after `view`, following single readers that are elementwise operators or views."""
