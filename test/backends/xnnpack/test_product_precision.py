@@ -38,7 +38,7 @@ def _lowered(model: nn.Module, x: torch.Tensor, older: bool = False, **options: 
 
 
 def _kept(program: ExecutorchProgramManager) -> list[bool]:
-    """Of each product of the only delegate, in order: whether it keeps its factors."""
+    """Return whether each product of the only delegate keeps its factors, in graph order."""
     (delegate,) = get_lowered_backend_modules(program.exported_program().graph_module)
     graph, _ = deserialize_payload(delegate.processed_bytes)
     return [node.full_precision for node in graph.xnodes if type(node.xnode_union).__name__ == "FullyConnected"]
