@@ -32,8 +32,7 @@ class Library:
     namespace: of functions that the yaml does not name; known for our own libraries.
     overrides: take precedence over kernels of libraries without this flag.
     complete: the table is the only source of kernels (``load_method``'s ``kernel_registry``). It includes the
-    selection's
-        primitive operators, and an operator without a kernel is an error.
+        selection's primitive operators, and an operator without a kernel is an error.
     use_aten_lib: for ATen mode: operators of functions_yaml use ATen's kernels, unless the yaml names kernels, which
         override them.
     """
@@ -65,8 +64,7 @@ def bind_kernels(
 
     Raises:
         CodegenError: for an error in a yaml, an unknown operator requested by name, selected dtypes without a program,
-        or
-            a complete library that lacks kernels.
+            or a complete library that lacks kernels.
     """
     rows = read_rows(library)
     from_aten = _aten_operators(library, rows)

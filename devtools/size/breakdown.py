@@ -79,8 +79,9 @@ def parts_with_bytes(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:
                 key = (tensor.allocation_info is not None, tensor.data_buffer_idx)
                 uses[key] += 1
                 shape = " x ".join(map(str, tensor.sizes)) or "scalar"
-                told = tensor.extra_tensor_info.fully_qualified_name if tensor.extra_tensor_info else None
-                names.setdefault(key, f"{told or f'{plan.name} %{index}'} {tensor.scalar_type.name.lower()} {shape}")
+                qualified = tensor.extra_tensor_info.fully_qualified_name if tensor.extra_tensor_info else None
+                name = qualified or f"{plan.name} %{index}"
+                names.setdefault(key, f"{name} {tensor.scalar_type.name.lower()} {shape}")
     groups = (("constant", False, file.program.constant_buffer), ("mutable buffer", True, file.mutable_data or []))
     for kind, is_mutable, buffers in groups:
         for index, buffer in enumerate(buffers):

@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as temporary:
     out = torch.empty(1, 64)
     assert torch.ops.my_ops.mul3.out(x, out=out) is out and torch.equal(out, 3 * x)
 
-    # Ahead of time: the operator becomes its out variant. No kernel library of ours knows it: the check is left out.
+    # Ahead of time: the operator becomes its out variant. Our kernel libraries lack it: no check.
     edge = to_edge(torch.export.export(Model(), (x,)), compile_config=EdgeCompileConfig(_check_ir_validity=False))
     program = Path(temporary) / "mul3.pte"
     program.write_bytes(edge.to_executorch(ExecutorchBackendConfig(check_target=False)).buffer)

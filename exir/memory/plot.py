@@ -38,7 +38,7 @@ def write_memory_plan(plans: Mapping[str, MemoryPlan], path: str | Path) -> None
 
 
 def plan_svg(plans: Mapping[str, MemoryPlan]) -> str:
-    """Return one SVG with a plot for each arena that is not empty."""
+    """Return one SVG with one plot for each nonempty arena."""
     plots = [(name, plan, arena) for name, plan in plans.items() for arena in plan.arenas if arena.size]
     height = _TOP + _PLOT_HEIGHT + _BOTTOM
     total = max(1, len(plots)) * height

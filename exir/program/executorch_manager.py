@@ -72,7 +72,7 @@ class ExecutorchProgramManager:
         return self._execution_programs[method_name]
 
     def dump_executorch_program(self, verbose: bool = False, out: TextIO | None = None) -> None:
-        """Writes the program as text to `out` (standard output if None); `verbose`: with every value."""
+        """Write the program as text to `out` (standard output if None), with all values if `verbose`."""
         print_program(self.executorch_program, show_meminfo=True, mark_dynamic_shape_tensor=True, out=out or sys.stdout)
         if verbose:
             for plan in self.executorch_program.execution_plan:
@@ -95,7 +95,7 @@ class ExecutorchProgramManager:
         return self._emitter_output.instruction_id_to_num_outs_map
 
     def get_etrecord(self) -> Any:
-        """The `executorch.devtools.ETRecord` that `generate_etrecord=True` asked for; RuntimeError without."""
+        """The `executorch.devtools.ETRecord`. Raises RuntimeError unless `generate_etrecord=True` was passed."""
         if self._etrecord is None:
             raise RuntimeError(
                 "ETRecord was not generated: pass generate_etrecord=True to to_edge or to_edge_transform_and_lower"
@@ -104,9 +104,9 @@ class ExecutorchProgramManager:
 
     @property
     def memory_plans(self) -> dict[str, MemoryPlan]:
-        """Method → where its tensors are, how large its arenas, and how near to the lower bound.
+        """Method → places of its tensors, sizes of its arenas, and their distance from the lower bound.
 
-        Methods that were planned by a pass other than a MemoryPlanningPass are left out.
+        Methods planned by another pass than MemoryPlanningPass are absent.
         """
         metas = {name: program.graph_module.meta for name, program in self._execution_programs.items()}
         return {name: meta[MEMORY_PLAN] for name, meta in metas.items() if MEMORY_PLAN in meta}
@@ -118,8 +118,10 @@ class ExecutorchProgramManager:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The report of what each delegate and the kernels run, with the reason and cost of every fallback from a
-        requested partitioner. `print` it, or call `as_dict()` or `as_json()` (ours)."""
+        """Report of the operators that each delegate runs and that kernels run instead, with reason and cost.
+
+        `print` it, or call `as_dict()` or `as_json()`. ExecuTorch 1.4 has no such report.
+        """
         return verdict_on(
             self._execution_programs,
             self.executorch_program,

@@ -80,7 +80,7 @@ def _fuse_quantized(config: ExecutorchBackendConfig) -> Step:
 def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
     """Core ATen → edge. Every step rewrites the graph in place."""
     steps: list[Step] = [
-        # First: asserts keep values alive that nothing else reads, and are not Core ATen, which a later step checks.
+        # First: asserts keep unread values alive, and the verifier refuses them because they are not Core ATen.
         _on_graph(RemoveGraphAssertsPass()),
         _on_graph(FunctionalViewsPass()),  # before steps that read layouts: copies are contiguous, views are not
         _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
@@ -89,13 +89,13 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
         _on_graph(PromoteDtypesPass()),  # before dim orders: it inserts _to_copy
     ]
     if not config._skip_dim_order:
-        steps.append(_on_graph(MemoryFormatOpsPass()))  # all copies that will be are there now
+        steps.append(_on_graph(MemoryFormatOpsPass()))  # after all passes that insert copies
     return [
         *steps,
         _on_graph(AtenToEdgePass()),  # from here on the graph is in the edge dialect
         lift_tensor_attributes,  # the scalars that became tensors are constants of the program
         check_quantization_parameters,  # before anything computes with them; constants are found by name now
-        look_up_quantized_rows,  # before anything makes numbers of whole tables
+        look_up_quantized_rows,  # before a step dequantizes whole tables
         _on_graph(DeadCodeEliminationPass()),  # operands of removed asserts and scalars
         _on_graph(DebugHandleGeneratorPass()),  # numbers the nodes that backends will see
         sync_signature,  # nodes were renamed and replaced

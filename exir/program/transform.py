@@ -23,7 +23,7 @@ Passes = Sequence[Any] | FxPassManager | ExportedProgramPassManager | Callable[.
 
 
 def program_for(program: ExportedProgram, passes: Passes) -> ExportedProgram:
-    """Return the program that `passes` may change: a copy, or `program` if a pass was made for it and holds it."""
+    """Return the program that `passes` may change: a copy, or `program` if an attribute of a pass refers to it."""
     listed = getattr(passes, "passes", passes)
     listed = [getattr(each, "__wrapped__", each) for each in (listed if isinstance(listed, Sequence) else [listed])]
     made_for_it = any(value is program for each in listed for value in getattr(each, "__dict__", {}).values())
@@ -41,7 +41,7 @@ def _run(program: ExportedProgram, passes: Passes) -> ExportedProgramPassResult:
         listed: list[Any] = list(passes) if isinstance(passes, (list, tuple)) else [passes]
         passes = ExportedProgramPassManager(listed)
     result = passes.run(program, with_graph)
-    give_missing_values(program.graph_module)  # of a program that a pass made for it changed in place
+    give_missing_values(program.graph_module)  # passes that hold `program` change it in place
     return result
 
 

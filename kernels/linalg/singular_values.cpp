@@ -35,7 +35,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> _linalg_svd_u(KernelRuntimeContext& ctx, c
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < batch.numel(); ++i) {
-      if (k == 0) {  // U and V of an empty matrix are any orthogonal ones.
+      if (k == 0) {  // Any orthogonal U and V fit an empty matrix; use identities.
         if (compute_uv) {
           Batch(u, 2).store(i, Matrix<T>(Matrix<T>::Identity(m, left)));
           Batch(vh, 2).store(i, Matrix<T>(Matrix<T>::Identity(right, n)));

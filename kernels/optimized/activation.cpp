@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Elementary functions of whatever is computed in float32; the portable kernels do float64.
+// Elementary functions of tensors that are computed in float32; portable kernels compute float64.
 #include <executorch/kernels/engine/eltwise/eltwise.h>
 #include <executorch/kernels/loops/elementwise/elementwise.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Softmax along contiguous rows of whatever is computed in float32; the portable kernels do the
-// rest.
+// Softmax along contiguous rows of tensors that are computed in float32; portable kernels compute
+// the rest.
 #include <executorch/kernels/engine/softmax/softmax.h>
 #include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/loops/memory/strided.h>
@@ -15,10 +15,10 @@ namespace {
 
 using Softmax = void (*)(const engine::SoftmaxCall&, engine::Threads&, engine::InstructionSet);
 
-/// Elements worth the start of a thread.
+/// Minimum number of elements for each thread.
 constexpr size_t kLeast = 1 << 15;
 
-/// False where the portable kernel has to do it (or to refuse it).
+/// Returns false, without a result, for calls that the portable kernel must compute or refuse.
 bool softmax(KernelRuntimeContext& ctx, Softmax function, const Tensor& self, int64_t dim,
              bool half_to_float, Tensor& out) {
   const ScalarType dtype = self.scalar_type();

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decoders in GGUF files: sizes from the metadata, weights under the names that `Transformer` has."""
+"""Decoders in GGUF files: sizes from the metadata, weights under the names of `Transformer`'s parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _NAMES = {
 }
 _ROPE_FACTORS = "rope_freqs.weight"
 _ROTATED = re.compile(r"layers\.\d+\.attention\.w([qk])\.(weight|bias)")
-# Rows of q and k of "llama" are in pairs that are rotated together, those of the others in halves.
+# Architecture → whether two channels that rotary embeddings rotate together lie in different halves of a head, or are
+# adjacent.
 _ARCHITECTURES = {"llama": False, "qwen2": True, "qwen3": True}
 _SIZES = {
     "embedding_length": "dim",

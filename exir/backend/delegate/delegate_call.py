@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Replacement of partitions by calls to the lowered modules made of them."""
+"""Replace each partition with a call of its lowered module."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["insert_delegate_calls"]
 def insert_delegate_calls(
     program: ExportedProgram, lowered: Iterable[tuple[TaggedPartition, LoweredBackendModule]]
 ) -> ExportedProgram:
-    """`program` with every partition replaced by a call, without the constants that only delegates read.
+    """Return `program` with a call in place of every partition, without the constants that only delegates read.
 
-    Changes the graphs of `program` in place; use only what is returned.
+    The graphs of `program` change in place; use only the returned program.
     """
     graph_modules = list(all_graph_modules(program.graph_module))
     handles = [node.meta.get("debug_handle") for module in graph_modules for node in module.graph.nodes]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The graphs that a program's control flow runs, each as a program, so that a partitioner can treat all alike."""
+"""View each control-flow graph of a program as a program, so that one partitioner function handles all graphs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def programs_of(program: ExportedProgram) -> Iterator[ExportedProgram]:
 
 
 class _PartOfProgram(ExportedProgram):
-    """A graph of a verified program, which is not verified again: unlike a program, it may return one value without a
-    tuple, or a list of values."""
+    """A control-flow graph as a program. It is not verified, because its program has been, and because the verifier
+    refuses results that such graphs may have: one value without a tuple, or a list."""
 
     def validate(self) -> None:
         pass

@@ -36,17 +36,20 @@ _NO_ACCESS = (alloc, view, operator.getitem)
 
 @dataclass
 class TaskOrder:
-    """Sets of tasks as bits of integers. before[t]: t and the tasks done before t. users: the tasks of a tensor."""
+    """Order of tasks. A set of tasks is an integer with a bit for each task.
+
+    before[t]: t and the tasks that end before t begins. users: the tasks that access a tensor.
+    """
 
     before: list[int] = field(default_factory=list)
     users: dict[TensorSpec, int] = field(default_factory=dict)
 
     def all_before(self, first: TensorSpec, second: TensorSpec) -> bool:
-        """Return whether every task that uses `first` is done before, or is, each task that uses `second`."""
+        """Return whether each user of `first` ends before each user of `second` begins, or is the same task."""
         return not self.users.get(first, 0) & ~self.common(second)
 
     def common(self, spec: TensorSpec) -> int:
-        """Return the tasks that are done when any that uses `spec` begins."""
+        """Return the tasks that precede every user of `spec`; with a single user, also that one."""
         found = (1 << len(self.before)) - 1
         users = self.users.get(spec, 0)
         while users:

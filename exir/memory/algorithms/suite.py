@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Several algorithms, of which the best result is kept."""
+"""Run several planning algorithms and keep the best result."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -15,7 +15,7 @@ from executorch.exir.tensor import TensorSpec
 class MemoryPlanningAlgorithmSuite:
     """Runs every algorithm of `algo_list` (by default `exact` alone) and keeps the one with the smallest arenas.
 
-    After a call, `result` is the one that was kept, with lower bound and gap.
+    After a call, `result` is that algorithm's result, with lower bound and gap.
     """
 
     def __init__(self, algo_list: Sequence[Callable[..., MemoryAlgoResult]] | None = None) -> None:

@@ -81,14 +81,14 @@ def _qualifies(node: Node) -> bool:
 
 
 def _whole(spec: Any) -> TensorSpec | None:
-    """Return the tensor of which a spec describes all bytes, first to last; None for a part of a tensor."""
+    """Return the tensor whose bytes are exactly those of the spec; None if the spec describes a part of a tensor."""
     if isinstance(spec, ViewSpec):
         return spec.base if spec.byte_offset == 0 and spec.nbytes() == spec.base.nbytes() else None
     return spec if isinstance(spec, TensorSpec) else None
 
 
 def _same_elements(operand: Node, node: Node) -> bool:
-    """Return whether element i of one lies where element i of the other one does, at any size."""
+    """Return whether element i of both has the same byte offset, for all dynamic sizes."""
     left, right = operand.meta["spec"], node.meta["spec"]
     shapes = [[str(size) for size in each.meta["val"].shape] for each in (operand, node)]
     return (
@@ -100,7 +100,7 @@ def _same_elements(operand: Node, node: Node) -> bool:
 
 
 def _read_alike(node: Node, base: TensorSpec) -> bool:
-    """Return whether every operand that shows `base` is read element by element with the result."""
+    """Return whether every operand in the memory of `base` has its elements at the result's offsets."""
     for operand in node.all_input_nodes:
         spec = operand.meta.get("spec")
         shown = spec.base if isinstance(spec, ViewSpec) else spec

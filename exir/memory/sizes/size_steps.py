@@ -18,11 +18,11 @@ from torch.utils._sympy.functions import Min as TorchMin
 
 
 class Operation(IntEnum):
-    """The runtime's numbering (`runtime/executor/execute/parametric_plan.cpp`)."""
+    """Operations of steps, numbered as in the runtime (`runtime/executor/execute/parametric_plan.cpp`)."""
 
     CONSTANT = 0  # a is the number's low 32 bits, b the high ones
     INPUT_SIZE = 1  # of input a, dimension b
-    ADD = 2  # of the results of steps a and b, as all that follow
+    ADD = 2  # of the results of steps a and b, like the operations below
     MULTIPLY = 3
     DIVIDE = 4  # rounded down; b is above 0
     MAXIMUM = 5
@@ -47,7 +47,7 @@ _HIGHEST_POWER = 8
 
 
 class NotExpressible(ValueError):
-    """An expression without an operation for it."""
+    """No operation computes the expression."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class SizeSteps:
         return self.add(Operation.CONSTANT, bits & 0xFFFFFFFF, bits >> 32)
 
     def largest(self, steps: Sequence[int]) -> int:
-        """Return the step of the largest of several results; 0 for no results."""
+        """Return a step that computes the maximum of the steps' results; of 0 if there are no steps."""
         distinct = list(dict.fromkeys(steps))
         if not distinct:
             return self.constant(0)
@@ -93,7 +93,7 @@ class SizeSteps:
             return self.constant(int(expr))
         if isinstance(expr, sympy.Symbol):
             if expr not in self.symbols:
-                raise NotExpressible(f"{expr} is known only within the run")
+                raise NotExpressible(f"{expr} is not a function of the inputs' sizes")
             return self.symbols[expr]
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and 0 < int(expr.exp) <= _HIGHEST_POWER:
             return self._folded(Operation.MULTIPLY, [expr.base] * int(expr.exp))

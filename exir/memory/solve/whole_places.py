@@ -1,11 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A solver for memory that is handed out in whole places: no buffer lies across two of them."""
+"""A solver that divides memory into places. A buffer starts at a place's first byte and fits inside that place."""
 
 from executorch.exir.memory.problem import Buffer, Offset, Problem, Solution
 
 
 def whole_places(problem: Problem) -> Solution:
-    """Let buffers take turns at places, each as large as the largest buffer that uses it."""
+    """Assign buffers to places so that the buffers of one place are never alive together.
+
+    A place is as large as its largest buffer.
+    """
     buffers = problem.buffers
     offsets = [Offset(0)] * len(buffers)
     places: list[tuple[Offset, list[Buffer]]] = []

@@ -18,10 +18,10 @@ using kernels::engine::AttentionCall;
 using kernels::engine::AttentionTensor;
 using kernels::engine::AttentionType;
 
-/// The threads that are offered to kernels.
+/// The runtime's threads, as the engine's interface.
 class KernelThreads final : public kernels::engine::Threads {
  public:
-  /// Work for at most `tasks` threads.
+  /// Uses at most `tasks` threads.
   explicit KernelThreads(size_t tasks) : count_(runtime::parallel_parts(tasks, 1)) {}
   size_t count() const override { return count_; }
   void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override {
@@ -32,7 +32,7 @@ class KernelThreads final : public kernels::engine::Threads {
   const size_t count_;
 };
 
-/// Multiplications that are worth the start of threads.
+/// Minimum number of multiplications for which starting threads saves time.
 constexpr int64_t kWorthThreads = 1 << 16;
 
 bool type_of(ScalarType dtype, AttentionType* type) {

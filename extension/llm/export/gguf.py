@@ -160,7 +160,7 @@ def read_gguf(path: str | Path) -> GGUFFile:
     for _ in range(num_pairs):
         key = reader.text()
         if key in metadata:
-            raise reader.error(f"{key!r} is there twice")
+            raise reader.error(f"{key!r} occurs twice")
         metadata[key] = reader.value(reader.number("I"))
     headers = [_tensor_header(reader) for _ in range(num_tensors)]
     alignment = metadata.get("general.alignment", 32)
@@ -170,7 +170,7 @@ def read_gguf(path: str | Path) -> GGUFFile:
     tensors: dict[str, GGUFTensor] = {}
     for header in headers:
         if header.name in tensors:
-            raise GGUFError(f"{path}: tensor {header.name!r} is there twice")
+            raise GGUFError(f"{path}: tensor {header.name!r} occurs twice")
         tensors[header.name] = _tensor(path, header, data, start, alignment)
     return GGUFFile(path, metadata, tensors)
 

@@ -12,21 +12,22 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// With larger pixels it does not matter how they are found.
+/// With more channels, finding a window's place is a negligible part of the time.
 constexpr size_t kMaxChannels = 16;
-/// The most floats of a padded copy.
+/// Maximum number of floats of a padded copy.
 constexpr size_t kCopied = 4096;
-/// The fewest windows of an item: some tiles, so that finding their place costs little.
+/// Minimum number of windows of a thread's item: several tiles, so that finding their place costs
+/// little.
 constexpr size_t kPointsOfItem = 64;
 
-/// The most neighbouring windows that can be copied, wherever they are.
+/// Maximum number of neighbouring windows whose padded copy fits kCopied floats.
 size_t max_windows(const Conv2dParams& p) {
   const size_t across = kCopied / (p.kernel_height * p.group_inputs);
   return across < p.kernel_width ? 0 : (across - p.kernel_width) / p.stride_width + 1;
 }
 
-/// The pixels that some neighbouring windows cover along one dimension: of `count`, the first
-/// `before` and the last `after` are padding, the others begin at pixel `first`.
+/// The pixels that neighbouring windows cover along one dimension. Of `count` pixels, the first
+/// `before` and the last `after` are padding; the others begin at pixel `first`.
 struct Span {
   size_t first, count, before, after;
 
@@ -36,7 +37,7 @@ struct Span {
 Span span_of(size_t window, size_t windows, size_t stride, size_t extent, size_t padding,
              size_t size) {
   const size_t begin = window * stride, count = (windows - 1) * stride + extent;
-  const size_t end = begin + count;  // counted from the padding's begin, as begin is
+  const size_t end = begin + count;  // both count from the start of the padding
   const size_t before = begin < padding ? std::min(end, padding) - begin : 0;
   const size_t limit = padding + size;
   const size_t after = end > limit ? end - std::max(begin, limit) : 0;
@@ -49,7 +50,7 @@ class Line {
        MapFunction activate)
       : tiles_(tiles), p_(params), call_(call), output_(output), activate_(activate) {}
 
-  /// Some windows of a line times columns of the output.
+  /// Computes `columns` columns of the output for `count` windows of a line.
   void multiply(size_t image, size_t y, size_t x, size_t count, size_t column,
                 size_t columns) const {
     const ImageSize size = call_.input_size;
@@ -89,8 +90,8 @@ class Line {
     activate_rows(activate_, product.out, count, columns, call_.output_pixel_stride);
   }
 
-  /// How many of `left` windows from x on are computed at once: those that reach into padding apart
-  /// from those inside of the image, which are not copied.
+  /// Number of the `left` windows from x on to compute in one product. Windows that reach into
+  /// padding are copied; windows inside the image are not, so a product has only one kind.
   size_t windows_at_once(size_t x, size_t left) const {
     const size_t end = p_.pad_left + call_.input_size.width;
     const size_t inside = end < p_.kernel_width ? 0 : (end - p_.kernel_width) / p_.stride_width + 1;

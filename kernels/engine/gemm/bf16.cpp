@@ -53,7 +53,7 @@ BF16 void pair_up(const float* first, const float* second, size_t count, float* 
 
 #else
 
-// No other architecture has tiles of bfloat16 yet. These compute the same in plain C++.
+// Other architectures have no bfloat16 tiles yet. These functions compute the same in plain C++.
 namespace {
 
 uint32_t rounded(float x) {
@@ -87,7 +87,7 @@ void pair_up(const float* first, const float* second, size_t count, float* to) {
 
 void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                 float* to) {
-  /// Pairs of each column that are rounded before they are transposed.
+  /// Number of pairs of each column that are rounded, then transposed together.
   constexpr size_t kPairsAtOnce = 64, kMaxPanel = 32;
   const size_t panel = tiles.panel;
   if (right.depth_stride == 1 && right.column_stride != 1) {
@@ -118,7 +118,7 @@ void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns
 }
 
 void narrow_rows(const NarrowedRows& rows, Threads& threads) {
-  /// Elements that one thread narrows before another is worth it.
+  /// Minimum number of elements for each thread.
   constexpr size_t kPerItem = size_t{1} << 15;
   const size_t words = (rows.count + 1) / 2, row_floats = rows.parts * rows.count;
   if (rows.rows == 0 || row_floats == 0) return;

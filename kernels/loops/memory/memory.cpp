@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Memory as sizes and strides: taken apart, walked, copied.
+// Memory described by sizes and strides: splitting, traversal, copies.
 #include <executorch/kernels/loops/dtype/complex.h>
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/elementwise/simd_dispatch.h>
@@ -186,8 +186,8 @@ void transpose_tile(char* to, int64_t to_row, const char* from, int64_t from_col
   }
 }
 
-// Rows of the target whose elements lie far apart in the source, but whose neighbouring rows lie
-// side by side there: copied in tiles, so that a cache line of the source is read once.
+// Copies a matrix whose rows are contiguous in the target and whose columns are contiguous in the
+// source. Works in tiles, so that each cache line of the source is read once.
 template <class T>
 void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows,
                int64_t columns) {
@@ -232,7 +232,7 @@ bool copy_transposed(const LoopNest& nest, int64_t bytes) {
   });
 }
 
-// The last of `from` first.
+// Copies n elements in reverse order; `from` is the last one's address.
 template <class T>
 void reverse(char* to, const char* from, int64_t n) {
   in_vectors(
@@ -242,7 +242,8 @@ void reverse(char* to, const char* from, int64_t n) {
       reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), n);
 }
 
-// Rows that lie together in both memories. The last loop over them stands here: they may be short.
+// Copies rows that are contiguous in both memories. The loop over the innermost dimension of rows
+// is here and not in the nest, because rows may be short.
 void copy_dense_rows(const LoopNest& nest, int64_t bytes) {
   const int inner = nest.rank() - 2;
   const int64_t rows = inner < 0 ? 1 : nest.size(inner);
@@ -284,15 +285,16 @@ bool copy_same_dtype(const Strided& to, const Strided& from) {
   return true;
 }
 
-// uint64 is the only dtype whose values do not fit their compute type: large ones are negative
-// there.
+// uint64 is the only dtype whose compute type cannot hold all of its values: large ones would
+// become negative.
 void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     to[i] = static_cast<double>(*reinterpret_cast<const uint64_t*>(from + i * stride));
   }
 }
 
-// In one step where either dtype is computed in, else by way of a block.
+// Converts in one step if either dtype is the compute type, else through a block of the compute
+// type.
 void convert_rows(const LoopNest& nest, ScalarType to, ScalarType from) {
   const bool wide = from == ScalarType::UInt64 && is_floating(to);
   const bool becomes_floating = is_floating(to) && is_integral(from);

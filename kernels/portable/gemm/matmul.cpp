@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Matrix product operators, and recurrent layers kept whole, which are such products step by step.
+// Matrix product operators, and recurrent layers that are one operator: matrix products step by
+// step.
 #include <executorch/kernels/loops/dtype/complex.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>
@@ -16,7 +17,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// A tensor of rank 3 as it is; missing leading dimensions are of size 1.
+/// Describes a tensor as a batch of matrices; missing leading dimensions have size 1.
 Batch batch_of(const Strided& memory) {
   int64_t sizes[3] = {1, 1, 1};
   int64_t strides[3] = {0, 0, 0};
@@ -60,7 +61,7 @@ void multiply(KernelRuntimeContext& ctx, const Product& p) {
       run(left, right, out);
     }
   };
-  // Whole products for each thread where they divide evenly enough, else all threads on each.
+  // Give each thread whole products if these divide evenly enough; else use all threads for each.
   const int64_t parts = gemm.parts();
   if (parts > 1 && (batch % parts == 0 || batch >= 4 * parts)) {
     runtime::run_parallel(
@@ -152,7 +153,7 @@ void product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left, c
     p.addend = batch_of(memory);
   }
   if (p.out.columns == 1) {
-    // One row is the faster way to compute one column.
+    // Compute a column as the transposed product, one row: that is faster.
     const Batch left_side = p.left;
     p.left = transposed(p.right);
     p.right = transposed(left_side);
@@ -243,7 +244,7 @@ void grouped_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor&
     if (begin < end) multiply_rows(begin, end, g, rows.columns);
     begin = end;
   }
-  if (begin < rows.rows) multiply_rows(begin, rows.rows, 0, 0);  // a product over nothing: zeros
+  if (begin < rows.rows) multiply_rows(begin, rows.rows, 0, 0);  // an inner size of 0: zeros
 }
 
 void vector_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,

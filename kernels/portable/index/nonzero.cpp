@@ -11,8 +11,8 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Calls f(index, first, truth values, n) for runs along the last dimension, in index order: where
-// the line is in the others, and where the run starts in it.
+// Calls f(index, first, truth values, n) for runs along the last dimension, in index order. `index`
+// is the line's index in the other dimensions, `first` the run's first index in the line.
 template <class F>
 void for_each_truth(const Strided& from, F&& f) {
   const int last = from.rank - 1;

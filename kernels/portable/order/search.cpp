@@ -109,8 +109,9 @@ void search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& va
   }
 }
 
-// The integer that has the number's place in a sequence of a dtype. A number outside
-// the dtype's range becomes the nearest limit and is placed before or after elements equal to it.
+// Returns an integer with the same insertion point as `number` in a sequence of an integer dtype. A
+// number outside of the dtype's range becomes the nearest limit; `how` then says whether its place
+// is before or after elements that equal the limit.
 Scalar among_integers(ScalarType dtype, Search* how, double number) {
   const double whole = how->right ? std::floor(number) : std::ceil(number);
   const bool is_bool = dtype == ScalarType::Bool;
@@ -141,7 +142,7 @@ void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scal
   if (fill(ctx, one, key)) search(ctx, sequence, one, Shape(), place, out);
 }
 
-// `side` says the same as `right`, and must not contradict it.
+// Reads `side`, which names the same choice as `right` and must not contradict it.
 bool parse_side(KernelRuntimeContext& ctx, const std::optional<std::string_view>& side,
                 Search* how) {
   if (!side.has_value()) return true;

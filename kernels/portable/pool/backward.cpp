@@ -1,7 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Gradients of pooling: every element of the output's gradient goes to where its maximum was found,
-// or in equal parts to all of its window. Floating dtypes (and int64 for means, as ATen); 16-bit
-// floats are summed in float32, in temporary memory for one plane.
+// Gradients of pooling. Each element of the output's gradient is added to the element that was its
+// window's maximum, or for means in equal parts to all elements of the window. Dtypes: floating,
+// and int64 for means as in ATen. 16-bit floats are summed in float32, in temporary memory for a
+// plane.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
@@ -17,7 +18,8 @@ bool has_gaps(const Plane& plane, const int64_t* sizes) {
          (sizes[0] != 1 && strides[0] != sizes[1] * strides[1]);
 }
 
-/// The sums of one channel's gradient: in place if memory has them as T, else in temporary memory.
+/// Sums of one channel's gradient, as T: in the gradient itself if its dtype is T, else in
+/// temporary memory.
 template <class T>
 class PlaneSums {
  public:
@@ -30,7 +32,7 @@ class PlaneSums {
   bool ready() const { return stands_ || temp_; }
   int64_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
 
-  /// Zeroes the sums of the coming plane.
+  /// Starts a plane with sums of zero.
   void open(const Plane& plane) {
     plane_ = plane;
     if (!stands_) {
@@ -120,8 +122,8 @@ class PlaneSums {
   const int64_t* sizes_;
   ScalarType dtype_;
   bool stands_;
-  bool even_ = false;    ///< flat indices are places at one distance
-  bool packed_ = false;  ///< at that of T
+  bool even_ = false;    ///< elements have a constant distance in index order
+  bool packed_ = false;  ///< and that distance is sizeof(T)
   T* temp_ = nullptr;
   Plane plane_, sums_;
 };
@@ -144,7 +146,7 @@ bool expect_shape(KernelRuntimeContext& ctx, const char* name, const Tensor& ten
 }
 
 /// Calls scatter(sums, values, n, index of the first, image, channel) for runs of a row of
-/// `grad_output`, all of a plane after another; a false result ends it.
+/// `grad_output`, plane by plane. Stops if scatter returns false.
 template <class Scatter>
 void for_each_run(KernelRuntimeContext& ctx, const Images& from, const Images& to,
                   Scatter&& scatter) {
@@ -187,13 +189,13 @@ void spread(KernelRuntimeContext& ctx, const Images& from, const Images& to, Win
                });
 }
 
-/// Makes all rows of a plane one row; the images must not have gaps.
+/// Describes each plane as one row; the images must not have gaps.
 void join_rows(Images& images) {
   images.sizes[2] *= images.sizes[0] * images.sizes[1];
   images.sizes[0] = images.sizes[1] = 1;
 }
 
-/// To where the maxima were found.
+/// Adds each gradient to the element that `indices` names.
 void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& indices,
                   int spatial, Tensor& grad_input) {
   if (!ET_EXPECT(ctx, is_floating(grad_output.scalar_type()),

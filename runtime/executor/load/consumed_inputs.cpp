@@ -34,8 +34,7 @@ size_t AliasModel::list_places(Place* places) const {
       new (&places[found++]) Place{begin, i, slot};
     }
   }
-  // A heap sort, skipped if they are in order: half the code of std::sort, which is
-  // faster.
+  // A heap sort, skipped if the places are in order. std::sort is faster, with twice the code.
   size_t unsorted = in_order ? 0 : found;
   for (size_t start = found / 2; unsorted > 1;) {
     Place moved = places[start];

@@ -12,7 +12,7 @@ void prefer_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t siz
   const uintptr_t begin = (address + kLargePage - 1) / kLargePage * kLargePage;
   const uintptr_t end = (address + size) / kLargePage * kLargePage;
   if (begin < end) {
-    // A wish: where it is refused, pages are small.
+    // Only advice: if the system refuses it, the pages stay small.
     (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
   }
 #endif

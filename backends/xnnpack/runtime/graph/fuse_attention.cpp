@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Attention, which payloads have as a product of queries and keys, a softmax and a product with
-// values, with a mask, constant factors, and changes of layout and of the batch around them.
+// Fuses attention. A payload spells it out as a product of queries and keys, a softmax and a
+// product with values; a mask, constant factors and changes of layout or batch may stand between
+// them.
 #include <string.h>
 
 #include <algorithm>
@@ -35,7 +36,8 @@ class AttentionFusion final : SubgraphFusion {
     uint32_t operands[4] = {kNoValue, kNoValue, kNoValue, kNoValue};  ///< by FusedAttention
     uint32_t scores = kNoValue;
     FusedAttention attention;
-    /// A reshape of queries behind a product with a factor, and the value before that product.
+    /// A reshape of queries that follows a product with a factor, and the value before that
+    /// product.
     size_t reshape = SIZE_MAX;
     uint32_t unscaled = kNoValue;
   };
@@ -70,7 +72,7 @@ class AttentionFusion final : SubgraphFusion {
     return true;
   }
 
-  /// Steps back over such reshapes.
+  /// Steps back over reshapes that keep the two last dimensions.
   uint32_t skip_batch_reshapes(Found* found, uint32_t id) {
     for (const Node* node = maker(id, NodeKind::StaticReshape);
          node != nullptr && keeps_matrices(*node); node = maker(id, NodeKind::StaticReshape)) {
@@ -80,8 +82,7 @@ class AttentionFusion final : SubgraphFusion {
     return id;
   }
 
-  /// Steps back over a product or quotient with a constant number, by which it multiplies the
-  /// scale.
+  /// Steps back over a product or quotient with a constant number, and multiplies the scale by it.
   uint32_t skip_factor(Found* found, uint32_t id) {
     const Node* const node = maker(id);
     if (node == nullptr || (node->kind != NodeKind::Multiply && node->kind != NodeKind::Div)) {
@@ -107,7 +108,7 @@ class AttentionFusion final : SubgraphFusion {
     return other;
   }
 
-  /// The dimension of a transposition's operand that each of its results' is.
+  /// Reads a transposition: dimension d of its result is dimension order[d] of its operand.
   static bool read_order(const Node& node, size_t rank, uint8_t* order) {
     const auto* from = node.as<fb::StaticTranspose>().perm();
     if (count(from) != rank) {
@@ -204,7 +205,7 @@ class AttentionFusion final : SubgraphFusion {
     return true;
   }
 
-  /// The operand of a sum that a product makes, over reshapes and factors; 2 if there is none.
+  /// Index of the sum's operand that is a product, behind reshapes and factors; 2 if neither is.
   size_t find_scores(const Node& sum) {
     for (size_t side = 0; side < 2; ++side) {
       Found ignored;
@@ -233,7 +234,7 @@ class AttentionFusion final : SubgraphFusion {
     return SIZE_MAX;
   }
 
-  /// Lets the fused node write in the layout that its only reader makes of the results.
+  /// If the only reader of the results changes their layout, the fused node writes that layout.
   void read_result(Node* fused, std::vector<size_t>* inner) const {
     size_t reshape = reader(fused->result(), NodeKind::StaticReshape);
     if (reshape != SIZE_MAX && !keeps_matrices(graph_.nodes[reshape])) {

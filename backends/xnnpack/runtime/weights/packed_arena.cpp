@@ -15,7 +15,7 @@ namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr size_t kAlignment = 64;
-// Kernels read a little beyond what they need.
+// Kernels may read this many bytes past the weights.
 constexpr size_t kReadBeyond = 128;
 
 /// Makes the system allocate the large pages of a range. If two threads packed into the same page

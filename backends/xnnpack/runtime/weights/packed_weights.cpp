@@ -11,7 +11,7 @@
 namespace executorch::backends::xnnpack {
 
 std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
-  // What XNNPACK aligns its own memory to.
+  // XNNPACK's alignment of its own memory.
   constexpr size_t kAlignment = 64;
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, size) != 0) {

@@ -141,7 +141,8 @@ class ModelConfig:
             self.attention_sink_sizes()
 
     def attention_sink_sizes(self) -> tuple[int, int]:
-        """Return the sizes of sink and window. Slots are overwritten singly: the eviction batch size changes nothing.
+        """Return the sizes of sink and window. An update overwrites only the slots that
+        it needs, so the eviction batch size has no effect.
 
         Raises LlmConfigError.
         """
@@ -156,7 +157,7 @@ class ModelConfig:
 
 @dataclass
 class ExportConfig:
-    """Sizes and files of the result. foundation_weights_file and lora_weights_file: names of `.ptd` files for the
+    """Sizes and files of the program. foundation_weights_file and lora_weights_file: names of `.ptd` files for the
     weights of the model and of its adapters; weights without a file are in the program."""
 
     max_seq_length: int = 128
@@ -182,7 +183,7 @@ class ExportConfig:
 
 @dataclass
 class DebugConfig:
-    """What is recorded."""
+    """Records and messages of an export."""
 
     profile_memory: bool = False
     profile_path: str | None = None
@@ -263,7 +264,7 @@ class QuantizationConfig:
 
 @dataclass
 class XNNPackConfig:
-    """The backend for CPUs. extended_ops: delegate what is no linear layer as well."""
+    """The backend for CPUs. extended_ops: delegate other operators than linear layers too."""
 
     enabled: bool = False
     extended_ops: bool = False
@@ -286,7 +287,7 @@ class TorchAOKernelsConfig:
 
 @dataclass
 class BackendConfig:
-    """What runs the model."""
+    """Backends, each with its options."""
 
     xnnpack: XNNPackConfig = field(default_factory=XNNPackConfig)
     coreml: OtherBackendConfig = field(default_factory=OtherBackendConfig)

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Dim orders of tensors of either kind, and moving their bytes.
+// Dim orders of portable and ATen tensors, and copies between tensors' memories.
 #include <string.h>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
@@ -13,7 +13,7 @@ using executorch::aten::Tensor;
 using executorch::runtime::kTensorDimensionLimit;
 using executorch::runtime::tensor_shape_to_c_string;
 
-/// A portable tensor may have none.
+/// A portable tensor's dim order may be null.
 struct DimOrder {
   size_t rank;
   executorch::aten::DimOrderType dims[kTensorDimensionLimit];
@@ -30,7 +30,7 @@ bool tensor_has_valid_dim_order(Tensor tensor) {
   const DimOrder order(tensor);
   const bool valid = order.known && executorch::runtime::validate_dim_order(order.dims, order.rank);
   if (!valid) {
-    ET_LOG(Error, "the dim order of a tensor of rank %zu is no permutation", order.rank);
+    ET_LOG(Error, "the dim order of a tensor of rank %zu is not a permutation", order.rank);
   }
   return valid;
 }
@@ -56,8 +56,8 @@ bool tensor_is_default_or_channels_last_dim_order(Tensor tensor) {
 
 namespace {
 
-// True if walking the dimensions longer than 1 in either order is the same walk, for tensors of the
-// same sizes at those dimensions' places; otherwise the orders must be equal.
+// True if both orders list the same dimensions in the same sequence, ignoring those whose size is 1
+// in both tensors.
 bool same_memory_order(const Tensor& a, const Tensor& b) {
   const DimOrder order_a(a);
   const DimOrder order_b(b);
