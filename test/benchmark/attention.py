@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Time of attention as one operator of a delegate, beside the same nodes unfused and PyTorch's operator, in this run.
+"""Compare attention as one operator of a delegate with the same nodes unfused and with PyTorch's operator.
 
-``python test/benchmark/attention.py [--threads N]``: milliseconds (minimum of all rounds, taken in turn) and ratios.
-The unfused program also returns the attention weights, which keeps them and the nodes around them. With one thread the
-time is the processor's, else the clock's.
+``python test/benchmark/attention.py [--threads N]`` prints milliseconds (minimum of interleaved rounds) and ratios. The
+unfused program also returns the attention weights, which prevents the fusion. Times are processor time with one thread,
+else wall time.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-# Not from this folder: libraries take its `kernels.py` for a package of that name.
+# Libraries import a package called `kernels`; remove this folder, whose `kernels.py` they would find first.
 sys.path.pop(0)
 import torch
 from tabulate import tabulate
@@ -39,7 +39,7 @@ class Attention(nn.Module):
 
 
 def delegate(inputs: tuple[torch.Tensor, ...], returns_weights: bool) -> Callable[[], Any]:
-    """A call of the delegate."""
+    """Return a function that runs a program of this attention."""
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
     from executorch.runtime import Runtime
@@ -51,7 +51,7 @@ def delegate(inputs: tuple[torch.Tensor, ...], returns_weights: bool) -> Callabl
 
 
 def main() -> None:
-    """Prints a line a size."""
+    """Print one line for each size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=4, help="of each size")

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// XNNPACK's operators with nothing around them, for engine_worker.py: what a delegate of one of
-// them is measured against.
+// XNNPACK's operators called directly. engine_worker.py compares delegates of one operator with
+// them.
 #include <math.h>
 #include <stddef.h>
 
@@ -29,7 +29,8 @@ struct Operator {
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-// Weights and arguments outlive what is made of them. Null where XNNPACK refuses.
+// Each function creates an operator; null if XNNPACK refuses it. Weights and arguments must outlive
+// it.
 
 /// weights: [columns, depth].
 EXPORTED void* direct_linear(size_t rows, size_t depth, size_t columns, const float* weights,
@@ -46,7 +47,7 @@ EXPORTED void* direct_linear(size_t rows, size_t depth, size_t columns, const fl
   return is_made ? made.release() : nullptr;
 }
 
-/// Of one image, channels last, that keeps its size. weights: [channels, size, size].
+/// Of one channels-last image; the output has the same size. weights: [channels, size, size].
 EXPORTED void* direct_depthwise(size_t height, size_t width, size_t channels, size_t size,
                                 const float* weights, const float* bias, const float* x, float* y,
                                 size_t threads) {

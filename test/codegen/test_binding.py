@@ -49,7 +49,7 @@ def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> Non
     assert "PlatformTempMemory temp_memory(ctx);" in entries
 
 
-def test_a_library_may_be_of_atens_kernels_alone(tmp_path: Path) -> None:
+def test_a_library_may_have_only_kernels_of_aten(tmp_path: Path) -> None:
     (tmp_path / "chosen.yaml").write_text("- op: add.out\n- op: mul.out\n")
     bind_kernels(Library("mine", "mine", tmp_path / "chosen.yaml", use_aten_lib=True), tmp_path)
     text = (tmp_path / "mine/RegisterKernels.cpp").read_text()
@@ -57,7 +57,7 @@ def test_a_library_may_be_of_atens_kernels_alone(tmp_path: Path) -> None:
     assert text.count("kKernels, size_t{0}") == 2, "0 alone would be a pointer as well"
 
 
-def test_only_what_is_selected_is_registered_and_stands_in_order(tmp_path: Path, custom: Library) -> None:
+def test_only_selected_operators_are_registered_and_they_are_sorted(tmp_path: Path, custom: Library) -> None:
     selection = Selection({"my::mul3.out": True, "aten::sub.out": True, "aten::add.out": True})
     bind_kernels(custom, tmp_path, selection)
     assert _table(tmp_path) == [
@@ -72,7 +72,7 @@ def test_only_what_is_selected_is_registered_and_stands_in_order(tmp_path: Path,
     assert declarations.count("fast_add(") == 1
 
 
-def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Library) -> None:
+def test_selected_dtypes_remove_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Library) -> None:
     selection = Selection({"my::mul3.out": True, "aten::add.out": True}, dtypes=frozenset({"Float"}))
     bind_kernels(custom, tmp_path, selection, dtype_selective=True)
     assert _table(tmp_path) == [
@@ -102,7 +102,7 @@ def test_an_operator_has_the_dtypes_of_the_programs_and_all_if_selected_by_name(
     masks = dict(re.findall(r"portable::(\w+), (0x\w+)>", "".join(_table(tmp_path))))
     assert masks == {"add_out": "0x40", "clamp_out": "0x10", "gather_out": "0x50", "sub_out": "0x50"}
     header = (tmp_path / "mine/selected_dtypes.h").read_text()
-    # A kernel that another one calls serves what that one does; sources, what all do that use them.
+    # A kernel also has the dtypes of its callers, and a source file those of all kernels that use it.
     rows = dict(re.findall(r'ROW\("(\S+)", (0x\w+)ull\)', header))
     assert rows == {
         "add_out": "0x40",
@@ -114,7 +114,7 @@ def test_an_operator_has_the_dtypes_of_the_programs_and_all_if_selected_by_name(
     assert "serves_dtypes<0x40>(ctx, self, other, out)" in guards and "serves_dtypes<0x50>(ctx, self, other" in guards
 
 
-def test_kernels_that_pointwise_ones_call_are_known() -> None:
+def test_the_table_of_called_kernels_is_that_of_the_sources() -> None:
     found: dict[str, set[str]] = {}
     for path in (KERNELS / "portable" / "pointwise").glob("*.cpp"):
         caller = ""
@@ -168,7 +168,7 @@ def test_the_command_selects_binds_and_reports_errors(tmp_path: Path, capsys: py
     assert len(_table(tmp_path)) == 1
     before = (tmp_path / "mine/RegisterKernels.cpp").stat().st_mtime_ns
     assert main([*bind, "--selection", str(selection), "--dtypes"]) == 0
-    assert (tmp_path / "mine/RegisterKernels.cpp").stat().st_mtime_ns == before  # or everything would be rebuilt
+    assert (tmp_path / "mine/RegisterKernels.cpp").stat().st_mtime_ns == before  # unchanged, so that nothing is rebuilt
     assert main(["bind", "--library", "a-b", "--out", str(tmp_path)]) == 1
     assert "C++ identifier" in capsys.readouterr().err
     assert main(["select", "--model", str(tmp_path / "none.pte")]) == 1
@@ -198,7 +198,7 @@ def _aten_library(folder: Path, text: str = ATEN, **options: bool) -> Library:
     return Library("mine", "mine", folder / "functions.yaml", use_aten_lib=True, **options)
 
 
-def test_entries_without_kernels_are_atens_in_a_library_that_uses_those(tmp_path: Path) -> None:
+def test_entries_without_kernels_use_atens_in_a_library_of_aten_mode(tmp_path: Path) -> None:
     assert bind_kernels(_aten_library(tmp_path), tmp_path) == []
     assert _table(tmp_path) == ['make_kernel<&::executorch::kernels::portable::mul_out>("aten::mul.out")']
     text = (tmp_path / "mine" / "RegisterKernels.cpp").read_text()
@@ -237,7 +237,7 @@ def test_kernels_and_entry_points_have_their_documented_names(tmp_path: Path) ->
     assert "namespace torch::executor::aten {\nusing namespace ::executorch::kernels::aten;\n" in entries
 
 
-def test_kernels_of_users_have_no_other_names(tmp_path: Path, custom: Library) -> None:
+def test_custom_kernels_get_no_documented_aliases(tmp_path: Path, custom: Library) -> None:
     bind_kernels(custom, tmp_path)
     native = (tmp_path / "mine" / "NativeFunctions.h").read_text()
     assert "custom" not in native.partition("torch::executor::native {")[2]

@@ -57,7 +57,7 @@ using executorch::runtime::internal::PlatformMemoryAllocator;
 
 std::string path_of(const char* name) { return std::string(TEST_DATA_DIR) + "/peer/" + name; }
 
-/// The object's type, and the pointer that dynamic_cast gives for it.
+/// Checks the object's type and the pointer that dynamic_cast gives for it.
 template <typename Derived, typename Base>
 void expect_type(Base& object) {
   EXPECT_TRUE(typeid(object) == typeid(Derived));

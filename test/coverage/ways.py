@@ -28,10 +28,13 @@ def _xnnpack_older(program: ExportedProgram) -> EdgeProgramManager:
 
 @dataclass(frozen=True)
 class Way:
-    """dtype: of weights and floating-point inputs. quantize: "static", "dynamic" or nothing. dynamic: whether the batch
-    size varies. bound: largest difference from the reference, relative to the largest magnitude of that output. The
-    reference is eager in float32; for half precision eager's own difference is added, twice; for int8 it is eager on
-    the quantized model."""
+    """A way to lower a model, and the accuracy it must have.
+
+    dtype: of weights and floating-point inputs. quantize: "static", "dynamic" or "". dynamic: the batch size varies.
+    bound: largest accepted difference from the reference, relative to the largest magnitude of the output. The
+    reference is eager in float32, or eager on the quantized model. For half precision, twice eager's own difference is
+    added to the bound.
+    """
 
     lower: Callable[[ExportedProgram], EdgeProgramManager]
     dtype: torch.dtype = torch.float32

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Planted errors: the comparison names the operator that is wrong."""
+"""The comparison names the wrong operator in programs with a planted error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lowered(module: torch.nn.Module) -> ExecutorchProgramManager:
     return to_edge(torch.export.export(module, (X,))).to_executorch()
 
 
-def test_a_program_that_is_right_is_found_right() -> None:
+def test_a_correct_program_has_no_difference() -> None:
     found = compare(model(), lowered(model()), (X,))
     assert len(found.operators) == 8
     assert found.first is None and not found.outputs_differ
@@ -110,7 +110,7 @@ def test_a_wrong_constant_of_a_delegate_is_found_inside_of_it(name: str) -> None
 
 
 class Quantized(torch.nn.Module):
-    """Its values as 8-bit integers and back, twice."""
+    """Quantizes and dequantizes its values twice."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for scale in (0.01, 0.02):

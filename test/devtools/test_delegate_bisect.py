@@ -56,7 +56,7 @@ def lowered(exported: torch.export.ExportedProgram) -> ExecutorchProgramManager:
 
 
 def compared(exported: torch.export.ExportedProgram, wrong: type, right: type, patch: pytest.MonkeyPatch) -> Comparison:
-    """A compiler that makes one kind of node for another."""
+    """Compare a program whose backend writes nodes of the kind `wrong` in place of `right`."""
     node = GraphWriter.node
 
     def confused(self: GraphWriter, made: Any, *rest: Any) -> None:
@@ -82,7 +82,7 @@ def test_an_operator_that_is_compiled_wrongly_is_named(
     assert found.first.ran == "XnnpackBackend: recompiled up to this node"
 
 
-def test_a_right_delegate_is_not_taken_apart(exported: torch.export.ExportedProgram) -> None:
+def test_a_correct_delegate_is_not_compiled_again(exported: torch.export.ExportedProgram) -> None:
     found = compare(exported, lowered(exported), (X,))
     assert found.first is None and [each.ran for each in found.operators] == ["XnnpackBackend"]
 

@@ -31,7 +31,7 @@ def test_a_module_is_written_with_its_methods_and_computes_what_eager_computes(m
         torch.testing.assert_close(actual[0], expected if isinstance(expected, torch.Tensor) else expected[0])
 
 
-def test_state_that_its_caller_keeps_is_named_and_has_no_memory(tmp_path: Path) -> None:
+def test_state_that_the_caller_keeps_is_named_and_has_no_planned_memory(tmp_path: Path) -> None:
     main(["--modules", "ModuleStateful", "--outdir", str(tmp_path)])
     method = Runtime.get().load_program(tmp_path / "ModuleStateful.pte").load_method("forward")
     attribute = method.metadata.attribute_tensor_meta(0)
@@ -40,7 +40,7 @@ def test_state_that_its_caller_keeps_is_named_and_has_no_memory(tmp_path: Path) 
         method.execute([torch.ones(1)])
 
 
-def test_gradients_are_outputs_beside_the_loss(tmp_path: Path) -> None:
+def test_gradients_are_outputs_after_the_loss(tmp_path: Path) -> None:
     main(["--modules", "ModuleSimpleTrain", "--outdir", str(tmp_path)])
     method = Runtime.get().load_program(tmp_path / "ModuleSimpleTrain.pte").load_method("forward")
     torch.manual_seed(0)

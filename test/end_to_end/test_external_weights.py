@@ -133,7 +133,7 @@ def test_values_computed_from_external_weights_of_delegates_are_computed_at_run_
     torch.testing.assert_close(run(made, made.data_files["gates"]), model(*X))
 
 
-def test_methods_share_weights_and_may_not_disagree_on_one() -> None:
+def test_methods_share_weights_and_different_values_of_one_weight_are_refused() -> None:
     model = Model()
     exported = torch.export.export(model, X)
     config = ExecutorchBackendConfig(external_constants=True)
@@ -156,7 +156,7 @@ def test_files_are_written_beside_the_program_and_found_by_the_runner(tmp_path: 
     assert "output 0: tensor(sizes=[2, 2], " in done.stdout
 
 
-def test_a_program_without_its_weights_names_what_is_missing() -> None:
+def test_a_program_without_its_weights_names_a_missing_one() -> None:
     made = compiled()
     with pytest.raises(NotFoundError, match=r"no data named 'a\.weight'"):
         run(made, None)
@@ -189,7 +189,7 @@ def test_no_damage_to_a_data_file_crashes_the_loader(data: st.DataObject) -> Non
         damaged[at] = data.draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xFF]))
     if data.draw(st.booleans()):
         del damaged[data.draw(st.integers(0, len(damaged))) :]
-    # InvalidArgumentError: data that a damaged offset puts where its elements cannot stand.
+    # InvalidArgumentError: a damaged offset makes data unaligned for its elements.
     with contextlib.suppress(InvalidProgramError, NotFoundError, InvalidArgumentError):
         run(made, bytes(damaged))
 

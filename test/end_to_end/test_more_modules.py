@@ -18,7 +18,7 @@ from executorch.runtime import Runtime
 
 
 class Function(nn.Module):
-    """A function of tensors, and of modules that come first, as a module."""
+    """A module that calls a function with `modules`, then with its inputs."""
 
     def __init__(self, function: Callable[..., Any], *modules: nn.Module) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Function(nn.Module):
 
 
 class Member(NamedTuple):
-    """make: the module. sizes: of its random inputs, or the inputs themselves."""
+    """make: returns the module. sizes: its inputs, where a tuple of sizes stands for a random tensor."""
 
     make: Callable[[], nn.Module]
     sizes: tuple[Any, ...]
@@ -191,7 +191,7 @@ FAMILIES: dict[str, list[Member]] = {
         _of(lambda x: [op(3, x) for op in BITWISE], torch.tensor([3, 0, 2], dtype=torch.int8)),
         _of(lambda x, i: (x.take(i), x.clamp_min(x[:1])), torch.tensor([True, False]), torch.tensor(-1)),
     ],
-    "memory seen as another dtype": [
+    "memory viewed as another dtype": [
         _of(lambda x: [x.view(dtype) for dtype in (torch.int32, torch.uint8, torch.float64)], (2, 4)),
         _of(lambda x: x.view(torch.float16), torch.arange(6, dtype=torch.int64)),
         _of(lambda x: (x.flip(0), x.roll(1, 1), x[[1, 0]]), torch.tensor([[1, 2], [65535, 4]], dtype=torch.uint16)),
@@ -235,7 +235,7 @@ def test_batch_norm_in_training_mode_updates_its_statistics_with_a_warning() -> 
 
 
 class Cache(nn.Module):
-    """Writes a row a call, at a position that the caller gives as a tensor."""
+    """Each call writes one row at a position that is an input tensor."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -249,13 +249,13 @@ class Cache(nn.Module):
         return self.rows * 1
 
 
-def test_a_position_taken_from_a_tensor_selects_what_is_read() -> None:
+def test_a_position_read_from_a_tensor_selects_an_element() -> None:
     model = Function(lambda x, i: x * i.item())
     assert_matches_eager(model, (torch.ones(3), torch.tensor(2)), (torch.ones(3), torch.tensor(-7)))
     assert_matches_eager(model, (torch.ones(3), torch.tensor(0.5)), (torch.ones(3), torch.tensor(0.25)))
 
 
-def test_a_cache_written_at_a_position_from_a_tensor_matches_eager() -> None:
+def test_a_cache_written_at_a_position_read_from_a_tensor_matches_eager() -> None:
     row, first = torch.randn(1, 3), torch.tensor([1])
     assert run(to_program(Cache(), (row, first)), (row, first))[0].tolist() == Cache()(row, first).tolist()
 
@@ -271,7 +271,7 @@ def test_a_number_that_varies_is_an_input_like_any_other() -> None:
             run(program, (calls[0][0], wrong))
 
 
-def test_a_length_taken_from_a_tensor_may_be_none_of_it() -> None:
+def test_a_length_read_from_a_tensor_may_be_zero() -> None:
     def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         length = count.item()
         torch._check(length >= 0)
@@ -310,7 +310,7 @@ RANDOM: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], float, float]] =
 
 
 @pytest.mark.parametrize("what", RANDOM)
-def test_random_numbers_are_drawn_anew_at_each_run_and_distributed_as_in_eager(what: str) -> None:
+def test_random_numbers_differ_between_runs_and_have_eagers_distribution(what: str) -> None:
     function, mean, deviation = RANDOM[what]
     x = (torch.zeros(4000),)
     program = to_program(Function(function), x)
@@ -320,7 +320,7 @@ def test_random_numbers_are_drawn_anew_at_each_run_and_distributed_as_in_eager(w
     assert abs(float(first.std()) - deviation) < 0.1 * deviation
 
 
-def test_an_operator_that_is_missing_often_is_named_once_with_its_count_and_line() -> None:
+def test_an_operator_that_several_calls_lack_is_named_once_with_their_number_and_line() -> None:
     model = Function(lambda x: sum(torch._standard_gamma(x + i) for i in range(30)))
     with pytest.raises(VerificationError, match=r"_standard_gamma.*test_more_modules\.py.*29 more") as caught:
         to_program(model, (torch.randn(3),))
@@ -335,7 +335,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Any, str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_run_is_refused_while_compiling(what: str) -> None:
+def test_a_module_that_cannot_run_is_refused_while_compiling(what: str) -> None:
     function, inputs, dynamic_shapes, why = REFUSED[what]
     with pytest.raises(ExportError, match=why):
         to_program(Function(function), inputs, dynamic_shapes=dynamic_shapes)

@@ -46,7 +46,7 @@ def _run(program: bytes, inputs: tuple[Any, ...]) -> list[torch.Tensor]:
 
 @pytest.fixture(scope="module")
 def timm_without_torchvision() -> None:
-    create_timm_model("resnet18")  # imports timm, whose models do not use the torchvision that it imports
+    create_timm_model("resnet18")  # importing timm also imports torchvision, which these models do not use
 
 
 def test_every_name_of_the_enum_is_registered() -> None:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The wheel, in an environment that holds nothing but it and numpy."""
+"""The wheel works in an environment with only numpy besides it."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def _run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution, built as a user's pip builds it, save that the build's tools are those at hand."""
+    """The distribution, built as a user's pip builds it, but with the build tools of this environment."""
     folder = tmp_path_factory.mktemp("wheel")
     _run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT)
     (built,) = folder.glob("executorch-*.whl")
@@ -80,7 +80,7 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
 
 
 def test_the_wheel_builds_bit_for_bit_twice(wheel: Path, tmp_path: Path) -> None:
-    """A second time from the same objects, on another day, with another umask and in another temporary folder."""
+    """Build it again from the same objects with another date, umask and temporary folder."""
     (tmp_path / "scratch").mkdir()
     command = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT)
     before = os.umask(0o077)
@@ -135,7 +135,7 @@ def test_nothing_compiled_links_libtorch(python: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `cmake --install` makes of the wheel's build, moved to another place."""
+    """The install tree of the wheel's build, moved to another folder."""
     folder = tmp_path_factory.mktemp("prefix")
     _run("cmake", "--install", ROOT / "build/wheel", "--prefix", folder / "first")
     return (folder / "first").rename(folder / "moved")
@@ -292,7 +292,7 @@ def test_a_backend_of_ones_own_goes_from_its_partitioner_to_the_device(python: P
     assert "device [0.909" in printed
 
 
-def test_a_signed_and_an_encrypted_program_run_as_they_were_made_alone(python: Path) -> None:
+def test_a_signed_and_an_encrypted_program_run_only_unchanged(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/signed_program/run.py", package)
     signed, encrypted = (line.split()[1:] for line in printed.splitlines()[:2])
@@ -312,7 +312,7 @@ def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(pyt
     for name, message in {**too_small, "program": "InvalidProgram"}.items():
         done = subprocess.run([device, tmp_path / "digits.pte", name], capture_output=True, text=True)
         assert done.returncode == 1 and message in done.stderr
-    # Matrix products do with less temporary memory.
+    # Matrix products can run with less temporary memory.
     assert _run(device, tmp_path / "digits.pte", "temp").split() == printed
 
 

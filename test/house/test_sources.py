@@ -44,7 +44,7 @@ def test_a_source_file_names_its_licence(path: Path) -> None:
 
 def test_no_file_has_a_vague_name() -> None:
     vague = re.compile(r"^(utils?|helpers?|common|misc)\.(py|h|cpp)$")
-    # Documented imports.
+    # Documented import paths keep their names.
     documented = (
         "exir/backend",
         "backends/transforms",

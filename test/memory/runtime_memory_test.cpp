@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Memory that the runtime uses besides that of its allocators: the stack, which holds a program, a
-// method and their memory manager.
+// Memory that the runtime uses in addition to its allocators: the stack, where the program, the
+// method and their memory manager lie.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <string.h>
@@ -20,7 +20,8 @@ namespace {
 
 using runtime::Error;
 
-/// The deepest that `task(context)` gets on a stack of its own, the thread's own part included.
+/// Returns the stack bytes that `task(context)` uses on a new thread, including the thread's own
+/// data.
 size_t stack_of(void* (*task)(void*), void* context) {
   constexpr size_t kSize = 1 << 18;
   constexpr uint8_t kPaint = 0xA5;
@@ -38,7 +39,7 @@ size_t stack_of(void* (*task)(void*), void* context) {
   return static_cast<size_t>(stack + kSize - used);
 }
 
-/// A program, its kernels, which do nothing, and the memory that it is given.
+/// A program, kernels that do nothing, and the program's memory.
 struct Execution {
   StaticMemory memory;
   size_t program_size;
@@ -72,7 +73,7 @@ void* execute_on_thread(void* context) {
 
 void do_nothing(runtime::KernelRuntimeContext&, runtime::Span<runtime::EValue*>) {}
 
-/// Reads the program, and names a kernel for each of its operators.
+/// Reads the program and registers a kernel for each of its operators.
 void prepare(const char* name, Execution& run) {
   const std::string path = std::string(TEST_DATA_DIR "/peer/") + name + ".pte";
   auto loader = extension::FileDataLoader::from(path.c_str());
@@ -91,7 +92,7 @@ void prepare(const char* name, Execution& run) {
   }
 }
 
-// With the kilobyte at most of static memory (test/house/test_binary_size.py), 4 KiB in all.
+// Together with at most 1 KiB of static memory (test/house/test_binary_size.py): 4 KiB.
 constexpr size_t kMostStack = 3072;
 
 TEST(RuntimeMemory, TheStackIsSmall) {
@@ -103,7 +104,7 @@ TEST(RuntimeMemory, TheStackIsSmall) {
   const size_t thread = stack_of([](void*) -> void* { return nullptr; }, nullptr);
   for (const char* name : {"add", "mlp_dynamic", "conv"}) {
     prepare(name, run);
-    stack_of(execute_on_thread, &run);  // what is called for the first time is looked up
+    stack_of(execute_on_thread, &run);  // the dynamic linker resolves functions at their first call
     EXPECT_EQ(run.error, Error::Ok);
     const size_t used = stack_of(execute_on_thread, &run) - thread;
     EXPECT_LE(used, kMostStack) << name;

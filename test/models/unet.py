@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A U-Net for segmentation: encoder, bottleneck, and a decoder that takes the encoder's maps back in."""
+"""A U-Net for segmentation: encoder, bottleneck, and a decoder that also reads the encoder's feature maps."""
 
 import torch
 from torch import nn

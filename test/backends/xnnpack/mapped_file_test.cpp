@@ -35,7 +35,7 @@ class MappedFilesTest : public testing::TestWithParam<bool> {
     std::filesystem::remove(path_);
   }
 
-  /// A recently changed file is not trusted.
+  /// Waits until the file's last change is old enough to trust it.
   static void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
   char* map(int access, int kind) const {

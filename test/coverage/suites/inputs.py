@@ -26,7 +26,10 @@ class _Request:
     names: frozenset[str]
 
     def sizes(self, *names: str, default: int) -> list[int]:
-        """Every size of these names in the configuration and those inside it, by rank of the name; then `default`."""
+        """Return the sizes with these names in the configuration and those inside it, then `default`.
+
+        The order is that of `names`.
+        """
         found = [
             value
             for name in names
@@ -36,7 +39,7 @@ class _Request:
         return list(dict.fromkeys([*found, default]))
 
     def widths(self, *names: str, default: int) -> list[int]:
-        """The same, after the widths that the first layers of the model take."""
+        """Return the first of `sizes`, then the input widths of the model's first layers."""
         return list(dict.fromkeys([*self.sizes(*names, default=default)[:1], *_first_widths(self.model)]))
 
 
@@ -93,7 +96,7 @@ def _image(request: _Request) -> list[torch.Tensor]:
 
 
 def _patches(request: _Request) -> list[torch.Tensor]:
-    """Flattened patches of images of `_GRID`, as towers take them that process images of any size."""
+    """Flattened patches of images of `_GRID`, for vision towers that accept images of any size."""
     count = request.batch * _GRID[0] * _GRID[1] * _GRID[2]
     patch = request.sizes("patch_size", default=14)[0]
     frames = request.sizes("temporal_patch_size", default=1)[0]
@@ -188,7 +191,7 @@ _MAKERS: tuple[tuple[re.Pattern[str], Callable[[_Request], list[Any]]], ...] = t
         (r"past_observed_mask", lambda request: [torch.ones_like(_past_values(request)[0])]),
     )
 )
-# Tried in turn, after what forward requires: the main input with one of these.
+# Sets of optional parameters, tried in turn in addition to the required ones.
 _PARTNERS: tuple[tuple[str, ...], ...] = (
     (),
     ("decoder_input_ids",),
@@ -211,7 +214,7 @@ def _maker(name: str) -> Callable[[_Request], list[Any]] | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """The parameters that a model gets values for, and the index of the candidate value of each."""
+    """Parameters to pass to a model, and the index of the candidate value that each gets (its last if it has fewer)."""
 
     names: frozenset[str]
     candidate: int

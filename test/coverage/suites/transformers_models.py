@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A small model of every configuration class of transformers, and the causal ones with a static cache."""
+"""A small model of every configuration class of transformers, and causal models with a static cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..case import CannotBuild, Case, Example, FlatOutputs
 from .inputs import Choice, choices, unknown
 from .shrink import LEVELS, shrunk
 
-# In this order: the first that has the configuration gives its model.
+# The first mapping with an entry for the configuration gives its model class.
 _HEADS = (
     *("CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SPEECH_SEQ_2_SEQ", "CTC", "MASKED_LM", "IMAGE_CLASSIFICATION"),
     *("OBJECT_DETECTION", "UNIVERSAL_SEGMENTATION", "SEMANTIC_SEGMENTATION", "DEPTH_ESTIMATION", "KEYPOINT_DETECTION"),
@@ -29,7 +29,7 @@ _CACHE_LENGTH = 32
 
 
 def _library() -> Any:
-    """transformers, quiet: importing it warns of libraries of torchao for other machines."""
+    """Import transformers without the warnings about torchao's libraries for other machines."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import transformers
@@ -87,7 +87,7 @@ def _with_cache(kind: str) -> Example:
 
 
 def _model(kind: str) -> tuple[nn.Module, Choice, str]:
-    """A small model of this kind, which arguments eager takes, and the sizes as a text."""
+    """Return a small model of this kind, arguments that eager accepts, and the sizes as text."""
     library = _library()
     config_class = library.models.auto.configuration_auto.CONFIG_MAPPING[kind]
     reasons: list[str] = []
@@ -152,7 +152,7 @@ def _working(model_class: type[nn.Module], given: Any) -> tuple[nn.Module, Choic
     for weight in model.parameters():
         is_flat = weight.dim() > 1 and bool((weight == weight.flatten()[0]).all())
         if is_flat or not torch.isfinite(weight).all():
-            # Zeros that training would change, where ties decide between experts, or torch.empty that nobody filled.
+            # The weights are zeros that only training changes (experts would tie), or torch.empty without values.
             nn.init.normal_(weight, std=0.02)
     failed: Exception | None = None
     for choice in choices(model):
@@ -164,7 +164,7 @@ def _working(model_class: type[nn.Module], given: Any) -> tuple[nn.Module, Choic
             failed = failed or error
             continue
         return model, choice, _sizes(config)
-    raise failed or CannotBuild("its forward wants arguments that the generic rule does not make")
+    raise failed or CannotBuild("its forward needs arguments that the generic rule does not make")
 
 
 def _sizes(config: Any) -> str:
@@ -174,7 +174,7 @@ def _sizes(config: Any) -> str:
 
 
 def _model_classes(kind: str, config_class: type) -> Iterator[type[nn.Module]]:
-    """Models of the configuration: with a head where there is one, else bare, else whatever the module defines."""
+    """Yield model classes of the configuration: those with a head, then without, then all others of its module."""
     library = _library()
     from transformers.models.auto import modeling_auto
 
@@ -189,7 +189,7 @@ def _model_classes(kind: str, config_class: type) -> Iterator[type[nn.Module]]:
     try:
         module = importlib.import_module(config_class.__module__.replace(".configuration_", ".modeling_"))
     except ImportError:
-        return  # the configuration is another model's
+        return  # the configuration is a part of another model's
     members = [one for _, one in inspect.getmembers(module, inspect.isclass)]
     models = [one for one in members if issubclass(one, library.PreTrainedModel) and one.config_class is config_class]
     yield from (one for one in models if not one.__name__.endswith("PreTrainedModel") and one not in found)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Hostile traces: both readers refuse each with a reason, or read the rest, in work that is linear in its size."""
+"""Both trace readers refuse a hostile trace with a reason, or read its valid part, in linear time."""
 
 import struct
 from collections.abc import Callable
@@ -85,7 +85,7 @@ class _Editor:
         return self.follow(self.field(self.run, 3))
 
     def event(self, index: int, slot: int) -> int:
-        """The table of event `index`, of the kind `slot`."""
+        """Return the position of event `index`'s table of the kind that `slot` selects."""
         return self.follow(self.field(self.item(self.events, index), slot))
 
     def append_shared(self, target: int, count: int) -> int:
@@ -220,19 +220,19 @@ def test_a_hostile_trace_is_refused_or_read_in_part(read: Callable[[bytes], obje
         assert "byte" in str(error) or "trace" in str(error)
 
 
-def test_the_columns_report_what_they_leave_out() -> None:
+def test_the_reader_reports_the_parts_that_it_leaves_out() -> None:
     assert read_trace(bytes(_whole())).missing == []
     reported = 0
     for name, change in HOSTILE.items():
         if "thousand" in name:
-            continue  # its runs take time until the budget ends
+            continue  # reading it takes long: the reader stops only at its limit of work
         editor = _Editor()
         change(editor)
         try:
             reported += bool(read_trace(bytes(editor.data)).missing)
         except MalformedProgramError:
             reported += 1
-    # Fields that an unknown layout hides, and texts that are not UTF-8, count as absent.
+    # In the others, the changed field or text counts as absent.
     assert reported >= 20
 
 

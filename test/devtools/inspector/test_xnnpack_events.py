@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The events of XNNPACK's operators, back to the operators of the model."""
+"""Events of XNNPACK's operators are attributed to the model's operators."""
 
 from pathlib import Path
 
@@ -27,14 +27,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return recorded(tmp_path_factory.mktemp("xnnpack"), [XnnpackPartitioner()])
 
 
-def test_every_operator_of_xnnpack_is_one_of_the_model(run: Recorded, tmp_path: Path) -> None:
+def test_every_xnnpack_event_names_the_operators_of_the_model_that_it_computes(run: Recorded, tmp_path: Path) -> None:
     run.record.save(tmp_path / "record")
     for record in (run.record, tmp_path / "record"):
         inside = [
             event for event in Inspector(run.times, etrecord=record).event_blocks[1].events if event.is_delegated_op
         ]
         assert len(inside) == 4
-        linear = ["aten.linear.default", "aten.relu.default"]  # in one
+        linear = ["aten.linear.default", "aten.relu.default"]  # fused into one
         assert [event.op_types for event in inside] == [linear, ["aten.add.Tensor"]] * 2
         assert {event.delegate_backend_name for event in inside} == {"XnnpackBackend"}
         paths = [[path for path, _ in next(iter(event.module_hierarchy.values())).values()] for event in inside]
@@ -42,7 +42,7 @@ def test_every_operator_of_xnnpack_is_one_of_the_model(run: Recorded, tmp_path: 
 
 
 def test_nearly_all_time_of_mobilenet_is_known_by_operator_and_module() -> None:
-    """At least 95 % of the wall time: a share of one measurement, so that a busy machine changes it little."""
+    """The share is at least 95 % of the wall time. A share depends little on the machine's load."""
     model, inputs = make("mobilenet_v2")
     edge = to_edge_transform_and_lower(
         torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()], generate_etrecord=True

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Delegated programs give eager's numbers on the device: every kind of delegation, run by the demo backends."""
+"""Programs with delegates of the demo backends match eager, for every kind of delegation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ X, Y = torch.randn(3, 4), torch.randn(3, 4)
 
 
 class Mixed(torch.nn.Module):
-    """Operators of the demo around one that only our kernels have."""
+    """Operators that the demo backend supports around one that it does not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Mixed(torch.nn.Module):
 
 
 def check(model: torch.nn.Module, lowered: Any, *inputs: torch.Tensor, runs: int = 2, data: bytes | None = None) -> Any:
-    """Runs the program a few times beside eager, with new inputs of the same shapes each time; returns the manager."""
+    """Compare runs of the program with eager, each with new inputs of the same shapes. Return the manager."""
     manager = lowered.to_executorch()
     with loaded(bytes(manager.buffer), data) as program, torch.no_grad():
         for _ in range(runs):
@@ -262,13 +262,13 @@ def test_a_delegate_owns_its_mutable_buffers(partitioner: Partitioner) -> None:
     lowered = lower(Accumulator(), (X,), partitioner)
     assert not lowered.exported_program().graph_signature.buffers_to_mutate
     manager = lowered.to_executorch()
-    for _ in range(2):  # a program that is loaded again begins with the initial values
+    for _ in range(2):  # state starts again from its initial values at each load
         with loaded(bytes(manager.buffer)) as program:
             outputs = [program.run("forward", x) for x in (X, Y, X)]
         assert [float(count) for _, count in outputs] == [2.0, 4.0, 6.0]
 
 
-def test_state_in_a_delegate_is_eager_s_state() -> None:
+def test_state_in_a_delegate_follows_eagers_state() -> None:
     for partitioner in (Takes(COMPILER, *DEMO_OPERATORS), AllNodesPartitionerDemo()):
         model = Accumulator()
         lowered = lower(model, (X,), partitioner)
@@ -376,7 +376,7 @@ class RandomGraph(torch.nn.Module):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_the_graph_partitions_of_two_backends_can_be_called(seed: int) -> None:
+def test_partitions_of_two_backends_are_callable_in_random_graphs(seed: int) -> None:
     model = RandomGraph(seed)
     takes = (
         Takes(COMPILER, "aten.sin.default", "aten.sub.Tensor"),

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tensors that a module keeps beside its buffers, in their memory."""
+"""Tensors outside the module's buffers that share a buffer's memory."""
 
 import torch
 
@@ -8,7 +8,7 @@ from executorch.runtime import Runtime
 
 
 class Keeper:
-    """An object, no module, that holds a tensor."""
+    """A plain object with a tensor attribute."""
 
     def __init__(self, tensor):
         self.tensor = tensor

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Patterns become operators of a backend: by a pass, through lowering, into the program, and back by tracing anew."""
+"""Backend operators bound to patterns: a pass inserts them, lowering keeps them, tracing shows the pattern again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Net(torch.nn.Module):
 
 
 class Fuse(ExportPass):
-    """Puts an operator in the place of add and relu, in branches too."""
+    """Replaces add and relu by one operator, in branches too."""
 
     def __init__(self, operator: BackendOpOverload) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Fuse(ExportPass):
 
 
 def _chain(*operators: Any) -> torch.fx.GraphModule:
-    """Calls in a row: the first takes two placeholders, the others what came before."""
+    """Return a graph of calls: the first takes two placeholders, each other the result before it."""
     graph = torch.fx.Graph()
     value = graph.call_function(operators[0], (graph.placeholder("x"), graph.placeholder("y")))
     for operator in operators[1:]:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Pictures of plans: well-formed, a rectangle a tensor at its place, and the figures in words."""
+"""Plots of plans are well-formed and have one rectangle for each tensor and a description."""
 
 import re
 import xml.etree.ElementTree as ElementTree

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Whatever the bytes are, reading them gives a program or a MalformedProgramError."""
+"""Reading any bytes gives a program or raises MalformedProgramError."""
 
 import struct
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_changed_bytes_are_read_or_refused(path: Path, changes: list[tuple[int, 
     read(bytes(data))
 
 
-def test_a_small_file_can_not_grow_by_pointing_at_one_place_again_and_again() -> None:
+def test_a_small_file_that_refers_to_one_table_many_times_is_refused() -> None:
     # A root table whose execution_plan is a vector of many offsets to one table with a long list of its own.
     count = 4000
     data = bytearray(b"\0" * 8)

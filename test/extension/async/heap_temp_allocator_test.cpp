@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Temporary memory of tasks: what one took is there for the next.
+// Temporary memory of tasks: memory that one task released serves the next.
 #include <executorch/extension/async/heap_temp_allocator.h>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using runtime::internal::HeapTempAllocator;
 using runtime::internal::KeptTempBlocks;
 
-TEST(HeapTempAllocatorTest, WhatOneInstructionTookIsThereForTheNext) {
+TEST(HeapTempAllocatorTest, ResetGivesMemoryToTheNextInstruction) {
   KeptTempBlocks kept;
   HeapTempAllocator temp(kept);
   void* const first = temp.allocate(1000);
@@ -23,7 +23,7 @@ TEST(HeapTempAllocatorTest, WhatOneInstructionTookIsThereForTheNext) {
   EXPECT_EQ(temp.allocate(8), static_cast<char*>(first) + 600);
 }
 
-TEST(HeapTempAllocatorTest, WhatTookSeveralBlocksFindsOneThatHoldsAllOfThem) {
+TEST(HeapTempAllocatorTest, ResetReplacesSeveralBlocksByOneOfTheirSize) {
   KeptTempBlocks kept;
   HeapTempAllocator temp(kept);
   for (const size_t size : {1000, 5000}) memset(temp.allocate(size), 1, size);
@@ -32,7 +32,7 @@ TEST(HeapTempAllocatorTest, WhatTookSeveralBlocksFindsOneThatHoldsAllOfThem) {
   EXPECT_EQ(temp.allocate(5000), first + 1000);
 }
 
-TEST(HeapTempAllocatorTest, BlocksGoFromOneAllocatorToTheNextAndNeverToTwo) {
+TEST(HeapTempAllocatorTest, ABlockOfADestroyedAllocatorServesOneOther) {
   KeptTempBlocks kept;
   void* first = nullptr;
   {
@@ -45,7 +45,7 @@ TEST(HeapTempAllocatorTest, BlocksGoFromOneAllocatorToTheNextAndNeverToTwo) {
   EXPECT_NE(beside.allocate(1000), first);
 }
 
-TEST(HeapTempAllocatorTest, MemoryIsAlignedAndRequestsThatNobodyCanMeetAreRefused) {
+TEST(HeapTempAllocatorTest, MemoryIsAlignedAndImpossibleRequestsAreRefused) {
   KeptTempBlocks kept;
   HeapTempAllocator temp(kept);
   EXPECT_NE(temp.allocate(1), nullptr);

@@ -58,17 +58,17 @@ CASES = {
 }
 
 
-# Nothing here is a product: sizes above what is worth a thread, again without a common divisor.
+# No matrix products: sizes large enough for several threads, again without a common divisor.
 ELEMENTS = torch.randn(3, 211, 881)
 ROW, CHANNELS = torch.randn(881), torch.randn(211, 1)
 CASES |= {
     name: (Apply(function), ELEMENTS)
     for name, function in {
-        "one of all": lambda x: x + x * x,
+        "same sizes": lambda x: x + x * x,
         "a row for each row": lambda x: x * ROW,
         "a number for each channel": lambda x: x * CHANNELS,
         "a number": lambda x: x * 2.5 - 1,
-        # Beyond 8192 another formula serves the elements around.
+        # An element beyond 8192 makes its neighbours use another formula too.
         "sine, large and small": lambda x: torch.sin(x * 4000),
         "gelu": nn.functional.gelu,
         "hardswish": nn.functional.hardswish,

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""No Python code gets an object whose C++ value was never made, or is of another type."""
+"""Python code cannot make an object without its C++ value, or with a C++ value of another type."""
 
 import copy
 import pickle
@@ -17,7 +17,7 @@ TYPES = [value for value in vars(lib).values() if isinstance(value, type)]
 
 @pytest.fixture(scope="module")
 def objects() -> dict[type, Any]:
-    """One of each type that can be had without a bundle."""
+    """Return an object of each type that needs no bundled program."""
     program = Runtime.get().load_program(peer_programs.path("add"))
     method = program.load_method("forward")
     meta = program.metadata("forward")

@@ -1,7 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every hostile program is refused by a rule that has a name, or runs inside of its memory: a build
-// with -DEXECUTORCH_SANITIZE=address,undefined sees each byte beyond. Programs run as they are, and
-// with tensors in planned buffers of their own, on inputs of many kinds, traced and not.
+// A hostile program is refused by the expected rule, or its execution stays inside its memory: a
+// build with -DEXECUTORCH_SANITIZE=address,undefined reports each access outside. Programs run
+// unchanged and with each tensor in a planned buffer of its own, on inputs of many kinds, with and
+// without a tracer.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,10 +21,10 @@ using runtime::Error;
 
 constexpr uint64_t kScripts = 12;
 
-/// Runs the program with several scripts; the messages of all.
+/// Runs the program with several scripts and returns all log messages.
 std::string run(const TestProgram& program, fuzz::Outcome* last) {
   const ProgramFile file(program);
-  // A block of exactly these bytes.
+  // A heap block of exactly the file's size, so that a sanitizer sees reads past its end.
   const std::vector<uint8_t> bytes(file.data(), file.data() + file.size());
   const LogCapture log;
   for (uint64_t script = 0; script < kScripts; ++script) {

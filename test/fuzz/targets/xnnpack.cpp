@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Programs with delegates of XNNPACK: their payloads, and what programs do with their arguments.
+// Fuzzes programs with XNNPACK delegates: their payloads, and the programs' use of their arguments.
 #include <string.h>
 
 #include <vector>
@@ -19,7 +19,7 @@ using executorch::testing::TestProgram;
 
 namespace {
 
-/// The payload of a delegate, in the program's values.
+/// Returns the bytes of a delegate's payload inside `program`.
 executorch::runtime::Span<uint8_t> payload_of(TestProgram& program, const TestDelegate& delegate) {
   if (delegate.location == fb::DataLocation::INLINE &&
       delegate.index < program.inline_data.size()) {

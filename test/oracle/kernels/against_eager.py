@@ -9,8 +9,8 @@ import torch
 from oracle.kernels.dense_memory import dense
 from oracle.kernels.kernel_entry import call_kernel
 
-# (rtol, atol) by the results' dtype, for sums of up to some thousand terms of size about one. Sums of 16-bit floats
-# are rounded once by the kernels and by eager at places that differ from version to version.
+# (rtol, atol) by the result's dtype, for sums of up to some thousand terms of magnitude about 1. The kernels round sums
+# of 16-bit floats once; eager rounds them at places that depend on torch's version.
 TOLERANCE = {
     torch.float16: (5e-3, 5e-3),
     torch.bfloat16: (3e-2, 3e-2),
@@ -20,7 +20,7 @@ TOLERANCE = {
 
 
 def functional_of(name: str) -> Any:
-    """``torch.ops.aten.mm.default`` for ``aten::mm.out``, ``….vec`` for ``….vec_out``."""
+    """Return the functional operator of an out variant: ``aten.mm.default`` for ``aten::mm.out``."""
     operator, _, overload = name.removeprefix("aten::").partition(".")
     return getattr(getattr(torch.ops.aten, operator), overload.removesuffix("out").removesuffix("_") or "default")
 
@@ -32,7 +32,7 @@ def eager(name: str, *args: Any, **kwargs: Any) -> list[torch.Tensor]:
 
 
 def assert_matches(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Sizes, dtype and values within TOLERANCE (NaN equals NaN)."""
+    """Assert equal sizes and dtype, and values within TOLERANCE. NaN equals NaN."""
     rtol, atol = TOLERANCE.get(expected.dtype, (0.0, 0.0))
     torch.testing.assert_close(
         found, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False, msg=lambda m: f"{what}\n{m}"
@@ -42,7 +42,7 @@ def assert_matches(found: torch.Tensor, expected: torch.Tensor, what: str) -> No
 def assert_kernel_matches_eager(
     name: str, *args: Any, memory_format: torch.memory_format | None = None, **kwargs: Any
 ) -> None:
-    """Runs the kernel and eager; outputs are contiguous, or of ``memory_format`` where their rank allows it."""
+    """Compare the kernel with eager. Outputs have ``memory_format`` if their rank allows it, else contiguous."""
     args = tuple(dense(a) if isinstance(a, torch.Tensor) else a for a in args)
     try:
         expected = eager(name, *args, **kwargs)
@@ -62,7 +62,7 @@ def assert_kernel_matches_eager(
 
 
 def assert_kernel_refuses(name: str, *args: Any, out: Any, **kwargs: Any) -> str:
-    """The kernel fails with a message, which is returned."""
+    """Assert that the kernel refuses the call, and return its message."""
     call = call_kernel(name, *args, out=out, **kwargs)
     assert call.error != 0, f"{name} accepted what it must refuse"
     assert call.message, f"{name} failed without a message"
@@ -70,7 +70,7 @@ def assert_kernel_refuses(name: str, *args: Any, out: Any, **kwargs: Any) -> str
 
 
 def random_tensor(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Values around zero; integers small enough for eager's sums; uint8 from zero."""
+    """Return random values around zero (from zero for uint8); integers are so small that sums do not overflow."""
     if dtype.is_floating_point:
         return torch.randn(shape).to(dtype)
     if dtype is torch.bool:

@@ -16,12 +16,12 @@ from torch.utils import _pytree as pytree
 
 DTYPES = tuple(DTYPE_CODES)
 MANY = 4
-# Dtypes that programs may have where eager lacks them: it has no 16-bit matrices here and there, say.
+# Dtypes that programs may have even if eager does not compute them (some matrix operators lack 16-bit dtypes).
 TRACED = (
     *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
 )
-# Pairs that tell promotion from a cast to one side's dtype.
+# Pairs of dtypes that distinguish promotion from a cast to one operand's dtype.
 PAIRS = ((torch.float32, torch.int64), (torch.float16, torch.float32), (torch.int32, torch.int64))
 
 # Errors of eager for invalid arguments.
@@ -50,13 +50,13 @@ def _in_order(example: Example) -> list[Any]:
 
 
 def worth(example: Example) -> tuple[int, bool]:
-    """Return a sort key of examples: more tensors are better, and none of rank 0, which matter less in promotion."""
+    """Return a sort key of examples. More tensors are better, and rank 0 is worse: it has less weight in promotion."""
     given = [tensors for value in _in_order(example) if (tensors := _tensors_in(value))]
     return len(given), all(t.dim() > 0 for tensors in given for t in tensors)
 
 
 def is_usable(example: Example) -> bool:
-    """Return whether it computes something small, on tensors with elements."""
+    """Return whether the example is small and all of its tensors have elements."""
     tensors = _tensors_in([example.args, example.kwargs])
     return all(0 < t.numel() <= 4096 and t.layout is torch.strided and not t.is_complex() for t in tensors)
 
@@ -98,9 +98,9 @@ class KernelProbe:
         return self.op(*positional, **keywords)
 
     def takes(self, dtypes: Dtypes, into: torch.dtype | None = None) -> set[Dtypes]:
-        """Dtypes of the outputs if the kernel takes arguments of these dtypes; none if it does not.
+        """Return the output dtypes with which the kernel accepts arguments of these dtypes; empty if it refuses them.
 
-        into: the dtype asked for with the operator's own argument `dtype`. Numbers are tried as integers and as floats.
+        into: the value of the operator's argument `dtype`. Scalars are tried as integers and as floats.
         """
         if (dtypes, into) not in self.tried:
             values = self._arguments(dtypes)
@@ -116,7 +116,10 @@ class KernelProbe:
             yield [kind(min(max(v, -7), 7)) if i in self.numbers else v for i, v in enumerate(values)]
 
     def _call(self, values: list[Any], traced: bool = False, compared: bool = False) -> Dtypes | None:
-        """traced: what eager does not compute counts too, if torch.export can trace it."""
+        """Return the output dtypes of a call, None if it is refused.
+
+        traced: accept calls that eager refuses but torch.export can trace. compared: also require eager's values.
+        """
         eager_values = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
         try:
             try:
@@ -126,7 +129,7 @@ class KernelProbe:
                     return None
                 result = self.eager(pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), values))
         except _REFUSED:
-            return None  # No program has such a call.
+            return None  # a program cannot contain such a call
         results = [] if self.in_place else list(result) if isinstance(result, (list, tuple)) else [result]
         if any(t.dtype not in DTYPE_CODES for t in _tensors_in(results)):
             return None
@@ -143,16 +146,14 @@ class KernelProbe:
         return (room[0].dtype,) if self.returns_lists else tuple(t.dtype for t in room)
 
     def row(self, of_given: str) -> str:
-        """A row for the tensor arguments given as one for all: `?` for those that the example does not have."""
+        """Extend a row for the example's tensor arguments to all tensor arguments: `?` for those it lacks."""
         words, rest = of_given.split("->")
         given = iter(words.split())
         all_words = [next(given) if i in self.given else "?" for i in self.positions]
         return f"{' '.join(all_words)} ->{rest}".strip()
 
     def combinations(self, promotes: Sequence[str]) -> set[Dtypes]:
-        """Every accepted combination (arguments…, outputs…) among those tried; promoting operators are tried with
-        one dtype.
-        """
+        """Return all accepted combinations (arguments…, outputs…). Arguments in `promotes` have one dtype in each."""
         chosen = (None, *DTYPES) if "dtype" in self.names else (None,)
         for dtypes, into in itertools.product(self._alike(), chosen):
             self.takes(dtypes, into)
@@ -168,7 +169,7 @@ class KernelProbe:
         }
 
     def _alike(self) -> Iterator[Dtypes]:
-        """All arguments of one dtype; then some of one, and the others as in the example."""
+        """Yield dtypes of the arguments: one for all; then one for some, and the example's for the others."""
         yield from ((dtype,) * len(self.given) for dtype in DTYPES)
         for changed in itertools.product((False, True), repeat=len(self.given)):
             for dtype in DTYPES:
@@ -178,9 +179,10 @@ class KernelProbe:
         return tuple(dtype if c else b for c, b in zip(changed, base or self.base, strict=True))
 
     def _of_two_dtypes(self) -> Iterator[Dtypes]:
-        """Some of one dtype, some of another, the rest as in the example; where each of the two is taken alone.
+        """Yield dtypes of the arguments: one for some, another for others, the example's for the rest.
 
-        With many arguments there is no rest: one of them alone is never what such operators mix.
+        The kernel must accept each of the two dtypes without the other. From MANY arguments on, none keeps the
+        example's dtype, to limit the number of combinations.
         """
         choices = (0, 1, 2) if len(self.given) < MANY else (1, 2)
         for kinds in itertools.product(choices, repeat=len(self.given)):
@@ -193,7 +195,7 @@ class KernelProbe:
                 yield self._with(second, other, self._with(first, one))
 
     def _promoted(self) -> list[str]:
-        """Names of the arguments that may differ in dtype and are computed in the one that PyTorch promotes to."""
+        """Return the names of the arguments whose dtypes may differ and are promoted to a common one."""
         positions = range(len(self.given))
         for size in range(len(self.given), 0, -1):
             for group in itertools.combinations(positions, size):
@@ -203,7 +205,7 @@ class KernelProbe:
         return []
 
     def _promotes_together(self, group: Sequence[int]) -> bool:
-        """Return whether mixed dtypes give in eager what promoted ones give, for at least one pair, in both orders."""
+        """Return whether eager gives equal results for mixed and promoted dtypes, for one of PAIRS in both orders."""
         both = False
         for pair in PAIRS:
             agreed = 0
@@ -257,8 +259,8 @@ class KernelProbe:
 
 
 def _converted(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The tensor in another dtype. Numbers become ones that every dtype has and no operator divides by zero for;
-    indices and masks keep their values."""
+    """Return the tensor in another dtype. Values become numbers that every dtype represents, and not zero, because
+    operators may divide by them. Indices and masks keep their values."""
     if tensor.is_floating_point():
         tensor = tensor.detach().nan_to_num(1.0).abs().clamp(1, 3)
     return tensor.detach().to(dtype)

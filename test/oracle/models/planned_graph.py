@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Run a planned graph of out variants with torch's kernels: the meaning of the program, without the runtime."""
+"""Run a planned graph of out variants with torch's kernels, as a reference for the runtime."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from executorch.exir.tensor import ViewSpec, stride_from_dim_order
 
 
 class _Interpreter(fx.Interpreter):
-    """Allocations are empty (out variants resize them); a view is a part of its base's memory, as its spec says."""
+    """An alloc node gives an empty tensor, which out variants resize. A view shares its base's memory."""
 
     node: fx.Node
 
@@ -47,7 +47,7 @@ class _Interpreter(fx.Interpreter):
 
 
 def run_planned(program: ExportedProgram, *inputs: Any) -> list[Any]:
-    """The flat outputs of one call. Buffers that the program updates are updated in its state_dict."""
+    """Return the flat outputs of one call. Updates buffers in the program's state_dict."""
     user = iter(pytree.tree_leaves(inputs))
     bound = []
     for spec in program.graph_signature.input_specs:

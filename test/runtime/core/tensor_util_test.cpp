@@ -40,7 +40,7 @@ TEST_F(TensorUtilTest, DimensionsCountFromBothEnds) {
   EXPECT_EQ(nonempty_size(floats_.ones({2, 3}), 1), 3);
 }
 
-TEST_F(TensorUtilTest, APredicateSaysWhatItExpectedAndFound) {
+TEST_F(TensorUtilTest, APredicateReportsTheExpectedAndTheFoundValue) {
   const Tensor a = floats_.ones({2, 3});
   EXPECT_TRUE(tensor_is_rank(a, 2));
   EXPECT_FALSE(tensor_is_rank(a, 3));
@@ -60,7 +60,7 @@ TEST_F(TensorUtilTest, APredicateSaysWhatItExpectedAndFound) {
   EXPECT_FALSE(tensor_is_scalar(floats_.ones({1})));
 }
 
-TEST_F(TensorUtilTest, ContiguityIsASizesAndStridesThing) {
+TEST_F(TensorUtilTest, ContiguityDependsOnSizesAndStrides) {
   EXPECT_TRUE(tensor_is_contiguous(floats_.ones({2, 3})));
   EXPECT_TRUE(tensor_is_contiguous(floats_.ones({})));
   EXPECT_TRUE(tensor_is_contiguous(floats_.make({2, 0, 3}, {})));

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Inputs that are read, and outputs that are written, where the caller has them although the plan
-// has memory for them: only where no other value depends on that memory.
+// Methods that read inputs and write outputs in the caller's memory although both are planned. This
+// is allowed only if no other value depends on their planned memory.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -90,7 +90,7 @@ TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
     ASSERT_EQ(method->execute(), Error::Ok);
     EXPECT_EQ(method->get_output(0).toTensor().const_data_ptr<float>()[1], 6);
   }
-  // Set in the other way, it is copied to its place again.
+  // set_input() copies the input into planned memory again.
   ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
   EXPECT_NE(method->get_input(0).toTensor().const_data_ptr(), data);
   const LogCapture log;
@@ -121,7 +121,7 @@ TEST(CallerMemoryTest, AnInputWhoseMemoryOtherValuesDependOnIsNotLent) {
   EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.values[0].tensor.memory_id = 0; }));
 }
 
-TEST(CallerMemoryTest, AnOutputOfItsOwnIsWrittenWhereTheCallerWantsIt) {
+TEST(CallerMemoryTest, AnOutputOnWhichNoValueDependsIsWrittenToTheCallersMemory) {
   LoadedMethod method(delegated_program());
   ASSERT_EQ(method.error(), Error::Ok);
   float data[] = {1, 2};

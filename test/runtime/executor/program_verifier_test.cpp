@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Each rule of the verifier: a program that is right in everything but one thing is refused, and
-// the log says which.
+// Each rule of the verifier: a program that breaks only this rule is refused, and the log names it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -215,7 +214,7 @@ TEST(ProgramVerifier, AcceptsAProgramThatHasOneOfEverything) {
   EXPECT_EQ(load_error(full_program()), Error::Ok);
 }
 
-TEST(ProgramVerifier, AcceptsWhatOldFilesHave) {
+TEST(ProgramVerifier, AcceptsTheFormOfOldFiles) {
   TestProgram program = add_program();
   TestTensor constant;
   constant.data_buffer_idx = 1;

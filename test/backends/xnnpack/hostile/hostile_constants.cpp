@@ -36,7 +36,8 @@ HostilePayload row(std::string name, std::function<void(P&)> change, std::string
           std::move(refused)};
 }
 
-/// The same with constant 1 found by name, in a segment of `bytes`; the name is there `times`.
+/// The same payload with constant 1 found by name in a segment of `bytes`. The program has `times`
+/// entries of that name.
 HostilePayload named(std::string name, uint64_t bytes, uint64_t expected, size_t times,
                      std::string refused = "") {
   return {std::move(name),

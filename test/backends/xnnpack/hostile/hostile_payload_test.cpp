@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every hostile payload is refused by a named rule, or runs inside of its memory: a build with
-// -DEXECUTORCH_SANITIZE=address,undefined reports each byte beyond.
+// A hostile payload is refused by the expected rule, or its execution stays inside its memory: a
+// build with -DEXECUTORCH_SANITIZE=address,undefined reports each access outside.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Shapes of every kind of node: what fits gives the result's shape, what does not is refused.
+// Shape inference of every kind of node: operands that fit give the result's shape; others are
+// refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,7 +115,7 @@ TEST(ShapeInference, RefusesAnOutputThatNoNodeMakes) {
   EXPECT_TRUE(log.contains("output 0 is never made"));
 }
 
-TEST(ShapeInference, AllowsEmptySizesWhereItIsAsked) {
+TEST(ShapeInference, AllowsEmptySizesIfTheCallerDoes) {
   const TestPayload payload =
       payload_of({"", Kind::StaticReshape, {{2, 3}}, {2, 0, kOut}, {{3, 0}}, {3, 2}});
   EXPECT_EQ(infer(payload, {{0, 3}}).error(), Error::InvalidArgument);

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Products of mixtures of experts, torch's and transformers', are one operator from module to program."""
+"""Grouped matrix products of mixtures of experts (torch's and transformers') stay one operator in the program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The chain of steps from a decoder to a file."""
+"""The builder's steps from a decoder to a file."""
 
 import pytest
 import torch

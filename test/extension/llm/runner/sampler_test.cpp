@@ -26,7 +26,7 @@ class SamplerTest : public ::testing::Test {
  protected:
   void SetUp() override { executorch::runtime::runtime_init(); }
 
-  /// How often each token is drawn.
+  /// Returns how often each token is drawn.
   static std::map<uint64_t, int> draw(SamplingOptions options, int count = 4000) {
     options.seed = 11;
     Sampler sampler(options);
@@ -48,7 +48,7 @@ TEST_F(SamplerTest, DrawsTokensAsOftenAsTheirProbabilitiesSay) {
   EXPECT_NEAR(found.at(3) / 4000.0, 0.05, 0.02);
 }
 
-TEST_F(SamplerTest, LimitsLeaveTheLikelyTokens) {
+TEST_F(SamplerTest, TopKAndTopPKeepTheLikelyTokens) {
   SamplingOptions options;
   options.temperature = 1;
   options.topk = 2;
@@ -61,7 +61,7 @@ TEST_F(SamplerTest, LimitsLeaveTheLikelyTokens) {
   EXPECT_EQ(draw(options).size(), 3u);
 }
 
-TEST_F(SamplerTest, NeverChoosesNanAndRefusesRowsOfNothing) {
+TEST_F(SamplerTest, NeverChoosesNanAndRefusesRowsWithoutAChoice) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), never = -INFINITY;
   Sampler sampler(SamplingOptions{});
   EXPECT_EQ(*sampler.sample(*make_tensor_ptr({1, 2, 3}, std::vector<float>{9, 9, 9, nan, -4, -5})),
@@ -104,7 +104,7 @@ TEST_F(SamplerTest, DocumentedFormsChooseTheSameTokens) {
   EXPECT_EQ(logits_to_token(*make_tensor_ptr({1, 3}, row), -1.0f), -1);
 }
 
-TEST_F(SamplerTest, TextPassesByWholeCharacters) {
+TEST_F(SamplerTest, TextIsGivenInWholeCharacters) {
   Utf8Stream stream;
   EXPECT_EQ(stream.add("a\xE2\x82"), "a");
   EXPECT_EQ(stream.add("\xAC!\xF0"), "\xE2\x82\xAC!");

@@ -11,7 +11,7 @@ from benchmark.operator_cases import operator_cases, room_for_outputs
 from oracle.kernels.kernel_entry import VECTORS, call_kernel, vectors
 
 PRODUCTS = {"convolution", "convolution_backward", "mm", "addmm", "bmm", "linear"}
-"""Sums whose terms are multiplied and added in one rounding where the processor can."""
+"""Operators that use fused multiply-add if the processor has it, so that bits may differ."""
 NEW_EACH_TIME = {"rand", "randn", "native_dropout", "empty"}
 
 
