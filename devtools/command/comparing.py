@@ -20,7 +20,7 @@ my_model.py:make returns (model, inputs), as for `python -m executorch.export`. 
 
 def _add(parser: argparse.ArgumentParser) -> None:
     add_model(parser, required=True)
-    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument("program", metavar="FILE.pte", help="the program")
     parser.add_argument("--rtol", type=tolerance, default=1e-3, help="of the largest magnitude (default: 1e-3)")
     parser.add_argument("--atol", type=tolerance, default=1e-5, help="absolute tolerance (default: 1e-5)")
     shape = parser.add_mutually_exclusive_group()

@@ -27,7 +27,7 @@ names the model's operators and modules:
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", metavar="TRACE.etdp")
+    parser.add_argument("trace", metavar="TRACE.etdp", help="the trace of a run")
     add_record(parser)
     parser.add_argument("--method", metavar="NAME", help="method of the record (default: forward, or the only one)")
     parser.add_argument("--unit", choices=("ns", "us", "ms", "s"), default="ms", help="unit of times (default: ms)")

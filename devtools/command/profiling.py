@@ -46,7 +46,7 @@ operators, modules and source lines:
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument("program", metavar="FILE.pte", help="the program")
     add_model(parser)
     add_runs(parser, 50)
     parser.add_argument("--by", choices=tuple(STEP_KEYS), default="operator", help="sum times by (default: operator)")

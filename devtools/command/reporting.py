@@ -52,7 +52,7 @@ An output name that ends in .json selects the format of Google's Model Explorer:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument("program", metavar="FILE.pte", help="the program")
     parser.add_argument("-o", "--output", metavar="FILE.html", help="page to write (default: FILE.html)")
     parser.add_argument("--chrome-trace", metavar="FILE.json", help="write all runs for Perfetto and chrome://tracing")
     parser.add_argument("--model-explorer", metavar="FILE.json", help="write the graph for Google's Model Explorer")
@@ -72,7 +72,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _add_graph(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument("program", metavar="FILE.pte", help="the program")
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="page (.html) or Model Explorer graph (.json) to write"
     )

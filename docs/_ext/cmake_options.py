@@ -65,7 +65,7 @@ def _list(file: str, name: str) -> list[str]:
 
 def page() -> str:
     """Return the page."""
-    rows = [(code(o.name), o.kind, code(o.default.strip('"')) or "empty", plain(o.help)) for o in options()]
+    rows = [(code(o.name), code(o.default.strip('"')) or "empty", plain(o.help)) for o in options()]
     parts = "cmake/documented_options.cmake"
     reported = [(code(f"{m[1]}={m[2]}"), plain(m[3])) for m in _REPORTED.finditer((ROOT / parts).read_text())]
     refused = "cmake/refused_options.cmake"
@@ -74,7 +74,7 @@ def page() -> str:
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     return (
         _HEAD
-        + table(("option", "type", "default", "what it does"), rows)
+        + table(("option", "default", "meaning"), rows)
         + _PARTS
         + table(("option",), [(code(f"EXECUTORCH_BUILD_{part}"),) for part in _list(parts, "optional_parts")])
         + "\n## Options of ExecuTorch 1.4 without effect\n\nCMake prints a line that says why.\n\n"
@@ -83,7 +83,7 @@ def page() -> str:
         + ", ".join(code(name) for name in names)
         + ".\n\n## Presets\n\n`cmake --preset NAME` needs CMake 3.25.\n\n"
         + table(
-            ("preset", "what it builds"),
+            ("preset", "contents of the build"),
             [(code(p["name"]), plain(p["displayName"])) for p in presets if not p.get("hidden")],
         )
     )

@@ -93,5 +93,5 @@ def page() -> str:
         for title, parser in _commands(f"python -m {command}", parser_of(module)):
             shown = [action for action in parser._actions if not isinstance(action, _NOT_SHOWN)]
             if shown:
-                sections.append(f"## {title}\n\n{table(('argument', 'what it does'), map(_row, shown))}")
+                sections.append(f"## {title}\n\n{table(('argument', 'meaning'), map(_row, shown))}")
     return _HEAD + "\n".join(sections)

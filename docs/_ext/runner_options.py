@@ -43,6 +43,6 @@ def _unquoted(text: str) -> str:
 def page() -> str:
     """Return the page."""
     return _HEAD + table(
-        ("option", "what it does"),
+        ("option", "meaning"),
         [(code(f"--{name} {value}".strip()), plain(help_text)) for name, value, help_text in rows()],
     )
