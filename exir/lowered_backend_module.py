@@ -20,7 +20,7 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, GraphModule, Node
 
 from executorch.exir.delegate import executorch_call_delegate, get_lowered_module_name
-from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.rewrite.program_copy import copy_call, copy_program
 
 if TYPE_CHECKING:

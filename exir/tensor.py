@@ -12,14 +12,14 @@ import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
 from executorch.exir.error import internal_assert
-from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
-from executorch.exir.schema import DeviceType, ExtraTensorInfo, TensorShapeDynamism
-from executorch.exir.tensor_format import (
+from executorch.exir.format.tensor_format import (
     AddressSpaceOverflowException,
     layout_enum,
     make_allocation_info,
     make_tensor_value,
 )
+from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
+from executorch.exir.schema import DeviceType, ExtraTensorInfo, TensorShapeDynamism
 
 __all__ = [
     "ALIGNMENT",

@@ -1,13 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Query the installed runtime about programs and delegates, for the compiler (exir/installed_runtime.py)."""
+"""Query the installed runtime about programs and delegates, for the compiler (exir/plugins/installed_runtime.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.lowered_backend_module import LoweredBackendModule
-from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.runtime import Runtime
 
 __all__ = ["backend_names", "load_delegate", "method_allocator_bytes", "temp_memory_peak"]

@@ -20,8 +20,8 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.debug_tools import DebugTools
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles
 from executorch.exir.backend.partition.compute_precision import COMPUTE_PRECISION
+from executorch.exir.format.named_data import NamedDataStore
 from executorch.exir.graph_module import debug_handles_of
-from executorch.exir.named_data import NamedDataStore
 from executorch.exir.passes.state.external_constants_pass import delegate_file
 from executorch.exir.schema import CompileSpec
 

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from executorch.exir.named_data import DataEntry, NamedDataStoreOutput
+from executorch.exir.format.named_data import DataEntry, NamedDataStoreOutput
 from executorch.exir.schema import Buffer, Program
 from executorch.exir.serialize import Cord, PteFile, PteLayout, deserialize_pte, named_blobs, serialize_pte
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from executorch.exir.named_data import DataEntry
+from executorch.exir.format.named_data import DataEntry
 from executorch.exir.serialize import Cord
 
 __all__ = ["DataEntry", "DataPayload", "DataSerializer"]

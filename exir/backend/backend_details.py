@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from torch.export.exported_program import ExportedProgram
 
 from executorch.exir.backend.debug_tools import DebugTools
-from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.schema import CompileSpec
 
 __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult", "enforcedmethod", "find_backend"]

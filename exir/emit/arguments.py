@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from executorch.exir.emit.state import MethodState, Ref
+from executorch.exir.format.tensor_format import LAYOUTS
 from executorch.exir.scalar_type import to_scalar_type
 from executorch.exir.schema import (
     Bool,
@@ -21,7 +22,6 @@ from executorch.exir.schema import (
     String,
     TensorList,
 )
-from executorch.exir.tensor_format import LAYOUTS
 
 MEMORY_FORMATS = {
     torch.contiguous_format: 0,

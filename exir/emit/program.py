@@ -14,9 +14,9 @@ from executorch.exir.emit.order import encode_order, find_order
 from executorch.exir.emit.parametric import KEY_PREFIX, encode_parametric_plan
 from executorch.exir.emit.state import EmitOptions, MethodState, ProgramState
 from executorch.exir.error import ExportError
+from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.memory.algorithms.concurrency import CONCURRENT
 from executorch.exir.memory.sizes.parametric import PARAMETRIC_PLAN
-from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.schema import Buffer, ExecutionPlan, Program
 
 SCHEMA_VERSION = 0

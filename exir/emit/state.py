@@ -10,7 +10,7 @@ from torch.fx import Node
 
 from executorch.exir.emit.constants import ConstantPool
 from executorch.exir.emit.stack_trace import frames
-from executorch.exir.named_data import NamedDataStore
+from executorch.exir.format.named_data import NamedDataStore
 from executorch.exir.schema import (
     BackendDelegate,
     BackendDelegateInlineData,

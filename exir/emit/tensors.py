@@ -7,9 +7,9 @@ import torch
 
 from executorch.exir.emit.constants import dense
 from executorch.exir.emit.state import MethodState, Ref
+from executorch.exir.format.tensor_format import make_allocation_info, make_tensor_value
 from executorch.exir.schema import ExtraTensorInfo, Tensor, TensorDataLocation
 from executorch.exir.tensor import TensorSpec, ViewSpec, dim_order_from_stride
-from executorch.exir.tensor_format import make_allocation_info, make_tensor_value
 
 
 def tensor_value(state: MethodState, spec: TensorSpec) -> Ref:

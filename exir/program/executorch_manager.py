@@ -14,8 +14,8 @@ from torch.export import ExportedProgram
 
 from executorch.exir.capture import ExecutorchBackendConfig
 from executorch.exir.emit import EmitterOutput, emit_program
+from executorch.exir.format.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.memory.plan import MEMORY_PLAN, MemoryPlan
-from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.print_program import print_program
 from executorch.exir.report.verdict import Verdict, verdict_on
 from executorch.exir.schema import Program

@@ -10,9 +10,9 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from executorch.exir.capture import ExecutorchBackendConfig
+from executorch.exir.format.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
-from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.passes.quantized.quant_fusion_pass import quant_fusion_and_const_prop_pass
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants

@@ -16,7 +16,7 @@ from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.installed_runtime import installed_runtime
+from executorch.exir.plugins.installed_runtime import installed_runtime
 from executorch.exir.report.run_all_branches import run_all_branches
 from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import Bool, Double, ExecutionPlan, Int, Null, String, Tensor, TensorShapeDynamism

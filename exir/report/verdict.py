@@ -20,11 +20,11 @@ from executorch.exir.backend.delegate.dry_build import can_dry_build
 from executorch.exir.backend.partition.compute_precision import precision_of
 from executorch.exir.backend.partition.fallback import FALLBACK
 from executorch.exir.error import VerificationError, module_path, source_line
+from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.installed_runtime import installed_runtime
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from executorch.exir.memory.sizes.unbound import unbounded_tensors
-from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.exir.plugins.installed_runtime import installed_runtime
 from executorch.exir.program.target import installed_kernels, operators_of, operators_to_link
 from executorch.exir.report.cost import Cost, cost_of
 from executorch.exir.report.temp_peak import TempPeak, temp_peak

@@ -12,7 +12,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/debug_handle_utils": set(),
     "exir/dim_order_utils": set(),
     "exir/error": set(),
-    "exir/plugins": set(),  # finds parts of every layer in plugins.ini
+    "exir/plugins": {"exir/plugins", "exir/lowered_backend_module"},  # finds parts of every layer in plugins.ini
+    "exir/format": {"exir/format", "exir/schema", "exir/scalar_type", "exir/tensor", "exir/tensor_layout"},
     "exir/serialize": {"exir/schema", "exir/error", "exir/scalar_type", "exir/tensor_layout"},
     "exir/rewrite": {"exir/rewrite", "exir/dialects", "exir/operator", "exir/graph_module", "exir/error"}
     | {"exir/pass_base"},
@@ -23,10 +24,10 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/decompose": {"exir/decompose", "exir/rewrite", "exir/dialects", "exir/operator", "exir/error"}
     | {"exir/graph_module", "exir/pass_base", "exir/debug_handle_utils"},
     "exir/emit": {"exir/emit", "exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"}
-    | {"exir/tensor", "exir/tensor_format", "exir/scalar_type", "exir/named_data", "exir/delegate"},
+    | {"exir/tensor", "exir/format", "exir/scalar_type", "exir/delegate"},
     "exir/backend": {"exir/backend", "exir/rewrite", "exir/dialects", "exir/graph_module", "exir/error", "exir/schema"}
-    | {"exir/pass_base", "exir/delegate", "exir/named_data"}
-    | {"exir/lowered_backend_module", "exir/installed_runtime", "exir/scalar_type"},
+    | {"exir/pass_base", "exir/delegate", "exir/format"}
+    | {"exir/lowered_backend_module", "exir/plugins", "exir/scalar_type"},
     "exir/backend/test": {"exir"},  # backends that export programs of their own
     "exir": {"exir"},
     "runtime": {"runtime", "extension/pybindings"},

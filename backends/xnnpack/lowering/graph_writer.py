@@ -12,7 +12,7 @@ import torch
 from executorch.backends.xnnpack.lowering.elements import Elements, numbers
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import ConstantData, serialize_payload
-from executorch.exir.named_data import NamedDataStore
+from executorch.exir.format.named_data import NamedDataStore
 
 # XNNPACK reads unpacked constants by vectors of up to 64 bytes.
 _CONSTANT_ALIGNMENT = 64

@@ -30,7 +30,7 @@ from executorch.backends.xnnpack.lowering.layout import (
 )
 from executorch.backends.xnnpack.lowering.quantization import affine, stands_for
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.named_data import NamedDataStore
+from executorch.exir.format.named_data import NamedDataStore
 
 Limits = tuple[float, float]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from executorch.exir.installed_runtime import installed_runtime
+from executorch.exir.plugins.installed_runtime import installed_runtime
 
 if TYPE_CHECKING:
     from executorch.exir.lowered_backend_module import LoweredBackendModule

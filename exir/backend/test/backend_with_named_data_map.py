@@ -11,7 +11,7 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.demo_payload import operator_of
 from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
-from executorch.exir.named_data import NamedDataStore
+from executorch.exir.format.named_data import NamedDataStore
 from executorch.exir.schema import CompileSpec
 
 _CODES = {"aten.sin.default": 0, "aten.add.Tensor": 1, "aten.sub.Tensor": 2, "aten.mul.Tensor": 3, "aten.div.Tensor": 4}

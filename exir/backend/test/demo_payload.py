@@ -26,7 +26,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
-from executorch.exir.named_data import NamedDataStore
+from executorch.exir.format.named_data import NamedDataStore
 
 __all__ = ["encode", "operator_of"]
 

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from executorch.exir._serialize.data_serializer import DataPayload, DataSerializer
-from executorch.exir.named_data import DataEntry, NamedDataStoreOutput
+from executorch.exir.format.named_data import DataEntry, NamedDataStoreOutput
 from executorch.exir.serialize import Cord, deserialize_flat_tensor, serialize_flat_tensor
 
 

@@ -18,7 +18,7 @@ from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, Par
 from executorch.exir.backend.test.backend_with_compiler_demo import NAMES
 from executorch.exir.backend.test.demo_payload import encode
 from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
-from executorch.exir.named_data import NamedDataStore
+from executorch.exir.format.named_data import NamedDataStore
 
 __all__ = ["DEMO_OPERATORS", "SharingDemo", "Takes"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["load_plugin", "plugin_names"]
 
-_FILE = Path(__file__).parents[1] / "plugins.ini"
+_FILE = Path(__file__).parents[2] / "plugins.ini"
 
 
 @cache
