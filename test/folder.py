@@ -9,6 +9,7 @@ C++ sources. A folder without tests of its own has those of the nearest folder a
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import subprocess
 import sys
@@ -36,9 +37,18 @@ def mirror_of(folder: Path) -> tuple[Path, Path]:
 
 def cpp_test_programs(tests: Path) -> list[str]:
     """Return the names of the C++ test programs in a folder and below, as test/CMakeLists.txt builds them."""
-    folders = {source.parent for source in (ROOT / tests).rglob("*_test.cpp")}
-    names = ("_".join(folder.relative_to(ROOT / "test").parts) + "_test" for folder in folders)
+    folders = {
+        _program_folder(source.parent.relative_to(ROOT / "test")) for source in (ROOT / tests).rglob("*_test.cpp")
+    }
+    names = ("_".join(folder.parts) + "_test" for folder in folders)
     return sorted(name for name in names if not name.startswith("aten_mode"))
+
+
+def _program_folder(tests: Path) -> Path:
+    """Return the folder that names the test program of a folder: itself, or the divided folder around it."""
+    listed = re.search(r"set\(divided_folders ([^)]*)\)", (ROOT / "test" / "CMakeLists.txt").read_text())
+    assert listed is not None, "test/CMakeLists.txt sets divided_folders"
+    return next((around for around in tests.parents if str(around) in listed[1].split()), tests)
 
 
 def _has(folder: Path, pattern: str) -> bool:

@@ -34,6 +34,11 @@ def test_programs_below_a_folder_are_built_too() -> None:
     assert {"runtime_core_test", "runtime_platform_test"} <= set(folder.cpp_test_programs(Path("test/runtime")))
 
 
+def test_the_folders_of_one_program_name_that_program() -> None:
+    assert folder.cpp_test_programs(Path("test/runtime/executor/verify")) == ["runtime_executor_test"]
+    assert folder.cpp_test_programs(Path("test/runtime/executor")) == ["runtime_executor_test"]
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import peer_programs
 import pytest
+from oracle.tolerances import FEW_ROUNDINGS
 
 from executorch.runtime import InvalidArgumentError, InvalidTypeError, Method, Runtime
 
@@ -34,7 +35,7 @@ def test_a_program_of_the_reference_computes_what_eager_torch_computes(name: str
     assert len(outputs) == len(expected)
     for output, value in zip(outputs, expected, strict=True):
         assert output.dtype == value.dtype
-        np.testing.assert_allclose(output, value, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(output, value, **FEW_ROUNDINGS)
 
 
 def test_both_branches_of_a_condition_run() -> None:
@@ -51,7 +52,7 @@ def test_a_dynamic_size_takes_every_value_up_to_its_bound(batch: int) -> None:
     (whole,) = method.execute([x])
     assert whole.shape == (batch, 4)
     for row in range(batch):
-        np.testing.assert_allclose(method.execute([x[row : row + 1]])[0][0], whole[row], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(method.execute([x[row : row + 1]])[0][0], whole[row], **FEW_ROUNDINGS)
 
 
 def test_state_is_kept_between_calls_and_belongs_to_the_method() -> None:
@@ -193,7 +194,7 @@ class TestThreads:
         def work(index: int) -> None:
             name = ("encode", "decode")[index]
             for _ in range(200):
-                np.testing.assert_allclose(methods[name].execute(inputs)[0], expected[name], rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(methods[name].execute(inputs)[0], expected[name], **FEW_ROUNDINGS)
 
         self.run_all(work, count=2)
 

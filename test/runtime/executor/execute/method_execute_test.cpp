@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "../log_capture.h"
-#include "loaded_program.h"
-#include "program_builder.h"
-#include "test_kernels.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/executor/program_builder.h"
+#include "runtime/executor/test_kernels.h"
+#include "runtime/log_capture.h"
 
 namespace executorch::testing {
 namespace {

@@ -2,9 +2,9 @@
 // Tracers receive only tensors that have memory, even if a program leaves some without.
 #include <gtest/gtest.h>
 
-#include "../silent_tracer.h"
-#include "loaded_program.h"
-#include "relations.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/executor/relations.h"
+#include "runtime/silent_tracer.h"
 
 namespace executorch::testing {
 namespace {

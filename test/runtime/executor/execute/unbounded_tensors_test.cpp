@@ -11,9 +11,9 @@
 #include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 
-#include "../log_capture.h"
-#include "loaded_program.h"
-#include "program_builder.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/executor/program_builder.h"
+#include "runtime/log_capture.h"
 
 namespace executorch::testing {
 namespace {

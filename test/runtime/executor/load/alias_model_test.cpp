@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "../log_capture.h"
-#include "loaded_program.h"
-#include "relations.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/executor/relations.h"
+#include "runtime/log_capture.h"
 
 namespace executorch::testing {
 namespace {

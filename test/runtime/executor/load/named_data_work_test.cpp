@@ -9,8 +9,8 @@
 
 #include <executorch/runtime/executor/load/program_data_map.h>
 
-#include "../log_capture.h"
-#include "loaded_program.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/log_capture.h"
 
 namespace executorch::testing {
 namespace {

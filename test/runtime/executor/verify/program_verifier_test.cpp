@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "../log_capture.h"
-#include "loaded_program.h"
-#include "program_builder.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/executor/program_builder.h"
+#include "runtime/log_capture.h"
 
 namespace executorch::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "../log_capture.h"
-#include "loaded_program.h"
+#include "runtime/executor/loaded_program.h"
+#include "runtime/log_capture.h"
 
 namespace executorch::testing {
 namespace {
