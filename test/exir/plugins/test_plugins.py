@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from executorch.devtools.backend_tools import debug_tools
-from executorch.exir import plugins
 from executorch.exir.backend.backend_details import BackendDetails
 from executorch.exir.backend.debug_tools import DebugTools
-from executorch.exir.plugins import load_plugin, plugin_names
+from executorch.exir.plugins import load_plugin, plugin_names, registry
 
 GROUPS = ("backends", "recipes", "models", "runtime_probe", "export_record")
 
@@ -37,9 +36,9 @@ def other_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         "        return DebugTools(default_partitioner=list)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    plugins._registered.cache_clear()
+    registry._registered.cache_clear()
     yield
-    plugins._registered.cache_clear()
+    registry._registered.cache_clear()
 
 
 @pytest.mark.parametrize("group", GROUPS)
