@@ -12,6 +12,7 @@ import pytest
 import torch
 from aten_mode.modules import Counter, Pooled
 from models.function_module import Function
+from oracle.tolerances import LAYERS
 from torch.export import Dim, export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -84,7 +85,7 @@ def test_a_program_gives_the_same_in_both_modes(what: str) -> None:
     aten = aten_lib()._load_for_executorch_from_buffer(program)
     for rows in (len(inputs[0]), *others, len(inputs[0])):
         given = tuple(torch.rand(rows, *x.shape[1:]) for x in inputs) if others else inputs
-        torch.testing.assert_close(aten.forward(given), portable.forward(given), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(aten.forward(given), portable.forward(given), **LAYERS)
 
 
 @needs_aten_lib
@@ -137,7 +138,7 @@ def test_delegates_of_xnnpack_run_between_atens_kernels() -> None:
     portable = portable_lib._load_for_executorch_from_buffer(program)
     aten = aten_lib()._load_for_executorch_from_buffer(program)
     for _ in range(3):
-        torch.testing.assert_close(aten.forward(inputs), portable.forward(inputs), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(aten.forward(inputs), portable.forward(inputs), **LAYERS)
 
 
 @needs_aten_lib

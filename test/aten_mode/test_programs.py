@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from aten_mode.modules import Counter, Network
+from oracle.tolerances import LAYERS
 
 import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
 from executorch.exir import to_edge
@@ -57,7 +58,7 @@ def run(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], folder: Path,
 def assert_same(found: list[bytes], expected: list[torch.Tensor]) -> None:
     for data, wanted in zip(found, expected, strict=True):
         tensor = torch.frombuffer(bytearray(data), dtype=wanted.dtype).reshape(wanted.shape)
-        torch.testing.assert_close(tensor, wanted, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(tensor, wanted, **LAYERS)
 
 
 def test_a_network_gives_what_eager_gives(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from oracle.tolerances import LAYERS
 from torch.export import export
 
 from executorch.backends.xnnpack import XnnpackPartitioner
@@ -45,7 +46,7 @@ def test_statistics_of_every_call_are_those_of_the_model(partitioner: list[Xnnpa
     assert len(specs) == 4 and table["module_path"][0] == "layers.0"
     for field in STATS.fields:
         expected, found = (torch.tensor(table[f"{side}_{field}"].tolist()) for side in ("aot", "rt"))
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found, expected, **LAYERS)
 
 
 def test_whole_tensors_are_compared_in_decibels() -> None:

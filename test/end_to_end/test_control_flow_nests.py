@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from oracle.models.control_flow_nests import WIDTH, Block, Nest, blocks
 from oracle.models.program_interpreter import Method
+from oracle.tolerances import MODEL
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim, export
@@ -50,8 +51,8 @@ def assert_like_eager(block: Block, rows: list[int], seed: int) -> None:
         with torch.no_grad():
             expected = list(model(*inputs))
         found = [torch.as_tensor(value).clone() for value in method.execute(inputs)]
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
-        torch.testing.assert_close(planned(*inputs), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(found, expected, **MODEL)
+        torch.testing.assert_close(planned(*inputs), expected, **MODEL)
 
 
 @SETTINGS
@@ -102,8 +103,8 @@ def test_state_beside_loops_in_branches(rows: list[int]) -> None:
     for inputs in calls:
         expected = [value.clone() for value in eager(*inputs)]
         found = [torch.as_tensor(value).clone() for value in method.execute(inputs)]
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
-        torch.testing.assert_close(planned(*inputs), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(found, expected, **MODEL)
+        torch.testing.assert_close(planned(*inputs), expected, **MODEL)
 
 
 def test_a_loop_with_constants_in_a_branch_of_a_map() -> None:
@@ -120,4 +121,4 @@ def test_a_loop_with_constants_in_a_branch_of_a_map() -> None:
     for rows in (5, 2, 9):
         x = torch.randn(rows, WIDTH)
         expected = torch.stack([row * 2 if row.argmax() % 2 == 0 else row.tanh().tanh().tanh() for row in x])
-        torch.testing.assert_close(torch.as_tensor(method.execute((x,))[0]), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(torch.as_tensor(method.execute((x,))[0]), expected, **MODEL)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from oracle.tolerances import MODEL
 from torch.export import export
 from torch.fx import GraphModule
 
@@ -59,7 +60,7 @@ def test_the_export_tutorial(tmp_path: Path) -> None:
     with open(path, "wb") as file:
         file.write(executorch_program.buffer)
     module = _load_for_executorch(str(path))
-    torch.testing.assert_close(module.forward(list(example_args))[0], model(*example_args), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(module.forward(list(example_args))[0], model(*example_args), **MODEL)
 
 
 def test_several_methods_and_their_graphs() -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from models.module_kinds import KINDS, Function
 from oracle.models.pipeline import run
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import export
 from torch.utils import _pytree as pytree
@@ -28,7 +29,7 @@ def test_every_kind_lowers_and_matches_eager(what: str) -> None:
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):
             value = torch.as_tensor(one) if isinstance(other, torch.Tensor) else one
-            torch.testing.assert_close(value, other, atol=1e-5, rtol=1e-5, check_stride=False)
+            torch.testing.assert_close(value, other, **LAYER, check_stride=False)
 
 
 class Shared(nn.Module):

@@ -8,6 +8,7 @@ import struct
 import pytest
 import torch
 from oracle import peer
+from oracle.tolerances import LAYERS
 from torch import nn
 from torch.export import Dim, export
 
@@ -114,7 +115,7 @@ def test_every_size_gives_eager_results_and_the_small_ones_take_less(case, plann
         expected = eager(*given)
         found = method.execute(given)
         for left, right in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
-            torch.testing.assert_close(left, right, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(left, right, **LAYERS)
         needs[size] = method.memory_planned_buffer_sizes()[0]
     largest = max(sizes, key=lambda size: size[0])
     assert needs[largest] <= limit[0]
@@ -185,4 +186,4 @@ def test_a_runtime_that_knows_nothing_of_it_runs_the_plan_for_the_largest_sizes(
     printed = peer.run_script(_PEER, ["model.pte", "x.pt"], tmp_path)
     (theirs,) = json.loads(printed.splitlines()[-1])
     (ours,) = Runtime.get().load_program(made.buffer).load_method("forward").execute((x,))
-    torch.testing.assert_close(ours, torch.tensor(theirs), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ours, torch.tensor(theirs), **LAYERS)

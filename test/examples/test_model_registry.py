@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from models.timm_models import create_model as create_timm_model
+from oracle.tolerances import FEW_ROUNDINGS, LAYERS
 
 from executorch.examples.models import (
     MODEL_NAME_TO_MODEL,
@@ -85,7 +86,7 @@ def test_an_exported_model_computes_what_the_eager_model_computes(name: str) -> 
     model, inputs, _, _ = _build(name)
     actual = _run(export_to_exec_prog(model, inputs).buffer, inputs)
     for a, e in zip(actual, torch.utils._pytree.tree_leaves(model(*inputs)), strict=True):
-        torch.testing.assert_close(a, e, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(a, e, **FEW_ROUNDINGS)
 
 
 def test_the_decoder_runs_with_other_numbers_of_tokens_than_it_was_exported_with() -> None:
@@ -97,7 +98,7 @@ def test_the_decoder_runs_with_other_numbers_of_tokens_than_it_was_exported_with
     edge = export_to_edge(model, inputs, dynamic_shapes=shapes)
     longer = (torch.tensor([[5, 6, 7, 8, 9, 10, 11]]),)
     actual = _run(edge.to_executorch().buffer, longer)[0]
-    torch.testing.assert_close(actual, model(*longer), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(actual, model(*longer), **LAYERS)
 
 
 def test_the_portable_command_writes_a_program_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from house.test_headers import DOCUMENTED
 from models import make
 from oracle.models.pipeline import to_program
+from oracle.tolerances import LAYERS
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import Inspector
@@ -219,7 +220,7 @@ def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path,
         printed = _run(tmp_path / "build/run_program", program).split()
         expected = model(torch.ones_like(inputs[0])).flatten()[: len(printed)]
         assert len(printed) == 10
-        torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, **LAYERS)
 
 
 def test_the_example_runner_runs_and_verifies_a_test_case(package: Path, tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(py
         (tmp_path / "mlp.pte").write_bytes(buffer)
         printed = [float.fromhex(one) for one in _run(tmp_path / "build/on_aten", tmp_path / "mlp.pte").split()]
         expected = model(torch.ones_like(inputs[0])).flatten()
-        torch.testing.assert_close(torch.tensor(printed), expected, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(torch.tensor(printed), expected, **LAYERS)
 
 
 def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> None:
@@ -307,7 +308,7 @@ def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(pyt
     device = run["main"](package, tmp_path)
     model, inputs = run["digits"]()
     printed = _run(device, tmp_path / "digits.pte").split()
-    torch.testing.assert_close(torch.tensor([float(one) for one in printed]), model(*inputs)[0], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(torch.tensor([float(one) for one in printed]), model(*inputs)[0], **LAYERS)
     too_small = {"method": "MemoryAllocationFailed", "fast": "planned buffer 0", "slow": "planned buffer 1"}
     for name, message in {**too_small, "program": "InvalidProgram"}.items():
         done = subprocess.run([device, tmp_path / "digits.pte", name], capture_output=True, text=True)

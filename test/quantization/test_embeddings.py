@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from quantization.flow import run
 from torch import nn
 from torchao.quantization import IntxWeightOnlyConfig, quantize_
@@ -79,4 +80,4 @@ def test_a_table_with_two_readers_is_looked_up_once_and_multiplied_once() -> Non
     unwrap_tensor_subclass(model)
     edge = to_edge(torch.export.export(model, (WORDS,)))
     assert "embedding_byte" in _look_ups(edge)
-    torch.testing.assert_close(run(edge, (WORDS,)), model(WORDS), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(run(edge, (WORDS,)), model(WORDS), **LAYER)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from quantization.flow import run
 from torch import nn
 from torch.nn import functional as F
@@ -53,7 +54,7 @@ def test_models_of_half_weights_are_delegated(name: str) -> None:
     made = sum("delegate" in each for each in calls)
     assert made == delegates if delegates else made > 1, calls
     assert any("convolution" in each for each in calls) == (name == "activations"), calls
-    torch.testing.assert_close(run(lowered, x), model(*x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(run(lowered, x), model(*x), **LAYER)
     for _, module, _ in get_lowered_submodules(lowered.exported_program().graph_module):
         nodes = deserialize_payload(module.processed_bytes)[0].xnodes
         assert not any(isinstance(node.xnode_union, Convert) for node in nodes), "weights are converted while running"
@@ -62,4 +63,4 @@ def test_models_of_half_weights_are_delegated(name: str) -> None:
 def test_without_a_delegate_the_results_are_the_same() -> None:
     torch.manual_seed(0)
     model, x = HalfWeights().eval(), (torch.randn(2, 3, 5, 5),)
-    torch.testing.assert_close(run(to_edge(torch.export.export(model, x)), x), model(*x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(run(to_edge(torch.export.export(model, x)), x), model(*x), **LAYER)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from torch.export import ExportedProgram, export
 
 from executorch.backends.transforms import apply_addmm_mm_to_linear_transform
@@ -176,9 +177,7 @@ def test_a_batch_norm_is_part_of_the_convolution_before_it() -> None:
     program = _edge(model, _IMAGE)
     result = FuseBatchNormWithConvPass(program)(program.graph_module)
     assert result is not None and _calls(result.graph_module) == ["convolution"]
-    torch.testing.assert_close(
-        result.graph_module(*_constants(program), _IMAGE)[0], model(_IMAGE), rtol=1e-5, atol=1e-5
-    )
+    torch.testing.assert_close(result.graph_module(*_constants(program), _IMAGE)[0], model(_IMAGE), **LAYER)
 
 
 def test_inputs_without_dimensions_are_described_with_one_element() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import FEW_ROUNDINGS, LAYER
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -34,7 +35,7 @@ pytestmark = needs_xnnpack
 def test_results_are_the_same_with_any_option(options: dict[str, bool | int | str]) -> None:
     program = Runtime.get().load_program(PROGRAM, backend_options={"XnnpackBackend": options})
     method = program.load_method("small")
-    np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, **FEW_ROUNDINGS)
     assert method.delegate_scratch_size > 0
 
 
@@ -48,7 +49,7 @@ def test_a_delegate_that_wants_more_scratch_memory_than_allowed_is_not_loaded() 
     for limit in (int(found[1]), found[1], 2**40, str(2**63), 0):
         options = {"XnnpackBackend": {"max_workspace_bytes": limit, "workspace_sharing_mode": 0}}
         method = Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
-        np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, **FEW_ROUNDINGS)
 
 
 @pytest.mark.parametrize("wrong", [-1, -(2**40), True, "", "12 MB", "-1", " 1", str(2**64)])
@@ -63,7 +64,7 @@ def test_packed_weights_are_kept_in_a_file(tmp_path: Path) -> None:
     for _ in range(2):
         options = {"XnnpackBackend": {"packed_cache_path": str(path)}}
         method = Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
-        np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, **FEW_ROUNDINGS)
         assert path.read_bytes()[:8] == b"ETPACKED"
 
 
@@ -90,7 +91,7 @@ def test_a_changed_file_is_read_again(as_if_untouched: bool, tmp_path: Path) -> 
         for _ in range(2):
             time.sleep(0.03)  # A recently changed file is not trusted.
             methods.append(Runtime.get().load_program(program).load_method("forward"))
-            torch.testing.assert_close(methods[-1].execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(methods[-1].execute(inputs)[0], model(*inputs), **LAYER)
         _negate_in_place(program, model, as_if_untouched)
     first, again, changed, changed_again = (method.execute(inputs)[0] for method in methods)
     assert torch.equal(first, again) and torch.equal(changed, changed_again) and not torch.equal(first, changed)
@@ -110,7 +111,7 @@ def test_copies_of_a_program_share_weights_whoever_packed_them(tmp_path: Path) -
         while methods:
             # Weights packed by the first method outlive it.
             for method in methods:
-                torch.testing.assert_close(method.execute(inputs)[0], expected, rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(method.execute(inputs)[0], expected, **LAYER)
             del methods[0], method
 
 
@@ -126,7 +127,7 @@ def test_a_program_changed_in_place_is_not_taken_for_what_it_was(as_if_untouched
         time.sleep(0.03)  # A recently changed file is not trusted.
         options = {"XnnpackBackend": {"packed_cache_path": str(cache)}}
         method = Runtime.get().load_program(program, backend_options=options).load_method("forward")
-        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs), **LAYER)
 
     start()
     known = cache.read_bytes()

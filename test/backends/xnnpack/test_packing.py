@@ -4,6 +4,7 @@
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import MODEL
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -39,6 +40,6 @@ def test_any_number_of_threads_packs_the_same(name: str) -> None:
         method = Runtime.get().load_program(program).load_method("forward", threads=threads)
         results.append(method.execute(inputs)[0].clone())
         del method
-    torch.testing.assert_close(results[0], expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(results[0], expected, **MODEL)
     for result in results[1:]:
         assert torch.equal(result, results[0])

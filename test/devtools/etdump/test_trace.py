@@ -9,6 +9,7 @@ import numpy as np
 import peer_programs
 import pytest
 from oracle import peer
+from oracle.tolerances import FEW_ROUNDINGS
 
 from executorch.devtools.etdump.schema_flatcc import (
     DebugEvent,
@@ -65,7 +66,7 @@ def test_recorded_outputs_are_what_the_method_returned(tmp_path: Path) -> None:
     assert value.debug_entry is not None and value.debug_entry.tensor is not None
     tensor = value.debug_entry.tensor
     found = np.frombuffer(debug, np.float32, int(np.prod(tensor.sizes)), tensor.offset).reshape(tensor.sizes)
-    np.testing.assert_allclose(found, peer_programs.outputs("mlp_dynamic")[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found, peer_programs.outputs("mlp_dynamic")[0], **FEW_ROUNDINGS)
 
 
 def test_both_readers_agree_and_writing_gives_the_same(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from torch.export import Dim, export
 
 from executorch.exir import to_edge
@@ -44,7 +45,7 @@ def test_a_view_of_attention_is_eagers(name: str, dynamic: bool) -> None:
     module = OfAttention(CASES[name])
     shapes = ({0: Dim("b", min=1, max=8), 1: Dim("t", min=2, max=40)},) if dynamic else None
     made = to_edge(export(module, (X,), dynamic_shapes=shapes)).exported_program().module()
-    torch.testing.assert_close(made(X), module(X), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(made(X), module(X), **LAYER)
 
 
 STRIDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

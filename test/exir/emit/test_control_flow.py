@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.models.program_interpreter import Method
+from oracle.tolerances import LAYER
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -108,7 +109,7 @@ def assert_like_eager(function: Function, inputs: list[torch.Tensor], dynamic_sh
     method = Method(to_edge(exported).to_executorch().buffer)
     for x in inputs:
         expected = torch.utils._pytree.tree_leaves(exported.module()(x))
-        torch.testing.assert_close(method(x), expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(method(x), expected, **LAYER)
 
 
 @pytest.mark.parametrize("function", ALL, ids=lambda function: function.__name__)

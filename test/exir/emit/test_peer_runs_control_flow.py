@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle import peer
+from oracle.tolerances import LAYER
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -73,4 +74,4 @@ def test_control_flow(tmp_path: Path) -> None:
     for name, inputs in calls.items():
         for given, outputs in zip(inputs, found[name], strict=True):
             expected = torch.utils._pytree.tree_leaves(exported[name].module()(given))
-            torch.testing.assert_close(outputs, expected, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(outputs, expected, **LAYER)

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import export
 
@@ -74,7 +75,7 @@ def test_calls_that_the_partitioner_leaves_are_decomposed(lowered):
         "FirstBackendWithPreprocessAll"
     ]
     assert program.graph.find_nodes(op="call_function", target=executorch_call_delegate)
-    torch.testing.assert_close(program.module()(x), model(x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(program.module()(x), model(x), **LAYER)
 
 
 def test_a_delegated_program_is_emitted(lowered):

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import Dim, export
 
@@ -59,7 +60,7 @@ def test_the_edge_program_computes_what_eager_does(name):
     model, inputs = CASES[name]
     model.eval()
     edge = to_edge(export(model, inputs)).exported_program()
-    torch.testing.assert_close(edge.module()(*inputs), model(*inputs), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(edge.module()(*inputs), model(*inputs), **LAYER)
     assert edge.dialect == "EDGE"
 
 

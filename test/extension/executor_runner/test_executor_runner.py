@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import peer_programs
 import pytest
+from oracle.tolerances import FEW_ROUNDINGS
 
 from executorch.extension.executor_runner import command
 
@@ -45,7 +46,7 @@ def test_it_agrees_with_eager_torch(tmp_path: Path) -> None:
     arguments = ("--method", "encode", "--inputs", tmp_path / "x", "--output_file", tmp_path / "out")
     output_of("--model_path", BOTH, "--num_executions", "3", *arguments)
     result = np.fromfile(tmp_path / "out-0.bin", np.float32).reshape(2, 6)
-    np.testing.assert_allclose(result, peer_programs.outputs("multi_method", "encode")[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result, peer_programs.outputs("multi_method", "encode")[0], **FEW_ROUNDINGS)
 
 
 def test_it_runs_the_given_number_of_times() -> None:

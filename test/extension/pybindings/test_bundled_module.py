@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from bundles import RIGHT, X, bundle, wrong
+from oracle.tolerances import FEW_ROUNDINGS
 
 from executorch.devtools.bundled_program.config import MethodTestCase
 from executorch.extension.pybindings import portable_lib
@@ -32,7 +33,7 @@ def test_inputs_of_a_case_stay_set() -> None:
     module.load_bundled_input(bundled, "forward", 2)
     del bundled
     (output,) = module.plan_execute("forward")
-    np.testing.assert_allclose(np.asarray(output), np.log1p(np.exp(-X.numpy())), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(output), np.log1p(np.exp(-X.numpy())), **FEW_ROUNDINGS)
 
 
 def test_a_missing_name_is_reported() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import peer_programs
 import pytest
+from oracle.tolerances import FEW_ROUNDINGS
 
 from executorch.extension.pybindings import portable_lib
 from executorch.extension.pybindings.portable_lib import (
@@ -47,7 +48,7 @@ def test_every_method_of_a_module_runs() -> None:
     inputs = peer_programs.inputs("multi_method", "encode")
     for name in both.method_names():
         expected = peer_programs.outputs("multi_method", name)[0]
-        np.testing.assert_allclose(both.run_method(name, inputs)[0], expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(both.run_method(name, inputs)[0], expected, **FEW_ROUNDINGS)
     with pytest.raises(MethodNotFoundError, match="'forward'"):
         both.forward(inputs)
 

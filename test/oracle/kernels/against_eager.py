@@ -8,15 +8,7 @@ from typing import Any
 import torch
 from oracle.kernels.dense_memory import dense
 from oracle.kernels.kernel_entry import call_kernel
-
-# (rtol, atol) by the result's dtype, for sums of up to some thousand terms of magnitude about 1. The kernels round sums
-# of 16-bit floats once; eager rounds them at places that depend on torch's version.
-TOLERANCE = {
-    torch.float16: (5e-3, 5e-3),
-    torch.bfloat16: (3e-2, 3e-2),
-    torch.float32: (1e-4, 1e-4),
-    torch.float64: (1e-9, 1e-9),
-}
+from oracle.tolerances import LONG_SUMS
 
 
 def functional_of(name: str) -> Any:
@@ -32,8 +24,8 @@ def eager(name: str, *args: Any, **kwargs: Any) -> list[torch.Tensor]:
 
 
 def assert_matches(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Assert equal sizes and dtype, and values within TOLERANCE. NaN equals NaN."""
-    rtol, atol = TOLERANCE.get(expected.dtype, (0.0, 0.0))
+    """Assert equal sizes and dtype, and values within LONG_SUMS. NaN equals NaN."""
+    rtol, atol = LONG_SUMS.get(expected.dtype, (0.0, 0.0))
     torch.testing.assert_close(
         found, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False, msg=lambda m: f"{what}\n{m}"
     )

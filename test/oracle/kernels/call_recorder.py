@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 from oracle.kernels.argument_kinds import BOOL, DOUBLE, DTYPE_CODES, INT, INTS, STRING, TENSOR, kind_of
+from oracle.kernels.comparison import is_determined, tolerance_of
 from oracle.kernels.dense_memory import dense, dim_order_of
-from oracle.kernels.tolerance import is_determined, tolerance_of
 
 # Replayed under sanitizers, hundreds of times with changes: small calls, and of each kernel and its dtypes a few.
 MOST_BYTES = 32 << 10

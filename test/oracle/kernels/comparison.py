@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tolerances of kernel results against eager: one table, also written into recorded calls."""
+"""Compare one kernel's results with eager, within oracle/tolerances.py; recorded calls contain the tolerance."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from oracle.tolerances import KERNEL
 
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
 
-# (rtol, atol). 16-bit results are rounded once here, step by step in eager; sums are taken in another order.
-BY_DTYPE = {
-    torch.float16: (4e-3, 4e-3),
-    torch.bfloat16: (3.2e-2, 3.2e-2),
-    torch.float32: (1e-5, 1e-5),
-    torch.float64: (1e-7, 1e-7),
-    torch.complex32: (4e-3, 4e-3),
-    torch.complex64: (1e-5, 1e-5),
-    torch.complex128: (1e-7, 1e-7),
-}
-# Kernels with other results than eager, for the reason in each comment.
+# (rtol, atol) of kernels that need more than KERNEL, for the reason in each comment.
 SPECIAL = {
     # Sums of 100 products of up to 80 each, which may cancel.
     ("aten::convolution", torch.float32): (1e-5, 2e-4),
@@ -40,7 +31,7 @@ SPECIAL = {
 
 def tolerance_of(kernel: str, dtype: torch.dtype) -> tuple[float, float]:
     """Return (rtol, atol) of a kernel's result; zeros for integers and bool."""
-    return SPECIAL.get((kernel.partition(".")[0], dtype), BY_DTYPE.get(dtype, (0.0, 0.0)))
+    return SPECIAL.get((kernel.partition(".")[0], dtype), KERNEL.get(dtype, (0.0, 0.0)))
 
 
 @functools.cache

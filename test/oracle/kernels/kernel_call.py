@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from oracle.kernels.comparison import is_determined, mismatch
 from oracle.kernels.dense_memory import dense
 from oracle.kernels.kernel_entry import call_kernel
-from oracle.kernels.tolerance import is_determined, mismatch
 
 # Results that may list equal elements in any order: their indices must point to elements equal to the values.
 ORDERED = frozenset(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch._higher_order_ops.map import map as map_
 from torch._higher_order_ops.scan import scan
@@ -94,7 +95,7 @@ def _check(model: nn.Module, lowered: EdgeProgramManager, *inputs: torch.Tensor)
         with torch.no_grad():
             wanted = tree_leaves(model(x))
         for got, want in zip(method.execute((x,)), wanted, strict=True):
-            torch.testing.assert_close(torch.as_tensor(got), want, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(torch.as_tensor(got), want, **LAYER)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from torch.export import export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -23,7 +24,7 @@ def test_float_weights_are_inputs_of_the_delegate(bias: bool, name: str) -> None
     assert set(program.graph_signature.parameters) == {name for name, _ in model.named_parameters()}
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     assert method is not None
-    torch.testing.assert_close(method.execute([data])[0], model(data), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(method.execute([data])[0], model(data), **LAYER)
 
 
 def test_weights_are_constants_of_the_delegate_by_default() -> None:

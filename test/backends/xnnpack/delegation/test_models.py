@@ -8,6 +8,7 @@ import torch
 from models import make
 from oracle import peer
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import MODEL
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
@@ -28,7 +29,7 @@ def test_models_match_eager(name: str) -> None:
     assert info.num_delegated_subgraphs == MODELS[name], info.get_summary()
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     (found,) = method.execute(inputs)
-    torch.testing.assert_close(found, model(*inputs), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found, model(*inputs), **MODEL)
 
 
 RUN = """
@@ -61,5 +62,5 @@ def test_programs_of_either_origin_run_on_either_runtime(name: str, tmp_path: Pa
     (there,) = torch.load(tmp_path / "outputs.pt")
     (here,) = Runtime.get().load_program(tmp_path / "theirs.pte").load_method("forward").execute(inputs)
     expected = model(*inputs)
-    torch.testing.assert_close(there, expected, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(here, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(there, expected, **MODEL)
+    torch.testing.assert_close(here, expected, **MODEL)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from models import LARGE_NAMES, NAMES, make
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import MODEL
 from torch import nn
 from torch.export import ExportedProgram
 
@@ -73,7 +74,7 @@ def test_a_layer_is_delegated_alike_both_ways_and_runs(name: str) -> None:
     _assert_same_calls(exported)
     program = Runtime.get().load_program(_older_way(exported).to_executorch().buffer)
     (found,) = program.load_method("forward").execute([x])
-    torch.testing.assert_close(found, model(x), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found, model(x), **MODEL)
 
 
 def _linear() -> ExportedProgram:
@@ -101,7 +102,7 @@ def test_an_edge_program_changed_by_hand_is_lowered() -> None:
     graph_module.recompile()
     program = Runtime.get().load_program(edge.to_backend(XnnpackPartitioner()).to_executorch().buffer)
     (found,) = program.load_method("forward").execute([x])
-    torch.testing.assert_close(found, nn.Hardswish()(x).tanh(), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found, nn.Hardswish()(x).tanh(), **MODEL)
 
 
 def test_methods_without_a_partitioner_stay_as_they_are() -> None:

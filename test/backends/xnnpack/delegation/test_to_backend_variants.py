@@ -6,6 +6,7 @@ import warnings
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch.export import ExportedProgram, export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
@@ -30,7 +31,7 @@ def _delegates(edge: EdgeProgramManager, method: str = "forward") -> int:
     """How many delegates a method has, after its results were compared."""
     loaded = Runtime.get().load_program(edge.to_executorch().buffer).load_method(method)
     assert loaded is not None
-    torch.testing.assert_close(loaded.execute([DATA])[0], MODEL(DATA), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(loaded.execute([DATA])[0], MODEL(DATA), **LAYER)
     return len(get_delegates(edge.exported_program(method).graph))
 
 

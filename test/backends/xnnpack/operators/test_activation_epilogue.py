@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.nn import functional as F
 
@@ -76,7 +77,7 @@ def _method(model: nn.Module, inputs: Tensors, dynamic: object = None) -> Callab
 
 
 def _assert_close(result: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5, equal_nan=True)
+    torch.testing.assert_close(result, expected, **LAYER, equal_nan=True)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import torch
 from models.function_module import Function
 from oracle.models.delegated import check
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.nn import functional as F
 
@@ -216,7 +217,7 @@ def test_a_mask_that_hides_all_keys_gives_zeros(masked: torch.dtype) -> None:
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     assert len(get_delegates(lowered.exported_program().graph_module.graph)) == 1
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
-    torch.testing.assert_close(method.execute(inputs)[0], _attention()(*inputs), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(method.execute(inputs)[0], _attention()(*inputs), **LAYER)
 
 
 def test_sequences_of_any_length_are_run_without_a_rebuild() -> None:
@@ -240,7 +241,7 @@ def test_sequences_of_any_length_are_run_without_a_rebuild() -> None:
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     for size in (5, 16, 2, 9):
         inputs = (_r(1, size, 8),)
-        torch.testing.assert_close(method.execute(inputs)[0], block(*inputs), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(method.execute(inputs)[0], block(*inputs), **LAYER)
 
 
 REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -260,7 +261,7 @@ def test_reductions_over_sizes_that_vary_are_run_without_a_rebuild(name: str) ->
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     for size in (5, 16, 2, 9):
         x = _r(2, size, 8)
-        torch.testing.assert_close(method.execute((x,))[0], REDUCED[name](x), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(method.execute((x,))[0], REDUCED[name](x), **LAYER)
 
 
 class Addmm(nn.Module):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import Dim
 
@@ -83,7 +84,7 @@ def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Ca
         set_threads(threads)
         method = program.load_method("forward")
         for image, result in zip(images, expected, strict=True):
-            torch.testing.assert_close(method.execute([image])[0], result, rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(method.execute([image])[0], result, **LAYER)
 
 
 @pytest.mark.parametrize("channels", [MANY, TOGETHER])

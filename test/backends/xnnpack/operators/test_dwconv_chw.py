@@ -6,6 +6,7 @@ import torch
 from models.function_module import Function
 from oracle.models.delegated import check, run
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.nn import functional as F
 
@@ -46,7 +47,7 @@ def test_nan_and_infinity_reach_the_windows_that_meet_them() -> None:
     image[0, 0, 2, 9], image[0, 1, 0, 0] = torch.nan, torch.inf
     weight = torch.randn(2, 1, 3, 3)
     module = Function(lambda x: F.relu(F.conv2d(x, weight, padding=1, groups=2)))
-    torch.testing.assert_close(run(module, (image,))[0], module(image), rtol=1e-5, atol=1e-5, equal_nan=True)
+    torch.testing.assert_close(run(module, (image,))[0], module(image), **LAYER, equal_nan=True)
 
 
 def test_sizes_that_vary_and_several_threads_give_eagers_numbers() -> None:
@@ -60,6 +61,6 @@ def test_sizes_that_vary_and_several_threads_give_eagers_numbers() -> None:
         method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
         for shape in ((2, 5, 20, 100), (4, 5, 40, 7), (1, 5, 3, 119), (1, 5, 3, 39)):
             image = torch.randn(shape)
-            torch.testing.assert_close(method.execute([image])[0], layer(image), rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(method.execute([image])[0], layer(image), **LAYER)
     finally:
         portable_lib._unsafe_reset_threadpool(before)

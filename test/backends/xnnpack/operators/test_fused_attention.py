@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYERS
 from torch import nn
 from torch.nn import functional as F
 
@@ -165,7 +166,7 @@ def test_multihead_attention_is_eagers(batch: int) -> None:
     exported = torch.export.export(_Module(compute), (x,))
     edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
-    torch.testing.assert_close(method.execute([x])[0], compute(x), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(method.execute([x])[0], compute(x), **LAYERS)
 
 
 @pytest.mark.parametrize("which", ["batch", "positions", "heads together"])
@@ -185,4 +186,4 @@ def test_dynamic_sizes_are_eagers_at_both_bounds(which: str) -> None:
     method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
     for count in (9, 2, 1 if which == "batch" else 3, 9):
         given = inputs(count)
-        torch.testing.assert_close(method.execute(list(given))[0], compute(*given), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(method.execute(list(given))[0], compute(*given), **LAYERS)

@@ -11,6 +11,7 @@ from models.function_module import Function
 from oracle import peer
 from oracle.models.delegated import run
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import FEW_ROUNDINGS, LAYER, LAYERS
 from torch import nn
 from torch.nn import functional as F
 
@@ -271,7 +272,7 @@ def test_weights_alone_may_be_integers(make: Callable[[], nn.Module]) -> None:
     torch.manual_seed(0)
     module, inputs = make(), (_r(3, 10) if make is _linear else _r(*IMAGE),)
     (found,) = run(module, inputs)
-    torch.testing.assert_close(found, module(*inputs), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found, module(*inputs), **LAYER)
 
 
 def test_integers_may_come_in_and_go_out() -> None:
@@ -369,7 +370,7 @@ def test_one_row_quantized_while_running_is_as_in_eager() -> None:
     torch.manual_seed(0)
     module = _Dynamic(_linear(), by_row=False)  # type: ignore[arg-type]
     x = _r(1, 10)
-    torch.testing.assert_close(run(module, (x,))[0], module(x), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(run(module, (x,))[0], module(x), **LAYERS)
 
 
 # Rows, steps along K and columns: whole and partial tiles, odd steps, more steps than a kernel holds at once.
@@ -422,7 +423,7 @@ def test_quantized_programs_of_the_peer_give_its_numbers(name: str) -> None:
     shape, expected = THEIRS[name]
     x = torch.linspace(-1, 1, torch.Size(shape).numel()).reshape(shape)
     method = Runtime.get().load_program(DATA / f"{name}.pte").load_method("forward")
-    torch.testing.assert_close(method.execute([x])[0], torch.tensor(expected), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(method.execute([x])[0], torch.tensor(expected), **FEW_ROUNDINGS)
 
 
 RUN = """

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.nn import functional as F
 
@@ -90,7 +91,7 @@ def test_a_layer_that_adds_gives_the_bits_of_an_addition_behind_it(kind: str) ->
         (fused,) = _method(_Residual(layer, result), inputs)(inputs)
         apart, _ = _method(_Residual(layer, result, shows=True), inputs)(inputs)
         torch.testing.assert_close(fused, apart, rtol=0, atol=0, equal_nan=True)
-        torch.testing.assert_close(fused, result(layer(inputs[0]), inputs[1]), rtol=1e-5, atol=1e-5, equal_nan=True)
+        torch.testing.assert_close(fused, result(layer(inputs[0]), inputs[1]), **LAYER, equal_nan=True)
 
 
 @pytest.mark.parametrize("kind", ["3 x 3", "linear", "linear, without bias"])
@@ -101,7 +102,7 @@ def test_sums_of_a_layer_are_eagers(name: str, kind: str) -> None:
     inputs = _inputs(layer, shape)
     (result,) = _method(_Residual(layer, SUMS[name]), inputs)(inputs)
     expected = SUMS[name](layer(inputs[0]), inputs[1])
-    torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5, equal_nan=True)
+    torch.testing.assert_close(result, expected, **LAYER, equal_nan=True)
 
 
 def test_two_convolutions_are_added_by_the_later_one() -> None:
@@ -118,7 +119,7 @@ def test_two_convolutions_are_added_by_the_later_one() -> None:
     torch.manual_seed(0)
     model, inputs = Block(), (torch.randn(1, 8, 9, 11),)
     (result,) = _method(model, inputs)(inputs)
-    torch.testing.assert_close(result, model(*inputs), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(result, model(*inputs), **LAYER)
 
 
 def test_a_convolution_adds_images_of_other_sizes_than_it_was_exported_with() -> None:
@@ -131,7 +132,7 @@ def test_a_convolution_adds_images_of_other_sizes_than_it_was_exported_with() ->
     for images, rows in ((3, 9), (1, 2), (4, 12), (2, 5)):
         inputs = (torch.randn(images, 8, rows, 7), torch.randn(images, 40, rows, 7))
         (result,) = execute(inputs)
-        torch.testing.assert_close(result, model(*inputs)[0], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(result, model(*inputs)[0], **LAYER)
 
 
 def test_a_linear_layer_adds_as_many_rows_as_there_are() -> None:
@@ -143,7 +144,7 @@ def test_a_linear_layer_adds_as_many_rows_as_there_are() -> None:
     for count in (9, 1, 50, 12, 13):
         inputs = (torch.randn(2, count, 40), torch.randn(2, count, 72))
         (result,) = execute(inputs)
-        torch.testing.assert_close(result, model(*inputs)[0], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(result, model(*inputs)[0], **LAYER)
 
 
 def test_a_value_with_several_readers_takes_the_place_of_its_operand() -> None:
@@ -164,4 +165,4 @@ def test_a_value_with_several_readers_takes_the_place_of_its_operand() -> None:
     execute = _method(model, inputs)
     for _ in range(2):
         (result,) = execute(inputs)
-        torch.testing.assert_close(result, model(*inputs), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(result, model(*inputs), **LAYER)

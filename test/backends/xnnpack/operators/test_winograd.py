@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.nn import functional as F
 
@@ -127,7 +128,7 @@ def test_weights_and_biases_that_are_not_finite_or_large_are_used_as_they_are(nu
         model = nn.Conv2d(48, 40, 3, padding=1)
         getattr(model, name).data.view(-1)[7] = number
         (actual,) = _method(model, (x,))((x,))
-        torch.testing.assert_close(actual, model(x), rtol=1e-5, atol=1e-5, equal_nan=True)
+        torch.testing.assert_close(actual, model(x), **LAYER, equal_nan=True)
 
 
 class _Residual(nn.Module):
@@ -146,7 +147,7 @@ def test_residuals_and_clamps_are_fused(limits: tuple[float, float]) -> None:
     model, inputs = _Residual(limits), (torch.randn(2, 64, 11, 13), torch.randn(2, 37, 11, 13))
     execute = _method(model, inputs)
     for _ in range(2):
-        torch.testing.assert_close(execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5, equal_nan=True)
+        torch.testing.assert_close(execute(inputs)[0], model(*inputs), **LAYER, equal_nan=True)
         inputs[0].view(-1)[::977], inputs[1].view(-1)[::89] = torch.nan, -torch.inf
 
 

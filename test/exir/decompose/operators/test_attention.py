@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from oracle.tolerances import FEW_ROUNDINGS
 from torch.export import export
 
 from executorch.exir import to_edge
@@ -38,7 +39,7 @@ def test_attention_is_eagers(name):
     inputs, options = CASES[name]
     program = to_edge(export(Attention(**options), inputs)).exported_program()
     found = program.module()(*inputs)
-    torch.testing.assert_close(found, Attention(**options)(*inputs), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(found, Attention(**options)(*inputs), **FEW_ROUNDINGS)
     assert not found.isnan().any()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.models.pipeline import assert_matches_eager, run, to_program
+from oracle.tolerances import LAYERS
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -76,7 +77,7 @@ def test_the_length_of_sequences_may_vary(model: nn.Module) -> None:
         x = torch.randn(shape)
         expected = pytree.tree_leaves(model(x))
         for found, wanted in zip(run(program, (x,)), expected, strict=True):
-            torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(found, wanted, **LAYERS)
 
 
 def test_a_calls_cost_is_that_of_its_weights_in_each_step() -> None:

@@ -6,6 +6,7 @@ import copy
 import pytest
 import torch
 import transformers
+from oracle.tolerances import MODEL
 
 from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face, load_weights
 from executorch.examples.models.llama.export_llama import build_args_parser, config_of
@@ -80,10 +81,10 @@ def test_exported_decoders_give_the_logits_of_transformers(checkpoint, options):
     with torch.no_grad():
         expected = reference(tokens).logits[0]
     if not options:
-        torch.testing.assert_close(method.execute((tokens,))[0][0], expected[-1], rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(method.execute((tokens,))[0][0], expected[-1], **MODEL)
         return
     found = run_cached(lambda *inputs: method.execute(inputs)[0], tokens)
-    torch.testing.assert_close(found, expected[11:], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found, expected[11:], **MODEL)
 
 
 @pytest.mark.parametrize(

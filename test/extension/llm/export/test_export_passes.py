@@ -4,6 +4,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from oracle.tolerances import LAYERS
 from torch import nn
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
@@ -98,7 +99,7 @@ def test_attention_becomes_the_custom_operator_and_keeps_its_values(settings, in
     exported = torch.export.export(module, inputs)
     buffer = to_edge(exported).to_executorch(ExecutorchBackendConfig(check_target=False)).buffer
     actual = Runtime.get().load_program(buffer).load_method("forward").execute(inputs)[0]
-    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(actual, expected, **LAYERS)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy
 import pytest
 import torch
 import transformers
+from oracle.tolerances import MODEL
 
 from executorch.examples.models.llama.convert_weights import CheckpointError
 from executorch.examples.models.llama.export_llama_lib import build_model
@@ -144,7 +145,7 @@ def test_decoders_in_gguf_files_give_the_logits_of_transformers(model, kind, tmp
     ours = built(path)
     with torch.no_grad():
         found, expected = ours(tokens), reference(tokens).logits
-    torch.testing.assert_close(found.view_as(expected), expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found.view_as(expected), expected, **MODEL)
 
 
 def package_values(weight, kind):

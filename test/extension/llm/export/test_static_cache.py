@@ -4,6 +4,7 @@
 import pytest
 import torch
 import transformers
+from oracle.tolerances import LAYERS
 from torchao.quantization import quantize_
 from torchao.quantization.granularity import PerGroup
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
@@ -63,7 +64,7 @@ def found_by(method):
 def test_a_decoder_with_a_static_cache_gives_eagers_logits(name):
     model = decoder(name)
     expected = model(torch.tensor([TOKENS])).logits[0]
-    torch.testing.assert_close(found_by(lowered(model)), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found_by(lowered(model)), expected, **LAYERS)
 
 
 def test_a_decoder_quantized_to_4_bits_lowers_though_layers_share_one_quantization():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.kernels.kernel_entry import call_kernel, schema_of
+from oracle.tolerances import MODEL
 
 BYTES = torch.tensor([100, -128, 7], dtype=torch.int8)
 FLOATS = torch.randn(3, 4)
@@ -66,4 +67,4 @@ def test_a_spectrum_may_be_whole(size: int) -> None:
     expected = torch.ops.aten._fft_c2r(spectrum, [1], 0, size)
     found = call_kernel("aten::_fft_c2r.out", spectrum, [1], 0, size, out=torch.empty(2, size))
     assert found.error == 0, found.message
-    torch.testing.assert_close(found.outputs[0], expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found.outputs[0], expected, **MODEL)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.kernels.comparison import mismatch
 from oracle.kernels.kernel_entry import call_kernel
-from oracle.kernels.tolerance import mismatch
 
 aten = torch.ops.aten
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)

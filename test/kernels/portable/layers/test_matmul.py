@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.tolerances import MODEL
 
 DTYPES = [
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
@@ -72,7 +73,7 @@ def test_an_addend_may_be_the_output() -> None:
     x, left, right = torch.randn(20, 30), torch.randn(20, 300), torch.randn(300, 30)
     expected = torch.addmm(x, left, right, beta=3)
     assert call_kernel("aten::addmm.out", x, left, right, beta=3, out=x).error == 0
-    torch.testing.assert_close(x, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(x, expected, **MODEL)
 
 
 def test_bad_arguments_are_refused_with_their_sizes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
+from oracle.tolerances import MODEL
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -109,7 +110,7 @@ def test_batch_norm_in_training_updates_the_running_statistics() -> None:
     call = call_kernel("aten::_native_batch_norm_legit.out", x, None, None, mean, var, True, 0.1, 1e-5, out=outs)
     assert call.error == 0, call.message
     for found, wanted in zip([*call.outputs, mean, var], [*expected, expected_mean, expected_var], strict=True):
-        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(found, wanted, **MODEL)
 
 
 def test_norms_refuse_bad_arguments() -> None:
