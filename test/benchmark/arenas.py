@@ -9,14 +9,15 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
-# Not from this folder: libraries take its `kernels.py` for a package of that name.
+from fresh_process import figures_of
+
+# Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from models import LARGE_NAMES, NAMES, make
@@ -44,13 +45,7 @@ def measure(name: str) -> dict[str, Any]:
 
 def measured(python: str, name: str) -> dict[str, Any]:
     """``measure`` in a fresh process of ``python``."""
-    environment = {k: v for k, v in os.environ.items() if python == sys.executable or k != "PYTHONPATH"}
-    command = [python, __file__, "--measure", name]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"{name} under {python} failed:\n{done.stderr[-3000:]}")
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return figures_of(python, name, __file__, "--measure", name)
 
 
 def planning_seconds(count: int) -> tuple[float, float]:

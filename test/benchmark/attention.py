@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-# Libraries import a package called `kernels`; remove this folder, whose `kernels.py` they would find first.
+# Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
 sys.path.pop(0)
 import torch
 from tabulate import tabulate

@@ -6,13 +6,12 @@ interpreter (without it, our figures stand alone).
 """
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
+from fresh_process import figures_of
 from tabulate import tabulate
 from tqdm import tqdm
 from workload import WORKLOADS, Figures
@@ -22,13 +21,7 @@ WORKLOAD = Path(__file__).with_name("workload.py")
 
 def measure(python: str, workload: str) -> Figures:
     """One run of ``workload`` in a fresh process of ``python``."""
-    command = [python, str(WORKLOAD), workload]
-    environment = {k: v for k, v in os.environ.items() if python == sys.executable or k != "PYTHONPATH"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"{workload} under {python} failed:\n{done.stderr[-3000:]}")
-    figures: Figures = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return figures_of(python, workload, str(WORKLOAD), workload)
 
 
 def medians(runs: list[Figures]) -> Figures:

@@ -7,13 +7,12 @@ its table, without imports, which a busy machine changes little.
 """
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from fresh_process import figures_of
 from tabulate import tabulate
 
 INSPECT = """
@@ -55,12 +54,7 @@ def write_trace(path: Path, runs: int, events: int) -> None:
 
 def measure(python: str, trace: Path) -> dict[str, float]:
     """One inspection in a fresh process of ``python``."""
-    environment = {k: v for k, v in os.environ.items() if python == sys.executable or k != "PYTHONPATH"}
-    done = subprocess.run([python, "-c", INSPECT, str(trace)], capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"inspecting under {python} failed:\n{done.stderr[-3000:]}")
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return figures_of(python, "inspecting", "-c", INSPECT, str(trace))
 
 
 def main() -> None:

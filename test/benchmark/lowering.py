@@ -8,12 +8,12 @@ Each run is a fresh process; seconds are its CPU time, so that a busy machine ch
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from compare import medians
+from fresh_process import figures_of
 from tabulate import tabulate
 
 MODELS = (
@@ -36,7 +36,7 @@ MODELS = (
 def seconds_of(name: str) -> dict[str, float]:
     """CPU seconds of to_edge and of to_executorch with its bytes, after torch.export."""
     here = Path(__file__).resolve().parent
-    # Not from this folder: libraries take its `kernels.py` for a package of that name.
+    # Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
     sys.path[:] = [str(here.parent), *(place for place in sys.path if Path(place).resolve() != here)]
     import torch
     from models import make
@@ -55,13 +55,7 @@ def seconds_of(name: str) -> dict[str, float]:
 
 def measure(python: str, name: str) -> dict[str, float]:
     """One run in a fresh process of ``python``."""
-    environment = {k: v for k, v in os.environ.items() if python == sys.executable or k != "PYTHONPATH"}
-    command = [python, __file__, "--only", name]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"{name} under {python} failed:\n{done.stderr[-3000:]}")
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return figures_of(python, name, __file__, "--only", name)
 
 
 def main() -> None:

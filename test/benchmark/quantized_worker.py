@@ -19,7 +19,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")  # libraries print; answers go to the real output alone
     os.dup2(2, 1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    # Not from this folder: libraries take its `kernels.py` for a package of that name.
+    # Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     import torch
     import torch.ao.quantization.fx._decomposed  # defines the operators

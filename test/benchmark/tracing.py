@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-# Not from this folder: libraries take its `kernels.py` for a package of that name.
+# Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
 sys.path.pop(0)
 import torch
 from tabulate import tabulate

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Not from this folder: libraries take its `kernels.py` for a package of that name.
+# Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch

@@ -12,24 +12,10 @@ import tempfile
 from pathlib import Path
 
 import torch
-from torch import nn
+from chain import Chain
 from torch.export import export
 
 from executorch.exir import to_edge
-
-
-class Chain(nn.Module):
-    """x + x + x + ...: as many instructions, each on the result of the one before."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__()
-        self.length = length
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = x
-        for _ in range(self.length):
-            y = y + x
-        return y
 
 
 def main() -> None:

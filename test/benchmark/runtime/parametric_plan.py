@@ -7,14 +7,10 @@ time.
 """
 
 import argparse
-import sys
 import time
-from pathlib import Path
 
-# Not from this folder: libraries take its `kernels.py` for a package of that name.
-sys.path.pop(0)
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
+from chain import Chain
 from tabulate import tabulate
 from torch.export import Dim, export
 
@@ -23,20 +19,6 @@ from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import Runtime
 
 ROUNDS, EXECUTIONS = 400, 20
-
-
-class Chain(torch.nn.Module):
-    """x + x + x + ...: as many instructions and planned tensors."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__()
-        self.length = length
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = x
-        for _ in range(self.length):
-            y = y + x
-        return y
 
 
 def program(length: int, parametric: bool) -> bytes:
