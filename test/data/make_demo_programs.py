@@ -22,26 +22,7 @@ from executorch.exir.backend.test.op_partitioner_demo import (
     AddMulPartitionerDemo,
     NonDecompTestPartitioner,
 )
-
-
-class MatmulAddSub(torch.nn.Module):
-    """Two delegates with a portable operator between them."""
-
-    def forward(self, a: torch.Tensor, x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        y = torch.mm(a, x) + b
-        y = y - a
-        return torch.mm(y, x) + b
-
-
-class Shifted(torch.nn.Module):
-    """Constants that move into the delegates, one of them into both."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shift = torch.nn.Parameter(torch.randn(3))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return (x + self.shift).cos() + self.shift
+from executorch.test.models.delegated_modules import MatmulAddSub, Shifted
 
 
 class Branches(torch.nn.Module):

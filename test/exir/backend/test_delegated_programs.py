@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.delegated_modules import MatmulAddSub, Shifted
 from torch.export import export
 
 from executorch.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
@@ -32,22 +33,6 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.schema import DelegateCall, ExecutionPlan, Program, Tensor
 from executorch.exir.serialize import deserialize_pte
-
-
-class MatmulAddSub(torch.nn.Module):
-    def forward(self, a: torch.Tensor, x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        y = torch.mm(a, x) + b
-        y = y - a
-        return torch.mm(y, x) + b
-
-
-class Shifted(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.shift = torch.nn.Parameter(torch.randn(3))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return (x + self.shift).cos() + self.shift
 
 
 class Branches(torch.nn.Module):
