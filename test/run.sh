@@ -19,7 +19,8 @@ compile_sanitized() {
   cmake --build build/bits32 --parallel 2 --target replay_portable
 }
 
-# It needs no torch: beside pip, linkers and linters, which leave a core free; with what waits for it goes what it started.
+# Sanitized builds need no torch, so they run while pip, linkers and linters leave a core free. Job control (set -m) gives
+# the builds a process group of their own, which ends as a whole if this script ends early.
 install_build_tools
 mkdir -p build
 set -m

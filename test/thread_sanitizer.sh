@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # Executions of programs on several threads under ThreadSanitizer: the tests of the executor, of Module and of the thread
-# pool, with loading, cancelling, destroying, fork() and the end of the process beside them (module_lifetime_test.cpp), and real
-# kernels and delegates (test/concurrent_programs.py). XNNPACK's own code is not instrumented; what calls it
-# and the threads that it runs on are. Needs an environment that test/run.sh has made.
+# pool, with loading, cancelling, destroying, fork() and exit at the same time (module_lifetime_test.cpp), and real kernels and
+# delegates (test/concurrent_programs.py). XNNPACK's own code is not instrumented; its callers and threads are. Needs an environment that test/run.sh has made.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 make_venv

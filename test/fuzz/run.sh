@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Fuzzes each target for SECONDS; all targets, if none is named. README.md says what each of them does.
+# Fuzzes each target for SECONDS; all targets, if none is named. README.md describes the targets.
 #
 #   bash test/fuzz/run.sh [--seed=N] [--record] [--brief] SECONDS [TARGET...]
 #

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""No operator is missing: of torch's core set, of the peer's registry, of what edge programs need besides."""
+"""Kernels exist for all operators of torch's core set, of the peer's registry, and of edge programs."""
 
 from __future__ import annotations
 

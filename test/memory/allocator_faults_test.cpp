@@ -62,7 +62,7 @@ class FaultyLoader final : public runtime::DataLoader {
       return Error::AccessFailed;
     }
     EXPECT_LE(offset + size, file_.size());
-    // Memory of its own, so that a sanitizer sees what is not freed, or used when it is.
+    // A heap block for each load, so that a sanitizer reports leaks and uses after free.
     auto* copy = static_cast<char*>(aligned_alloc(16, (size + 16) / 16 * 16));
     std::copy_n(file_.begin() + static_cast<ptrdiff_t>(offset), size, copy);
     ++faults_.buffers_alive;

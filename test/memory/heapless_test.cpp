@@ -46,7 +46,7 @@ constexpr Case kCases[] = {
 
 class Heapless : public ::testing::TestWithParam<Case> {
  protected:
-  /// Reads the program and asks it for its sizes; the temporary memory is what a run takes.
+  /// Reads the program and the sizes that it states; measures the temporary memory of a run.
   void SetUp() override {
     runtime::runtime_init();
     const Error error = demo::register_demo_backend();

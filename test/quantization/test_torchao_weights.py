@@ -35,7 +35,8 @@ CONFIGS: dict[str, tuple[Any, float]] = {
     "int8 weights, first form": (Int8WeightOnlyConfig(), 0.35),
     "int4 weights": (IntxWeightOnlyConfig(weight_dtype=FOUR, granularity=PerGroup(32)), 1.1),
 }
-"""And how much of float32 the file may have; XNNPACK has no products of float32 with integers of four bits."""
+"""Configuration, and the largest accepted file size relative to float32. XNNPACK lacks products of float32 with 4-bit
+integers."""
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Well-formed programs whose values stand in relations that would let kernels reach memory that is not theirs.
+"""Well-formed programs whose values alias in ways that would let kernels access other values' memory.
 
-The rules are those of docs/alias-model.md; here they meet the real kernels, through Python.
+docs/alias-model.md has the rules. These tests run them with the real kernels, through Python.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def test_a_method_may_have_a_budget_of_its_own(counting: bytes) -> None:
 
 @contextmanager
 def signal_soon(number: signal.Signals) -> Iterator[None]:
-    # A shell starts commands in the background with SIGINT ignored, and Python then has no handler of it.
+    # A shell ignores SIGINT in background commands; Python then installs no handler for it.
     before = signal.signal(number, signal.default_int_handler) if number == signal.SIGINT else None
     timer = threading.Timer(0.1, os.kill, (os.getpid(), number))
     timer.start()

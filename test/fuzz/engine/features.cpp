@@ -52,7 +52,8 @@ std::vector<uint64_t> take_features() {
 
 }  // namespace executorch::fuzz
 
-/// Of a sanitizer's runtime: what asks for more memory than there should be gets none, as without.
+/// Options of AddressSanitizer: an allocation above the limit returns null, as without the
+/// sanitizer.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "allocator_may_return_null=1:max_allocation_size_mb=1024";
 }

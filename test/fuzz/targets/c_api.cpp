@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The C API on programs as the target `program` has them: calls in an order, and with numbers, that
-// the script decides. Pointers are valid; what they point to need not be right.
+// Fuzzes the C API on the programs of the target `program`. The script decides the order of calls
+// and the numbers passed. Pointers are valid; the data behind them may be wrong.
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +103,7 @@ class Session final {
         set_output(method, random_.below(outputs + 1));
         break;
       case 3:
-        // A loop without end is no fault of the C API: the target `program` stops those.
+        // Endless loops are not a fault of the C API; the target `program` covers them.
         note_feature(et_method_execute(&method));
         break;
       default: {

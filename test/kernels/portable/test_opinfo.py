@@ -25,7 +25,7 @@ _run: set[str] = set()
 
 @pytest.fixture(autouse=True)
 def quick_torch(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Seeds no GPUs, for each of which torch formats the stack; starts no threads, which wait for each other."""
+    """Save time: seed only the CPU, because torch formats the stack for each GPU, and use one thread."""
     monkeypatch.setattr(torch, "manual_seed", torch.default_generator.manual_seed)
     before = torch.get_num_threads()
     torch.set_num_threads(1)

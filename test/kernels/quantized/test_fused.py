@@ -105,7 +105,7 @@ def test_transposed_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
 
 
 def test_halves_become_even() -> None:
-    halves = torch.full((4,), 0.5), torch.zeros(4)  # every other sum lies in the middle of two integers
+    halves = torch.full((4,), 0.5), torch.zeros(4)  # every other sum lies halfway between two integers
     check(
         "convolution",
         integers(1, 1, 8, 8),

@@ -23,7 +23,7 @@ _checked: set[str] = set()
 
 
 def check(name: str, *args: Any, **kwargs: Any) -> None:
-    """The kernel `name` ("quantize_per_token.out") writes what the reference gives."""
+    """Assert that the kernel `name` ("quantize_per_token.out") gives the reference's result."""
     _checked.add(f"{NAMESPACE}::{name}")
     operator, _, overload = name.partition(".")
     functional = {"out": "default"}.get(overload, overload.removesuffix("_out").lower())
@@ -68,7 +68,7 @@ def limits_of(dtype: torch.dtype) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=str)
 def test_tensors(dtype: torch.dtype, layout: torch.memory_format) -> None:
-    # NaN is no number that the reference gives int32 for: the conversion is undefined.
+    # In the reference, the conversion of NaN to int32 is undefined.
     given = numbers if dtype is not torch.int32 else lambda *args: numbers(*args).nan_to_num(nan=1.0)
     for floating, (least, most) in itertools.product(FLOATS, limits_of(dtype)):
         for scale, zero in ((0.1, 3), (1.0, 0), (1e-30, 5), (3e38, 0), (0.37, most)):

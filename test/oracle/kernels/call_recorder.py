@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Writes the kernel calls of tests, and what came of them, into a file for builds that pytest cannot load.
+"""Record the kernel calls of tests and their results in a file, for builds that pytest cannot load.
 
-The tests compare with eager; test/oracle/replay repeats the calls under sanitizers and on 32 bits and compares with
-what the tests saw. ``EXECUTORCH_RECORD_CALLS`` names the folder; each process writes a file of its own.
+The tests compare with eager; test/oracle/replay repeats the calls under sanitizers and on 32 bits, and compares with
+the recorded results. ``EXECUTORCH_RECORD_CALLS`` names the folder; each process writes a file of its own.
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ from oracle.kernels.kernel_examples import EXAMPLES
 from executorch.exir.dialects.operator_table import EDGE_OPERATORS
 from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 
-SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
-# Operators whose fake implementation checks dtypes while exporting; those are arguments of theirs.
+SAMPLES = 6  # for each operator of OpInfo, whose first samples are the simple ones
+# Operators that take dtypes as arguments; their fake implementation checks these while exporting.
 CHECKED_IN_EAGER = ("quantized_decomposed::", "quantized_fused::")
-# Kernels of the runtime itself: they compute on numbers, or move what is in memory whatever its dtype.
+# Kernels of the runtime itself: they compute on scalars, or copy bytes of any dtype.
 BUILT_IN = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
 
 

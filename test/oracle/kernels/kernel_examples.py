@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One call, or a few, of each operator that OpInfo's functions do not end in, or not with all its tensors."""
+"""Example calls of operators that OpInfo's samples never call, or never with all of their tensor arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ COMPLEX = torch.ones(3, 4, dtype=torch.complex64)
 MATRIX, MASK, INDEX = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool), torch.zeros(2, dtype=torch.int64)
 INTEGERS = torch.ones(3, 4, dtype=torch.int64)
 STEPS, STATE = torch.ones(2, 1, 3), torch.ones(1, 1, 4)
-# Calls of operators that OpInfo's functions do not end in, or not with all their tensors.
 EXAMPLES = [
     Example(aten._conj_physical.default, (MATRIX,)),
     Example(aten._native_batch_norm_legit.default, (IMAGE, *[CHANNELS] * 4, True, 0.1, 1e-5)),

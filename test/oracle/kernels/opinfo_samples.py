@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The samples by which torch tests its own operators: which of them, chosen the same way every time.
+"""A reproducible choice of the samples with which torch tests its own operators.
 
-Of an operator and a dtype, ``EXECUTORCH_ORACLE_SAMPLES`` (2 if unset) of the first READ samples, evenly spread; each
-dtype begins at another one, so that ten dtypes see many of them. 0 means all samples. ``EXECUTORCH_ORACLE_SEED``
-chooses other values, and samples by another beginning.
+For each operator and dtype, the choice is ``EXECUTORCH_ORACLE_SAMPLES`` (2 if unset; 0 means all) of the first READ
+samples, evenly spread. Each dtype begins at another sample, so that ten dtypes together use many samples.
+``EXECUTORCH_ORACLE_SEED`` selects other values and another beginning.
 """
 
 from __future__ import annotations

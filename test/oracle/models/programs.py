@@ -85,7 +85,7 @@ def files(draw: Any) -> PteFile:
             for _ in range(draw(st.integers(0, 6)))
         ]
         specs = st.lists(st.builds(s.CompileSpec, TEXT, st.binary(max_size=5)), max_size=2)
-        # Every payload is used: what no delegate refers to is not restored from a file.
+        # Every payload has a delegate, because reading a file drops payloads without one.
         delegates = [
             s.BackendDelegate(draw(TEXT), s.BackendDelegateDataReference(s.DataLocation.INLINE, index), draw(specs))
             for index in range(len(payloads))

@@ -12,7 +12,7 @@ namespace {
 
 using executorch::aten::ScalarType;
 
-constexpr size_t kMostElements = 1 << 12;  // Of a tensor made larger; wild loops stay short.
+constexpr size_t kMostElements = 1 << 12;  // Of an enlarged tensor, to keep loops short.
 constexpr size_t kMostRank = 16;           // The runtime's limit.
 
 constexpr int64_t kInts[] = {0,

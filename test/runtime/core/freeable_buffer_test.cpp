@@ -60,7 +60,7 @@ TEST(FreeableBufferTest, AHandleIsNoMemory) {
   EXPECT_EQ(*FreeableBuffer().data_safe(), nullptr);
 }
 
-/// Loads fewer bytes than it is asked for once it is past its data.
+/// Returns fewer bytes than requested at the end of its data.
 class ShortLoader final : public DataLoader {
  public:
   Result<FreeableBuffer> load(size_t offset, size_t size, const SegmentInfo&) const override {

@@ -78,7 +78,8 @@ TYPED_TEST(SmallFloatTest, LimitsAreThoseOfTheFormat) {
   EXPECT_EQ(static_cast<double>(Limits::epsilon()), ldexp(1, 1 - Limits::digits));
   EXPECT_EQ(static_cast<double>(Limits::min()), ldexp(1, Limits::min_exponent - 1));
   EXPECT_TRUE(isnan(static_cast<float>(Limits::quiet_NaN())));
-  // Past the largest value: what is nearer to it than to the next power of two stays.
+  // Numbers above the largest value become the largest value if the next power of two is farther
+  // away.
   const double step = ldexp(1, Limits::max_exponent - Limits::digits);
   const double max = static_cast<double>(static_cast<float>(Limits::max()));
   EXPECT_EQ(TypeParam(nextafterf(static_cast<float>(max + step / 2), 0)).x,

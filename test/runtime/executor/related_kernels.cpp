@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Kernels and backends for related_program(). They do as good as nothing: what matters is what they
-// are declared to do.
+// Kernels and backends for related_program(). They do almost nothing: the tests concern only their
+// declared effects.
 #include <string>
 
 #include <executorch/runtime/backend/interface.h>

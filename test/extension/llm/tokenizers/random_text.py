@@ -42,8 +42,8 @@ def random_text(rng: random.Random, dropped: tuple[str, ...] = ("Cn",)) -> str:
 def is_disputed(character: str) -> bool:
     """Return whether versions of Unicode classify a character differently.
 
-    Packages and libraries have versions of their own: of a character later than version 3.2 they may know neither its
-    category nor what it decomposes to, nor its lower case.
+    Each package has its own version of Unicode and may lack category, decomposition and lower case of characters that
+    are newer than version 3.2.
     """
     now, before = unicodedata.category(character), unicodedata.ucd_3_2_0.category(character)
     is_mapped = bool(unicodedata.decomposition(character)) or character.lower() != character

@@ -70,7 +70,7 @@ def byte_ranks(size: int) -> dict[bytes, int]:
 
 
 def write_tiktoken(path: Path, ranks: dict[bytes, int]) -> Path:
-    """Write tokens ordered by rank, single bytes first, as published files are; `get_vocab()` has no order."""
+    """Write the tokens by rank, single bytes first, like published files. `ranks` may have any order."""
     lines = (
         f"{base64.b64encode(piece).decode()} {rank}\n"
         for piece, rank in sorted(ranks.items(), key=lambda item: item[1])

@@ -19,7 +19,7 @@ def _result(kernel: str, *args: object, out: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("kernel", ["exp", "exp2"])
 def test_subnormal_powers_are_not_zero(kernel: str) -> None:
-    # Few beside many: what vectors compute, and what they leave to the library.
+    # Most numbers are computed by vector code; the few with subnormal results are left to the library.
     x = torch.linspace(-160, 2, 2000)
     expected = getattr(torch, kernel)(x.double()).float()
     assert ((expected > 0) & (expected < torch.finfo(torch.float32).tiny)).any()

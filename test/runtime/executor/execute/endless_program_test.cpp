@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Programs that loop without end: what stops them, and what does not count as such.
+// Limits that stop endless loops, and programs to which these limits do not apply.
 #include <gtest/gtest.h>
 
 #include <atomic>

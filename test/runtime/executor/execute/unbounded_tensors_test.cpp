@@ -62,7 +62,7 @@ TestTensor unbounded() {
   return made;
 }
 
-/// out = (x * 2) * 2, and what is between is freed.
+/// out = (x * 2) * 2; frees the intermediate tensor.
 TestProgram scaling() {
   TestPlan plan;
   plan.values = {tensor(unbounded()), real(2), tensor(unbounded()), tensor(unbounded())};

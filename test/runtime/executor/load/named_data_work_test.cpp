@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Delegates find their constants by name. Loading a method looks at no more names than the size of
-// the program allows, and names that are asked for in their order cost one each.
+// Delegates look up constants by name. The program's size limits how many names loading a method
+// may compare; looking names up in their order costs one comparison each.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,7 +42,7 @@ class NamedDataWork : public ::testing::Test {
 };
 
 TEST_F(NamedDataWork, NamesInTheirOrderCostOneEach) {
-  // Eight names for each byte that the program is said to have: as many as there are.
+  // The limit is eight names for each byte of the program: this size allows exactly kNames.
   const MergedDataMap map(nullptr, own_, kNames / 8);
   for (int i = 0; i < kNames; ++i) {
     const auto data = map.get_data(name(i));
