@@ -30,6 +30,15 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
     "beside a depthwise one": lambda: nn.Sequential(
         nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, 1, 1, groups=16), nn.ReLU6(), nn.Conv2d(16, 4, 1)
     ),
+    "grouped": lambda: nn.Sequential(nn.Conv2d(3, 4, 1), nn.Conv2d(4, 6, 3, groups=2)),
+    "transposed": lambda: nn.ConvTranspose2d(3, 8, 3),
+    "transposed, strided": lambda: nn.ConvTranspose2d(3, 20, 3, stride=2, padding=1, output_padding=1),
+    "transposed, dilated": lambda: nn.ConvTranspose2d(3, 5, 3, padding=2, dilation=2, bias=False),
+    "transposed, strided and dilated": lambda: nn.ConvTranspose2d(
+        3, 5, (3, 2), stride=(2, 3), padding=(0, 1), output_padding=(1, 2), dilation=(1, 2)
+    ),
+    "transposed, stride above the window": lambda: nn.ConvTranspose2d(3, 4, 2, stride=3),
+    "transposed, clamped": lambda: nn.Sequential(nn.ConvTranspose2d(3, 6, 2, stride=2), nn.Hardtanh(-0.5, 0.25)),
 }
 
 
@@ -69,12 +78,34 @@ def test_each_image_of_a_batch_is_quantized_for_itself() -> None:
         assert sqnr(model(image[None]), result[None]) > 35
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_grouped_transposed_convolution_takes_one_scale_of_weights(stride: int) -> None:
+    torch.manual_seed(0)
+    images = torch.randn(1, 4, 7, 6) + 0.5
+    layer = nn.ConvTranspose2d(4, 6, 3, stride=stride, padding=1, groups=2)
+    converted = while_running(layer, images, is_per_channel=False)
+    lowered = lowered_on_xnnpack(converted, (images,))
+    assert len(calls(lowered.exported_program())) == 2
+    assert sqnr(converted(images), run(lowered, (images,))) > 100
+
+
+@pytest.mark.parametrize("name", ["padded", "transposed, strided"])
+@pytest.mark.parametrize("value", [0.0, -3.0, 1e-30, 1e30])
+def test_constant_images(name: str, value: float) -> None:
+    torch.manual_seed(0)
+    images = torch.full((1, 3, 5, 5), value)
+    converted = while_running(LAYERS[name](), images)
+    found = run(lowered_on_xnnpack(converted, (images,)), (images,))
+    torch.testing.assert_close(found, converted(images), rtol=1e-5, atol=1e-6 * max(1.0, abs(value)))
+
+
+@pytest.mark.parametrize("name", ["padded", "transposed, strided"])
 @pytest.mark.parametrize("dims", [(2,), (0,), (0, 2)], ids=["height", "number", "both"])
-def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...]) -> None:
+def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...], name: str) -> None:
     torch.manual_seed(0)
     most = torch.randn(12, 3, 12, 9)
     shapes = ({dim: Dim(f"size_{dim}", min=1, max=12) for dim in dims},)
-    model = LAYERS["padded"]()
+    model = LAYERS[name]()
     program = export(while_running(model, most, shapes=shapes), (most,), dynamic_shapes=shapes)
     lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
     assert len(calls(lowered.exported_program())) == 2
@@ -88,7 +119,14 @@ def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...]) -> None:
             assert sqnr(model(image[None]), result[None]) > 35
 
 
-@pytest.mark.parametrize("layer", [nn.ConvTranspose2d(3, 4, 2, 2), nn.Conv2d(3, 6, 3, groups=3)])
-def test_other_convolutions_stay_in_float(layer: nn.Module) -> None:
-    with pytest.raises(NothingQuantizedError, match="dynamic quantization does not support"):
-        while_running(layer, torch.randn(1, 3, 5, 5))
+@pytest.mark.parametrize(
+    ("layer", "sizes", "why"),
+    [
+        (nn.Conv2d(4, 8, 3, groups=4), (1, 4, 5, 5), "does not support depthwise"),
+        (nn.ConvTranspose2d(4, 6, 3, groups=2), (1, 4, 5, 5), "grouped transposed convolution per channel"),
+        (nn.ConvTranspose1d(3, 4, 2), (1, 3, 5), "supports only 2-D"),
+    ],
+)
+def test_other_convolutions_stay_in_float(layer: nn.Module, sizes: tuple[int, ...], why: str) -> None:
+    with pytest.raises(NothingQuantizedError, match=why):
+        while_running(layer, torch.randn(sizes))

@@ -133,15 +133,15 @@ def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weight
     if operator_of(node) != "aten.convolution.default" or dynamic_source(node.args[0]) is None:
         return None
     call, weights = _call(node), weights_of(program, node.args[1])
-    if weights is None or weights.group or weights.axis not in (None, 0):
+    if weights is None or weights.group or weights.axis not in (None, _channels_of(node)):
         return None
     # A fused batch norm scales the weights, so they must be float.
     before_norm = len(node.users) == 1 and operator_of(next(iter(node.users))) == f"aten.{NORM}"
-    depthwise = call.groups > 1 and weights.values.shape[1] == 1
+    depthwise = not call.transposed and call.groups > 1 and weights.values.shape[1] == 1
     constant_bias = call.bias is None or is_constant(program, call.bias)
     value = call.source.meta["val"]
     images = value.dim() == 4 and value.dtype == torch.float32
-    return weights if images and constant_bias and not (call.transposed or depthwise or before_norm) else None
+    return weights if images and constant_bias and not (depthwise or before_norm) else None
 
 
 def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:

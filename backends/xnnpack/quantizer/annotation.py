@@ -105,10 +105,8 @@ def _refusal_of_weights(node: Node, config: QuantizationConfig) -> str | None:
         sizes = weight.meta["val"].shape
         if len(sizes) != 4:
             return "dynamic quantization supports only 2-D convolutions"
-        if transposed:
-            return "dynamic quantization does not support transposed convolutions"
-        if _groups(node) > 1:
-            return "dynamic quantization does not support grouped convolutions"
+        if not transposed and _groups(node) > 1 and sizes[1] == 1:
+            return "dynamic quantization does not support depthwise convolutions"
     return None
 
 

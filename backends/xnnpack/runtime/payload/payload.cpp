@@ -366,7 +366,7 @@ bool Verifier::takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) cons
   // A matrix product reads as many scales as it has rows, a convolution as many as it has images.
   const bool of_images = together_[id] == 3 && count(values_[id]->dims()) == 4;
   return (kind == fb::XNodeUnion::FullyConnected && together_[id] == 1) ||
-         (kind == fb::XNodeUnion::Conv2d && of_images);
+         ((kind == fb::XNodeUnion::Conv2d || kind == fb::XNodeUnion::ConvTranspose2d) && of_images);
 }
 
 bool Verifier::datatypes_fit(const fb::XNode& node) const {

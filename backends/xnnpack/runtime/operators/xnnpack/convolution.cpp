@@ -160,6 +160,12 @@ xnn_status setup_transposed(xnn_operator_t op, const Tensors& t) {
   return setup(op, any(t.operands[0].data), any(t.results[0].data));
 }
 constexpr TransposedVariant kDeconvolutions[] = {
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32, "Deconvolution (NHWC, QD8, F32, QC8W)",
+     [](Creation& c) {
+       return c.call(xnn_create_deconvolution2d_nhwc_qd8_f32_qc8w, c.filter.channel_scales,
+                     any(c.filter.data), any(c.bias), c.node.clamp.min, c.node.clamp.max);
+     },
+     reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qd8_f32_qc8w>, nullptr},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8, "Deconvolution (NHWC, QS8)",
      create_qs8<xnn_create_deconvolution2d_nhwc_qs8>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qs8>,
@@ -191,25 +197,62 @@ class XnnConvolution : public XnnOperator {
   const Variant& variant_;
 };
 
+class XnnDeconvolution : public XnnOperator {
+ public:
+  XnnDeconvolution(const OperatorContext& context, const TransposedVariant& variant,
+                   Adjustment adjustment, xnn_operator_t handle)
+      : XnnOperator(variant.label, context, handle), variant_(variant), adjustment_(adjustment) {}
+
+ protected:
+  xnn_status reshape_for(const Shape& images) {
+    return variant_.reshape(handle(), images, adjustment_, threads());
+  }
+  xnn_status reshape_xnn(const Tensors& t) override { return reshape_for(*t.operands[0].shape); }
+  xnn_status setup_xnn(const Tensors& t) override { return variant_.setup(handle(), t); }
+
+ private:
+  const TransposedVariant& variant_;
+  Adjustment adjustment_;
+};
+
+/// One image of a batch that was quantized while running, and its float32 result.
+struct QuantizedImage {
+  const void* data;
+  const xnn_quantization_params* parameters;
+  void* result;
+};
+
+QuantizedImage image_at(const Tensors& t, size_t index) {
+  const Shape &in = *t.operands[0].shape, &out = *t.results[0].shape;
+  const size_t in_bytes = bytes_of(Datatype::QDInt8, in) / static_cast<size_t>(in.dims[0]);
+  const size_t out_bytes = bytes_of(Datatype::Float32, out) / static_cast<size_t>(out.dims[0]);
+  return {static_cast<const char*>(t.operands[0].data) + index * in_bytes,
+          xnn_row_parameters(t.operands[0]) + index,
+          static_cast<char*>(t.results[0].data) + index * out_bytes};
+}
+
+xnn_status setup_image(xnn_operator_t op, const Tensors& t, const QuantizedImage& image) {
+  return xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(op, t.scratch, any(image.data),
+                                                   any(image.result), image.parameters);
+}
+
+xnn_status setup_transposed_image(xnn_operator_t op, const Tensors&, const QuantizedImage& image) {
+  return xnn_setup_deconvolution2d_nhwc_qd8_f32_qc8w(op, any(image.data), any(image.result),
+                                                     image.parameters);
+}
+
 /// Runs image by image: for dynamically quantized images, XNNPACK allocates padding only for the
 /// number of images of the first reshape.
-class XnnDynamicConvolution final : public XnnConvolution {
+template <typename Base, auto setup_one>
+class ImageByImage final : public Base {
  public:
-  using XnnConvolution::XnnConvolution;
+  using Base::Base;
 
   runtime::Error run() override {
-    const Shape &in = *tensors_.operands[0].shape, &out = *tensors_.results[0].shape;
-    const size_t in_bytes = bytes_of(Datatype::QDInt8, in) / static_cast<size_t>(in.dims[0]);
-    const size_t out_bytes = bytes_of(Datatype::Float32, out) / static_cast<size_t>(out.dims[0]);
-    xnn_quantization_params* const parameters = xnn_row_parameters(tensors_.operands[0]);
-    for (size_t image = 0; image < in.dims[0]; ++image) {
-      const char* const from = static_cast<const char*>(tensors_.operands[0].data);
-      char* const to = static_cast<char*>(tensors_.results[0].data);
-      const xnn_status status = xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(
-          handle(), tensors_.scratch, any(from + image * in_bytes), any(to + image * out_bytes),
-          parameters + image);
+    for (size_t i = 0; i < tensors_.operands[0].shape->dims[0]; ++i) {
+      const xnn_status status = setup_one(this->handle(), tensors_, image_at(tensors_, i));
       ET_CHECK_OK_OR_RETURN_ERROR(status_error(status));
-      ET_CHECK_OK_OR_RETURN_ERROR(XnnConvolution::run());
+      ET_CHECK_OK_OR_RETURN_ERROR(Base::run());
     }
     return runtime::Error::Ok;
   }
@@ -218,7 +261,7 @@ class XnnDynamicConvolution final : public XnnConvolution {
   xnn_status reshape_xnn(const Tensors& t) override {
     Shape image = *t.operands[0].shape;
     image.dims[0] = 1;
-    return reshape_for(image);
+    return this->reshape_for(image);
   }
   xnn_status setup_xnn(const Tensors& t) override {
     tensors_ = t;
@@ -228,21 +271,8 @@ class XnnDynamicConvolution final : public XnnConvolution {
   Tensors tensors_;
 };
 
-class XnnDeconvolution final : public XnnOperator {
- public:
-  XnnDeconvolution(const OperatorContext& context, const TransposedVariant& variant,
-                   Adjustment adjustment, xnn_operator_t handle)
-      : XnnOperator(variant.label, context, handle), variant_(variant), adjustment_(adjustment) {}
-
- private:
-  xnn_status reshape_xnn(const Tensors& t) override {
-    return variant_.reshape(handle(), *t.operands[0].shape, adjustment_, threads());
-  }
-  xnn_status setup_xnn(const Tensors& t) override { return variant_.setup(handle(), t); }
-
-  const TransposedVariant& variant_;
-  Adjustment adjustment_;
-};
+using XnnDynamicConvolution = ImageByImage<XnnConvolution, setup_image>;
+using XnnDynamicDeconvolution = ImageByImage<XnnDeconvolution, setup_transposed_image>;
 
 template <typename Row>
 bool takes(const Row& row, const Creation& c) {
@@ -276,8 +306,12 @@ OperatorResult create_xnn_deconvolution(const Node& node, const OperatorContext&
   for (const TransposedVariant& row : kDeconvolutions) {
     if (takes(row, creation) && has_constant_weights(creation)) {
       const xnn_status status = row.create(creation);
-      return wrap_xnn<XnnDeconvolution>(node, status, creation.handle, context, row,
-                                        Adjustment{n.adjustment_height(), n.adjustment_width()});
+      const Adjustment adjustment{n.adjustment_height(), n.adjustment_width()};
+      return row.operand == Datatype::QDInt8
+                 ? wrap_xnn<XnnDynamicDeconvolution>(node, status, creation.handle, context, row,
+                                                     adjustment)
+                 : wrap_xnn<XnnDeconvolution>(node, status, creation.handle, context, row,
+                                              adjustment);
     }
   }
   return refuse_datatypes(node, context);
