@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <variant>
@@ -21,19 +22,37 @@ class Image final {
   Image(std::vector<float>&& data, int32_t width, int32_t height, int32_t channels)
       : data_(std::move(data)), width_(width), height_(height), channels_(channels) {}
 
-  /// A copy of a tensor [C, H, W] of uint8 or float32; ends the program for another one.
+  /// from_tensor(); where that fails, the error is logged and the image stays empty: toTensor() and
+  /// prefilling return InvalidArgument for it.
   explicit Image(const TensorPtr& tensor) {
-    ET_CHECK_MSG(tensor != nullptr && tensor->dim() == 3, "an image is a tensor of rank 3");
-    channels_ = int32_t(tensor->size(0));
-    height_ = int32_t(tensor->size(1));
-    width_ = int32_t(tensor->size(2));
-    if (tensor->scalar_type() == aten::ScalarType::Float) {
-      data_ = copy_of<float>(*tensor);
+    runtime::Result<Image> image = from_tensor(tensor);
+    if (image.ok()) *this = std::move(*image);
+  }
+
+  /// A copy of a tensor [C, H, W] of uint8 or float32, in any dim order. InvalidArgument for null,
+  /// another rank or dtype, no pixels, or a tensor without data.
+  static runtime::Result<Image> from_tensor(const TensorPtr& tensor) {
+    ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidArgument, "image: the tensor is null");
+    ET_CHECK_OR_RETURN_ERROR(tensor->dim() == 3 && tensor->numel() > 0, InvalidArgument,
+                             "image: expected a tensor [C, H, W], found %d dimensions and %zu "
+                             "elements",
+                             int(tensor->dim()), size_t(tensor->numel()));
+    ET_CHECK_OR_RETURN_ERROR(tensor->const_data_ptr() != nullptr, InvalidArgument,
+                             "image: the tensor has no data");
+    const bool is_float = tensor->scalar_type() == aten::ScalarType::Float;
+    ET_CHECK_OR_RETURN_ERROR(is_float || tensor->scalar_type() == aten::ScalarType::Byte,
+                             InvalidArgument, "image: expected uint8 or float32, found dtype %d",
+                             int(tensor->scalar_type()));
+    Image image;
+    image.channels_ = int32_t(tensor->size(0));
+    image.height_ = int32_t(tensor->size(1));
+    image.width_ = int32_t(tensor->size(2));
+    if (is_float) {
+      image.data_ = copy_of<float>(*tensor);
     } else {
-      ET_CHECK_MSG(tensor->scalar_type() == aten::ScalarType::Byte,
-                   "an image is a tensor of uint8 or float32");
-      data_ = copy_of<uint8_t>(*tensor);
+      image.data_ = copy_of<uint8_t>(*tensor);
     }
+    return image;
   }
 
   int32_t width() const { return width_; }
@@ -74,7 +93,18 @@ class Image final {
   template <typename T>
   static std::vector<T> copy_of(const aten::Tensor& tensor) {
     const T* const data = tensor.const_data_ptr<T>();
-    return std::vector<T>(data, data + tensor.numel());
+    const auto strides = tensor.strides();
+    std::vector<T> pixels;
+    pixels.reserve(size_t(tensor.numel()));
+    for (ptrdiff_t c = 0; c < tensor.size(0); ++c) {
+      for (ptrdiff_t y = 0; y < tensor.size(1); ++y) {
+        const T* const row = data + c * ptrdiff_t(strides[0]) + y * ptrdiff_t(strides[1]);
+        for (ptrdiff_t x = 0; x < tensor.size(2); ++x) {
+          pixels.push_back(row[x * ptrdiff_t(strides[2])]);
+        }
+      }
+    }
+    return pixels;
   }
 
   std::variant<std::vector<uint8_t>, std::vector<float>> data_;

@@ -209,6 +209,38 @@ TEST_F(PartsTest, InputsHaveOneTypeAndTensorsOfTheirSizes) {
   EXPECT_STREQ(llm::make_text_input("a").type_name(), "text");
 }
 
+TEST_F(PartsTest, ImagesAreCopiesOfTensorsInAnyDimOrder) {
+  // [2, 1, 3], channels last
+  const TensorPtr pixels =
+      make_tensor_ptr({2, 1, 3}, std::vector<float>{0, 3, 1, 4, 2, 5}, {1, 2, 0}, {1, 6, 2});
+  const Result<llm::Image> image = llm::Image::from_tensor(pixels);
+  ASSERT_EQ(image.error(), Error::Ok);
+  EXPECT_EQ(image->channels(), 2);
+  EXPECT_EQ(image->height(), 1);
+  EXPECT_EQ(image->width(), 3);
+  EXPECT_EQ(image->get_float_data(), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  uint8_t two[] = {7, 8};
+  const llm::Image bytes(
+      executorch::extension::from_blob(two, {1, 1, 2}, executorch::aten::ScalarType::Byte));
+  EXPECT_EQ(bytes.get_uint8_data(), (std::vector<uint8_t>{7, 8}));
+}
+
+TEST_F(PartsTest, TensorsThatAreNoImagesAreRefused) {
+  using executorch::aten::ScalarType;
+  using executorch::extension::from_blob;
+  const TensorPtr wrong[] = {
+      nullptr,
+      make_tensor_ptr({2, 3}, std::vector<float>(6)),
+      make_tensor_ptr({1, 2, 3}, std::vector<int32_t>(6)),
+      make_tensor_ptr({1, 0, 3}, std::vector<float>()),
+      from_blob(nullptr, {1, 2, 3}, ScalarType::Float),
+  };
+  for (const TensorPtr& tensor : wrong) {
+    EXPECT_EQ(llm::Image::from_tensor(tensor).error(), Error::InvalidArgument);
+    EXPECT_EQ(llm::Image(tensor).toTensor().error(), Error::InvalidArgument);
+  }
+}
+
 TEST_F(PartsTest, InputsCanBeChangedAndMovedOut) {
   auto text = llm::make_text_input("a");
   text.get_text() += "b";
