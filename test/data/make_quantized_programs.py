@@ -4,8 +4,9 @@
     <python with executorch==1.4.1> test/data/make_quantized_programs.py
 
 quantized.pte: convolution, depthwise convolution, sum, mean and linear layer in int8, (1, 3, 8, 8) → (1, 5).
-quantized_rows.pte: two linear layers quantized while running, (2, 12) → (2, 4). For inputs that go evenly from -1 to 1
-they return the numbers that this prints.
+quantized_rows.pte: two linear layers quantized while running, (2, 12) → (2, 4).
+quantized_images.pte: a convolution and a transposed one of images quantized while running, (1, 3, 4, 5) → (1, 2, 5, 7).
+For inputs that go evenly from -1 to 1 they return the numbers that this prints.
 """
 
 from pathlib import Path
@@ -52,6 +53,8 @@ def main() -> None:
     torch.manual_seed(0)
     make("quantized", Images(), (1, 3, 8, 8), is_dynamic=False)
     make("quantized_rows", nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 4)), (2, 12), is_dynamic=True)
+    images = nn.Sequential(nn.Conv2d(3, 6, 2), nn.ReLU(), nn.ConvTranspose2d(6, 2, 3, stride=2, padding=1))
+    make("quantized_images", images, (1, 3, 4, 5), is_dynamic=True)
 
 
 if __name__ == "__main__":

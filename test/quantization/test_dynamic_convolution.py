@@ -2,6 +2,7 @@
 """Convolutions whose images are quantized while running: by XNNPACK, as the graph of integers says."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,6 +118,18 @@ def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...], name: str) -
         found = torch.as_tensor(method.execute([images])[0])
         for image, result in zip(images, found, strict=True):
             assert sqnr(model(image[None]), result[None]) > 35
+
+
+def test_a_program_of_executorch_with_quantized_images() -> None:
+    """test/data/make_quantized_programs.py printed the expected results."""
+    program = (Path(__file__).parents[1] / "data/xnnpack/quantized_images.pte").read_bytes()
+    images = torch.linspace(-1, 1, 60).reshape(1, 3, 4, 5)
+    found = torch.as_tensor(Runtime.get().load_program(program).load_method("forward").execute([images])[0])
+    assert found.shape == (1, 2, 5, 7)
+    first = [0.1144593, 0.2554849, 0.1168817, 0.2537575, 0.1196501, 0.2522839, 0.1220725]
+    last = [-0.0317043, -0.0354381, -0.0287924, -0.0324059, -0.0262446, -0.0296936, -0.0236967]
+    torch.testing.assert_close(found[0, 0, 0], torch.tensor(first), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found[0, 1, 4], torch.tensor(last), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ PROGRAMS: dict[str, tuple[Callable[[], bytes], tuple[int, ...]]] = {
     "tokens": (lambda: _lowered(_Tokens(), (1, 5, 8)), (1, 5, 8)),
     "integers": ((DATA / "quantized.pte").read_bytes, (1, 3, 8, 8)),
     "quantized rows": ((DATA / "quantized_rows.pte").read_bytes, (2, 12)),
+    "quantized images": ((DATA / "quantized_images.pte").read_bytes, (1, 3, 4, 5)),
 }
 
 

@@ -13,18 +13,28 @@
 
 namespace executorch::backends::xnnpack {
 
+inline uint64_t elements(const Shape& shape) {
+  uint64_t product = 1;
+  for (size_t d = 0; d < shape.rank; ++d) {
+    product *= shape.dims[d];
+  }
+  return product;
+}
+
 /// The shapes while nodes are walked in order.
 class Shapes final {
  public:
   Shapes(const Payload& payload, Emptiness emptiness)
       : smallest_(emptiness == Emptiness::Allowed ? 0 : 1),
         declared_(runtime::internal::count(payload.graph->xvalues())),
-        known_(declared_.size()) {
+        known_(declared_.size()),
+        is_count_(declared_.size()) {
     for (uint32_t i = 0; i < declared_.size(); ++i) {
       const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
       declared_[tensor.id_out()] = declared_shape(tensor);
       known_[tensor.id_out()] =
           tensor.constant_buffer_idx() != 0 ? &declared_[tensor.id_out()] : nullptr;
+      is_count_[tensor.id_out()] = tensor.datatype() == fb_xnnpack::Datatype::QDInt8;
     }
     made_ = declared_;
   }
@@ -41,9 +51,12 @@ class Shapes final {
       return false;
     }
     for (size_t d = 0; d < shape.rank; ++d) {
-      if (shape.dims[d] < smallest_ || shape.dims[d] > largest.dims[d]) {
+      if (shape.dims[d] < smallest_ || (!is_count_[id] && shape.dims[d] > largest.dims[d])) {
         return false;
       }
+    }
+    if (is_count_[id] && elements(shape) > elements(largest)) {
+      return false;
     }
     made_[id] = shape;
     known_[id] = &made_[id];
@@ -58,15 +71,10 @@ class Shapes final {
   std::vector<Shape> declared_;
   std::vector<Shape> made_;
   std::vector<const Shape*> known_;
+  /// By id: the declared shape bounds the number of elements alone. ExecuTorch declares images that
+  /// are quantized while running in the order of PyTorch, but computes them channels last.
+  std::vector<bool> is_count_;
 };
-
-inline uint64_t elements(const Shape& shape) {
-  uint64_t product = 1;
-  for (size_t d = 0; d < shape.rank; ++d) {
-    product *= shape.dims[d];
-  }
-  return product;
-}
 
 /// Numpy's broadcasting.
 inline bool broadcast(const Shape& a, const Shape& b, Shape* out) {
