@@ -145,11 +145,12 @@ const fb::ExecutionPlan* Program::find_plan(const char* method_name) const {
   }
   // From the last one that was found: names in the order of the file take one walk together.
   const size_t methods = num_methods();
-  size_t i = found_plan_.get().second;
+  const SearchPosition::Numbers position = found_plan_.get();
+  size_t i = position.second;
   for (size_t left = methods; left > 0; --left, i = i + 1 < methods ? i + 1 : 0) {
     const fb::ExecutionPlan* plan = program_->execution_plan()->Get(i);
     if (strcmp(text(plan->name()), method_name) == 0) {
-      found_plan_.set({0, i});
+      found_plan_.set({position.first, i});
       return plan;
     }
   }

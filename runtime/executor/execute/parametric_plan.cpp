@@ -26,6 +26,7 @@ using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::text_view;
 using executorch::runtime::internal::value_count;
 
 namespace {
@@ -251,22 +252,31 @@ using executorch::runtime::internal::count;
 using executorch::runtime::internal::segment_at;
 using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::text_view;
 using executorch::runtime::internal::value_count;
 
 const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& plan,
                                                      uint32_t* segment) const {
-  constexpr size_t kPrefix = sizeof(internal::kParametricPlanPrefix) - 1;
-  for (size_t i = 0; i < count(program_->named_data()); ++i) {
+  const std::string_view prefix(internal::kParametricPlanPrefix);
+  const std::string_view method(text(plan.name()));
+  const size_t names = count(program_->named_data());
+  const SearchPosition::Numbers position = found_plan_.get();
+  const fb::DataSegment* found = nullptr;
+  // A program has many weights and few plans: later searches start at the first plan. Of two plans
+  // with one name, every search finds the first: the method's memory was sized for it.
+  size_t first = names;
+  for (size_t i = position.first; i < names && found == nullptr; ++i) {
     const fb::NamedData& named = *program_->named_data()->Get(i);
-    std::string_view key = text(named.key());
-    if (key.substr(0, kPrefix) != internal::kParametricPlanPrefix) continue;
-    key.remove_prefix(kPrefix);
-    if (key == text(plan.name())) {
+    const std::string_view key = text_view(named.key());
+    if (key.substr(0, prefix.size()) != prefix) continue;
+    first = first < i ? first : i;
+    if (key.substr(prefix.size()) == method) {
       *segment = named.segment_index();
-      return &segment_at(*program_, *segment);
+      found = &segment_at(*program_, *segment);
     }
   }
-  return nullptr;
+  found_plan_.set({first, position.second});
+  return found;
 }
 
 Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t> words) const {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -191,6 +192,42 @@ TEST(QueriesInTurn, MethodsAreFoundInEveryOrder) {
     EXPECT_STREQ(program->method_meta(name)->name(), name);
   }
   EXPECT_EQ(program->method_meta("e").error(), Error::InvalidArgument);
+}
+
+TEST(QueriesInTurn, PlansOfMethodsAreFoundInEveryOrder) {
+  TestProgram source = add_program();
+  for (const char* name : {"b", "c"}) {
+    source.plans.push_back(source.plans[0]);
+    source.plans.back().name = name;
+  }
+  // Method "c" has no plan. Method "b" has two, of which the first is used.
+  source.segment_data = std::string(960, '\0');
+  source.segments = {{0, 4}, {0, 240}, {0, 480}, {0, 960}};
+  source.named_data = {{"weight", 0},
+                       {"executorch.plan.b", 1},
+                       {"executorch.plan.", 0},
+                       {"executorch.plan.forward", 2},
+                       {"executorch.plan.b", 3},
+                       {"executorch.plan", 0}};
+  const auto size_in = [](LoadedProgram& program, const char* name) {
+    return program->method_meta(name)->method_allocator_size();
+  };
+  std::map<std::string, size_t> expected;
+  for (const char* name : {"forward", "b", "c"}) {
+    LoadedProgram fresh(source);
+    expected[name] = size_in(fresh, name);
+  }
+  EXPECT_LT(expected["c"], expected["b"]);
+  EXPECT_LT(expected["b"], expected["forward"]);
+  LoadedProgram program(source);
+  for (const char* name : {"c", "forward", "b", "b", "c", "b", "forward", "c", "forward"}) {
+    EXPECT_EQ(size_in(program, name), expected[name]) << name;
+  }
+  source.named_data.resize(1);
+  LoadedProgram without(source);
+  for (const char* name : {"forward", "b", "forward"}) {
+    EXPECT_EQ(size_in(without, name), expected["c"]) << name;
+  }
 }
 
 TEST(QueriesInTurn, OutputsThatAreMovedKeepTheirOwnTensors) {

@@ -184,5 +184,75 @@ TEST(CallerMemoryTest, AKernelsResultIsReplaced) {
   EXPECT_EQ(result[1], 4);
 }
 
+/// Executes with two result buffers in turn. An execution must not change the other buffer.
+void expect_results_in_turn(runtime::Method& method,
+                            const std::function<Error(float*, size_t)>& set_result,
+                            const std::function<float(float)>& expected) {
+  float results[2][2] = {{-1, -1}, {-1, -1}};
+  float inputs[2][2] = {{0, 0}, {0, 0}};
+  int32_t sizes[] = {2};
+  uint8_t order[] = {0};
+  for (int execution = 0; execution < 5; ++execution) {
+    const int now = execution % 2;
+    const float kept = results[1 - now][1];
+    inputs[now][0] = inputs[now][1] = static_cast<float>(execution);
+    aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, inputs[now], order);
+    for (size_t i = 0; i < method.inputs_size(); ++i) {
+      ASSERT_EQ(method.set_input(EValue(aten::Tensor(&impl)), i), Error::Ok);
+    }
+    ASSERT_EQ(set_result(results[now], sizeof(results[now])), Error::Ok);
+    ASSERT_EQ(method.execute(), Error::Ok);
+    EXPECT_EQ(method.get_output(0).toTensor().const_data_ptr(), results[now]);
+    EXPECT_EQ(results[now][0], expected(static_cast<float>(execution)));
+    EXPECT_EQ(results[now][1], expected(static_cast<float>(execution)));
+    EXPECT_EQ(results[1 - now][1], kept) << "an execution wrote to the other buffer";
+  }
+}
+
+TEST(CallerMemoryTest, ResultsGoToTwoBuffersInTurn) {
+  for (const bool is_planned : {true, false}) {
+    TestProgram program = add_program();
+    if (!is_planned) program.plans[0].values[program.plans[0].outputs[0]].tensor.memory_id = 0;
+    LoadedMethod method(program);
+    ASSERT_EQ(method.error(), Error::Ok);
+    expect_results_in_turn(
+        *method,
+        [&](float* memory, size_t size) {
+          return is_planned ? method->replace_output_data_ptr(memory, size, 0)
+                            : method->set_output_data_ptr(memory, size, 0);
+        },
+        [](float x) { return x + x; });
+  }
+}
+
+TEST(CallerMemoryTest, ADelegatesResultsGoToTwoBuffersInTurn) {
+  LoadedMethod method(delegated_program());
+  ASSERT_EQ(method.error(), Error::Ok);
+  expect_results_in_turn(
+      *method,
+      [&](float* memory, size_t size) { return method->replace_output_data_ptr(memory, size, 0); },
+      [](float x) { return x + 1; });
+}
+
+TEST(CallerMemoryTest, InputsAndResultsChangePlacesInTurn) {
+  LoadedMethod method(delegated_program());
+  ASSERT_EQ(method.error(), Error::Ok);
+  float buffers[2][2] = {{1, 2}, {0, 0}};
+  int32_t sizes[] = {2};
+  uint8_t order[] = {0};
+  // Each execution reads the result of the one before where that was written.
+  for (int execution = 0; execution < 4; ++execution) {
+    float* const from = buffers[execution % 2];
+    float* const to = buffers[1 - execution % 2];
+    aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, from, order);
+    ASSERT_EQ(method->bind_input_data(EValue(aten::Tensor(&impl)), 0), Error::Ok);
+    ASSERT_EQ(method->replace_output_data_ptr(to, sizeof(buffers[0]), 0), Error::Ok);
+    ASSERT_EQ(method->execute(), Error::Ok);
+    EXPECT_EQ(to[0], from[0] + 1);
+    EXPECT_EQ(to[1], from[1] + 1);
+  }
+  EXPECT_EQ(buffers[0][0], 5);
+}
+
 }  // namespace
 }  // namespace executorch::testing
