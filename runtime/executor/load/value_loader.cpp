@@ -100,7 +100,8 @@ Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
       ET_UNWRAP(etensor::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size())));
   void* data = ET_UNWRAP(bind(tensor, nbytes));
   const auto alignment = static_cast<uintptr_t>(ET_UNWRAP(etensor::safe_nbytes(type, nullptr, 0)));
-  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % alignment == 0, InvalidArgument,
+  ET_CHECK_OR_RETURN_ERROR((reinterpret_cast<uintptr_t>(data) & (alignment - 1)) == 0,
+                           InvalidArgument,
                            "method '%s', tensor %zu: memory at %p, expected a multiple of its "
                            "elements' %zu bytes",
                            text(plan_.name()), used_.value, data, static_cast<size_t>(alignment));

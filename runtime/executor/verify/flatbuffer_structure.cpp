@@ -7,26 +7,37 @@
 
 #include <executorch/runtime/platform/log.h>
 
+// The hot part of the walk is one function, unless code is to be small.
+#if defined(__OPTIMIZE_SIZE__)
+#define INLINE_UNLESS_SMALL
+#else
+#define INLINE_UNLESS_SMALL ET_INLINE
+#endif
+
 namespace executorch::runtime::internal {
 namespace {
 
-/// Width of a scalar or of a vector's items, in bytes.
-size_t width_of(FieldKind kind) { return size_t{1} << (static_cast<unsigned>(kind) & 3); }
+/// Binary logarithm of the width of a scalar or of a vector's items: shifts replace divisions.
+unsigned width_log2(FieldKind kind) { return static_cast<unsigned>(kind) & 3; }
 
 class Walk final {
  public:
   Walk(Span<const uint8_t> bytes, const StructureRules& rules)
-      : bytes_(bytes), rules_(rules), visits_left_(bytes.size()) {}
+      : bytes_(bytes),
+        last_offset_(bytes.size() - sizeof(uint32_t)),
+        rules_(rules),
+        visits_left_(bytes.size()) {}
 
-  /// `type` is the table's index in the rules.
-  bool table(size_t position, size_t type);
-  /// Reads the offset at `position` and moves to its target. The caller has checked that the four
-  /// bytes lie inside and are aligned.
+  /// `type` is the table's index in the rules. follow() has found the position.
+  INLINE_UNLESS_SMALL bool table(size_t position, size_t type);
+  bool fields(size_t position, size_t vtable, size_t type, uint32_t left);
+  /// Reads the offset at `position` and moves to its target: every kind begins with four bytes,
+  /// which lie inside. The caller has checked that those at `position` do, and are aligned.
   bool follow(size_t position, size_t* target) const {
     const auto offset = read<uint32_t>(position);
     *target = position + offset;
     // An offset of 0 would point at itself.
-    return offset != 0 && offset <= bytes_.size() - position;
+    return offset != 0 && offset <= last_offset_ - position;
   }
 
  private:
@@ -42,9 +53,11 @@ class Walk final {
     return value;
   }
   bool visit(size_t times = 1) {
-    const bool enough = times <= visits_left_;
-    visits_left_ -= enough ? times : 0;
-    return enough;
+    if (times > visits_left_) {
+      return false;
+    }
+    visits_left_ -= times;
+    return true;
   }
 
   /// The result of checking a vtable for a type of table. Writers share vtables, so the next table
@@ -68,17 +81,20 @@ class Walk final {
            layout.extent <= bytes_.size() - table &&
            ((layout.position ^ table) & layout.alignment) == 0;
   }
-  bool read_layout(size_t table, size_t vtable, size_t type, Layout* layout) const;
+  bool read_layout(size_t table, size_t vtable, size_t type, Layout* layout);
 
   /// Logs the fault of a field and returns false.
   bool log_field(size_t position, size_t type, const FieldRule& field, const char* fault) const;
-  bool field(size_t table, size_t vtable, const FieldRule& field);
-  bool vector(size_t position, size_t width, size_t* first, size_t* count);
+  INLINE_UNLESS_SMALL bool field(size_t table, size_t vtable, const FieldRule& field);
+  INLINE_UNLESS_SMALL bool vector(size_t position, unsigned width_log2, size_t* count);
   bool string(size_t position);
   bool table_vector(size_t position, size_t type);
-  bool union_member(size_t table, size_t vtable, const FieldRule& field, size_t position);
+  INLINE_UNLESS_SMALL bool union_member(size_t table, size_t vtable, const FieldRule& field,
+                                        size_t position);
 
   Span<const uint8_t> bytes_;
+  /// The last place where four bytes lie inside.
+  size_t last_offset_;
   const StructureRules& rules_;
   size_t visits_left_;
   /// Indexed by the type modulo kLayouts.
@@ -86,23 +102,19 @@ class Walk final {
 };
 
 bool Walk::table(size_t position, size_t type) {
-  if (!visit() || !inside(position, sizeof(int32_t), sizeof(int32_t))) {
-    ET_LOG(Error, "flatbuffer: table %s at byte %zu is not inside the %zu bytes",
-           rules_.names[type], position, bytes_.size());
-    return false;
-  }
   // A vtable before the bytes wraps around: its position is then beyond their end.
   const size_t vtable = position - static_cast<size_t>(read<int32_t>(position));
   Layout& known = layouts_[type % kLayouts];
-  if (!matches(known, position, vtable, type)) {
-    Layout layout;
-    if (!read_layout(position, vtable, type, &layout)) {
-      return false;
-    }
-    known = layout;
+  if (!visit() ||
+      (!matches(known, position, vtable, type) && !read_layout(position, vtable, type, &known))) {
+    return false;
   }
+  return known.references == 0 || fields(position, vtable, type, known.references);
+}
+
+bool Walk::fields(size_t position, size_t vtable, size_t type, uint32_t left) {
   const FieldRule* row = rules_.fields.data() + rules_.tables[type].first;
-  for (uint32_t left = known.references; left != 0; left >>= 1, ++row) {
+  for (; left != 0; left >>= 1, ++row) {
     if ((left & 1) != 0 && !field(position, vtable, *row)) {
       return log_field(position, type, *row, "damaged");
     }
@@ -119,23 +131,26 @@ bool Walk::log_field(size_t position, size_t type, const FieldRule& field,
 }
 
 /// Checks the vtable, the presence of required fields and the places of all fields.
-bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout) const {
+bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout) {
   constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
   size_t size = 0;
   if (inside(vtable, kSmallestVtable, sizeof(uint16_t))) {
     size = read<uint16_t>(vtable);
   }
-  if (size < kSmallestVtable || size % sizeof(uint16_t) != 0 || !inside(vtable, size, 1)) {
+  if (size < kSmallestVtable || size % sizeof(uint16_t) != 0 || !inside(vtable, size, 1) ||
+      table % sizeof(int32_t) != 0) {
     ET_LOG(Error,
-           "flatbuffer: vtable of table %s at byte %zu has %zu bytes, or is not inside the %zu "
-           "bytes",
+           "flatbuffer: table %s at byte %zu: the table is not aligned, its vtable has %zu bytes, "
+           "or the vtable is not inside the %zu bytes",
            rules_.names[type], table, size, bytes_.size());
     return false;
   }
+  *layout = {};
   layout->vtable = static_cast<uint32_t>(vtable);
-  layout->type = static_cast<uint8_t>(type);
-  layout->position = static_cast<uint8_t>(table);
   layout->extent = 0;
+  layout->type = static_cast<uint8_t>(type);
+  layout->alignment = sizeof(int32_t) - 1;
+  layout->position = static_cast<uint8_t>(table);
   const TableRule rule = rules_.tables[type];
   for (unsigned i = 0; i < rule.count; ++i) {
     const FieldRule& row = rules_.fields[rule.first + i];
@@ -147,7 +162,7 @@ bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout)
       }
     } else {
       const bool is_scalar = row.kind <= FieldKind::Scalar8;
-      const size_t width = is_scalar ? width_of(row.kind) : sizeof(uint32_t);
+      const size_t width = is_scalar ? size_t{1} << width_log2(row.kind) : sizeof(uint32_t);
       layout->references |= is_scalar ? 0 : 1u << i;
       if (offset + width > bytes_.size() - table || ((table + offset) & (width - 1)) != 0) {
         return log_field(table, type, row, "damaged");
@@ -165,7 +180,6 @@ bool Walk::field(size_t at, size_t vtable, const FieldRule& field) {
   if (!follow(at + read<uint16_t>(vtable + field.vtable_slot), &target)) {
     return false;
   }
-  size_t first = 0;
   size_t count = 0;
   switch (field.kind) {
     case FieldKind::String:
@@ -177,36 +191,39 @@ bool Walk::field(size_t at, size_t vtable, const FieldRule& field) {
     case FieldKind::Union:
       return union_member(at, vtable, field, target);
     default:
-      return vector(target, width_of(field.kind), &first, &count);
+      return vector(target, width_log2(field.kind), &count);
   }
 }
 
-bool Walk::vector(size_t position, size_t width, size_t* first, size_t* count) {
-  if (!visit() || !inside(position, sizeof(uint32_t), sizeof(uint32_t))) {
+bool Walk::vector(size_t position, unsigned width_log2, size_t* count) {
+  if (!visit() || position % sizeof(uint32_t) != 0) {
     return false;
   }
   *count = read<uint32_t>(position);
-  *first = position + sizeof(uint32_t);
+  const size_t first = position + sizeof(uint32_t);
   // The alignment of no items does not matter, and not every writer cares for it.
-  return *count == 0 || (*count <= (bytes_.size() - *first) / width && (*first & (width - 1)) == 0);
+  return *count == 0 || (*count <= (bytes_.size() - first) >> width_log2 &&
+                         (first & ((size_t{1} << width_log2) - 1)) == 0);
 }
 
 bool Walk::string(size_t position) {
-  size_t first = 0;
   size_t count = 0;
-  return vector(position, 1, &first, &count) && first + count < bytes_.size() &&
-         bytes_[first + count] == '\0' && visit(count / kCharactersPerVisit);
+  if (!vector(position, 0, &count)) {
+    return false;
+  }
+  const size_t end = position + sizeof(uint32_t) + count;
+  return end < bytes_.size() && bytes_[end] == '\0' && visit(count / kCharactersPerVisit);
 }
 
 bool Walk::table_vector(size_t position, size_t type) {
-  size_t first = 0;
   size_t count = 0;
-  if (!vector(position, sizeof(uint32_t), &first, &count)) {
+  if (!vector(position, 2, &count)) {
     return false;
   }
-  for (size_t i = 0; i < count; ++i) {
+  for (; count > 0; --count) {
     size_t target = 0;
-    if (!follow(first + i * sizeof(uint32_t), &target) || !table(target, type)) {
+    position += sizeof(uint32_t);
+    if (!follow(position, &target) || !table(target, type)) {
       return false;
     }
   }

@@ -116,7 +116,7 @@ class Checker final {
   Error check_range(uint64_t offset, uint64_t size, const char* what) const {
     uint64_t end = 0;
     ET_CHECK_OR_RETURN_ERROR(!add_overflows(offset, uint64_t{nbytes_}, &end) && end <= size &&
-                                 offset % element_size_ == 0,
+                                 (offset & (element_size_ - 1)) == 0,
                              InvalidProgram,
                              "method '%s', tensor %zu: %zu bytes at offset %" PRIu64
                              " of %s, which has %" PRIu64 " bytes; elements have %zu",
