@@ -62,6 +62,11 @@ INSTANTIATE_TEST_SUITE_P(Files, HostileProgramTest, ::testing::ValuesIn(hostile_
 INSTANTIATE_TEST_SUITE_P(Growth, HostileProgramTest, ::testing::ValuesIn(hostile_growth()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Calls, HostileProgramTest, ::testing::ValuesIn(hostile_calls()), name_of);
+INSTANTIATE_TEST_SUITE_P(Delegates, HostileProgramTest, ::testing::ValuesIn(hostile_delegates()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Flow, HostileProgramTest, ::testing::ValuesIn(hostile_flow()), name_of);
+INSTANTIATE_TEST_SUITE_P(Sharing, HostileProgramTest, ::testing::ValuesIn(hostile_sharing()),
+                         name_of);
 
 }  // namespace
 }  // namespace executorch::testing

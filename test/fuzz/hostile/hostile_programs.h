@@ -35,6 +35,12 @@ std::vector<HostileProgram> hostile_files();
 std::vector<HostileProgram> hostile_growth();
 /// Arguments of kernels that do not fit together.
 std::vector<HostileProgram> hostile_calls();
+/// Delegates that share arguments with kernels, views, moves and each other.
+std::vector<HostileProgram> hostile_delegates();
+/// Views and conditions in loops and branches; results whose sizes change.
+std::vector<HostileProgram> hostile_flow();
+/// Moves in chains; lists and methods that share their memory.
+std::vector<HostileProgram> hostile_sharing();
 
 /// For googletest, which prints an object's bytes otherwise.
 inline void PrintTo(const HostileProgram& program, std::ostream* out) { *out << program.name; }
