@@ -21,10 +21,12 @@ namespace internal {
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
 using executorch::runtime::internal::as;
+using executorch::runtime::internal::bytes_of;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::list_items;
 using executorch::runtime::internal::planned_offset;
 using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::TensorBytes;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::value_at;
@@ -94,18 +96,14 @@ Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
 }
 
 Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
-  const auto type = static_cast<etensor::ScalarType>(tensor.scalar_type());
-  const auto sizes = items(tensor.sizes());
-  const size_t nbytes =
-      ET_UNWRAP(etensor::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size())));
-  void* data = ET_UNWRAP(bind(tensor, nbytes));
-  const auto alignment = static_cast<uintptr_t>(ET_UNWRAP(etensor::safe_nbytes(type, nullptr, 0)));
-  ET_CHECK_OR_RETURN_ERROR((reinterpret_cast<uintptr_t>(data) & (alignment - 1)) == 0,
+  const TensorBytes bytes = bytes_of(tensor);
+  void* data = ET_UNWRAP(bind(tensor, bytes.all));
+  ET_CHECK_OR_RETURN_ERROR((reinterpret_cast<uintptr_t>(data) & (bytes.element - 1)) == 0,
                            InvalidArgument,
                            "method '%s', tensor %zu: memory at %p, expected a multiple of its "
                            "elements' %zu bytes",
-                           text(plan_.name()), used_.value, data, static_cast<size_t>(alignment));
-  return make_tensor(tensor, data, nbytes, &block_.tensors[used_.tensors++]);
+                           text(plan_.name()), used_.value, data, bytes.element);
+  return make_tensor(tensor, data, bytes.all, &block_.tensors[used_.tensors++]);
 }
 
 #ifdef USE_ATEN_LIB

@@ -15,16 +15,22 @@ const fb::DataSegment& segment_at(const fb::Program& program, size_t index) {
   return *program.segments()->Get(static_cast<uint32_t>(index));
 }
 
+TensorBytes bytes_of(const fb::Tensor& tensor) {
+  const size_t element = elementSize(static_cast<etensor::ScalarType>(tensor.scalar_type()));
+  // The verifier has checked that the product fits.
+  size_t bytes = element;
+  for (const int32_t size : items(tensor.sizes())) {
+    bytes *= static_cast<size_t>(size);
+  }
+  return {element, bytes};
+}
+
 PlannedRange planned_range(const fb::Tensor& tensor) {
   const fb::AllocationDetails* where = tensor.allocation_info();
   if (where == nullptr) {
     return {};
   }
-  // The verifier has multiplied them before, with care: the product fits.
-  uint64_t bytes = elementSize(static_cast<etensor::ScalarType>(tensor.scalar_type()));
-  for (const int32_t size : items(tensor.sizes())) {
-    bytes *= static_cast<uint64_t>(size);
-  }
+  const uint64_t bytes = bytes_of(tensor).all;
   const uint64_t begin = planned_offset(*where);
   return bytes == 0 ? PlannedRange() : PlannedRange{where->memory_id(), begin, begin + bytes};
 }

@@ -39,6 +39,13 @@ ET_INLINE_UNLESS_SMALL const executorch_flatbuffer::Tensor* tensor_at(
   return value_at(plan, index).val_as_Tensor();
 }
 
+/// The bytes of a verified tensor, and of each of its elements.
+struct TensorBytes {
+  size_t element;
+  size_t all;
+};
+TensorBytes bytes_of(const executorch_flatbuffer::Tensor& tensor);
+
 /// The table of a value of any kind; `T` is the kind's.
 ET_INLINE_UNLESS_SMALL const void* table_of(const executorch_flatbuffer::EValue& value) {
   return value.val();

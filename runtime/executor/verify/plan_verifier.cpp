@@ -155,7 +155,8 @@ Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan,
 Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, WorkBudget* budget) {
   ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
-  for (size_t i = 0; i < value_count(plan); ++i) {
+  const size_t values = value_count(plan);
+  for (size_t i = 0; i < values; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));

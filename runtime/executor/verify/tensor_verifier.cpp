@@ -2,7 +2,6 @@
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/overflow.h>
-#include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -82,34 +81,32 @@ class Checker final {
 
   /// Sets element_size_ and nbytes_.
   Error check_size() {
-    const auto type = static_cast<etensor::ScalarType>(tensor_.scalar_type());
-    element_size_ = elementSize(type);
+    element_size_ = elementSize(static_cast<etensor::ScalarType>(tensor_.scalar_type()));
     ET_CHECK_OR_RETURN_ERROR(element_size_ != 0, InvalidProgram,
                              "method '%s', tensor %zu: scalar type %d is none of the format's",
                              text(plan_.name()), index_, static_cast<int>(tensor_.scalar_type()));
+    const auto order = items(tensor_.dim_order());
     const auto sizes = items(tensor_.sizes());
-    const auto bytes = etensor::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size()));
+    uint64_t stride = 1;
+    bool is_empty = false;
+    bool fits = true;
+    for (size_t i = order.size(); i-- > 0;) {
+      const int32_t size = sizes[order[i]];
+      // Strides are int32, so that the product of all sizes fits 64 bits.
+      fits = fits && size >= 0 && stride <= INT32_MAX;
+      is_empty = is_empty || size == 0;
+      stride *= fits && size > 1 ? static_cast<uint32_t>(size) : 1;
+    }
+    uint64_t bytes = 0;
+    const bool is_small =
+        !mul_overflows(stride, uint64_t{element_size_}, &bytes) && bytes <= SIZE_MAX / 2;
     ET_CHECK_OR_RETURN_ERROR(
-        bytes.ok() && strides_fit(), InvalidProgram,
+        fits && (is_empty || is_small), InvalidProgram,
         "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
         "or strides do not fit their types",
-        text(plan_.name()), index_, sizes.size());
-    nbytes_ = *bytes;
+        text(plan_.name()), index_, order.size());
+    nbytes_ = is_empty ? 0 : static_cast<size_t>(bytes);
     return Error::Ok;
-  }
-
-  /// Strides are int32.
-  bool strides_fit() const {
-    const auto sizes = items(tensor_.sizes());
-    const auto order = items(tensor_.dim_order());
-    int64_t stride = 1;
-    for (size_t i = order.size(); i-- > 0;) {
-      if (stride > INT32_MAX) {
-        return false;
-      }
-      stride *= sizes[order[i]] > 1 ? sizes[order[i]] : 1;
-    }
-    return true;
   }
 
   /// True if [offset, offset + nbytes_) lies in `size` bytes, aligned to the elements.
