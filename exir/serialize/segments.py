@@ -26,6 +26,11 @@ class SegmentArea:
         self.alignment = lcm(self.alignment, alignment)
         return len(self.segments) - 1
 
+    def add_part(self, offset: int, size: int) -> int:
+        """Add a segment whose bytes are inside of another one's, and return its index."""
+        self.segments.append(DataSegment(offset, size))
+        return len(self.segments) - 1
+
     def base_behind(self, size: int) -> int:
         """Return the offset of the first segment in a file whose flatbuffer ends at `size`; 0 without segments."""
         return -(-size // self.alignment) * self.alignment if self.segments else 0

@@ -2,13 +2,14 @@
 """Serialize a PteFile: data move to segments after the flatbuffer, without copies of large parts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import lcm
 
 from executorch.exir.schema import (
     BackendDelegate,
     BackendDelegateDataReference,
     Buffer,
+    BytesLike,
     DataLocation,
     NamedData,
     Program,
@@ -23,6 +24,7 @@ from executorch.exir.serialize.tables import INLINE_DATA_ALIGNMENT, PROGRAM
 from executorch.exir.serialize.writer import FlatbufferWriter
 
 _DEFAULT_LAYOUT = PteLayout()
+_BLOCK = 1 << 16
 
 
 def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
@@ -33,14 +35,15 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
     area = SegmentArea()
     program = file.program
     tensor_alignment = layout.constant_tensor_alignment or INLINE_DATA_ALIGNMENT
-    constants = _subsegments(program.constant_buffer, tensor_alignment, area, layout)
-    mutable = _subsegments(file.mutable_data, tensor_alignment, area, layout) if file.mutable_data else None
+    shared = _shared_blobs(program.constant_buffer, file.named_data, layout)
+    constants = _subsegments(program.constant_buffer, tensor_alignment, area, layout, shared)
+    mutable = _subsegments(file.mutable_data, tensor_alignment, area, layout, {}) if file.mutable_data else None
     program = replace(
         program,
         constant_buffer=[],
         constant_segment=constants,
         mutable_data_segments=[mutable] if mutable else None,
-        named_data=_add_named_data(file.named_data, area, layout) or None,
+        named_data=_add_named_data(file.named_data, area, layout, _placed(shared, constants, area)) or None,
     )
     if layout.extract_delegate_segments:
         program = _extract_delegates(program, area, layout)
@@ -48,33 +51,99 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
     return _assemble(program, area, layout)
 
 
+@dataclass(frozen=True)
+class _SharedBlob:
+    """Named data that are the bytes of a constant. identity: id() of the data; alignment in bytes."""
+
+    identity: int
+    alignment: int
+
+
+def _alignments(named: dict[str, NamedBlob], layout: PteLayout) -> dict[int, int]:
+    """The alignment of each distinct blob, by id() of its data."""
+    found: dict[int, int] = {}
+    for blob in named.values():
+        found[id(blob.data)] = lcm(found.get(id(blob.data), layout.segment_alignment), blob.alignment)
+    return found
+
+
+def _shared_blobs(
+    constants: Sequence[Buffer], named: dict[str, NamedBlob], layout: PteLayout
+) -> dict[int, _SharedBlob]:
+    """Find constants whose bytes a delegate has as well, such as an embedding that is also the output layer.
+
+    The result maps the index of a constant to its blob. Padding a constant costs up to the blob's alignment, so smaller
+    constants are stored twice.
+    """
+    alignments = _alignments(named, layout)
+    blobs: dict[int, dict[int, BytesLike]] = {}
+    for blob in named.values():
+        if len(blob.data) > alignments[id(blob.data)]:
+            blobs.setdefault(len(blob.data), {})[id(blob.data)] = blob.data
+    found = {}
+    for index, constant in enumerate(constants):
+        for identity, data in blobs.get(len(constant.storage), {}).items():
+            if _are_equal(constant.storage, data):
+                found[index] = _SharedBlob(identity, alignments[identity])
+                del blobs[len(constant.storage)][identity]
+                break
+    return found
+
+
+def _are_equal(left: BytesLike, right: BytesLike) -> bool:
+    """Compare bytes a block at a time: bytes compare faster than views, whose copies must stay small."""
+    views = memoryview(left).cast("B"), memoryview(right).cast("B")
+    blocks = (slice(start, start + _BLOCK) for start in range(0, len(views[0]), _BLOCK))
+    return all(bytes(views[0][block]) == bytes(views[1][block]) for block in blocks)
+
+
 def _subsegments(
-    buffers: Sequence[Buffer], tensor_alignment: int, area: SegmentArea, layout: PteLayout
+    buffers: Sequence[Buffer],
+    tensor_alignment: int,
+    area: SegmentArea,
+    layout: PteLayout,
+    shared: dict[int, _SharedBlob],
 ) -> SubsegmentOffsets:
-    """Put all buffers in one segment. Entry 0 means "no data", and exists even without other entries."""
+    """Put all buffers in one segment. Entry 0 means "no data", and exists even without other entries.
+
+    shared: alignment of buffers that are also named data.
+    """
     if buffers and len(buffers[0].storage):
         raise SerializationError(f"buffer 0 is reserved and must be empty; found {len(buffers[0].storage)} bytes")
     data, offsets = Cord(), []
-    for buffer in buffers:
+    for index, buffer in enumerate(buffers):
         if len(buffer.storage):
-            data.pad_to(tensor_alignment)
+            data.pad_to(lcm(tensor_alignment, shared[index].alignment) if index in shared else tensor_alignment)
         offsets.append(len(data) if len(buffer.storage) else 0)
         data.append(buffer.storage)
     if len(buffers) <= 1:
         return SubsegmentOffsets(0, [0])
-    return SubsegmentOffsets(area.add(data, lcm(layout.segment_alignment, tensor_alignment)), offsets)
+    alignment = lcm(layout.segment_alignment, tensor_alignment, *(blob.alignment for blob in shared.values()))
+    return SubsegmentOffsets(area.add(data, alignment), offsets)
 
 
-def _add_named_data(named: dict[str, NamedBlob], area: SegmentArea, layout: PteLayout) -> list[NamedData]:
-    alignments: dict[int, int] = {}
-    for blob in named.values():
-        alignments[id(blob.data)] = lcm(alignments.get(id(blob.data), layout.segment_alignment), blob.alignment)
+def _placed(shared: dict[int, _SharedBlob], constants: SubsegmentOffsets, area: SegmentArea) -> dict[int, int]:
+    """Offsets in the area of blobs that are bytes of the constants' segment, by id() of their data."""
+    if not shared:
+        return {}
+    start = area.segments[constants.segment_index].offset
+    return {blob.identity: start + constants.offsets[index] for index, blob in shared.items()}
+
+
+def _add_named_data(
+    named: dict[str, NamedBlob], area: SegmentArea, layout: PteLayout, shared: dict[int, int]
+) -> list[NamedData]:
+    alignments = _alignments(named, layout)
     placed: dict[int, int] = {}
     rows = []
     for key, blob in named.items():
-        if id(blob.data) not in placed:
-            placed[id(blob.data)] = area.add(Cord(blob.data), alignments[id(blob.data)])
-        rows.append(NamedData(key, placed[id(blob.data)]))
+        identity = id(blob.data)
+        if identity not in placed:
+            if identity in shared:
+                placed[identity] = area.add_part(shared[identity], len(blob.data))
+            else:
+                placed[identity] = area.add(Cord(blob.data), alignments[identity])
+        rows.append(NamedData(key, placed[identity]))
     return rows
 
 

@@ -92,6 +92,17 @@ def test_named_blobs_of_one_object_share_a_segment_with_the_largest_alignment() 
     }
 
 
+def test_a_constant_that_is_also_a_named_blob_is_written_once() -> None:
+    named = {"a": NamedBlob(b"\2" * 5000, 512), "b": NamedBlob(b"\3" * 5000), "c": NamedBlob(b"\4" * 5001)}
+    file = PteFile(constants(10, 5000, 5000, 5000), named_data=named)
+    data = bytes(serialize_pte(file))
+    assert [data.count(bytes([value]) * 5000) for value in (2, 3, 4)] == [1, 1, 2]
+    assert data.find(b"\2" * 5000) % 512 == 0 and data.find(b"\3" * 5000) % 128 == 0
+    found = deserialize_pte(data)
+    assert found.program == file.program
+    assert {key: blob.data for key, blob in found.named_data.items()} == {key: blob.data for key, blob in named.items()}
+
+
 def test_large_data_is_neither_copied_nor_joined_before_it_is_written() -> None:
     program = constants(1000, 10, 0, 777)
     cord = serialize_pte(PteFile(program))
