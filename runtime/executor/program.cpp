@@ -213,8 +213,7 @@ Program::HeaderStatus Program::check_header(const void* data, size_t size) {
       return HeaderStatus::CompatibleVersion;
     case HeaderKind::OtherVersion:
       return HeaderStatus::IncompatibleVersion;
-    case HeaderKind::TooShort:
-      return HeaderStatus::ShortData;
+    case HeaderKind::TooShort:  // It has kMinHeadBytes.
     case HeaderKind::Foreign:
       break;
   }

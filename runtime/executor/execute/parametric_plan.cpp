@@ -81,9 +81,6 @@ size_t number_of_sizes(const fb::Tensor& tensor) {
 
 Error ParametricPlan::load(const fb::ExecutionPlan& plan, const MethodBlock& block) {
   const Span<uint32_t> words = block.plan_words;
-  if (words.empty()) {
-    return Error::Ok;
-  }
   const size_t buffers = count(plan.non_const_buffer_sizes());
   ET_CHECK_OR_RETURN_ERROR(buffers > kParametricMemoryId, InvalidProgram,
                            "method '%s', parametric plan: the method has %zu planned buffers with "

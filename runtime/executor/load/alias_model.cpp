@@ -199,14 +199,12 @@ Error AliasModel::check_instruction(Instruction& loaded) {
     block_.flags[index_of(arguments[2])] |= kMadeView;
     return Error::Ok;
   }
-  if (arguments.empty()) {
-    return Error::Ok;
-  }
   if (loaded.opcode == Opcode::Delegate) {
     const Delegate& delegate = *loaded.delegate;
     const size_t outputs = delegate.backend->output_count(delegate.handle);
-    // If the backend does not report its written arguments, take the last one.
-    first_written -= outputs == BackendInterface::kUnknownOutputs ? 1 : outputs;
+    // If the backend does not report its written arguments, take the last one, if any.
+    const size_t last = arguments.empty() ? 0 : 1;
+    first_written -= outputs == BackendInterface::kUnknownOutputs ? last : outputs;
     ET_CHECK_OR_RETURN_ERROR(
         first_written <= arguments.size(), InvalidProgram,
         "method '%s', instruction %zu: delegate %zu has %zu outputs, expected at most the call's "

@@ -167,9 +167,9 @@ Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
     case TensorSource::Mutable:
       return bind_mutable(tensor, nbytes);
     case TensorSource::External:
-      return bind_external(tensor, nbytes);
+      break;
   }
-  return Error::Internal;
+  return bind_external(tensor, nbytes);
 }
 
 Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor, size_t nbytes) {

@@ -34,10 +34,8 @@ class Checker final {
         return move(*instruction.instr_args_as_MoveCall());
       case Call::JumpFalseCall:
         return jump(*instruction.instr_args_as_JumpFalseCall());
-      case Call::FreeCall:
-        return value(instruction.instr_args_as_FreeCall()->value_index(), "FreeCall", Kind::Tensor);
       default:
-        return Error::InvalidProgram;
+        return value(instruction.instr_args_as_FreeCall()->value_index(), "FreeCall", Kind::Tensor);
     }
   }
 

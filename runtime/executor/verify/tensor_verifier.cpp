@@ -34,9 +34,9 @@ class Checker final {
         ET_CHECK_OK_OR_RETURN_ERROR(check_planned());
         return check_mutable();
       case TensorSource::External:
-        return tensor_.allocation_info() == nullptr ? check_name() : check_named_and_planned();
+        break;
     }
-    return Error::InvalidProgram;
+    return tensor_.allocation_info() == nullptr ? check_name() : check_named_and_planned();
   }
 
  private:

@@ -289,6 +289,10 @@ Rows refused_arguments() {
           [](W& w, int32_t, int32_t out) { w.run(delegate(kTwoOutputs, {out})); },
           "delegate 1 has 2 outputs"),
       row(
+          "ADelegateHasOutputsButNoArguments",
+          [](W& w, int32_t, int32_t) { w.run(delegate(kOneOutput, {})); },
+          "delegate 0 has 1 outputs"),
+      row(
           "ADelegatesBackendIsUnknown",
           [](W& w, int32_t a, int32_t out) {
             w.plan().delegates[0].id = "%s%n";

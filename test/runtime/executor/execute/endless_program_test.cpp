@@ -71,6 +71,16 @@ TEST_F(EndlessProgram, EndsWhenItsFlagIsSet) {
   EXPECT_TRUE(log.contains("method 'forward' was interrupted at instruction 2")) << log.text();
 }
 
+TEST_F(EndlessProgram, RunsWithoutABudgetUntilItsCheckSaysStop) {
+  int rounds = 0;
+  method_->set_interrupt_check([](void* count) { return ++*static_cast<int*>(count) == 20; },
+                               &rounds);
+  const LogCapture log;
+  EXPECT_EQ(method_->execute(), Error::InvalidState);
+  EXPECT_EQ(rounds, 20);
+  EXPECT_FALSE(method_->instruction_budget_is_used_up());
+}
+
 TEST(InstructionBudget, IsThatOfAllStepsTogether) {
   LoadedMethod method(endless_program(/*to=*/1));
   FloatTensor a({1, 2});

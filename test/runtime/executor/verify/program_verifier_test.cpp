@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Each rule of the verifier: a program that breaks only this rule is refused, and the log names it.
 #include <gtest/gtest.h>
+#include <string.h>
 
 #include <functional>
 #include <string>
@@ -229,6 +230,39 @@ TEST(ProgramVerifier, AcceptsAHeaderWithoutTheSegmentsSize) {
   TestProgram program = full_program();
   program.header_length = 24;
   EXPECT_EQ(load_error(program), Error::Ok);
+}
+
+TEST(ProgramVerifier, AcceptsAHeaderWithoutSegments) {
+  constexpr size_t kSegmentBaseAt = 24;
+  for (const uint32_t length : {24u, 32u}) {
+    TestProgram program = add_program();
+    program.segment_data = "unused";
+    program.header_length = length;
+    ProgramFile file(program);
+    memset(file.data() + kSegmentBaseAt, 0, sizeof(uint64_t));
+    EXPECT_EQ(load_error(file), Error::Ok) << length;
+    const uint64_t beyond = file.size() + 1;
+    memcpy(file.data() + kSegmentBaseAt, &beyond, sizeof(beyond));
+    const LogCapture log;
+    EXPECT_EQ(load_error(file), Error::InvalidProgram) << length;
+    EXPECT_TRUE(log.contains("program header: segments in bytes")) << log.text();
+  }
+}
+
+TEST(ProgramVerifier, AcceptsEmptyTensorsOfAnySizes) {
+  for (const int32_t size : {1, INT32_MAX}) {
+    TestProgram program = add_program();
+    TestTensor empty;
+    empty.type = fb::ScalarType::DOUBLE;
+    empty.sizes = {size, size, 0};
+    empty.dim_order = {0, 1, 2};
+    program.plans[0].values.push_back(tensor(empty));
+    EXPECT_EQ(load_error(program), Error::Ok) << size;
+    empty.sizes = {size, size, 0, 1};
+    empty.dim_order = {2, 0, 1, 3};
+    program.plans[0].values.back() = tensor(empty);
+    EXPECT_EQ(load_error(program), size == 1 ? Error::Ok : Error::InvalidProgram) << size;
+  }
 }
 
 TEST(ProgramVerifier, AcceptsAJumpToTheEnd) {
