@@ -95,6 +95,22 @@ TEST(ShapeInference, GivesBothResultsOfAnArgMax) {
   EXPECT_EQ((*found)[1].dims[1], 2u);
 }
 
+TEST(ShapeInference, GivesEveryElementwiseNodeTheShapeOfItsOperands) {
+  for (const Kind kind : {Kind::Floor, Kind::Ceiling, Kind::SquareRoot, Kind::Hardswish,
+                          Kind::Negate, Kind::Square, Kind::ReciprocalSquareRoot, Kind::Log,
+                          Kind::Gelu, Kind::Sin, Kind::Cos, Kind::BankersRounding, Kind::Sign}) {
+    const auto found = infer(payload_of({"", kind, {{2, 3}}, {0, kOut}, {}, {2, 3}}), {{2, 3}});
+    ASSERT_TRUE(found.ok()) << fb_xnnpack::EnumNameXNodeUnion(kind);
+    EXPECT_EQ(Dims(found->front().dims, found->front().dims + 2), (Dims{2, 3}));
+  }
+  for (const Kind kind : {Kind::Div, Kind::Minimum, Kind::Subtract, Kind::PReLU, Kind::CopySign}) {
+    const Row row{"", kind, {{2, 1}, {3}}, {0, 1, kOut}, {}, {2, 3}};
+    const auto found = infer(payload_of(row), row.operands);
+    ASSERT_TRUE(found.ok()) << fb_xnnpack::EnumNameXNodeUnion(kind);
+    EXPECT_EQ(Dims(found->front().dims, found->front().dims + 2), (Dims{2, 3}));
+  }
+}
+
 TEST(ShapeInference, RefusesInputsThatWereNotDeclared) {
   const TestPayload payload = payload_of({"", Kind::Tanh, {{2, 3}}, {0, kOut}, {}, {2, 3}});
   for (const auto& [dims, message] : std::vector<std::pair<Dims, std::string>>{
