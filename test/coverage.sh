@@ -12,12 +12,12 @@ cd "$root"
 make_venv
 python -m pip install -q "gcovr>=8,<9"
 build=build/coverage
-tests=(runtime_executor_test memory_test faults_test fuzz_test extension_flat_tensor_test extension_data_loader_test
+tests=(runtime_executor_test memory_test faults_test fuzz_test fuzz_hostile_test extension_flat_tensor_test extension_data_loader_test
   extension_module_test extension_async_test devtools_bundled_program_test)
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO \
   -DCMAKE_PROJECT_executorch_INCLUDE="$root/test/coverage.cmake" -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
 if grep -q backends_xnnpack_test "$build/build.ninja"; then
-  tests+=(backends_xnnpack_test backends_xnnpack_payload_test)
+  tests+=(backends_xnnpack_test backends_xnnpack_payload_test backends_xnnpack_hostile_test)
 fi
 fuzzers=(program_fuzzer data_file_fuzzer bundle_fuzzer)
 [[ ${tests[*]} != *xnnpack* ]] || fuzzers+=(xnnpack_fuzzer)

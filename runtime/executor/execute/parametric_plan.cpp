@@ -259,8 +259,8 @@ const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& pl
   const size_t names = count(program_->named_data());
   const SearchPosition::Numbers position = found_plan_.get();
   const fb::DataSegment* found = nullptr;
-  // A program has many weights and few plans: later searches start at the first plan. Of two plans
-  // with one name, every search finds the first: the method's memory was sized for it.
+  // Later searches skip the names before the first plan. If two plans have the same name, every
+  // search must find the first one, because the method's memory has its size.
   size_t first = names;
   for (size_t i = position.first; i < names && found == nullptr; ++i) {
     const fb::NamedData& named = *program_->named_data()->Get(i);

@@ -40,7 +40,7 @@ class ParametricPlan final {
  public:
   ParametricPlan() = default;
 
-  /// Verifies `block.plan_words`, of which there are some.
+  /// Verifies `block.plan_words`, which must not be empty.
   /// @retval Error::InvalidProgram The log says what is wrong. Error::NotSupported Another version.
   [[nodiscard]] ET_WEAK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
                                    const MethodBlock& block);

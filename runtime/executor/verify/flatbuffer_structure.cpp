@@ -140,8 +140,8 @@ bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout)
   if (size < kSmallestVtable || size % sizeof(uint16_t) != 0 || !inside(vtable, size, 1) ||
       table % sizeof(int32_t) != 0) {
     ET_LOG(Error,
-           "flatbuffer: table %s at byte %zu: the table is not aligned, its vtable has %zu bytes, "
-           "or the vtable is not inside the %zu bytes",
+           "flatbuffer: table %s at byte %zu, or its vtable of %zu bytes, is not aligned or not "
+           "inside the %zu bytes",
            rules_.names[type], table, size, bytes_.size());
     return false;
   }

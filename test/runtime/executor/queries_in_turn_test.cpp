@@ -200,7 +200,7 @@ TEST(QueriesInTurn, PlansOfMethodsAreFoundInEveryOrder) {
     source.plans.push_back(source.plans[0]);
     source.plans.back().name = name;
   }
-  // Method "c" has no plan. Method "b" has two, of which the first is used.
+  // Method "c" has no plan, and method "b" uses the first of its two plans.
   source.segment_data = std::string(960, '\0');
   source.segments = {{0, 4}, {0, 240}, {0, 480}, {0, 960}};
   source.named_data = {{"weight", 0},
