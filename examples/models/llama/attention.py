@@ -15,7 +15,14 @@ __all__ = ["SDPA", "Attention", "CachePositionsManager", "KVCache", "RingKVCache
 
 
 class SDPA(nn.Module):
-    """Attention over the full caches, hidden by a mask."""
+    """Attention over the full caches, hidden by a mask.
+
+    scale: factor of the products of queries and keys, None for the inverse root of their channels.
+    """
+
+    def __init__(self, scale: float | None = None) -> None:
+        super().__init__()
+        self.scale = scale
 
     def forward(
         self,
@@ -28,15 +35,21 @@ class SDPA(nn.Module):
         mask: torch.Tensor | None,
     ) -> torch.Tensor:
         """q, k, v [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
-        made = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=True)
+        made = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, is_causal=mask is None, scale=self.scale, enable_gqa=True
+        )
         return made.transpose(1, 2).reshape(bsz, seqlen, -1)
 
 
 class Attention(nn.Module):
-    """Projections, rotary embedding, cache, attention, projection."""
+    """Projections, rotary embedding, cache, attention, projection.
 
-    def __init__(self, args: ModelArgs) -> None:
+    window: positions that a query attends to, None for all. A cache is a ring if it would hold more positions.
+    """
+
+    def __init__(self, args: ModelArgs, window: int | None = None) -> None:
         super().__init__()
+        self.window = None if window is None or window >= args.context else window
         self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.key_heads, args.channels
         self.uses_halves, self.norm_first = args.use_hf_rope, args.qk_norm_before_rope
         queries, keys = self.n_heads * self.head_dim, self.n_kv_heads * self.head_dim
@@ -48,8 +61,9 @@ class Attention(nn.Module):
         self.k_norm: nn.Module | None = nn.RMSNorm(self.head_dim, eps=args.norm_eps) if args.use_qk_norm else None
         self.kv_cache: nn.Module | None = None
         if args.use_kv_cache:
-            self.kv_cache = KVCache(args.max_batch_size, args.context, self.n_kv_heads, self.head_dim)
-        self.SDPA: nn.Module = SDPA()
+            kind = KVCache if self.window is None else RingKVCache
+            self.kv_cache = kind(args.max_batch_size, self.window or args.context, self.n_kv_heads, self.head_dim)
+        self.SDPA: nn.Module = SDPA(args.attention_multiplier)
 
     def _norm(self, x: torch.Tensor, norm: nn.Module | None) -> torch.Tensor:
         if norm is None:
@@ -83,5 +97,9 @@ class Attention(nn.Module):
             # Slots are out of position order, so use the ring's own mask instead of the model's.
             start = input_pos[0].item()  # type: ignore[index]
             mask = self.kv_cache.create_causal_mask_for_ring_buffer(start, count)  # type: ignore[operator, union-attr]
+        elif self.window is not None and self.kv_cache is None:
+            positions = torch.arange(count, device=x.device)
+            distance = positions[:, None] - positions
+            mask = (distance >= 0) & (distance < self.window)
         result: torch.Tensor = self.wo(self.SDPA(input_pos, q, k, v, batch, count, mask))
         return result

@@ -19,6 +19,7 @@ from executorch.examples.models.llama.convert_weights import from_hugging_face, 
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.lora import add_adapter, read_adapter
 from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.presets import params_of
 from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
     replace_kv_cache_with_custom_kv_cache,
@@ -29,6 +30,7 @@ from executorch.examples.models.llama.source_transformation.sdpa import (
     replace_sdpa_with_custom_op,
     replace_sdpa_with_quantized_sdpa,
 )
+from executorch.examples.models.llama.source_transformation.shared_embedding import share_output_layer
 from executorch.exir.passes.state.external_constants_pass import FileOf
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.extension.llm.export.builder import LLMEdgeManager
@@ -36,7 +38,12 @@ from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConf
 from executorch.extension.llm.export.gguf import GGUFFile, read_gguf
 from executorch.extension.llm.export.load import load_checkpoint
 from executorch.extension.llm.export.partitioner_lib import get_xnnpack_partitioner
-from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers, store_integers
+from executorch.extension.llm.export.quantize import (
+    linear_format,
+    quantize_embeddings,
+    quantize_linear_layers,
+    store_integers,
+)
 from executorch.extension.llm.export.quantizer_lib import get_pt2e_quantization_params, get_pt2e_quantizers
 
 __all__ = ["build_model", "export_llama", "lower_llama", "lower_methods"]
@@ -69,7 +76,10 @@ def _output_path(config: LlmConfig) -> Path:
 
 
 def model_args(config: LlmConfig) -> ModelArgs:
-    """Sizes of the model: of `base.params`, a GGUF file's metadata, or the config.json beside another checkpoint."""
+    """Sizes of the model: of `base.params`, a GGUF file's metadata, or the config.json beside another checkpoint.
+
+    Without any of them, those of `base.model_class`.
+    """
     options: dict[str, Any] = {
         "max_seq_len": config.export.max_seq_length,
         "max_context_len": config.export.max_context_length,
@@ -87,13 +97,18 @@ def model_args(config: LlmConfig) -> ModelArgs:
     file = _gguf(config)
     if file is not None:
         return args_of_gguf(file, **options)
-    if config.base.checkpoint is None:
+    preset = params_of(config.base.model_class)
+    if config.base.checkpoint is None and preset is None:
         raise LlmConfigError("base.params or base.checkpoint: expected the path of a model")
-    folder = Path(config.base.checkpoint)
-    beside = (folder if folder.is_dir() else folder.parent) / "config.json"
-    if not beside.exists():
-        raise LlmConfigError(f"base.params: expected a path, because {beside} does not exist")
-    return ModelArgs.from_hugging_face(beside, **options)
+    if config.base.checkpoint is not None:
+        folder = Path(config.base.checkpoint)
+        beside = (folder if folder.is_dir() else folder.parent) / "config.json"
+        if beside.exists():
+            return ModelArgs.from_hugging_face(beside, **options)
+        if preset is None:
+            raise LlmConfigError(f"base.params: expected a path, because {beside} does not exist")
+    assert preset is not None
+    return ModelArgs.from_params(preset, **options)
 
 
 def _gguf(config: LlmConfig) -> GGUFFile | None:
@@ -108,16 +123,22 @@ def build_model(config: LlmConfig) -> Transformer:
     `base.lora_config` adds its adapter.
     """
     args = model_args(config)
-    model = Transformer(args).eval()
     file = _gguf(config)
+    weights: Mapping[str, torch.Tensor] | None = None
     if file is not None:
-        load_weights(model, weights_of_gguf(file, args))
+        weights = weights_of_gguf(file, args)
         _log_kinds(file)
     elif config.base.checkpoint is None:
         logger.warning("base.checkpoint is missing: the weights are random")
     else:
         weights = load_checkpoint(config.base.checkpoint)
-        load_weights(model, from_hugging_face(weights) if is_from_hugging_face(weights) else weights)
+        if is_from_hugging_face(weights):
+            weights = from_hugging_face(weights)
+            # A params.json does not say so; Hugging Face leaves out the output layer where it is the embedding.
+            args.tie_word_embeddings |= "output.weight" not in weights
+    model = Transformer(args).eval()
+    if weights is not None:
+        load_weights(model, weights)
     if config.base.lora_config is not None:
         add_adapter(model, read_adapter(config.base.lora_config))
     if file is not None:
@@ -134,22 +155,54 @@ def _log_kinds(file: GGUFFile) -> None:
 
 def _rewrite(model: Transformer, config: LlmConfig) -> nn.Module:
     quantization = config.quantization
+    others = _share_embedding(model, config)
     if quantization.embedding_quantize is not None:
-        bits, size = (int(part) for part in quantization.embedding_quantize.split(","))
-        quantize_embeddings(model, bits, size)
+        quantize_embeddings(model, *quantization.embedding_format())
     _rewrite_caches(model, config)
-    return quantize_linear_layers(model, quantization)
+    return quantize_linear_layers(model, quantization, others)
+
+
+def _share_embedding(model: Transformer, config: LlmConfig) -> dict[str, tuple[int, int]]:
+    """Let a tied output layer have the integers of the embedding, where both have one format.
+
+    Returns the format of layers that `model.use_shared_embedding` gives the embedding's. Raises LlmConfigError where
+    they cannot share.
+    """
+    quantization, required = config.quantization, config.model.use_shared_embedding
+    linear = linear_format(quantization)
+    embedding = None if quantization.embedding_quantize is None else quantization.embedding_format()
+    is_possible = (
+        model.params.tie_word_embeddings and linear is not None and linear[2] and type(model.output) is nn.Linear
+    )
+    if embedding is None or linear is None or not is_possible or embedding[0] == 2:
+        if required:
+            raise LlmConfigError(
+                "model.use_shared_embedding: expected a model that ties embedding and output layer, "
+                "quantization.embedding_quantize with 4 or 8 bits, and a quantization.qmode that quantizes activations"
+            )
+        return {}
+    if not required and embedding != linear[:2]:
+        return {}
+    share_output_layer(model, embedding[0])
+    return {"output": embedding} if embedding != linear[:2] else {}
 
 
 def _rewrite_caches(model: Transformer, config: LlmConfig) -> None:
     """Replace caches and attention as the options say. Raises LlmConfigError for windows that do not fit."""
     options = config.model
+    window = min((attention.window for attention in model.attentions() if attention.window), default=None)
     if options.quantize_kv_cache:
+        if window is not None:
+            raise LlmConfigError(
+                f"model.quantize_kv_cache: expected False, because layers have a window of {window} positions"
+            )
         replace_sdpa_with_quantized_sdpa(replace_kv_cache_with_quantized_kv_cache(model))
         return
     if options.use_sdpa_with_kv_cache:
         replace_kv_cache_with_custom_kv_cache(model)
         replace_sdpa_with_custom_op(model)
+    if window is not None and options.use_kv_cache:
+        _check_chunk(window, config)
     if options.local_global_attention:
         try:
             replace_kv_cache_with_ring_kv_cache(model, options.local_global_attention)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decoder of Llama 2 and 3, Qwen 2.5 and 3, and SmolLM2: one definition, configured by ModelArgs."""
+"""Decoders of Llama, Qwen, SmolLM2, Phi-4-mini, Gemma 3, LFM2 and Mixtral: one definition, configured by ModelArgs."""
 
 from __future__ import annotations
 
@@ -7,39 +7,53 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
+from executorch.examples.models.llama.activation import activate
 from executorch.examples.models.llama.attention import Attention
+from executorch.examples.models.llama.mixture_of_experts import MixtureOfExperts
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.rope import rotation_tables
+from executorch.examples.models.llama.short_conv import ShortConv
 
 
 class FeedForward(nn.Module):
-    """The gated MLP: w2(silu(w1(x)) * w3(x))."""
+    """The gated MLP: w2(activation(w1(x)) * w3(x))."""
 
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
         assert args.hidden_dim is not None
+        self.act_fn = args.act_fn
         self.w1 = nn.Linear(args.dim, args.hidden_dim, bias=False)
         self.w2 = nn.Linear(args.hidden_dim, args.dim, bias=False)
         self.w3 = nn.Linear(args.dim, args.hidden_dim, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Any leading dimensions."""
-        result: torch.Tensor = self.w2(F.silu(self.w1(x)) * self.w3(x))
+        result: torch.Tensor = self.w2(activate(self.w1(x), self.act_fn) * self.w3(x))
         return result
 
 
 class TransformerBlock(nn.Module):
-    """Attention and MLP, each behind a norm and beside a residual."""
+    """Attention or convolution, and MLP or experts, each behind a norm and beside a residual."""
 
-    def __init__(self, args: ModelArgs) -> None:
+    def __init__(self, args: ModelArgs, index: int) -> None:
         super().__init__()
-        self.attention = Attention(args)
-        self.feed_forward = FeedForward(args)
+        self.conv: ShortConv | None = None
+        self.uses_local_rotation = args.local_rope_theta is not None and args.window_of(index) is not None
+        if args.is_conv(index):
+            self.conv = ShortConv(args)
+        else:
+            self.attention = Attention(args, args.window_of(index))
+        self.feed_forward: nn.Module = MixtureOfExperts(args) if args.has_experts(index) else FeedForward(args)
         self.attention_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
         self.ffn_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
+        self.post_attention_norm: nn.Module | None = None
+        self.post_ffn_norm: nn.Module | None = None
+        if args.post_attention_norm:
+            self.post_attention_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
+        if args.post_ffn_norm:
+            self.post_ffn_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
 
     def forward(
         self,
@@ -50,9 +64,18 @@ class TransformerBlock(nn.Module):
         input_pos: torch.Tensor | None,
     ) -> torch.Tensor:
         """x [batch, positions, dim]."""
-        h = x + self.attention(self.attention_norm(x), cos, sin, mask, input_pos)
-        result: torch.Tensor = h + self.feed_forward(self.ffn_norm(h))
-        return result
+        normed = self.attention_norm(x)
+        if self.conv is not None:
+            mixed = self.conv(normed, input_pos)
+        else:
+            mixed = self.attention(normed, cos, sin, mask, input_pos)
+        h = x + _normed(mixed, self.post_attention_norm)
+        return h + _normed(self.feed_forward(self.ffn_norm(h)), self.post_ffn_norm)
+
+
+def _normed(x: torch.Tensor, norm: nn.Module | None) -> torch.Tensor:
+    result: torch.Tensor = x if norm is None else norm(x)
+    return result
 
 
 class Transformer(nn.Module):
@@ -67,18 +90,31 @@ class Transformer(nn.Module):
         self.params = params
         self.vocab_size, self.n_layers = params.vocab_size, params.n_layers
         self.tok_embeddings = nn.Embedding(params.vocab_size, params.dim)
-        self.layers = nn.ModuleList(TransformerBlock(params) for _ in range(params.n_layers))
+        self.layers = nn.ModuleList(TransformerBlock(params, index) for index in range(params.n_layers))
         self.norm = nn.RMSNorm(params.dim, eps=params.norm_eps)
         self.output = nn.Linear(params.dim, params.vocab_size, bias=False)
         if params.tie_word_embeddings:
             self.output.weight = self.tok_embeddings.weight
-        cos, sin = rotation_tables(params)
-        self.register_buffer("freqs_cos", cos, persistent=False)
-        self.register_buffer("freqs_sin", sin, persistent=False)
+        self._register_tables("freqs", is_local=False)
+        if any(layer.uses_local_rotation for layer in self.layers):
+            self._register_tables("local_freqs", is_local=True)
         self.needs_mask = params.use_kv_cache
         if params.use_kv_cache:
             hidden = torch.full((params.context, params.context), float("-inf")).triu(1)
             self.register_buffer("mask", hidden, persistent=False)
+
+    def _register_tables(self, name: str, *, is_local: bool) -> None:
+        for suffix, table in zip(("cos", "sin"), rotation_tables(self.params, is_local=is_local), strict=True):
+            self.register_buffer(f"{name}_{suffix}", table, persistent=False)
+
+    def _tables(self, name: str, start: int | None, count: int) -> tuple[torch.Tensor, ...]:
+        """Cosines and sines of `count` positions from `start` on; None: from 0 on, without a cache."""
+        tables = (getattr(self, f"{name}_{suffix}") for suffix in ("cos", "sin"))
+        return tuple(table[:count] if start is None else table.narrow(0, start, count) for table in tables)
+
+    def attentions(self) -> list[Attention]:
+        """Return the attention of every layer that has one."""
+        return [layer.attention for layer in self.layers if isinstance(layer, TransformerBlock) and layer.conv is None]
 
     def drop_mask(self) -> None:
         """Goes without the mask: attention hides later positions itself."""
@@ -90,21 +126,24 @@ class Transformer(nn.Module):
         """tokens int64 [batch, positions]; attn_options: with a cache, `input_pos` int64 [1], the first position."""
         count = tokens.shape[1]
         input_pos = (attn_options or {}).get("input_pos")
+        start, mask = None, None
         if self.params.use_kv_cache:
             if input_pos is None:
                 raise ValueError("a decoder with a cache needs attn_options={'input_pos': …}")
             start = input_pos[0].item()
             torch._check(start >= 0)
             torch._check(start <= self.params.context - count)
-            cos = self.freqs_cos.narrow(0, start, count)
-            sin = self.freqs_sin.narrow(0, start, count)
             mask = self.mask.narrow(0, start, count) if self.needs_mask else None
-        else:
-            cos, sin, mask = self.freqs_cos[:count], self.freqs_sin[:count], None
+        tables = self._tables("freqs", start, count)
+        uses_local = any(layer.uses_local_rotation for layer in self.layers)
+        local = self._tables("local_freqs", start, count) if uses_local else tables
         h = self.tok_embeddings(tokens)
+        if self.params.embedding_scale_factor != 1.0:
+            h = h * self.params.embedding_scale_factor
         for layer in self.layers:
-            h = layer(h, cos, sin, mask, input_pos)
+            h = layer(h, *(local if layer.uses_local_rotation else tables), mask, input_pos)
         if not self.params.generate_full_logits:
             h = h[:, -1]
         logits: torch.Tensor = self.output(self.norm(h))
-        return logits
+        limit = self.params.final_logit_softcapping
+        return logits if limit is None else torch.tanh(logits / limit) * limit

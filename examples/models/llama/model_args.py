@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from executorch.examples.models.llama.hugging_face_config import ModelArgsError, args_of_config
 
-class ModelArgsError(ValueError):
-    """A configuration that describes no decoder of this kind."""
+__all__ = ["ModelArgs", "ModelArgsError", "checked"]
+
+_ACTIVATIONS = ("silu", "gelu_pytorch_tanh")
+_LAYER_TYPES = ("full_attention", "sliding_attention", "conv")
+_MLP_TYPES = ("dense", "moe")
 
 
 @dataclass
@@ -21,6 +25,11 @@ class ModelArgs:
 
     n_kv_heads, head_dim, hidden_dim and max_context_len follow from the others where they are not given, hidden_dim as
     in Llama's own code (2/3 of 4 dim, times ffn_dim_multiplier, up to a multiple of multiple_of).
+
+    layer_types: for each layer full_attention, sliding_attention (the last `sliding_window` positions, rotated with
+    `local_rope_theta` where it is given) or conv, a gated convolution over the last `conv_kernel_size` positions.
+    mlp_type: for each layer dense or moe. rope_scaling_short_factor and rope_scaling_long_factor divide the frequencies
+    of contexts up to and beyond original_max_position_embeddings.
     """
 
     dim: int = 4096
@@ -49,6 +58,30 @@ class ModelArgs:
     low_freq_factor: float = 1.0
     high_freq_factor: float = 4.0
     original_max_position: int = 8192
+    rope_linear_factor: float = 1.0
+    local_rope_theta: float | None = None
+    rope_scaling_short_factor: list[float] | None = None
+    rope_scaling_long_factor: list[float] | None = None
+    rope_scaling_attention_factor: float | None = None
+    original_max_position_embeddings: int | None = None
+    max_position_embeddings: int | None = None
+    layer_types: list[str] | None = None
+    sliding_window: int | None = None
+    conv_kernel_size: int = 3
+    conv_bias: bool = False
+    mlp_type: list[str] | None = None
+    moe: bool = False
+    num_experts: int = 8
+    num_activated_experts: int = 2
+    moe_hidden_dim: int | None = None
+    moe_normalize_weights: bool = True
+    act_fn: str = "silu"
+    attention_multiplier: float | None = None
+    post_attention_norm: bool = False
+    post_ffn_norm: bool = False
+    rms_norm_add_unit_offset: bool = False
+    embedding_scale_factor: float = 1.0
+    final_logit_softcapping: float | None = None
     attention_qkv_bias: bool = False
     use_qk_norm: bool = False
     qk_norm_before_rope: bool = False
@@ -80,6 +113,56 @@ class ModelArgs:
                 f"max_context_len: expected at least max_seq_len ({self.max_seq_len}), found {self.max_context_len}"
             )
         self.rope_freq_base = self.rope_freq_base if self.rope_theta is None else float(self.rope_theta)
+        self._check_layers()
+        self._check_rotation()
+
+    def _check_layers(self) -> None:
+        layers = ("layer_types", self.layer_types, _LAYER_TYPES), ("mlp_type", self.mlp_type, _MLP_TYPES)
+        for name, given, known in layers:
+            if given is not None and (len(given) < self.n_layers or set(given) - set(known)):
+                raise ModelArgsError(f"{name}: expected {self.n_layers} of {', '.join(known)}, found {given}")
+        if self.act_fn not in _ACTIVATIONS:
+            raise ModelArgsError(f"act_fn: expected one of {', '.join(_ACTIVATIONS)}, found {self.act_fn!r}")
+        if "sliding_attention" in (self.layer_types or ()) and (self.sliding_window or 0) < 1:
+            raise ModelArgsError(f"sliding_window: expected a positive number, found {self.sliding_window}")
+        if self.conv_kernel_size < 2:
+            raise ModelArgsError(f"conv_kernel_size: expected 2 or more, found {self.conv_kernel_size}")
+        if not 1 <= self.num_activated_experts <= self.num_experts:
+            raise ModelArgsError(
+                f"num_activated_experts: expected 1 to {self.num_experts}, found {self.num_activated_experts}"
+            )
+
+    def _check_rotation(self) -> None:
+        pairs = self.rotated_channels // 2
+        factors = self.rope_scaling_short_factor, self.rope_scaling_long_factor
+        if all(each is None for each in factors):
+            return
+        if not self.original_max_position_embeddings:
+            raise ModelArgsError("original_max_position_embeddings: expected a number beside rope_scaling_long_factor")
+        for each in factors:
+            if each is None or len(each) != pairs:
+                found = None if each is None else len(each)
+                raise ModelArgsError(
+                    f"rope_scaling_short_factor, rope_scaling_long_factor: expected {pairs} numbers, found {found}"
+                )
+
+    @property
+    def rotated_channels(self) -> int:
+        """Channels of a head that rotary embedding changes, the first ones."""
+        return int(self.channels * self.partial_rotary_factor)
+
+    def window_of(self, layer: int) -> int | None:
+        """Positions that the queries of a layer attend to; None: all of them."""
+        kinds = self.layer_types
+        return self.sliding_window if kinds is not None and kinds[layer] == "sliding_attention" else None
+
+    def is_conv(self, layer: int) -> bool:
+        """Return whether a layer has a convolution in place of attention."""
+        return self.layer_types is not None and self.layer_types[layer] == "conv"
+
+    def has_experts(self, layer: int) -> bool:
+        """Return whether a layer has a mixture of experts in place of one MLP."""
+        return self.moe if self.mlp_type is None else self.mlp_type[layer] == "moe"
 
     @property
     def key_heads(self) -> int:
@@ -106,8 +189,8 @@ class ModelArgs:
 
     @classmethod
     def from_hugging_face(cls, path: str | Path, **options: Any) -> ModelArgs:
-        """Read a `config.json` of a Llama, Mistral without window, Qwen 2, Qwen 3 or SmolLM."""
-        return cls(**(_from_hugging_face(path, _read(path)) | options))
+        """Read a `config.json` of a decoder of Hugging Face whose `model_type` hugging_face_config knows."""
+        return cls(**(args_of_config(path, _read(path)) | options))
 
 
 def _read(path: str | Path) -> dict[str, Any]:
@@ -127,65 +210,3 @@ def checked(path: str | Path, params: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise ModelArgsError(f"{path}: unknown parameters {unknown}; known: {sorted(known)}")
     return {name: value for name, value in params.items() if name in known and value is not None and value != -1}
-
-
-# Hugging Face's name → ours.
-_SIZES = {
-    "hidden_size": "dim",
-    "num_hidden_layers": "n_layers",
-    "num_attention_heads": "n_heads",
-    "num_key_value_heads": "n_kv_heads",
-    "vocab_size": "vocab_size",
-    "intermediate_size": "hidden_dim",
-    "head_dim": "head_dim",
-    "rms_norm_eps": "norm_eps",
-    "rope_theta": "rope_theta",
-    "tie_word_embeddings": "tie_word_embeddings",
-    "bos_token_id": "bos_idx",
-}
-_QKV_BIAS = {"qwen2": True}
-_QK_NORM = {"qwen3"}
-_KNOWN_TYPES = ("llama", "mistral", "qwen2", "qwen3", "smollm")
-
-
-def _from_hugging_face(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    kind = config.get("model_type")
-    if kind not in _KNOWN_TYPES:
-        raise ModelArgsError(f"{path}: model_type: expected one of {', '.join(_KNOWN_TYPES)}, found {kind!r}")
-    missing = [name for name in ("hidden_size", "num_hidden_layers", "num_attention_heads") if name not in config]
-    if missing:
-        raise ModelArgsError(f"{path}: expected {', '.join(missing)}")
-    if config.get("hidden_act", "silu") != "silu":
-        raise ModelArgsError(f"{path}: hidden_act: expected silu, found {config['hidden_act']!r}")
-    window = config.get("sliding_window")
-    if window is not None and config.get("use_sliding_window", kind == "mistral"):
-        raise ModelArgsError(f"{path}: sliding_window: expected none, found {window}")
-    found = {ours: config[theirs] for theirs, ours in _SIZES.items() if config.get(theirs) is not None}
-    eos = config.get("eos_token_id")
-    eos = eos[0] if isinstance(eos, list) and eos else eos
-    if isinstance(eos, int):
-        found["eos_idx"] = eos
-    found["use_hf_rope"] = True
-    found["attention_qkv_bias"] = bool(config.get("attention_bias", _QKV_BIAS.get(kind, False)))
-    found["use_qk_norm"] = found["qk_norm_before_rope"] = kind in _QK_NORM
-    return found | _rope_scaling(path, config)
-
-
-def _rope_scaling(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    # transformers 5 has all of it in rope_parameters.
-    parameters = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    found: dict[str, Any] = {}
-    if "rope_theta" in parameters:
-        found["rope_theta"] = parameters["rope_theta"]
-    kind = parameters.get("rope_type", parameters.get("type", "default"))
-    if kind == "llama3":
-        found |= {
-            "use_scaled_rope": True,
-            "rope_scale_factor": float(parameters["factor"]),
-            "low_freq_factor": float(parameters["low_freq_factor"]),
-            "high_freq_factor": float(parameters["high_freq_factor"]),
-            "original_max_position": int(parameters["original_max_position_embeddings"]),
-        }
-    elif kind != "default":
-        raise ModelArgsError(f"{path}: rope_type: expected default or llama3, found {kind!r}")
-    return found

@@ -12,9 +12,12 @@ from executorch.examples.models.llama.model_args import ModelArgs
 
 def frequencies(args: ModelArgs) -> torch.Tensor:
     """Angles per position, one for each pair of rotated channels; Llama 3.1's scaling for long contexts included."""
-    rotated = int(args.channels * args.partial_rotary_factor)
-    powers = torch.arange(0, rotated, 2, dtype=torch.int64).float() / rotated
-    found: torch.Tensor = 1.0 / (args.rope_freq_base**powers)
+    found = _plain_frequencies(args, args.rope_freq_base)
+    factors = args.rope_scaling_short_factor
+    if factors is not None:
+        found = 1.0 / (torch.tensor(_factors(args)) * args.rope_freq_base ** _powers(args))
+    if args.rope_linear_factor != 1.0:
+        found = found / args.rope_linear_factor
     if not args.use_scaled_rope:
         return found
     low = args.original_max_position / args.low_freq_factor
@@ -28,10 +31,49 @@ def frequencies(args: ModelArgs) -> torch.Tensor:
     return torch.where((lengths <= low) & (lengths >= high), between, scaled)
 
 
-def rotation_tables(args: ModelArgs) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cosines and sines, (positions, rotated channels / 2)."""
-    angles = torch.outer(torch.arange(args.context, dtype=torch.float32), frequencies(args))
-    return angles.cos(), angles.sin()
+def _powers(args: ModelArgs) -> torch.Tensor:
+    rotated = args.rotated_channels
+    return torch.arange(0, rotated, 2, dtype=torch.int64).float() / rotated
+
+
+def _plain_frequencies(args: ModelArgs, base: float) -> torch.Tensor:
+    result: torch.Tensor = 1.0 / (base ** _powers(args))
+    return result
+
+
+def _is_long(args: ModelArgs) -> bool:
+    return args.context > (args.original_max_position_embeddings or args.context)
+
+
+def _factors(args: ModelArgs) -> list[float]:
+    """The divisors of LongRoPE for the context of the cache: keys that are cached keep the rotation they have."""
+    factors = args.rope_scaling_long_factor if _is_long(args) else args.rope_scaling_short_factor
+    assert factors is not None
+    return factors
+
+
+def _attention_factor(args: ModelArgs) -> float:
+    """LongRoPE's factor of cosines and sines."""
+    if args.rope_scaling_short_factor is None:
+        return 1.0
+    if args.rope_scaling_attention_factor is not None:
+        return args.rope_scaling_attention_factor
+    original = args.original_max_position_embeddings
+    assert original is not None
+    factor = (args.max_position_embeddings or original) / original
+    return math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
+
+
+def rotation_tables(args: ModelArgs, *, is_local: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return cosines and sines, (positions, rotated channels / 2).
+
+    is_local: those of layers with a window, which have no scaling, where `local_rope_theta` is given.
+    """
+    local = args.local_rope_theta if is_local else None
+    found = frequencies(args) if local is None else _plain_frequencies(args, local)
+    angles = torch.outer(torch.arange(args.context, dtype=torch.float32), found)
+    factor = 1.0 if local is not None else _attention_factor(args)
+    return angles.cos() * factor, angles.sin() * factor
 
 
 def rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, *, halves: bool) -> torch.Tensor:

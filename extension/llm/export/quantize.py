@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -21,13 +21,26 @@ _DEFAULT_GROUP = 128
 _ADAPTER_PARTS = ("lora_a", "lora_b")
 
 
-def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.Module:
+def quantize_linear_layers(
+    model: nn.Module, config: QuantizationConfig, others: Mapping[str, tuple[int, int]] | None = None
+) -> nn.Module:
     """Quantize the model's linear layers as `qmode` says, in place; return it.
 
-    Raises LlmConfigError where a group does not divide a layer's inputs.
+    others: bits and group size of layers below the given names, where they differ from those of `qmode`; group size 0
+    is a row. Raises LlmConfigError where a group does not divide a layer's inputs.
     """
     if config.qmode is None:
         return model
+    bits, is_dynamic = _mode(config.qmode)
+    others = others or {}
+    for name, (other_bits, size) in others.items():
+        _quantize(model.get_submodule(name), other_bits, size, is_dynamic, set())
+    taken = {id(module) for name in others for module in model.get_submodule(name).modules()}
+    return _quantize(model, bits, _group_size(config, bits), is_dynamic, taken)
+
+
+def _quantize(model: nn.Module, bits: int, size: int, is_dynamic: bool, taken: set[int]) -> nn.Module:
+    """Quantize linear layers, except modules whose id() is in `taken`."""
     from torchao.quantization import quantize_  # type: ignore[import-untyped]
     from torchao.quantization.granularity import PerAxis, PerGroup  # type: ignore[import-untyped]
     from torchao.quantization.quant_api import (  # type: ignore[import-untyped]
@@ -36,16 +49,17 @@ def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.M
     )
     from torchao.utils import unwrap_tensor_subclass  # type: ignore[import-untyped]
 
-    bits, is_dynamic = _mode(config.qmode)
-    size = _group_size(config, bits)
+    def is_chosen(module: nn.Module, name: str) -> bool:
+        return id(module) not in taken and _is_quantized(module, name)
+
     if size:
-        _check_groups(model, size)
+        _check_groups(model, size, is_chosen)
     granularity = PerGroup(size) if size else PerAxis(0)
     if is_dynamic:
         chosen = Int8DynamicActivationIntxWeightConfig(weight_dtype=_BITS[bits], weight_granularity=granularity)
     else:
         chosen = IntxWeightOnlyConfig(weight_dtype=_BITS[bits], granularity=granularity)
-    quantize_(model, chosen, filter_fn=_is_quantized)
+    quantize_(model, chosen, filter_fn=is_chosen)
     unwrapped: nn.Module = unwrap_tensor_subclass(model)
     return unwrapped
 
@@ -53,6 +67,14 @@ def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.M
 def _is_quantized(module: nn.Module, name: str) -> bool:
     """Return whether a module is a linear layer, and not a matrix of an adapter: those stay as they were trained."""
     return isinstance(module, nn.Linear) and name.rpartition(".")[2] not in _ADAPTER_PARTS
+
+
+def linear_format(config: QuantizationConfig) -> tuple[int, int, bool] | None:
+    """Return bits and group size of linear layers, and whether activations are quantized; None without `qmode`."""
+    if config.qmode is None:
+        return None
+    bits, is_dynamic = _mode(config.qmode)
+    return bits, _group_size(config, bits), is_dynamic
 
 
 def _mode(qmode: str) -> tuple[int, bool]:
@@ -76,9 +98,9 @@ def _group_size(config: QuantizationConfig, bits: int) -> int:
     return config.group_size
 
 
-def _check_groups(model: nn.Module, size: int) -> None:
+def _check_groups(model: nn.Module, size: int, is_chosen: Callable[[nn.Module, str], bool]) -> None:
     for name, module in model.named_modules():
-        if _is_quantized(module, name) and module.in_features % size:
+        if is_chosen(module, name) and module.in_features % size:
             raise LlmConfigError(
                 f"quantization.group_size: {size} does not divide the {module.in_features} inputs of {name}"
             )
@@ -142,7 +164,9 @@ class QuantizedEmbedding(nn.Module):
         else:
             groups = rows.unflatten(1, (-1, size))
             scales = (groups.abs().amax(2) / ((self.most - self.least) / 2)).clamp(min=torch.finfo(torch.float32).tiny)
-            integers = (groups / scales[..., None]).round().clamp(self.least, self.most).flatten(1).to(torch.int8)
+            # As torchao does, so that a linear layer with the same weights has the same integers.
+            integers = (groups * (1.0 / scales)[..., None]).round().clamp(self.least, self.most)
+            integers = integers.flatten(1).to(torch.int8)
         self.register_buffer("weight", quantized.packed(integers, bits))
         self.register_buffer("scales", scales.squeeze(1) if scales.shape[1] == 1 else scales)
 

@@ -17,5 +17,6 @@ def enable_attention_sink(module: nn.Module, sink_size: int, window_size: int) -
     if sink_size < 1 or window_size < 1:
         raise ValueError(f"sink_size and window_size: expected positive numbers, found {sink_size} and {window_size}")
     for layer in module.layers:  # type: ignore[union-attr]
-        replace_kv_cache_by_ring(layer.attention, window_size, sink_size)
+        if hasattr(layer, "attention"):
+            replace_kv_cache_by_ring(layer.attention, window_size, sink_size)
     return module

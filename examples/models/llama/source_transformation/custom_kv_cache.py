@@ -116,7 +116,8 @@ def _attend_by_mask(attention: nn.Module) -> None:
 def replace_kv_cache_with_ring_kv_cache(module: nn.Module, layer_sizes: Sequence[int]) -> nn.Module:
     """Give layer i of a decoder a window of layer_sizes[i] positions, in place; 0 leaves its cache. Returns the module.
 
-    A shorter list is a pattern that the layers repeat: [0, 0, 512] is a window in every third layer.
+    A shorter list is a pattern that the layers repeat: [0, 0, 512] is a window in every third layer. Layers without
+    attention stay.
     """
     layers = list(module.layers)  # type: ignore[arg-type]
     if not layer_sizes or len(layers) % len(layer_sizes):
@@ -125,7 +126,7 @@ def replace_kv_cache_with_ring_kv_cache(module: nn.Module, layer_sizes: Sequence
         )
     for index, layer in enumerate(layers):
         size = layer_sizes[index % len(layer_sizes)]
-        if size:
+        if size and hasattr(layer, "attention"):
             replace_kv_cache_by_ring(layer.attention, size)
     return module
 

@@ -7,12 +7,17 @@ import torch
 from torch import nn
 
 from executorch.examples.models.llama.attention import SDPA
+from executorch.examples.models.llama.kv_cache import SlidingWindow
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import QuantizedKVCache
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
 
 class _PositionsFirst(nn.Module):
     """Attention by an operator that takes and returns [batch, positions, heads, channels]."""
+
+    def __init__(self, scale: float | None = None) -> None:
+        super().__init__()
+        self.scale = scale
 
     def forward(
         self,
@@ -38,8 +43,8 @@ class _PositionsFirst(nn.Module):
 class SDPACustom(_PositionsFirst):
     """Causal attention, or attention with a mask of all cache positions where `use_attention_mask`."""
 
-    def __init__(self, use_attention_mask: bool = False) -> None:
-        super().__init__()
+    def __init__(self, use_attention_mask: bool = False, scale: float | None = None) -> None:
+        super().__init__(scale)
         self.use_attention_mask = use_attention_mask
 
     def attend(
@@ -48,9 +53,9 @@ class SDPACustom(_PositionsFirst):
         """Attend by `llama::custom_sdpa`."""
         if self.use_attention_mask:
             # The mask says which keys exist: in a ring, positions grow beyond the slots.
-            made = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False)
+            made = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False, self.scale)
         else:
-            made = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True)
+            made = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True, self.scale)
         result: torch.Tensor = made
         return result
 
@@ -58,8 +63,8 @@ class SDPACustom(_PositionsFirst):
 class QuantizedSDPA(_PositionsFirst):
     """Causal attention of float queries over a QuantizedKVCache."""
 
-    def __init__(self, kv_cache: QuantizedKVCache) -> None:
-        super().__init__()
+    def __init__(self, kv_cache: QuantizedKVCache, scale: float | None = None) -> None:
+        super().__init__(scale)
         # A tuple, so that the cache stays a submodule of the attention alone.
         self._caches = (kv_cache,)
 
@@ -74,6 +79,7 @@ class QuantizedSDPA(_PositionsFirst):
             v,
             input_pos[0].item(),
             is_causal=True,
+            scale=self.scale,
             k_zero_points=cache.k_cache_zero_points,
             k_scales=cache.k_cache_scales,
             v_zero_points=cache.v_cache_zero_points,
@@ -87,7 +93,7 @@ def replace_sdpa_with_quantized_sdpa(module: nn.Module) -> nn.Module:
     for child in module.modules():
         cache = getattr(child, "kv_cache", None)
         if isinstance(cache, QuantizedKVCache):
-            child.SDPA = QuantizedSDPA(cache)
+            child.SDPA = QuantizedSDPA(cache, getattr(child.SDPA, "scale", None))
     _drop_mask(module)
     return module
 
@@ -102,7 +108,9 @@ def replace_sdpa_with_custom_op(module: nn.Module) -> nn.Module:
     """Replaces every SDPA below the module, in place. Returns the module, which goes without its mask."""
     for name, child in module.named_children():
         if isinstance(child, SDPA):
-            setattr(module, name, SDPACustom())
+            # Slots of a ring are out of position order, so its mask says which keys exist.
+            is_ring = isinstance(getattr(module, "kv_cache", None), SlidingWindow)
+            setattr(module, name, SDPACustom(use_attention_mask=is_ring, scale=child.scale))
         else:
             replace_sdpa_with_custom_op(child)
     _drop_mask(module)

@@ -99,7 +99,8 @@ class BaseConfig:
 
 @dataclass
 class ModelConfig:
-    """Rewrites of the model."""
+    """Rewrites of the model. use_shared_embedding: quantize a tied output layer as the embedding, so that the file has
+    their integers once."""
 
     dtype_override: DtypeOverride = DtypeOverride.fp32
     enable_dynamic_shape: bool = True
@@ -261,6 +262,13 @@ class QuantizationConfig:
         if self.group_size is not None and self.group_size < 0:
             raise LlmConfigError(f"quantization.group_size: expected 0 or more, found {self.group_size}")
 
+    def embedding_format(self) -> tuple[int, int]:
+        """Return bits and group size of the embedding, 0 for a row. Raises LlmConfigError without a quantization."""
+        if self.embedding_quantize is None:
+            raise LlmConfigError("quantization.embedding_quantize: expected 'bits,group size', found none")
+        bits, size = (int(part) for part in self.embedding_quantize.split(","))
+        return bits, size
+
 
 @dataclass
 class XNNPackConfig:
@@ -321,7 +329,6 @@ class LlmConfig:
         options = {
             "base.use_lora": self.base.use_lora,
             "base.preq_mode": self.base.preq_mode,
-            "model.use_shared_embedding": self.model.use_shared_embedding,
             "model.expand_rope_table": self.model.expand_rope_table,
             "model.output_prune_map": self.model.output_prune_map,
             "model.input_prune_map": self.model.input_prune_map,

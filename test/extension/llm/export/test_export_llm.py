@@ -2,6 +2,7 @@
 """Language models from a Hugging Face folder to tokens, against transformers' own definitions."""
 
 import copy
+import json
 
 import pytest
 import torch
@@ -140,6 +141,45 @@ def test_quantized_decoders_are_near_the_quantized_model_in_eager(checkpoint, qm
     found = run_cached(lambda *inputs: method.execute(inputs)[0], tokens[:, :12])
     torch.testing.assert_close(found, expected, rtol=0, atol=0.05 * float(expected.abs().max()))
     assert float((expected - exact).abs().max()) < float(exact.abs().max())
+
+
+FOUR_BITS = ["quantization.qmode=8da4w", "quantization.group_size=32"]
+ROWS_OF_8_BITS = "quantization.embedding_quantize='8,0'"
+SHARED = {
+    "float": ([], 4.0),
+    "8 bits": (["quantization.qmode=torchao:8da8w", ROWS_OF_8_BITS], 1.0),
+    "4 bits": ([*FOUR_BITS, "quantization.embedding_quantize='4,32'"], 0.5),
+    "option": ([*FOUR_BITS, ROWS_OF_8_BITS, "model.use_shared_embedding=True"], 1.0),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_file_has_the_weights_of_a_tied_output_layer_once(name, tmp_path):
+    options, bytes_of_a_weight = SHARED[name]
+    torch.manual_seed(0)
+    sizes = {"dim": 32, "hidden_dim": 32, "n_layers": 1, "n_heads": 2, "vocab_size": 8192, "use_hf_rope": True}
+    (tmp_path / "params.json").write_text(json.dumps({**sizes, "tie_word_embeddings": True}))
+    arguments = [f"base.params={tmp_path / 'params.json'}", *SIZE_OPTIONS, *CUSTOM, "backend.xnnpack.enabled=True"]
+    config = read_config([*arguments, *options])
+    model = build_model(config)
+    tokens, start = torch.tensor([[7, 8, 250]]), torch.tensor([0])
+    with torch.no_grad():
+        expected = copy.deepcopy(model)(tokens, {"input_pos": start})
+    program = lower_llama(model, config)
+    # Scales need the rest: 8 bytes a row in 8 bits, 6 in 4 bits. The other layers have 8,000 weights.
+    assert len(program.buffer) < 1.4 * bytes_of_a_weight * 8192 * 32 + 12 * 8192
+    found = load(program).execute((tokens, start))[0]
+    error = float((found - expected).abs().max() / expected.abs().max())
+    assert error < (1e-5 if name == "float" else 0.2)
+
+
+def test_a_shared_embedding_needs_a_format(tmp_path):
+    options = ["base.model_class=smollm2", *SIZE_OPTIONS, "model.use_shared_embedding=True"]
+    (tmp_path / "params.json").write_text('{"dim": 16, "n_layers": 1, "n_heads": 2, "vocab_size": 30}')
+    for further in ([], ["quantization.qmode=8da4w"], ["quantization.embedding_quantize='8,0'"]):
+        config = read_config([*options, *further, f"base.params={tmp_path / 'params.json'}"])
+        with pytest.raises(LlmConfigError, match="use_shared_embedding: expected a model that ties"):
+            lower_llama(build_model(config), config)
 
 
 def test_the_command_writes_a_file_with_the_methods_that_runners_read(checkpoint, tmp_path):
