@@ -8,6 +8,10 @@
 #include <executorch/kernels/engine/pack/transpose_block.h>
 #include <executorch/kernels/engine/threads.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace executorch::kernels::engine {
 namespace {
 
@@ -35,6 +39,72 @@ void interleave_three(const uint32_t* in, size_t stride, uint32_t* out, size_t p
   }
 }
 
+void interleave_three_bytes(const uint8_t* in, size_t stride, uint8_t* out, size_t points) {
+  for (size_t i = 0; i < points; ++i) {
+    for (size_t plane = 0; plane < kPlanes; ++plane)
+      out[kPlanes * i + plane] = in[plane * stride + i];
+  }
+}
+
+#if defined(__x86_64__)
+/// The shuffle of 16 bytes of a plane to their places in vector `part` of the result.
+struct Places {
+  int8_t from[kPlanes][kPlanes][16];
+
+  constexpr Places() : from() {
+    for (int part = 0; part < int(kPlanes); ++part) {
+      for (int at = 0; at < 16; ++at) {
+        const int place = 16 * part + at, owner = place % int(kPlanes);
+        for (int plane = 0; plane < int(kPlanes); ++plane) {
+          from[part][plane][at] = int8_t(plane == owner ? place / int(kPlanes) : -1);
+        }
+      }
+    }
+  }
+};
+constexpr Places kPlaces;
+
+__attribute__((target("avx2"))) void interleave_three_bytes_avx2(const uint8_t* in, size_t stride,
+                                                                 uint8_t* out, size_t points) {
+  const auto load = [](const void* from) __attribute__((target("avx2"))) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  };
+  size_t i = 0;
+  for (; i + 16 <= points; i += 16) {
+    const __m128i a = load(in + i), b = load(in + stride + i), c = load(in + 2 * stride + i);
+    for (size_t part = 0; part < kPlanes; ++part) {
+      const auto& from = kPlaces.from[part];
+      const __m128i mixed = _mm_or_si128(
+          _mm_shuffle_epi8(a, load(from[0])),
+          _mm_or_si128(_mm_shuffle_epi8(b, load(from[1])), _mm_shuffle_epi8(c, load(from[2]))));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + kPlanes * i + 16 * part), mixed);
+    }
+  }
+  interleave_three_bytes(in + i, stride, out + kPlanes * i, points - i);
+}
+#endif
+
+using InterleaveBytes = void (*)(const uint8_t*, size_t, uint8_t*, size_t);
+
+InterleaveBytes interleave_function_for([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+  if (set >= InstructionSet::Avx2) return interleave_three_bytes_avx2;
+#endif
+  return interleave_three_bytes;
+}
+
+/// Calls f(in, out, points) for parts of images of three planes.
+template <typename T, class F>
+void for_parts_of_images(const TransposeOf<T>& call, Threads& threads, F&& f) {
+  const size_t columns = call.columns, area = kPlanes * columns;
+  const size_t parts = divide_up(columns, kNumbersOfItem), part = divide_up(columns, parts);
+  for_each_item(threads, call.batch * parts, [&](size_t item, size_t) {
+    const size_t begin = item % parts * part, at = item / parts * area;
+    if (begin >= columns) return;
+    f(call.in + at + begin, call.out + at + begin * kPlanes, std::min(part, columns - begin));
+  });
+}
+
 using BlockFunction = void (*)(const uint32_t*, size_t, uint32_t*, size_t, size_t, size_t);
 
 BlockFunction block_function_for([[maybe_unused]] InstructionSet set) {
@@ -50,12 +120,8 @@ void transpose_32bit(const TransposeCall& call, Threads& threads, InstructionSet
   const size_t rows = call.rows, columns = call.columns, area = rows * columns;
   if (area == 0) return;
   if (rows == kPlanes) {
-    const size_t parts = divide_up(columns, kNumbersOfItem), part = divide_up(columns, parts);
-    for_each_item(threads, call.batch * parts, [&](size_t item, size_t) {
-      const size_t begin = item % parts * part, at = item / parts * area;
-      if (begin >= columns) return;
-      interleave_three(call.in + at + begin, columns, call.out + at + begin * kPlanes,
-                       std::min(part, columns - begin));
+    for_parts_of_images(call, threads, [&](const uint32_t* in, uint32_t* out, size_t points) {
+      interleave_three(in, columns, out, points);
     });
     return;
   }
@@ -69,6 +135,24 @@ void transpose_32bit(const TransposeCall& call, Threads& threads, InstructionSet
         block(call.in + at + r * columns + c, columns, call.out + at + c * rows + r, rows,
               std::min(kSide, rows - r), wide);
       }
+    }
+  });
+}
+
+void transpose_8bit(const TransposeOf<uint8_t>& call, Threads& threads, InstructionSet set) {
+  const size_t rows = call.rows, columns = call.columns;
+  if (rows * columns == 0) return;
+  if (rows == kPlanes) {
+    const InterleaveBytes interleave = interleave_function_for(set);
+    for_parts_of_images(call, threads, [&](const uint8_t* in, uint8_t* out, size_t points) {
+      interleave(in, columns, out, points);
+    });
+    return;
+  }
+  for_each_rows(threads, call.batch * columns, rows, [&](size_t first, size_t count) {
+    for (size_t i = first; i < first + count; ++i) {
+      const uint8_t* const in = call.in + i / columns * rows * columns + i % columns;
+      for (size_t r = 0; r < rows; ++r) call.out[i * rows + r] = in[r * columns];
     }
   });
 }

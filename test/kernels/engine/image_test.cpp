@@ -173,16 +173,17 @@ TEST(Resize, BlendsFourNeighbours) {
   }
 }
 
-TEST(Transpose, SwapsRowsAndColumnsOfEveryShape) {
+template <typename T, class Transpose>
+void expect_swapped_rows_and_columns(Transpose transpose) {
   Random random(44);
   for (size_t rows : {0, 1, 2, 3, 4, 5, 15, 16, 17, 40}) {
     for (size_t columns : {0, 1, 3, 4, 16, 19, 50}) {
-      std::vector<uint32_t> in(2 * rows * columns);
-      for (uint32_t& value : in) value = uint32_t(random.size(0, 0xffffffff));
+      std::vector<T> in(2 * rows * columns);
+      for (T& value : in) value = T(random.size(0, 0xffffffff));
       for (InstructionSet set : instruction_sets()) {
         ManyThreads threads(random.size(1, 3));
-        std::vector<uint32_t> out(in.size());
-        transpose_32bit({2, rows, columns, in.data(), out.data()}, threads, set);
+        std::vector<T> out(in.size());
+        transpose({2, rows, columns, in.data(), out.data()}, threads, set);
         for (size_t at = 0; at < in.size(); ++at) {
           const size_t image = at / (rows * columns), r = at / columns % rows, c = at % columns;
           ASSERT_EQ(in[at], out[image * rows * columns + c * rows + r]);
@@ -190,6 +191,14 @@ TEST(Transpose, SwapsRowsAndColumnsOfEveryShape) {
       }
     }
   }
+}
+
+TEST(Transpose, SwapsRowsAndColumnsOfEveryShape) {
+  expect_swapped_rows_and_columns<uint32_t>(transpose_32bit);
+}
+
+TEST(Transpose, SwapsRowsAndColumnsOfBytes) {
+  expect_swapped_rows_and_columns<uint8_t>(transpose_8bit);
 }
 
 }  // namespace

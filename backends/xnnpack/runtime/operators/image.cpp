@@ -142,10 +142,13 @@ class Resize final : public EngineOperator {
 };
 
 /// Swaps two neighbouring groups of dimensions.
+template <typename T>
 class Transpose final : public EngineOperator {
  public:
   Transpose(const OperatorContext& context, size_t first, size_t middle)
-      : EngineOperator("Transpose (ND, X32)", context), first_(first), middle_(middle) {}
+      : EngineOperator(sizeof(T) == 1 ? "Transpose (ND, X8)" : "Transpose (ND, X32)", context),
+        first_(first),
+        middle_(middle) {}
 
   Error reshape(const Tensors& t) override {
     const Shape& x = *t.operands[0].shape;
@@ -157,15 +160,19 @@ class Transpose final : public EngineOperator {
     return Error::Ok;
   }
   Error run() override {
-    call_.in = static_cast<const uint32_t*>(tensors().operands[0].data);
-    call_.out = static_cast<uint32_t*>(tensors().results[0].data);
-    engine::transpose_32bit(call_, threads());
+    call_.in = static_cast<const T*>(tensors().operands[0].data);
+    call_.out = static_cast<T*>(tensors().results[0].data);
+    if constexpr (sizeof(T) == 1) {
+      engine::transpose_8bit(call_, threads());
+    } else {
+      engine::transpose_32bit(call_, threads());
+    }
     return Error::Ok;
   }
 
  private:
   size_t first_, middle_;
-  engine::TransposeCall call_;
+  engine::TransposeOf<T> call_;
 };
 
 /// Finds the two groups of dimensions that a permutation swaps; false for other permutations.
@@ -190,6 +197,11 @@ bool swaps_neighbors(const Node& node, size_t* first, size_t* middle) {
   *first = begin;
   *middle = meets;
   return true;
+}
+
+/// True if a transposition of bytes turns three planes into points of three.
+bool interleaves_three(const Shape& shape, size_t first, size_t middle) {
+  return middle == first + 1 && shape.dims[first] == 3;
 }
 
 }  // namespace
@@ -219,11 +231,17 @@ OperatorResult create_resize(const Node& node, const OperatorContext& context) {
 OperatorResult create_transpose(const Node& node, const OperatorContext& context) {
   const Value &x = context.graph.values[node.operand(0)], &y = context.graph.values[node.result()];
   size_t first = 0, middle = 0;
-  if (!have_same_elements(x, y) || bytes_of(x.datatype, {}) != 4 ||
-      !swaps_neighbors(node, &first, &middle)) {
+  if (!have_same_elements(x, y) || !swaps_neighbors(node, &first, &middle)) {
     return create_xnn_transpose(node, context);
   }
-  return std::unique_ptr<Operator>(std::make_unique<Transpose>(context, first, middle));
+  const size_t size = bytes_of(x.datatype, {});
+  if (size == 4) {
+    return std::unique_ptr<Operator>(std::make_unique<Transpose<uint32_t>>(context, first, middle));
+  }
+  if (size == 1 && interleaves_three(x.declared, first, middle)) {
+    return std::unique_ptr<Operator>(std::make_unique<Transpose<uint8_t>>(context, first, middle));
+  }
+  return create_xnn_transpose(node, context);
 }
 
 }  // namespace executorch::backends::xnnpack
