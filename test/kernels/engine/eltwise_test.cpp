@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/engine/eltwise/eltwise.h>
+#include <executorch/kernels/engine/eltwise/lookup.h>
 
 #include "support.h"
 
@@ -230,6 +231,23 @@ TEST(Binary, NothingIsWrittenForASizeOfZero) {
   float out = 5;
   binary({Binary::Add, 2, sizes, strides, strides, &out, &out, &out}, alone);
   EXPECT_EQ(5, out);
+}
+
+TEST(Lookup, GivesTheTablesResultOfEveryByte) {
+  std::mt19937 random(1);
+  uint8_t results[LookupTable::kSize];
+  for (uint8_t& result : results) result = static_cast<uint8_t>(random());
+  const LookupTable table(results);
+  ManyThreads threads(2);
+  for (const size_t count :
+       {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{300}, kNumbersOfItem + 129}) {
+    std::unique_ptr<uint8_t[]> in(new uint8_t[count]), out(new uint8_t[count]);
+    for (size_t i = 0; i < count; ++i) in[i] = static_cast<uint8_t>(i);
+    for (const InstructionSet set : instruction_sets()) {
+      table.run(in.get(), out.get(), count, threads, set);
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(out[i], results[in[i]]) << i << " of " << count;
+    }
+  }
 }
 
 }  // namespace

@@ -63,6 +63,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   fuse_silu(&graph);
   fuse_layer_norms(&graph);
   fuse_attention(&graph, takes_attention);
+  sink_conversions(&graph);
+  fuse_lookups(&graph);
   separate_clamps(&graph);
   fuse_clamps(&graph);
   fuse_paddings(&graph);

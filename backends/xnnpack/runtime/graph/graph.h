@@ -74,7 +74,7 @@ struct Clamp {
 };
 
 /// Kinds of nodes that only fusion creates; payloads do not contain them.
-enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention };
+enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention, Lookup };
 
 /// Parameters of a node that fuse_attention() makes. Its operands are queries, keys,
 /// values and the mask, or kNoValue; its result has the shape of the last product's.
@@ -134,6 +134,9 @@ struct Node {
   size_t norm_length = 0;
   float epsilon = 0;
 
+  /// Lookups only: the index of its nodes in Graph::lookups.
+  size_t lookup = 0;
+
   // Fused attention only; `unfused` has the shape of the scores.
   FusedAttention attention;
 
@@ -155,6 +158,8 @@ struct Graph {
   size_t input_count = 0;
   /// Converted constants, by the values that have them.
   std::map<uint32_t, std::vector<float>> converted;
+  /// The nodes that each lookup replaces: they compute its table.
+  std::vector<std::vector<Node>> lookups;
 
   /// @param payload Must outlive the graph, as `constants` must.
   /// @retval Error::InvalidProgram A value whose quantization is invalid; the log names it.

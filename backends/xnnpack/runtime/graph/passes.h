@@ -46,6 +46,13 @@ using TakesAttention = std::function<bool(const Graph&, const Node&)>;
 /// Makes one node of each product, softmax and product where the operator takes it.
 void fuse_attention(Graph* graph, const TakesAttention& takes);
 
+/// Moves dequantizations behind slices and reshapes.
+void sink_conversions(Graph* graph);
+
+/// Makes one lookup of each function of one byte that the graph computes in float32, and removes
+/// dequantizations that are quantized again with the same parameters.
+void fuse_lookups(Graph* graph);
+
 /// Fuses additions and activations into the product before them.
 /// @param has_epilogue Returns whether a node's operator supports it.
 void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue);

@@ -221,6 +221,9 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context) {
   if (node.fused == Fused::Attention) {
     return create_attention(node, context);
   }
+  if (node.fused == Fused::Lookup) {
+    return create_lookup(node, context);
+  }
   return std::unique_ptr<Operator>(std::make_unique<LayerNorm>(node, context));
 }
 

@@ -37,6 +37,7 @@ OperatorResult create_quantized_linear(const Node& node, const OperatorContext& 
 OperatorResult create_quantized_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_planes(const Node& node, const OperatorContext& context);
 OperatorResult create_attention(const Node& node, const OperatorContext& context);
+OperatorResult create_lookup(const Node& node, const OperatorContext& context);
 /// Nodes that fusion creates.
 OperatorResult create_fused(const Node& node, const OperatorContext& context);
 
