@@ -1,43 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Moves in chains, lists that share items, and methods that share a program's constants and states.
-#include "fuzz/hostile/hostile_programs.h"
+#include "fuzz/hostile/four_floats.h"
 
 namespace executorch::testing {
 namespace {
 
-using W = MethodWriter;
-using Rows = std::vector<HostileProgram>;
-constexpr Type kFloat = Type::FLOAT;
-constexpr Dynamism kBound = Dynamism::DYNAMIC_BOUND;
-
-/// A program of an input `a` and an output `out` of 4 floats.
-HostileProgram row(std::string name, std::function<void(W&, int32_t, int32_t)> write,
-                   std::string refused = "") {
-  const auto make = [write] {
-    W w;
-    const int32_t a = w.input(w.planned(kFloat, {4}));
-    write(w, a, w.output(w.planned(kFloat, {4})));
-    return w.finish();
-  };
-  return {std::move(name), make, std::move(refused)};
-}
-
-int32_t planned(W& w, Sizes sizes = {4}, Dynamism dynamism = Dynamism::STATIC) {
-  return w.planned(kFloat, std::move(sizes), dynamism);
-}
-int32_t unmade(W& w, Sizes sizes = {4}, Dynamism dynamism = Dynamism::STATIC) {
-  return w.given(kFloat, std::move(sizes), dynamism);
-}
-int32_t number(W& w, int64_t n) { return w.value(integer(n)); }
-int32_t condition(W& w) { return w.input(w.given(Type::BOOL, {1})); }
-int32_t tensors(W& w, std::vector<int64_t> items) {
-  return w.value(list(Kind::TensorList, std::move(items)));
-}
-void negate(W& w, int32_t from, int32_t to) { w.call("aten::neg.out", {from, to, to}); }
-void flip(W& w, int32_t from, int32_t to) { w.call("aten::flip.out", {from, w.ints({0}), to, to}); }
-void cat(W& w, std::vector<int64_t> items, int32_t to) {
-  w.call("aten::cat.out", {tensors(w, std::move(items)), number(w, 0), to, to});
-}
 void split(W& w, int32_t from, int64_t size, int32_t results) {
   w.call("aten::split_copy.Tensor_out", {from, number(w, size), number(w, 0), results, results});
 }
