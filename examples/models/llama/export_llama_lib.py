@@ -16,10 +16,12 @@ from torch import nn
 
 from executorch.examples.models.llama.convert_gguf import args_of_gguf, integers_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
+from executorch.examples.models.llama.kv_cache import SlidingWindow
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.lora import add_adapter, read_adapter
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.presets import params_of
+from executorch.examples.models.llama.short_conv import ShortConv
 from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
     replace_kv_cache_with_custom_kv_cache,
@@ -224,8 +226,8 @@ def _check_chunk(window_size: int, config: LlmConfig) -> None:
         )
 
 
-def metadata(args: ModelArgs, config: LlmConfig) -> dict[str, Any]:
-    """The constant methods that runners read; `base.metadata`, JSON, adds to them and wins."""
+def metadata(args: ModelArgs, config: LlmConfig, model: nn.Module) -> dict[str, Any]:
+    """Return the constant methods that runners read. `base.metadata`, JSON, adds to them and wins. model: rewritten."""
     found: dict[str, Any] = {
         "get_max_seq_len": args.max_seq_len,
         "get_max_context_len": args.context,
@@ -235,6 +237,9 @@ def metadata(args: ModelArgs, config: LlmConfig) -> dict[str, Any]:
         "use_sdpa_with_kv_cache": args.use_sdpa_with_kv_cache_op,
         "enable_dynamic_shape": args.enable_dynamic_shape,
     }
+    kept = _kept_positions(model)
+    if kept is not None:
+        found["sliding_window"] = kept
     if config.base.metadata is not None:
         try:
             given = json.loads(config.base.metadata)
@@ -244,6 +249,16 @@ def metadata(args: ModelArgs, config: LlmConfig) -> dict[str, Any]:
             raise LlmConfigError(f"base.metadata: expected a JSON object, found {type(given).__name__}")
         found |= given
     return found
+
+
+def _kept_positions(model: nn.Module) -> int | None:
+    """Return the number of positions from which a runner can go back to an earlier one; None: any number.
+
+    A ring begins to overwrite positions when it is full; a convolution keeps the last ones alone.
+    """
+    kept = [module.max_context_length for module in model.modules() if isinstance(module, SlidingWindow)]
+    kept += [1 for module in model.modules() if isinstance(module, ShortConv) and module.use_cache]
+    return min(kept, default=None)
 
 
 def _example(args: ModelArgs, count: int | None) -> tuple[tuple[Any, ...], Any]:
@@ -293,7 +308,7 @@ def _exported(
         args.use_kv_cache,
         inputs,
         dynamic_shapes=shapes,
-        metadata=metadata(args, config),
+        metadata=metadata(args, config, rewritten),
         generate_etrecord=config.debug.generate_etrecord,
     )
     quantizers = get_pt2e_quantizers(get_pt2e_quantization_params(name, quantization.qmode))

@@ -58,7 +58,7 @@ def initialize(model):
             torch.nn.init.normal_(weight, std=0.4)
 
 
-def export(folder, name, *options):
+def export(folder, name, *options, **layers):
     torch.manual_seed(3)
     config = read_config(
         ["base.params=unused", f"export.max_seq_length={CHUNK}", f"export.max_context_length={CONTEXT}",
@@ -67,6 +67,7 @@ def export(folder, name, *options):
     model = Transformer(
         ModelArgs(
             **SIZES,
+            **layers,
             max_seq_len=CHUNK,
             max_context_len=CONTEXT,
             use_kv_cache=config.model.use_kv_cache,
@@ -75,10 +76,11 @@ def export(folder, name, *options):
         )
     )
     initialize(model)
-    weights = {key: value.clone() for key, value in model.state_dict().items() if "cache" not in key}
+    states = ("cache", "conv_state")
+    weights = {key: value.clone() for key, value in model.state_dict().items() if not any(s in key for s in states)}
     path = folder / name
     path.write_bytes(lower_llama(model, config).buffer)
-    eager = Transformer(ModelArgs(**SIZES, max_seq_len=CONTEXT)).eval()
+    eager = Transformer(ModelArgs(**SIZES, **layers, max_seq_len=CONTEXT)).eval()
     eager.load_state_dict(weights)
     return path, eager
 
@@ -106,7 +108,7 @@ def export_prefill_and_decode(folder, name):
     program = to_edge_transform_and_lower(
         {"prefill": prefill, "decode": decode},
         partitioner=[XnnpackPartitioner()],
-        constant_methods=metadata(args, config),
+        constant_methods=metadata(args, config, model),
     ).to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True)))
     path = folder / name
     path.write_bytes(program.buffer)
@@ -207,6 +209,24 @@ def test_a_prompt_that_repeats_the_text_runs_its_end_alone(runner, files):
     text, stats = generated(runner, other, max_new_tokens=8, reuse_prefix=True)
     assert stats.num_prompt_tokens == len(other) - 9
     assert text == as_text(eager_tokens(files["eager"], other.encode(), 8))
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        {"layer_types": ["conv", "full_attention"]},
+        {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": CHUNK},
+    ],
+    ids=["convolution", "window"],
+)
+def test_a_text_is_computed_again_where_the_state_of_its_prefix_is_lost(layers, files, tmp_path):
+    program, eager = export(tmp_path, "layers.pte", "model.use_kv_cache=True", **layers)
+    runner = TextLLMRunner(program, files["tokenizer"])
+    generated(runner, max_new_tokens=8)
+    other = PROMPT[:9] + "own"
+    text, stats = generated(runner, other, max_new_tokens=8, reuse_prefix=True)
+    assert stats.num_prompt_tokens == len(other)
+    assert text == as_text(eager_tokens(eager, other.encode(), 8))
 
 
 def test_a_failed_call_that_overwrote_the_cache_is_computed_again(runner):
