@@ -4,7 +4,10 @@
 With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Tests have no time limits.
 """
 
+import datetime
 import os
+from collections import Counter
+from typing import Any
 
 import hypothesis
 import pytest
@@ -19,3 +22,40 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 def pytest_runtest_setup() -> None:
     """Before each test, whatever ran before it in this process."""
     torch.manual_seed(0)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sample",
+        action="store_true",
+        help="of tests marked `sampled`, run a third of the cases, another one each day",
+    )
+
+
+def _today(config: pytest.Config) -> int:
+    """The day of the run, which all processes of pytest-xdist must agree on."""
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    day: int = given.get("sample_day", datetime.datetime.now(datetime.timezone.utc).toordinal())
+    return day
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    if not hasattr(node.config, "sample_day"):
+        node.config.sample_day = _today(node.config)
+    node.workerinput["sample_day"] = node.config.sample_day
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the cases that another day runs, of tests whose cases differ only in sizes, models or dtypes."""
+    if not config.getoption("--sample"):
+        return
+    seen: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        test = item.nodeid.split("[")[0]
+        is_other_days = item.get_closest_marker("sampled") is not None and (seen[test] + _today(config)) % 3 != 0
+        seen[test] += 1
+        (left if is_other_days else kept).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept

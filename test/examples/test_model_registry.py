@@ -54,6 +54,7 @@ def test_every_name_of_the_enum_is_registered() -> None:
     assert set(MODEL_NAME_TO_MODEL) == {str(name) for name in Model}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [n for n in available_models() if n not in BIG])
 def test_a_registered_model_is_built_with_its_example_inputs(name: str, timm_without_torchvision: None) -> None:
     with warnings.catch_warnings():

@@ -13,7 +13,8 @@ import torch
 from oracle.demo.demo_runtime import library_path
 from torch.export import export
 
-from executorch.exir import installed_runtime, to_edge
+from executorch.exir import to_edge
+from executorch.exir.plugins import installed_runtime
 from executorch.exir.report import verdict
 from executorch.runtime import Runtime
 

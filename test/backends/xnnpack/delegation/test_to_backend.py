@@ -32,6 +32,7 @@ def _assert_same_calls(exported: ExportedProgram) -> None:
     assert _calls(_older_way(exported).exported_program()) == _calls(newer.exported_program())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*NAMES, *LARGE_NAMES])
 def test_a_model_is_delegated_alike_both_ways(name: str) -> None:
     model, inputs = make(name)

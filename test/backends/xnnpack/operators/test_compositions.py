@@ -172,6 +172,7 @@ def test_compositions_match_eager(name: str) -> None:
     check(*_make({**CASES, **SINGLE_ONLY}[name]), 1e-5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float16, 2e-2), (torch.bfloat16, 0.15)])
 @pytest.mark.parametrize("name", [name for name in [*CASES, *SINGLE_ONLY] if "half" not in name])
 def test_compositions_in_half_precision_match_eager(name: str, dtype: torch.dtype, tolerance: float) -> None:

@@ -65,6 +65,7 @@ def set_threads() -> Iterator[Callable[[int], object]]:
     portable_lib._unsafe_reset_threadpool(before)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "channels"),
     [
@@ -138,6 +139,7 @@ def test_what_is_not_finite_stays_within_its_windows(
 
 
 # Channels, and results of each: of few channels or of more results, XNNPACK computes products of matrices.
+@pytest.mark.sampled
 @pytest.mark.parametrize(("channels", "each"), [(64, 2), (37, 3), (16, 8), (21, 5), (45, 2), (9, 2), (17, 9)])
 @pytest.mark.parametrize("window", [1, 3, 7])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])

@@ -45,6 +45,7 @@ SINGLE = [(1, 32), (6, 40), (64, 64), (37, 100), (130, 177), (1541, 65), (3100, 
 SHARED = [(1, 8), (37, 24), (64, 56), (130, 72), (1541, 88), (3100, 40), (3100, 120)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("length", "columns"), SINGLE + SHARED)
 def test_rows_together_are_the_rows_alone(threads: int, length: int, columns: int) -> None:
     torch.manual_seed(0)

@@ -229,6 +229,7 @@ def test_operators_match_eager(name: str) -> None:
 HALVES = {"float16": (torch.float16, 1e-2), "bfloat16": (torch.bfloat16, 8e-2)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", CASES)
 def test_half_precision_matches_eager(name: str, half: str) -> None:

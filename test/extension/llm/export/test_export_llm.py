@@ -71,6 +71,7 @@ def run_cached(run, tokens):
     return torch.cat(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "options", [[], CACHED, [*CUSTOM, "backend.xnnpack.enabled=True"]], ids=["plain", "cached", "xnnpack"]
 )
@@ -88,6 +89,7 @@ def test_exported_decoders_give_the_logits_of_transformers(checkpoint, options):
     torch.testing.assert_close(found, expected[11:], **MODEL)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "options",
     [
@@ -122,6 +124,7 @@ def test_attention_reads_the_caches_where_they_are():
     assert [node.args[i].op for node in attention for i in (1, 2)] == ["placeholder"] * 4
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("qmode", ["8da4w", "int8"])
 def test_quantized_decoders_are_near_the_quantized_model_in_eager(checkpoint, qmode):
     folder, reference = checkpoint

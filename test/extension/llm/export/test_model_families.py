@@ -84,6 +84,7 @@ def cached(execute):
     return logits_of
 
 
+@pytest.mark.sampled
 def test_greedy_tokens_are_those_of_transformers_beyond_the_window(checkpoint):
     folder, reference = checkpoint
     config = read_config([f"base.checkpoint={folder}", *CUSTOM])
@@ -97,6 +98,7 @@ def test_greedy_tokens_are_those_of_transformers_beyond_the_window(checkpoint):
     assert greedy(cached(method.execute), prompt) == expected
 
 
+@pytest.mark.sampled
 def test_every_cache_gives_the_logits_of_transformers(checkpoint):
     folder, reference = checkpoint
     tokens = torch.randint(0, 128, (1, 40))
