@@ -53,7 +53,9 @@ std::vector<HostilePayload> hostile_arguments() {
   return {
       call("ACallIsAsItShouldBe", [](Writer&, Arguments&) {}),
       call("ACallHasFewArguments", [](Writer&, Arguments& a) { a.pop_back(); }),
-      call("ACallHasNoArguments", [](Writer&, Arguments& a) { a.clear(); }),
+      call(
+          "ACallHasNoArguments", [](Writer&, Arguments& a) { a.clear(); },
+          "expected at most the call's 0 arguments"),
       call(
           "ACallHasManyArguments", [](Writer&, Arguments& a) { a.push_back(a[0]); },
           "may be the same"),
