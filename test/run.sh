@@ -65,7 +65,7 @@ rm -rf build/recorded_calls
 (($#)) || set -- --sample
 EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile --durations=40 "$@"
 step "model coverage: a part of the kept matches again, another part each day"
-python -m test.coverage --sample 100
+python -m test.coverage --sample 60
 step "ctest"
 ctest --test-dir build/editable --output-on-failure --parallel 2
 
