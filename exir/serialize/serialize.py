@@ -35,7 +35,8 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
     area = SegmentArea()
     program = file.program
     tensor_alignment = layout.constant_tensor_alignment or INLINE_DATA_ALIGNMENT
-    shared = _shared_blobs(program.constant_buffer, file.named_data, layout)
+    alignments = _alignments(file.named_data, layout)
+    shared = _shared_blobs(program.constant_buffer, file.named_data, alignments)
     constants = _subsegments(program.constant_buffer, tensor_alignment, area, layout, shared)
     mutable = _subsegments(file.mutable_data, tensor_alignment, area, layout, {}) if file.mutable_data else None
     program = replace(
@@ -43,7 +44,7 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
         constant_buffer=[],
         constant_segment=constants,
         mutable_data_segments=[mutable] if mutable else None,
-        named_data=_add_named_data(file.named_data, area, layout, _placed(shared, constants, area)) or None,
+        named_data=_add_named_data(file.named_data, area, alignments, _placed(shared, constants, area)) or None,
     )
     if layout.extract_delegate_segments:
         program = _extract_delegates(program, area, layout)
@@ -68,26 +69,31 @@ def _alignments(named: dict[str, NamedBlob], layout: PteLayout) -> dict[int, int
 
 
 def _shared_blobs(
-    constants: Sequence[Buffer], named: dict[str, NamedBlob], layout: PteLayout
+    constants: Sequence[Buffer], named: dict[str, NamedBlob], alignments: dict[int, int]
 ) -> dict[int, _SharedBlob]:
     """Find constants whose bytes a delegate has as well, such as an embedding that is also the output layer.
 
     The result maps the index of a constant to its blob. Padding a constant costs up to the blob's alignment, so smaller
     constants are stored twice.
     """
-    alignments = _alignments(named, layout)
-    blobs: dict[int, dict[int, BytesLike]] = {}
+    blobs: dict[tuple[int, bytes], dict[int, BytesLike]] = {}
     for blob in named.values():
         if len(blob.data) > alignments[id(blob.data)]:
-            blobs.setdefault(len(blob.data), {})[id(blob.data)] = blob.data
+            blobs.setdefault(_size_and_head(blob.data), {})[id(blob.data)] = blob.data
     found = {}
     for index, constant in enumerate(constants):
-        for identity, data in blobs.get(len(constant.storage), {}).items():
+        alike = blobs.get(_size_and_head(constant.storage), {})
+        for identity, data in alike.items():
             if _are_equal(constant.storage, data):
                 found[index] = _SharedBlob(identity, alignments[identity])
-                del blobs[len(constant.storage)][identity]
+                del alike[identity]
                 break
     return found
+
+
+def _size_and_head(data: BytesLike) -> tuple[int, bytes]:
+    """A key that hardly any different data share: a model has many weights of one size."""
+    return len(data), bytes(data[:64])
 
 
 def _are_equal(left: BytesLike, right: BytesLike) -> bool:
@@ -131,9 +137,8 @@ def _placed(shared: dict[int, _SharedBlob], constants: SubsegmentOffsets, area: 
 
 
 def _add_named_data(
-    named: dict[str, NamedBlob], area: SegmentArea, layout: PteLayout, shared: dict[int, int]
+    named: dict[str, NamedBlob], area: SegmentArea, alignments: dict[int, int], shared: dict[int, int]
 ) -> list[NamedData]:
-    alignments = _alignments(named, layout)
     placed: dict[int, int] = {}
     rows = []
     for key, blob in named.items():
