@@ -6,15 +6,13 @@
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
-
-bool is_byte(Datatype datatype) {
-  return datatype == Datatype::QInt8 || datatype == Datatype::QUInt8;
-}
 
 bool is_function_of_element(const Node& node) {
   switch (node.kind) {
@@ -51,19 +49,12 @@ bool is_function_of_element(const Node& node) {
   }
 }
 
-class LookupFusion final {
+class LookupFusion final : SubgraphFusion {
  public:
-  explicit LookupFusion(Graph* graph)
-      : graph_(*graph),
-        uses_(graph->count_uses()),
-        producers_(graph->producers()),
-        erased_(graph->nodes.size(), false) {}
+  explicit LookupFusion(Graph* graph) : SubgraphFusion(graph) {}
 
   void run() {
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      fuse(i);
-    }
-    graph_.remove_nodes(erased_);
+    fuse_all([this](size_t i) { fuse(i); });
   }
 
  private:
@@ -89,8 +80,7 @@ class LookupFusion final {
     if (is_scalar(id)) {
       return true;
     }
-    if (datatype(id) != Datatype::Float32 || !graph_.values[id].is_internal() ||
-        producers_[id] == SIZE_MAX) {
+    if (!is_float(id) || !graph_.values[id].is_internal() || producers_[id] == SIZE_MAX) {
       return false;
     }
     const size_t index = producers_[id];
@@ -176,10 +166,6 @@ class LookupFusion final {
   }
 
   static constexpr size_t kMaxNodes = 32;
-
-  Graph& graph_;
-  std::vector<size_t> uses_, producers_;
-  std::vector<bool> erased_;
 };
 
 }  // namespace

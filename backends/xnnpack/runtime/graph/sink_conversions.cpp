@@ -3,6 +3,7 @@
 #include <map>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -47,9 +48,8 @@ class ConversionSinking final {
 
  private:
   bool is_dequantization(const Node& node) const {
-    const Datatype from = graph_.values[node.operand(0)].datatype;
     return node.kind == NodeKind::Convert && node.fused == Fused::No &&
-           (from == Datatype::QInt8 || from == Datatype::QUInt8);
+           is_byte(graph_.values[node.operand(0)].datatype);
   }
 
   /// Selects from bytes; dequantizes the result where something else reads it.

@@ -99,10 +99,13 @@ fb::XNNQuantParams parameters_of(Datatype datatype) {
   }
 }
 
+bool is_byte(Datatype datatype) {
+  return datatype == Datatype::QInt8 || datatype == Datatype::QUInt8;
+}
+
 bool can_be_limited(Datatype datatype) {
   return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
-         datatype == Datatype::BFloat16 || datatype == Datatype::QInt8 ||
-         datatype == Datatype::QUInt8;
+         datatype == Datatype::BFloat16 || is_byte(datatype);
 }
 
 bool is_convolution(Datatype operand, Datatype weights, Datatype result) {
