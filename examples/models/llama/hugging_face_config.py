@@ -82,6 +82,11 @@ def _windows(path: str | Path, config: Mapping[str, Any], first: int = 0) -> dic
     return {"sliding_window": window, "layer_types": list(kinds)}
 
 
+def _late_windows(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Windows of Qwen, where they are switched on: in the layers from `max_window_layers` on."""
+    return _windows(path, config, config.get("max_window_layers", 28)) if config.get("use_sliding_window") else {}
+
+
 def _llama(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("mlp_bias"):
         raise ModelArgsError(f"{path}: mlp_bias: expected false, found {config['mlp_bias']!r}")
@@ -89,13 +94,11 @@ def _llama(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _qwen2(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    windows = _windows(path, config, config.get("max_window_layers", 28)) if config.get("use_sliding_window") else {}
-    return {"attention_qkv_bias": bool(config.get("attention_bias", True)), **windows}
+    return {"attention_qkv_bias": bool(config.get("attention_bias", True)), **_late_windows(path, config)}
 
 
 def _qwen3(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    windows = _windows(path, config, config.get("max_window_layers", 28)) if config.get("use_sliding_window") else {}
-    return {"use_qk_norm": True, "qk_norm_before_rope": True, **windows}
+    return {"use_qk_norm": True, "qk_norm_before_rope": True, **_late_windows(path, config)}
 
 
 def _qwen3_moe(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
