@@ -50,11 +50,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out the cases that another day runs, of tests whose cases differ only in sizes, models or dtypes."""
     if not config.getoption("--sample"):
         return
+    day = _today(config)
     seen: Counter[str] = Counter()
     kept, left = [], []
     for item in items:
         test = item.nodeid.split("[")[0]
-        is_other_days = item.get_closest_marker("sampled") is not None and (seen[test] + _today(config)) % 3 != 0
+        is_other_days = item.get_closest_marker("sampled") is not None and (seen[test] + day) % 3 != 0
         seen[test] += 1
         (left if is_other_days else kept).append(item)
     config.hook.pytest_deselected(items=left)
