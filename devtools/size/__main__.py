@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", type=Path, metavar="FILE.pte")
+    parser.add_argument("file", type=Path, metavar="FILE.pte", help="the program")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--parts", type=number, default=20, metavar="N", help="show the N largest parts (default: 20)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="ETRecord of the export, which names modules")

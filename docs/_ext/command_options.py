@@ -82,7 +82,9 @@ def _row(action: argparse.Action) -> tuple[str, str]:
         values = action.dest.upper()
     value = " ".join(values) if isinstance(values, tuple) else values
     names = ", ".join(action.option_strings)
-    text = (action.help or "") % {**vars(action), "prog": ""} if action.help else ""
+    if not action.help:
+        raise ValueError(f"{names or value}: expected help of the command's parser, found none")
+    text = action.help % {**vars(action), "prog": ""}
     return code(f"{names} {value}".strip()), plain(text)
 
 
