@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from executorch.devtools.backend_debug import get_delegation_info
 from executorch.examples.models.llama.convert_gguf import args_of_gguf, integers_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
 from executorch.examples.models.llama.kv_cache import SlidingWindow
@@ -62,19 +63,32 @@ def export_llama(config: LlmConfig) -> str:
     CheckpointFileError, GGUFError and CheckpointError for files, OSError for those that cannot be read or written.
     """
     config.refuse_unsupported()
+    if config.export.export_only:
+        return _save_exported(config)
     program = lower_methods(config) if config.multimethod.enabled else lower_llama(build_model(config), config)
     path = _output_path(config)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         program.write_to_file(file)
     program.write_tensor_data_to_file(path.parent)
+    if config.debug.generate_etrecord:
+        program.get_etrecord().save(path.parent / "etrecord.bin")
     logger.info("wrote %s (%.1f MB)", path, path.stat().st_size / 1e6)
     return str(path)
 
 
-def _output_path(config: LlmConfig) -> Path:
+def _save_exported(config: LlmConfig) -> str:
+    model = build_model(config)
+    args = model.params
+    path = _output_path(config, ".pt2")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.export.save(_exported(args, _rewrite(model, config), config).exported(), path)
+    return str(path)
+
+
+def _output_path(config: LlmConfig, ending: str = ".pte") -> Path:
     name = config.export.output_name or str(config.base.model_class.value)
-    return Path(config.export.output_dir) / (name if name.endswith(".pte") else f"{name}.pte")
+    return Path(config.export.output_dir) / (name.removesuffix(".pte").removesuffix(ending) + ending)
 
 
 def model_args(config: LlmConfig) -> ModelArgs:
@@ -159,7 +173,7 @@ def _rewrite(model: Transformer, config: LlmConfig) -> nn.Module:
     quantization = config.quantization
     others = _share_embedding(model, config)
     if quantization.embedding_quantize is not None:
-        quantize_embeddings(model, *quantization.embedding_format())
+        quantize_embeddings(model, *quantization.embedding_format(), quantization.use_hqq)
     _rewrite_caches(model, config)
     return quantize_linear_layers(model, quantization, others)
 
@@ -310,6 +324,7 @@ def _exported(
         dynamic_shapes=shapes,
         metadata=metadata(args, config, rewritten),
         generate_etrecord=config.debug.generate_etrecord,
+        verbose=config.debug.verbose,
     )
     quantizers = get_pt2e_quantizers(get_pt2e_quantization_params(name, quantization.qmode))
     file_of = _weights_files(config)
@@ -330,6 +345,10 @@ def _weights_files(config: LlmConfig) -> FileOf | None:
 def _lower(methods: Mapping[str, LLMEdgeManager], config: LlmConfig) -> ExecutorchProgramManager:
     partitioners = [get_xnnpack_partitioner(False)] if config.backend.xnnpack.enabled else []
     manager = next(iter(methods.values())).lower_with(methods, partitioners)
+    if config.debug.verbose and manager.edge_manager is not None:
+        for name in methods:
+            graph = manager.edge_manager.exported_program(name).graph_module
+            logger.info("delegation of %s:\n%s", name, get_delegation_info(graph).get_summary())
     is_shared = config.multimethod.share_mutable_buffers
     program = manager.to_executorch(None, _weights_files(config), is_shared).export_program
     assert program is not None

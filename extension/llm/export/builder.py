@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -25,6 +26,8 @@ from executorch.exir.passes import MemoryPlanningPass
 from executorch.exir.passes.state.external_constants_pass import FileOf, delegate_external_constants_pass_unlifted
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.extension.llm.export.export_passes import RemoveRedundantTransposes
+
+logger = logging.getLogger(__name__)
 
 
 class BuilderError(ValueError):
@@ -55,6 +58,7 @@ class LLMEdgeManager:
     """Steps of an export; each returns the manager. Calls come in the order in which they are defined here.
 
     example_inputs: tokens and, with a cache, `{"input_pos": …}`. metadata: constant methods, as a dictionary or JSON.
+    verbose: log the exported graph.
     """
 
     def __init__(
@@ -137,7 +141,7 @@ class LLMEdgeManager:
     def export_to_edge(self) -> LLMEdgeManager:
         """Convert the graph to the Edge dialect, exporting the model where it was not."""
         self.edge_manager = to_edge(
-            self._exported(), constant_methods=self.metadata or None, compile_config=_edge_config()
+            self.exported(), constant_methods=self.metadata or None, compile_config=_edge_config()
         )
         return self
 
@@ -159,7 +163,7 @@ class LLMEdgeManager:
     ) -> LLMEdgeManager:
         """Convert and delegate several managers' models as methods of one program, with this manager's metadata."""
         self.edge_manager = to_edge_transform_and_lower(
-            {name: manager._exported() for name, manager in methods.items()},
+            {name: manager.exported() for name, manager in methods.items()},
             partitioner=list(partitioners or []),
             constant_methods=self.metadata or None,
             compile_config=_edge_config(),
@@ -203,7 +207,8 @@ class LLMEdgeManager:
         """Return the path that `save_to_pte` wrote."""
         return self._saved_pte_filename
 
-    def _exported(self) -> ExportedProgram:
+    def exported(self) -> ExportedProgram:
+        """Return the exported program: of the graph, where `export` has made it and later steps have changed it."""
         return self._export(self.model if self.pre_autograd_graph_module is None else self.pre_autograd_graph_module)
 
     def _export(self, model: nn.Module) -> ExportedProgram:
@@ -216,6 +221,8 @@ class LLMEdgeManager:
                 strict=False,
             )
         _remove_transposes(exported)
+        if self.verbose:
+            logger.info("exported graph of %s:\n%s", self.modelname, exported.graph)
         return exported
 
     def _shapes(self) -> Any:

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -34,19 +35,14 @@ def quantize_linear_layers(
     bits, is_dynamic = _mode(config.qmode)
     others = others or {}
     for name, (other_bits, size) in others.items():
-        _quantize(model.get_submodule(name), other_bits, size, is_dynamic, set())
+        _quantize(model.get_submodule(name), other_bits, size, is_dynamic, config.use_hqq, set())
     taken = {id(module) for name in others for module in model.get_submodule(name).modules()}
-    return _quantize(model, bits, _group_size(config, bits), is_dynamic, taken)
+    return _quantize(model, bits, _group_size(config, bits), is_dynamic, config.use_hqq, taken)
 
 
-def _quantize(model: nn.Module, bits: int, size: int, is_dynamic: bool, taken: set[int]) -> nn.Module:
+def _quantize(model: nn.Module, bits: int, size: int, is_dynamic: bool, use_hqq: bool, taken: set[int]) -> nn.Module:
     """Quantize linear layers, except modules whose id() is in `taken`."""
     from torchao.quantization import quantize_  # type: ignore[import-untyped]
-    from torchao.quantization.granularity import PerAxis, PerGroup  # type: ignore[import-untyped]
-    from torchao.quantization.quant_api import (  # type: ignore[import-untyped]
-        Int8DynamicActivationIntxWeightConfig,
-        IntxWeightOnlyConfig,
-    )
     from torchao.utils import unwrap_tensor_subclass  # type: ignore[import-untyped]
 
     def is_chosen(module: nn.Module, name: str) -> bool:
@@ -54,14 +50,30 @@ def _quantize(model: nn.Module, bits: int, size: int, is_dynamic: bool, taken: s
 
     if size:
         _check_groups(model, size, is_chosen)
-    granularity = PerGroup(size) if size else PerAxis(0)
-    if is_dynamic:
-        chosen = Int8DynamicActivationIntxWeightConfig(weight_dtype=_BITS[bits], weight_granularity=granularity)
-    else:
-        chosen = IntxWeightOnlyConfig(weight_dtype=_BITS[bits], granularity=granularity)
+    chosen = _torchao_config(bits, size, is_dynamic, use_hqq)
     quantize_(model, chosen, filter_fn=is_chosen)
     unwrapped: nn.Module = unwrap_tensor_subclass(model)
     return unwrapped
+
+
+def _torchao_config(bits: int, size: int, is_dynamic: bool, use_hqq: bool) -> Any:
+    """Torchao's quantization of a linear layer; size 0: a scale a row. use_hqq: search the scales with the least error
+    (half-quadratic quantization, https://dropbox.github.io/hqq_blog), in place of those of the largest magnitudes."""
+    from torchao.quantization.granularity import PerAxis, PerGroup  # type: ignore[import-untyped]
+    from torchao.quantization.quant_api import (  # type: ignore[import-untyped]
+        Int8DynamicActivationIntxWeightConfig,
+        IntxWeightOnlyConfig,
+    )
+
+    granularity = PerGroup(size) if size else PerAxis(0)
+    algorithm = "hqq_scale_only" if use_hqq else "affine"
+    if is_dynamic:
+        return Int8DynamicActivationIntxWeightConfig(
+            weight_dtype=_BITS[bits], weight_granularity=granularity, intx_choose_qparams_algorithm=algorithm
+        )
+    return IntxWeightOnlyConfig(
+        weight_dtype=_BITS[bits], granularity=granularity, intx_choose_qparams_algorithm=algorithm
+    )
 
 
 def _is_quantized(module: nn.Module, name: str) -> bool:
@@ -147,7 +159,7 @@ class QuantizedEmbedding(nn.Module):
     weight: torch.Tensor
     scales: torch.Tensor
 
-    def __init__(self, embedding: nn.Embedding, bits: int, group_size: int) -> None:
+    def __init__(self, embedding: nn.Embedding, bits: int, group_size: int, use_hqq: bool = True) -> None:
         super().__init__()
         rows = embedding.weight.detach().float()
         size = group_size or rows.shape[1]
@@ -162,11 +174,11 @@ class QuantizedEmbedding(nn.Module):
             integers, scales = stored.values, stored.scales
             logger.info("an embedding keeps the checkpoint's %d-bit integers in groups of %d", bits, size)
         else:
-            groups = rows.unflatten(1, (-1, size))
-            scales = (groups.abs().amax(2) / ((self.most - self.least) / 2)).clamp(min=torch.finfo(torch.float32).tiny)
-            # As torchao does, so that a linear layer with the same weights has the same integers.
-            integers = (groups * (1.0 / scales)[..., None]).round().clamp(self.least, self.most)
-            integers = integers.flatten(1).to(torch.int8)
+            # A 4-bit output layer that shares these integers has the columns of each pair exchanged. Sums of errors in
+            # another order would choose other scales.
+            order = swap_pairs if bits == 4 else torch.Tensor.contiguous
+            integers, scales = _rounded(order(rows), bits, size, use_hqq)
+            integers = order(integers)
         self.register_buffer("weight", quantized.packed(integers, bits))
         self.register_buffer("scales", scales.squeeze(1) if scales.shape[1] == 1 else scales)
 
@@ -180,11 +192,28 @@ class QuantizedEmbedding(nn.Module):
         return found
 
 
-def quantize_embeddings(model: nn.Module, bits: int, group_size: int) -> nn.Module:
+def swap_pairs(x: torch.Tensor) -> torch.Tensor:
+    """Exchange elements 2i and 2i + 1 of the last dimension."""
+    pairs = x.unflatten(-1, (-1, 2))
+    return torch.cat((pairs[..., 1:], pairs[..., :1]), dim=-1).flatten(-2)
+
+
+def _rounded(rows: torch.Tensor, bits: int, size: int, use_hqq: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Integers and scales of a linear layer with these weights, so that it can share the embedding's."""
+    from torchao.quantization import quantize_
+
+    layer = nn.Linear(rows.shape[1], rows.shape[0], bias=False, device="meta")
+    layer.weight = nn.Parameter(rows, requires_grad=False)
+    quantize_(layer, _torchao_config(bits, size, False, use_hqq))
+    quantized_weight: Any = layer.weight
+    return quantized_weight.qdata, quantized_weight.scale
+
+
+def quantize_embeddings(model: nn.Module, bits: int, group_size: int, use_hqq: bool = True) -> nn.Module:
     """Replace every embedding of the model, in place; return it. Raises LlmConfigError."""
     for name, child in model.named_children():
         if isinstance(child, nn.Embedding):
-            setattr(model, name, QuantizedEmbedding(child, bits, group_size))
+            setattr(model, name, QuantizedEmbedding(child, bits, group_size, use_hqq))
         else:
-            quantize_embeddings(child, bits, group_size)
+            quantize_embeddings(child, bits, group_size, use_hqq)
     return model

@@ -6,6 +6,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from executorch.extension.llm.export.quantize import swap_pairs
+
 
 class PairSwappedLinear(nn.Module):
     """A linear layer without bias whose weights, and inputs, have the columns of each pair exchanged.
@@ -22,12 +24,6 @@ class PairSwappedLinear(nn.Module):
         """Any leading dimensions."""
         result: torch.Tensor = self.linear(swap_pairs(x))
         return result
-
-
-def swap_pairs(x: torch.Tensor) -> torch.Tensor:
-    """Exchange elements 2i and 2i + 1 of the last dimension."""
-    pairs = x.unflatten(-1, (-1, 2))
-    return torch.cat((pairs[..., 1:], pairs[..., :1]), dim=-1).flatten(-2)
 
 
 def share_output_layer(model: nn.Module, bits: int) -> nn.Module:

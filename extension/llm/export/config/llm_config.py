@@ -7,10 +7,16 @@ so that a configuration is read as it is; setting one is an error of the export,
 
 from __future__ import annotations
 
+import argparse
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import ClassVar  # OmegaConf reads these annotations at run time
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints  # OmegaConf reads these annotations at run time
+
+from .older_options import OLDER_OPTIONS
+
+_T = TypeVar("_T")
 
 
 class LlmConfigError(ValueError):
@@ -100,7 +106,7 @@ class BaseConfig:
 @dataclass
 class ModelConfig:
     """Rewrites of the model. use_shared_embedding: quantize a tied output layer as the embedding, so that the file has
-    their integers once."""
+    their integers once. expand_rope_table has no effect: kernels are as fast with tables of half the width."""
 
     dtype_override: DtypeOverride = DtypeOverride.fp32
     enable_dynamic_shape: bool = True
@@ -159,7 +165,8 @@ class ModelConfig:
 @dataclass
 class ExportConfig:
     """Sizes and files of the program. foundation_weights_file and lora_weights_file: names of `.ptd` files for the
-    weights of the model and of its adapters; weights without a file are in the program."""
+    weights of the model and of its adapters; weights without a file are in the program. export_only: write the exported
+    program (`.pt2`) and no more."""
 
     max_seq_length: int = 128
     max_context_length: int = 128
@@ -184,7 +191,7 @@ class ExportConfig:
 
 @dataclass
 class DebugConfig:
-    """Records and messages of an export."""
+    """Records and messages of an export. generate_etrecord: write etrecord.bin beside the program."""
 
     profile_memory: bool = False
     profile_path: str | None = None
@@ -231,7 +238,9 @@ class MultimethodConfig:
 
 @dataclass
 class QuantizationConfig:
-    """qmode: how linear layers are quantized; embedding_quantize: "bits,group size", 0 for one group a row."""
+    """qmode: how linear layers are quantized; embedding_quantize: "bits,group size", 0 for one group a row. use_hqq:
+    search the scales with the least error of the weights (half-quadratic quantization), in place of those of their
+    largest magnitudes."""
 
     QMODE_OPTIONS: ClassVar[list[str]] = ["int8", "8da4w", "8da4w-gptq", "vulkan_4w", "4w"]
     AO_QUANT_PATTERNS: ClassVar[list[str]] = [r"torchao:8da(\d+)w", r"torchao:fpa(\d+)w"]
@@ -322,6 +331,31 @@ class LlmConfig:
     quantization: QuantizationConfig = field(default_factory=QuantizationConfig)
     backend: BackendConfig = field(default_factory=BackendConfig)
 
+    @staticmethod
+    def from_args(args: argparse.Namespace) -> LlmConfig:
+        """Return the configuration that options of the older command describe. Raises LlmConfigError."""
+        sections: dict[str, Any] = {}
+        for option in OLDER_OPTIONS:
+            default = LlmConfig.field_of(option.field)[1]
+            value = getattr(args, option.destination, default)
+            if value != default:
+                *path, name = option.field.split(".")
+                section = sections
+                for part in path:
+                    section = section.setdefault(part, {})
+                section[name] = value
+        return _filled(LlmConfig, sections)
+
+    @staticmethod
+    def field_of(path: str) -> tuple[Any, Any]:
+        """Return the type, without None, and the default of a field such as "export.output_dir"."""
+        kind: Any = LlmConfig
+        default: Any = None
+        for name in path.split("."):
+            default = next(each.default for each in fields(kind) if each.name == name)
+            kind = _hints(kind)[name]
+        return kind, default
+
     def refuse_unsupported(self) -> None:
         """Raises LlmConfigError for the first option that this project cannot honour."""
         others = vars(self.backend).items()
@@ -329,11 +363,15 @@ class LlmConfig:
         options = {
             "base.use_lora": self.base.use_lora,
             "base.preq_mode": self.base.preq_mode,
-            "model.expand_rope_table": self.model.expand_rope_table,
             "model.output_prune_map": self.model.output_prune_map,
             "model.input_prune_map": self.model.input_prune_map,
             "export.so_library": self.export.so_library,
             "debug.profile_memory": self.debug.profile_memory,
+            "debug.profile_path": self.debug.profile_path,
+            "quantization.calibration_tasks": self.quantization.calibration_tasks,
+            "quantization.calibration_limit": self.quantization.calibration_limit,
+            "quantization.calibration_seq_length": self.quantization.calibration_seq_length,
+            "quantization.calibration_data": self.quantization.calibration_data != QuantizationConfig.calibration_data,
             "quantization.use_spin_quant": self.quantization.use_spin_quant,
             "quantization.use_qat": self.quantization.use_qat,
             "backend.torchao": any(vars(self.backend.torchao).values()),
@@ -348,6 +386,8 @@ class LlmConfig:
             self._check_methods()
 
     def _check_methods(self) -> None:
+        if self.export.export_only:
+            raise LlmConfigError("export.export_only and multimethod.methods exclude each other")
         methods = {method.method_name: method for method in self.multimethod.methods}
         if self.base.lora_config is not None:
             raise LlmConfigError("base.lora_config and multimethod.methods exclude each other")
@@ -365,3 +405,26 @@ class LlmConfig:
                     f"multimethod.methods: {name}: export_seq_len: expected at most export.max_seq_length "
                     f"({self.export.max_seq_length}), found {length}"
                 )
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a dataclass's fields, without None."""
+    hints = get_type_hints(kind)
+    return {
+        name: next((each for each in get_args(hint) if type(None) in get_args(hint)), hint)
+        for name, hint in hints.items()
+    }
+
+
+def _filled(kind: type[_T], values: Mapping[str, Any]) -> _T:
+    """A dataclass with these values in its fields, and in those of its sections."""
+    hints = _hints(kind)
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        hint = hints[name]
+        if isinstance(value, Mapping):
+            value = _filled(hint, value)
+        elif isinstance(hint, type) and issubclass(hint, Enum):
+            value = hint(value)
+        found[name] = value
+    return kind(**found)

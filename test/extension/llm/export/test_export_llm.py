@@ -9,15 +9,17 @@ import torch
 import transformers
 from oracle.tolerances import MODEL
 
+from executorch.devtools.etrecord import parse_etrecord
 from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face, load_weights
-from executorch.examples.models.llama.export_llama import build_args_parser, config_of
+from executorch.examples.models.llama.export_llama import build_args_parser
 from executorch.examples.models.llama.export_llama import main as export_older
 from executorch.examples.models.llama.export_llama_lib import build_model, export_llama, lower_llama
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
-from executorch.extension.llm.export.config.llm_config import LlmConfigError
+from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
 from executorch.extension.llm.export.export_llm import main, read_config
 from executorch.extension.llm.export.load import CheckpointFileError
+from executorch.extension.llm.export.quantize import QuantizedEmbedding
 from executorch.runtime import Runtime
 
 SIZES = {
@@ -176,6 +178,36 @@ def test_a_file_has_the_weights_of_a_tied_output_layer_once(name, tmp_path):
     assert error < (1e-5 if name == "float" else 0.2)
 
 
+def test_records_of_an_export_stand_beside_the_file(tmp_path, caplog):
+    (tmp_path / "params.json").write_text('{"dim": 16, "n_layers": 1, "n_heads": 2, "vocab_size": 30}')
+    arguments = f"-p {tmp_path / 'params.json'} -kv -X --max_seq_length 4 --max_context_length 8 -o {tmp_path} -n m"
+    torch.manual_seed(0)
+    with caplog.at_level("INFO"):
+        assert export_older([*arguments.split(), "--generate_etrecord", "--verbose"]) == 0
+    assert "exported graph of" in caplog.text
+    assert "delegation of forward" in caplog.text
+    assert parse_etrecord(str(tmp_path / "etrecord.bin")).edge_dialect_program is not None
+
+    torch.manual_seed(0)  # the weights are random
+    assert export_older([*arguments.split(), "--export_only"]) == 0
+    exported = torch.export.load(tmp_path / "m.pt2")
+    inputs = (torch.tensor([[1, 2, 3]]), {"input_pos": torch.tensor([0])})
+    found = (
+        Runtime.get().load_program(tmp_path / "m.pte").load_method("forward").execute((inputs[0], torch.tensor([0])))
+    )
+    torch.testing.assert_close(found[0], exported.module()(*inputs))
+
+
+def test_searched_scales_have_less_error():
+    torch.manual_seed(0)
+    embedding = torch.nn.Embedding(64, 96)
+    errors = []
+    for use_hqq in (True, False):
+        quantized = QuantizedEmbedding(embedding, 4, 32, use_hqq)
+        errors.append((quantized(torch.arange(64)) - embedding.weight).pow(2).mean())
+    assert errors[0] < 0.95 * errors[1]
+
+
 def test_a_shared_embedding_needs_a_format(tmp_path):
     options = ["base.model_class=smollm2", *SIZE_OPTIONS, "model.use_shared_embedding=True"]
     (tmp_path / "params.json").write_text('{"dim": 16, "n_layers": 1, "n_heads": 2, "vocab_size": 30}')
@@ -210,10 +242,14 @@ def test_the_command_writes_a_file_with_the_methods_that_runners_read(checkpoint
 
 def test_the_older_command_means_the_same_configuration(tmp_path):
     options = "-c here -kv --use_sdpa_with_kv_cache -X -qmode 8da4w -G 32 -E 8,0 -d fp32 --max_seq_length 64"
-    older = config_of(build_args_parser().parse_args([*options.split(), "--max_context_length", "256", "-n", "m"]))
+    options += (
+        " --max_context_length 256 -n m --disable_dynamic_shape --local_global_attention 0,16 --use_shared_embedding"
+    )
+    older = LlmConfig.from_args(build_args_parser().parse_args(options.split()))
     keys = "base.checkpoint=here model.use_kv_cache=True model.use_sdpa_with_kv_cache=True backend.xnnpack.enabled=True"
     keys += " quantization.qmode=8da4w quantization.group_size=32 quantization.embedding_quantize='8,0'"
     keys += " export.max_seq_length=64 export.max_context_length=256 export.output_name=m"
+    keys += " model.enable_dynamic_shape=False model.local_global_attention=[0,16] model.use_shared_embedding=True"
     assert older == read_config(keys.split())
     assert export_older(["-c", str(tmp_path / "nowhere")]) == 1
 
