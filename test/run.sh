@@ -38,6 +38,7 @@ ruff check .
 ruff format --check .
 bash .ci/typecheck.sh
 git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror
+bash .ci/tidy.sh --sample
 
 step "sanitizers: C++ tests and fuzzing under ASan and UBSan"
 wait "$compiling" || { cat build/beside.log; exit 1; }

@@ -58,7 +58,7 @@ class HeapTempAllocator final : public MemoryAllocator {
       : MemoryAllocator(0, nullptr), kept_(kept), first_(kept.take()) {
     if (first_ != nullptr) first_->next = nullptr;
   }
-  ~HeapTempAllocator() {
+  ~HeapTempAllocator() override {
     HeapTempAllocator::reset();
     if (first_ != nullptr) kept_.give(first_);
   }

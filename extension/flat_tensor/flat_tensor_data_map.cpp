@@ -20,7 +20,6 @@ using runtime::DataLoader;
 using runtime::Error;
 using runtime::FreeableBuffer;
 using runtime::Result;
-using runtime::Span;
 using runtime::internal::count;
 using runtime::internal::items;
 

@@ -103,10 +103,10 @@ inline bool is_cpu_only(const ImageProcessorConfig& config) {
   return config.gpu_min_input_pixels == ImageProcessorConfig::kGpuNever;
 }
 
-inline constexpr int32_t bytes_per_pixel(ColorFormat) { return 4; }
+constexpr int32_t bytes_per_pixel(ColorFormat) { return 4; }
 
 /// The channels that are read from a pixel; alpha is not.
-inline constexpr int32_t num_channels(ColorFormat) { return 3; }
+constexpr int32_t num_channels(ColorFormat) { return 3; }
 
 /// The size to which an image of input_w x input_h is resized (at least 1 x 1), and the size of the
 /// result with its padding.

@@ -114,8 +114,7 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data,
                "the strides do not describe dense memory in the tensor's dim order");
   auto storage = std::make_shared<Storage>(std::move(sizes), std::move(dim_order), std::move(dense),
                                            data, type, dynamism, std::move(deleter), device);
-  Tensor* tensor = &storage->tensor;
-  return TensorPtr(std::move(storage), tensor);
+  return TensorPtr(storage, &storage->tensor);
 }
 
 TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, std::vector<uint8_t> data,

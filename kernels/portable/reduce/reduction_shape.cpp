@@ -7,7 +7,7 @@ namespace executorch::kernels::portable {
 bool reduced_dims(KernelRuntimeContext& ctx, const Tensor& self,
                   std::optional<ArrayRef<int64_t>> dims, uint32_t* mask) {
   *mask = ~uint32_t(0);
-  if (!dims.has_value() || dims->size() == 0) return true;
+  if (!dims.has_value() || dims->empty()) return true;
   return expect_dims(ctx, *dims, static_cast<int>(self.dim()), mask);
 }
 

@@ -170,7 +170,7 @@ Tensor& _empty_dim_order_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size,
 }
 
 Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
-  if (!ET_EXPECT(ctx, tensors.size() > 0, "cat needs at least one tensor, found none")) return out;
+  if (!ET_EXPECT(ctx, !tensors.empty(), "cat needs at least one tensor, found none")) return out;
   const Tensor* const first = first_not_skipped(tensors);
   if (first == nullptr) {
     resize(ctx, out, Shape(tensors[0]));
@@ -198,8 +198,7 @@ Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim
 }
 
 Tensor& stack_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
-  if (!ET_EXPECT(ctx, tensors.size() > 0, "stack needs at least one tensor, found none"))
-    return out;
+  if (!ET_EXPECT(ctx, !tensors.empty(), "stack needs at least one tensor, found none")) return out;
   Shape shape(tensors[0]);
   int d;
   if (!ET_EXPECT(ctx, shape.rank < kMaxRank, "the tensors have the highest rank already, %d",

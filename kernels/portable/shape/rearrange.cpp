@@ -139,8 +139,8 @@ Tensor& flip_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t
 Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> shifts,
                  ArrayRef<int64_t> dims, Tensor& out) {
   const int rank = static_cast<int>(self.dim());
-  const bool flat = dims.size() == 0 && shifts.size() == 1;
-  if (!ET_EXPECT(ctx, flat || (dims.size() == shifts.size() && shifts.size() > 0),
+  const bool flat = dims.empty() && shifts.size() == 1;
+  if (!ET_EXPECT(ctx, flat || (dims.size() == shifts.size() && !shifts.empty()),
                  "shifts and dims must have one length, found %zu and %zu", shifts.size(),
                  dims.size()) ||
       !resize_like(ctx, out, self)) {

@@ -19,8 +19,6 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-using executorch::runtime::internal::count;
-using executorch::runtime::internal::items;
 using internal::Instruction;
 using internal::Opcode;
 

@@ -247,10 +247,8 @@ Error ParametricPlan::place_tensor(const uint32_t* record, const MethodBlock& bl
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::segment_at;
-using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::text_view;
-using executorch::runtime::internal::value_count;
 
 const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& plan,
                                                      uint32_t* segment) const {

@@ -171,7 +171,7 @@ class Checker final {
 
   Error check_name() const {
     const auto* key = tensor_.extra_tensor_info()->fully_qualified_name();
-    ET_CHECK_OR_RETURN_ERROR(key != nullptr && key->size() > 0, InvalidProgram,
+    ET_CHECK_OR_RETURN_ERROR(key != nullptr && !key->empty(), InvalidProgram,
                              "method '%s', tensor %zu: external data without a name",
                              text(plan_.name()), index_);
     return Error::Ok;

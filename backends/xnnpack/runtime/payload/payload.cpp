@@ -107,7 +107,7 @@ Error Verifier::constant_table() const {
   for (size_t i = 1; i < count(graph_.constant_data()); ++i) {
     const fb::ConstantDataOffset& data = *graph_.constant_data()->Get(static_cast<uint32_t>(i));
     if (data.offset() == kInNamedData) {
-      ET_CHECK_OR_RETURN_ERROR(data.named_key() != nullptr && data.named_key()->size() > 0,
+      ET_CHECK_OR_RETURN_ERROR(data.named_key() != nullptr && !data.named_key()->empty(),
                                InvalidProgram, "xnnpack payload: constant %zu has no name", i);
     } else {
       (void)ET_UNWRAP(part(constants_, "a constant", data.offset(), data.size()));

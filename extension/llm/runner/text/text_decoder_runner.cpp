@@ -14,7 +14,6 @@ namespace executorch::extension::llm {
 
 using aten::ScalarType;
 using runtime::Error;
-using runtime::EValue;
 using runtime::Result;
 
 int64_t max_tokens(const runtime::TensorInfo& input) {

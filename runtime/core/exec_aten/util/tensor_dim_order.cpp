@@ -11,7 +11,6 @@ namespace {
 
 using executorch::aten::Tensor;
 using executorch::runtime::kTensorDimensionLimit;
-using executorch::runtime::tensor_shape_to_c_string;
 
 /// A portable tensor's dim order may be null.
 struct DimOrder {
