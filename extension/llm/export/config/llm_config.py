@@ -281,7 +281,7 @@ class QuantizationConfig:
 
 @dataclass
 class XNNPackConfig:
-    """The backend for CPUs. extended_ops: delegate other operators than linear layers too."""
+    """The backend for CPUs. extended_ops has no effect: the backend takes every operator that it has."""
 
     enabled: bool = False
     extended_ops: bool = False

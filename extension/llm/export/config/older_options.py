@@ -71,8 +71,8 @@ OLDER_OPTIONS = _table("""
 --calibration_seq_length | quantization.calibration_seq_length | refused
 -sq --use_spin_quant | quantization.use_spin_quant | refused
 -qat --use_qat | quantization.use_qat | refused
--X --xnnpack | backend.xnnpack.enabled | delegate linear layers to XNNPACK's backend
---xnnpack-extended-ops | backend.xnnpack.extended_ops | delegate every operator that the backend has
+-X --xnnpack | backend.xnnpack.enabled | delegate every operator that XNNPACK's backend has
+--xnnpack-extended-ops | backend.xnnpack.extended_ops | no effect: --xnnpack does it
 --use-torchao-kernels-linear | backend.torchao.use_torchao_kernels_linear | refused
 --use-torchao-kernels-tied-embedding | backend.torchao.use_torchao_kernels_tied_embedding | refused
 --coreml | backend.coreml.enabled | refused
