@@ -34,7 +34,12 @@ endif()
 
 # Options for compiling our own sources.
 add_library(executorch_strict INTERFACE)
-target_compile_options(executorch_strict INTERFACE -Wall -Wextra -Werror -ffunction-sections -fdata-sections)
+# Warnings of the compiler that continuous integration has are errors. One that only another compiler knows must not end a user's build.
+set(warnings -Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND warnings -Werror)
+endif()
+target_compile_options(executorch_strict INTERFACE ${warnings} -ffunction-sections -fdata-sections)
 if(NOT EXECUTORCH_HOSTED)
   # In newlib int32_t is long, which %d prints correctly. Builds for hosts check the formats.
   target_compile_options(executorch_strict INTERFACE -Wno-format)

@@ -14,7 +14,8 @@ namespace executorch::extension::llm {
 
 class MultimodalPrefiller {
  public:
-  /// The pointers must outlive the prefiller.
+  /// The pointers must outlive the prefiller. The I/O manager is the decoder's; it is a parameter
+  /// as in ExecuTorch 1.4.
   explicit MultimodalPrefiller(Module* module, MultimodalDecoderRunner* decoder_runner,
                                tokenizers::Tokenizer* tokenizer, IOManager* io_manager);
   virtual ~MultimodalPrefiller() = default;
@@ -41,7 +42,6 @@ class MultimodalPrefiller {
   Module* const module_;
   MultimodalDecoderRunner* const decoder_runner_;
   tokenizers::Tokenizer* const tokenizer_;
-  IOManager* const io_manager_;
 };
 
 }  // namespace executorch::extension::llm

@@ -49,11 +49,8 @@ Result<TensorPtr> tensor_of(const MultimodalInput& input, size_t rank) {
 }  // namespace
 
 MultimodalPrefiller::MultimodalPrefiller(Module* module, MultimodalDecoderRunner* decoder_runner,
-                                         tokenizers::Tokenizer* tokenizer, IOManager* io_manager)
-    : module_(module),
-      decoder_runner_(decoder_runner),
-      tokenizer_(tokenizer),
-      io_manager_(io_manager) {}
+                                         tokenizers::Tokenizer* tokenizer, IOManager*)
+    : module_(module), decoder_runner_(decoder_runner), tokenizer_(tokenizer) {}
 
 Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int64_t& start_pos) {
   ET_CHECK_OR_RETURN_ERROR(start_pos >= 0, InvalidArgument,
