@@ -23,7 +23,7 @@ constexpr int64_t kSize = sizeof(float);
 constexpr size_t kLeastWork = 1 << 18, kLeastDepthwiseWork = 1 << 16;
 /// Winograd transforms the weights at every call, which pays off from this number of outputs on
 /// (measured by test/benchmark/kernels.py convolution).
-constexpr int64_t kOutputsWorthWinograd = 12 * 12;
+constexpr int64_t kOutputsWorthWinograd = 20 * 20;
 
 enum class Layout : uint8_t { Nchw, Nhwc, Other };
 
@@ -235,10 +235,9 @@ bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Ten
     of_one_output(call);
     return true;
   }
-  // Patches of windows that do not overlap much, or of few outputs, cost more than weights.
-  const bool has_small_patches = g.stride[1] * g.stride[2] == 1 && g.groups == 1;
+  // Patches of few outputs cost more than weights.
   const bool are_weights_few = int64_t(call.outputs()) > g.out_channels;
-  return has_small_patches || !are_weights_few
+  return g.groups == 1 || !are_weights_few
              ? by_patches(ctx, call)
              : by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
 }

@@ -15,15 +15,15 @@ namespace {
 constexpr size_t kPackedBytes = size_t{256} << 10, kSumBytes = size_t{256} << 10;
 constexpr size_t kLineFloats = kAlignment / sizeof(float);
 
-/// How a call is divided, and its scratch memory: the offsets of taps, the padded planes of an
-/// image, then for each worker packed patches and sums.
+/// How a call is divided, and its scratch memory: the offsets of taps, biases, the padded planes of
+/// an image, then for each worker packed patches and sums.
 struct Plan {
   const GemmTiles& tiles;
   const PaddedPlane plane;
   size_t taps, depth;
   size_t columns, rows;  ///< of an item
   size_t column_items, row_items;
-  size_t offset_floats, plane_floats, packed_floats, sum_floats;
+  size_t offset_floats, bias_floats, plane_floats, packed_floats, sum_floats;
 
   Plan(const GemmTiles& given, const Conv2dParams& p, ImageSize input, size_t threads)
       : tiles(given), plane(p, input, 0) {
@@ -46,6 +46,7 @@ struct Plan {
     rows = std::max(std::min(rows, outputs), size_t{1});
     row_items = divide_up(p.group_outputs, rows);
     offset_floats = round_up(taps * sizeof(size_t), kAlignment) / sizeof(float);
+    bias_floats = round_up(p.groups * p.group_outputs * tiles.panel, kLineFloats);
     plane_floats = plane.is_image() ? 0 : p.groups * p.group_inputs * plane.floats();
     packed_floats = columns / tiles.panel * panel_floats(tiles, depth);
     sum_floats = is_direct() ? 0 : rows * columns;
@@ -100,7 +101,7 @@ size_t patches_scratch_bytes(const Conv2dParams& p, ImageSize input, size_t thre
                              InstructionSet set) {
   const Plan plan(gemm_tiles(set), p, input, threads);
   if (plan.plane.floats() == 0) return 0;
-  const size_t shared = plan.offset_floats + plan.plane_floats;
+  const size_t shared = plan.offset_floats + plan.bias_floats + plan.plane_floats;
   return (shared + threads * plan.worker_floats()) * sizeof(float);
 }
 
@@ -114,7 +115,12 @@ void convolve_patches(const Conv2dParams& p, const NchwCall& call, Threads& thre
   const size_t channels = p.groups * p.group_inputs;
   auto* const offsets = static_cast<size_t*>(call.scratch);
   for (size_t tap = 0; tap < plan.taps; ++tap) offsets[tap] = plane.tap(tap);
-  float* const planes = static_cast<float*>(call.scratch) + plan.offset_floats;
+  float* const biases = static_cast<float*>(call.scratch) + plan.offset_floats;
+  float* const planes = biases + plan.bias_floats;
+  for (size_t o = 0; o < p.groups * p.group_outputs; ++o) {
+    std::fill_n(biases + o * plan.tiles.panel, plan.tiles.panel,
+                call.bias == nullptr ? 0.0f : call.bias[o]);
+  }
   float* const workers = planes + plan.plane_floats;
   std::memset(planes, 0, plan.plane_floats * sizeof(float));
   const size_t apart = plane.is_image() ? in_plane : plane.floats();
@@ -148,6 +154,7 @@ void convolve_patches(const Conv2dParams& p, const NchwCall& call, Threads& thre
       product.left = call.weights + output * plan.depth;
       product.left_stride = plan.depth * sizeof(float);
       product.packed = packed;
+      product.row_bias = biases + output * plan.tiles.panel;
       float* const out = call.out + (n * p.groups * p.group_outputs + output) * out_plane;
       const size_t out_stride = plan.is_direct() ? out_plane : product.columns;
       product.out = plan.is_direct() ? out + column : packed + plan.packed_floats;
@@ -155,11 +162,8 @@ void convolve_patches(const Conv2dParams& p, const NchwCall& call, Threads& thre
       product.clamp_min = -INFINITY;
       product.clamp_max = INFINITY;
       run_product(product);
-      if (plan.is_direct() && call.bias == nullptr) return;
-      for (size_t r = 0; r < product.rows; ++r) {
-        plane.collect(product.out + r * out_stride, column, product.columns,
-                      call.bias == nullptr ? 0.0f : call.bias[output + r], -INFINITY, INFINITY,
-                      out + r * out_plane);
+      for (size_t r = 0; !plan.is_direct() && r < product.rows; ++r) {
+        plane.collect(product.out + r * out_stride, column, product.columns, out + r * out_plane);
       }
     });
   }

@@ -95,10 +95,11 @@ Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
   return prefetch;
 }
 
-/// left.count rows times to.count columns, whose packed panels begin at `w`. Arguments of tiles are
-/// updated in place: reading back a partly written copy stalls on store forwarding.
+/// left.count rows from `first_row` on times to.count columns, whose packed panels begin at `w`.
+/// Arguments of tiles are updated in place: reading back a partly written copy stalls on store
+/// forwarding.
 void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputTile& to,
-                   const float* w, Prefetch& prefetch) {
+                   size_t first_row, const float* w, Prefetch& prefetch) {
   const size_t bytes = panel_bytes(p), before = bytes_before(p, block), panel = p.tiles->panel;
   const size_t rows = left.count, columns = to.count;
   const size_t at_once = uses_pairs(p) ? 2 * panel : panel;
@@ -124,6 +125,9 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
         left.first = moved(first, row * left.stride);
       }
       to.out = moved(out, row * to.row_bytes);
+      if (p.row_bias != nullptr) {
+        to.bias[0] = to.bias[1] = moved(p.row_bias, (first_row + row) * to.bias_stride);
+      }
       tiles[left.count - 1](left, prefetch, to);
     }
     w = moved(w, at_once / panel * bytes);
@@ -165,7 +169,7 @@ void multiply_columns(const Product& p, const Block& block, OutputTile& to, size
       left.first = moved(p.left, row * p.left_stride + block.part * p.part_stride + before);
     }
     to.out = moved(p.out, row * p.out_stride) + first;
-    multiply_rows(p, block, left, to, w, prefetch);
+    multiply_rows(p, block, left, to, row, w, prefetch);
     if (first == 0 && row == 0) prefetch = of_next;
   }
 }
@@ -173,6 +177,7 @@ void multiply_columns(const Product& p, const Block& block, OutputTile& to, size
 void multiply_block(const Product& p, const Block& block, bool is_first, const Block& next) {
   OutputTile to = {};
   to.row_bytes = p.out_stride;
+  to.bias_stride = p.row_bias == nullptr ? 0 : p.tiles->panel * sizeof(float);
   to.is_first_block = is_first;
   to.is_last_block = next.parts == 0;
   to.clamp_min = p.clamp_min;

@@ -8,7 +8,8 @@
 
 namespace executorch::kernels::engine {
 
-/// out[r, c] = clamp(bias[c] + sum of products + residual[r, c]). Strides are bytes.
+/// out[r, c] = clamp(bias + sum of products + residual[r, c]). Strides are bytes. The bias is the
+/// packed panel's for c, or that of row_bias for r.
 struct Product {
   const GemmTiles* tiles = nullptr;
   size_t rows = 0, columns = 0;
@@ -20,7 +21,8 @@ struct Product {
   const float* const* table = nullptr;
   size_t table_rows = 0, offset = 0;
   const float* zero = nullptr;
-  const float* packed = nullptr;  ///< begins with a panel
+  const float* packed = nullptr;    ///< begins with a panel
+  const float* row_bias = nullptr;  ///< a panel of equal numbers for each row; aligned
   float* out = nullptr;
   size_t out_stride = 0;
   const float* residual = nullptr;  ///< lies as `out` does

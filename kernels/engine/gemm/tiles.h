@@ -3,8 +3,8 @@
 // called a tile, computes some rows of the left operand times one panel of packed columns, or two
 // neighbouring panels:
 //
-//   out[r, c] = [out[r, c] or bias[c]] + sum over parts and d of left[r, part, d] * weights[part,
-//   d, c]
+//   out[r, c] = [out[r, c] or bias[r, c]] + sum over parts and d of left[r, part, d] *
+//   weights[part, d, c]
 //
 // In tiles of bfloat16 an element of `left` and of the weights is a pair of neighbours along d, 32
 // bits wide as a float is: depth, strides and panels count pairs. Everything around the tiles moves
@@ -38,6 +38,7 @@ struct LeftRows {
 /// The results of one panel or two, and the beginnings of their sums.
 struct OutputTile {
   const float *bias[2], *weights[2];  ///< of each panel
+  size_t bias_stride;                 ///< bytes from row to row; 0 where rows share the bias
   float* out;
   size_t row_bytes;
   size_t count;  ///< columns

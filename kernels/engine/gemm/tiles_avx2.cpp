@@ -184,7 +184,7 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
   const bool stores = is_whole && !(to.is_last_block && to.has_residual);
   Places places;
   if (to.is_first_block) {
-    places.set_from(to.bias[0], 0, rows);
+    places.set_from(to.bias[0], to.bias_stride, rows);
   } else if (is_whole) {
     places.set_from(to.out, to.row_bytes, rows);
   } else {

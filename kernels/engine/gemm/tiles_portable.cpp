@@ -47,9 +47,9 @@ void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
   V sums[kRows][kVectors];
   for (size_t r = 0; r < kRows; ++r) {
     float begin[kPanel] = {};
-    const float* from = to.bias[0];
+    const size_t row = r < left.count ? r : 0;
+    const float* from = moved(to.bias[0], row * to.bias_stride);
     if (!to.is_first_block) {
-      const size_t row = r < left.count ? r : 0;
       std::memcpy(begin, moved(to.out, row * to.row_bytes), to.count * sizeof(float));
       from = begin;
     }

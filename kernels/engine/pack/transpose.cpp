@@ -105,11 +105,56 @@ void for_parts_of_images(const TransposeOf<T>& call, Threads& threads, F&& f) {
   });
 }
 
+#if defined(__x86_64__)
+#define AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
+
+/// Four floats of row 0, then four floats of row 4.
+AVX2_INLINE __m256 load_halves(const float* from, size_t stride) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)),
+                              _mm_loadu_ps(from + 4 * stride), 1);
+}
+
+/// Four columns of eight rows to four rows of eight.
+AVX2_INLINE void transpose_eight_by_four(const float* in, size_t in_stride, float* out,
+                                         size_t out_stride) {
+  const __m256 a = load_halves(in, in_stride), b = load_halves(in + in_stride, in_stride);
+  const __m256 c = load_halves(in + 2 * in_stride, in_stride);
+  const __m256 d = load_halves(in + 3 * in_stride, in_stride);
+  const __m256 low_ab = _mm256_unpacklo_ps(a, b), high_ab = _mm256_unpackhi_ps(a, b);
+  const __m256 low_cd = _mm256_unpacklo_ps(c, d), high_cd = _mm256_unpackhi_ps(c, d);
+  _mm256_storeu_ps(out, _mm256_shuffle_ps(low_ab, low_cd, 0x44));
+  _mm256_storeu_ps(out + out_stride, _mm256_shuffle_ps(low_ab, low_cd, 0xee));
+  _mm256_storeu_ps(out + 2 * out_stride, _mm256_shuffle_ps(high_ab, high_cd, 0x44));
+  _mm256_storeu_ps(out + 3 * out_stride, _mm256_shuffle_ps(high_ab, high_cd, 0xee));
+}
+
+/// As transpose_block().
+__attribute__((target("avx2"))) void transpose_block_avx2(const uint32_t* in, size_t in_stride,
+                                                          uint32_t* out, size_t out_stride,
+                                                          size_t rows, size_t columns) {
+  const auto* const from = reinterpret_cast<const float*>(in);
+  auto* const to = reinterpret_cast<float*>(out);
+  const size_t whole_rows = rows / 8 * 8, whole_columns = columns / 4 * 4;
+  for (size_t c = 0; c < whole_columns; c += 4) {
+    for (size_t r = 0; r < whole_rows; r += 8) {
+      transpose_eight_by_four(from + r * in_stride + c, in_stride, to + c * out_stride + r,
+                              out_stride);
+    }
+  }
+  transpose_block(in + whole_columns, in_stride, out + whole_columns * out_stride, out_stride,
+                  whole_rows, columns - whole_columns);
+  transpose_block(in + whole_rows * in_stride, in_stride, out + whole_rows, out_stride,
+                  rows - whole_rows, columns);
+}
+#undef AVX2_INLINE
+#endif
+
 using BlockFunction = void (*)(const uint32_t*, size_t, uint32_t*, size_t, size_t, size_t);
 
 BlockFunction block_function_for([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
   if (set >= InstructionSet::Avx512) return transpose_block_avx512;
+  if (set >= InstructionSet::Avx2) return transpose_block_avx2;
 #endif
   return transpose_block<uint32_t>;
 }

@@ -5,8 +5,23 @@
 #include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/pack/transpose_block.h>
 
 namespace executorch::kernels::engine {
+namespace {
+
+/// Elements 0, 2, … to `even`, elements 1, 3, … to `odd`.
+void deal_pairs(const float* from, size_t count, float* even, float* odd) {
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const Four low = load_four(from + i), high = load_four(from + i + 4);
+    store_four(__builtin_shufflevector(low, high, 0, 2, 4, 6), even + i / 2);
+    store_four(__builtin_shufflevector(low, high, 1, 3, 5, 7), odd + i / 2);
+  }
+  for (; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = from[i];
+}
+
+}  // namespace
 
 PaddedPlane::Dealt PaddedPlane::deal(size_t outputs, size_t kernel, size_t stride,
                                      size_t dilation) {
@@ -41,32 +56,23 @@ void PaddedPlane::fill(const float* image, float* plane) const {
   const size_t rows = std::min(input_.height, rows_.extent - std::min(rows_.extent, top));
   const size_t columns = std::min(input_.width, columns_.extent - std::min(columns_.extent, left));
   for (size_t y = 0; y < rows; ++y, image += input_.width) {
-    for (size_t x = 0; x < std::min(step, columns); ++x) {
-      float* const to = plane + place(top + y, left + x);
-      const size_t count = divide_up(columns - x, step);
-      if (step == 1) {
-        std::memcpy(to, image, count * sizeof(float));
-      } else if (step == 2) {
-        for (size_t i = 0; i < count; ++i) to[i] = image[x + 2 * i];
-      } else {
-        for (size_t i = 0; i < count; ++i) to[i] = image[x + step * i];
-      }
+    if (step == 1) {
+      std::memcpy(plane + place(top + y, left), image, columns * sizeof(float));
+    } else if (step == 2) {
+      deal_pairs(image, columns, plane + place(top + y, left), plane + place(top + y, left + 1));
+    } else {
+      for (size_t x = 0; x < columns; ++x) plane[place(top + y, left + x)] = image[x];
     }
   }
 }
 
-void PaddedPlane::collect(const float* places, size_t first, size_t count, float bias,
-                          float clamp_min, float clamp_max, float* out) const {
+void PaddedPlane::collect(const float* places, size_t first, size_t count, float* out) const {
   const size_t width = output_.width, end = first + count;
   for (size_t y = first / pitch(); y * pitch() < end; ++y) {
-    const size_t row = y * pitch();
-    const float* const from = moved(places, (row - first) * sizeof(float));
-    const size_t last = std::min(width, end - row);
-    float* const to = out + y * width;
-    for (size_t x = row < first ? first - row : 0; x < last; ++x) {
-      const float sum = from[x] + bias, above = sum < clamp_min ? clamp_min : sum;  // NaN stays
-      to[x] = above > clamp_max ? clamp_max : above;
-    }
+    const size_t row = y * pitch(), begin = std::max(row, first), last = std::min(row + width, end);
+    if (begin >= last) continue;
+    std::memcpy(out + y * width + (begin - row), places + (begin - first),
+                (last - begin) * sizeof(float));
   }
 }
 

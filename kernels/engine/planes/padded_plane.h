@@ -31,10 +31,9 @@ class PaddedPlane {
 
   /// Copies an image. The padding must be zeros already; it stays so.
   void fill(const float* image, float* plane) const;
-  /// out(y, x) = clamp(place y * pitch() + x, + bias), for the places from `first` on, which are
-  /// given. `out` is a whole plane; it may be where the places of one are if pitch() is its width.
-  void collect(const float* places, size_t first, size_t count, float bias, float clamp_min,
-               float clamp_max, float* out) const;
+  /// out(y, x) = place y * pitch() + x, for the places from `first` on, which are given. `out` is a
+  /// whole plane.
+  void collect(const float* places, size_t first, size_t count, float* out) const;
 
  private:
   /// One dimension: `extent` positions dealt to `phases` parts of `length`.

@@ -6,7 +6,7 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/planes/padded_plane.h>
-#include <executorch/kernels/engine/planes/window_3x3.h>
+#include <executorch/kernels/engine/planes/window_in_place.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -19,6 +19,7 @@ struct PlaneSums {
   size_t taps;
   float* sums;
   size_t count;
+  float bias, clamp_min, clamp_max;
 };
 
 /// Floats of the widest vector.
@@ -34,17 +35,12 @@ namespace executorch::kernels::engine {
 namespace {
 
 /// With more taps, or narrower images, bringing channels together pays (measured).
-constexpr size_t kMaxTaps = 9, kMinWidth = 96, kMinWidth3x3 = 40;
-/// Narrower images leave most of a vector empty where they are; in a padded plane they do not.
-constexpr size_t kMinWidthInPlace = 24;
+constexpr size_t kMaxTaps = 9, kMinWidth = 96, kMinWidthInPlace = 24;
 
-bool is_3x3(const Conv2dParams& p) {
-  return p.kernel_height == 3 && p.kernel_width == 3 && p.stride_height == 1 &&
-         p.stride_width == 1 && p.dilation_height == 1 && p.dilation_width == 1;
-}
-
-bool stays_in_place(const Conv2dParams& p, ImageSize input) {
-  return is_3x3(p) && input.width >= kMinWidthInPlace;
+bool stays_in_place(const Conv2dParams& p) {
+  return p.kernel_height == p.kernel_width && p.stride_height == p.stride_width &&
+         p.dilation_height == 1 && p.dilation_width == 1 &&
+         plane_window_function(InstructionSet::Scalar, p.kernel_height, p.stride_height) != nullptr;
 }
 
 size_t offsets_floats(const Conv2dParams& p) {
@@ -61,13 +57,14 @@ size_t worker_floats(const PaddedPlane& plane) {
 }  // namespace
 
 bool planes_gain(const Conv2dParams& p, ImageSize input) {
-  const bool is_plain = !p.transposed && p.group_inputs == 1 && p.group_outputs == 1;
-  return is_plain && p.kernel_height * p.kernel_width <= kMaxTaps &&
-         input.width >= (is_3x3(p) ? kMinWidth3x3 : kMinWidth);
+  if (p.transposed || p.group_inputs != 1 || p.group_outputs != 1) return false;
+  return stays_in_place(p)
+             ? input.width >= kMinWidthInPlace
+             : p.kernel_height * p.kernel_width <= kMaxTaps && input.width >= kMinWidth;
 }
 
 size_t planes_scratch_bytes(const Conv2dParams& p, ImageSize input, size_t threads) {
-  if (stays_in_place(p, input)) {
+  if (stays_in_place(p)) {
     return round_up(input.width, kAlignment / sizeof(float)) * sizeof(float);
   }
   const size_t of_worker = worker_floats(PaddedPlane(p, input, kPlaneSlack));
@@ -84,11 +81,11 @@ void convolve_planes(const Conv2dParams& p, const PlanesCall& call, Threads& thr
   if (out_plane == 0) return;
   auto* const scratch = static_cast<float*>(call.scratch);
   std::memset(scratch, 0, planes_scratch_bytes(p, call.input_size, threads.count()));
-  const bool in_place = stays_in_place(p, call.input_size);
+  const bool in_place = stays_in_place(p);
   auto* const offsets = static_cast<size_t*>(call.scratch);
   float* const workers = scratch + offsets_floats(p);
   for (size_t tap = 0; !in_place && tap < taps; ++tap) offsets[tap] = padded.tap(tap);
-  const auto plane_3x3 = plane_3x3_function(set);
+  const auto sum_in_place = plane_window_function(set, p.kernel_height, p.stride_height);
   const auto sum = ET_SIMD_FUNCTION(set, sum_places);
   for_each_item(threads, call.batch * p.groups, [&](size_t item, size_t worker) {
     const size_t channel = item % p.groups;
@@ -97,16 +94,17 @@ void convolve_planes(const Conv2dParams& p, const PlanesCall& call, Threads& thr
     const float* const in = call.in + item * in_plane;
     float* const out = call.out + item * out_plane;
     if (in_place) {
-      plane_3x3({weights, bias, call.clamp_min, call.clamp_max, in, call.input_size.height,
-                 call.input_size.width, p.pad_top, p.pad_left, scratch, out, output.height,
-                 output.width});
+      sum_in_place({weights, bias, call.clamp_min, call.clamp_max, in, call.input_size.height,
+                    call.input_size.width, p.pad_top, p.pad_left, scratch, out, output.height,
+                    output.width});
       return;
     }
     float* const plane = workers + worker * worker_floats(padded);
     float* const sums = plane + padded.floats();
     padded.fill(in, plane);
-    sum({plane, offsets, weights, taps, sums, padded.length()});
-    padded.collect(sums, 0, padded.length(), bias, call.clamp_min, call.clamp_max, out);
+    sum({plane, offsets, weights, taps, sums, padded.length(), bias, call.clamp_min,
+         call.clamp_max});
+    padded.collect(sums, 0, padded.length(), out);
   });
 }
 

@@ -2,6 +2,7 @@
 // Packed weights: for each panel of outputs and each frequency biases and [channel, output], as
 // products have them; then for each panel [channel, output] of the kernels' middle points.
 #include <algorithm>
+#include <cmath>
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/gemm/driver.h>
@@ -15,6 +16,9 @@ namespace {
 /// Channels and outputs of a block that is transformed and then packed, while it is in the
 /// first-level cache.
 constexpr size_t kSide = 16;
+constexpr size_t kTaps = 9;
+/// Larger weights could make a sum of finite numbers infinite that a direct one does not.
+constexpr float kLargestWeight = 0x1p50f;
 
 }  // namespace
 }  // namespace executorch::kernels::engine
@@ -24,8 +28,6 @@ constexpr size_t kSide = 16;
 
 namespace executorch::kernels::engine {
 namespace {
-
-constexpr size_t kTaps = 9;
 
 using Transform = void (*)(const float* kernel, size_t channels, float* to);
 
@@ -75,7 +77,13 @@ void pack_outputs(const Packing& all, size_t number) {
   const size_t first = number * panel, end = std::min(outputs, first + panel);
   const size_t of_panel = kFrequencies * all.frequency_floats();
   float* const to = all.packed + number * of_panel;
-  std::fill(to, to + of_panel, 0.0f);
+  if (end - first < panel) {
+    std::fill(to, to + of_panel, 0.0f);
+  } else {
+    for (size_t i = 0; i < kFrequencies; ++i) {
+      std::fill_n(to + i * all.frequency_floats(), panel, 0.0f);
+    }
+  }
   float* const centres = all.centres + number * all.channels() * panel;
   std::fill(centres, centres + all.channels() * panel, 0.0f);
   if (all.weights.bias != nullptr) {
@@ -92,6 +100,25 @@ void pack_outputs(const Packing& all, size_t number) {
 }
 
 }  // namespace
+
+bool winograd_accepts(const Conv2dParams& p, const ConvWeights& w) {
+  const auto check = ET_SIMD_FUNCTION(instruction_set(), are_small);
+  const size_t kernel = kTaps * p.group_inputs;
+  const bool has_whole_kernels =
+      (w.input_stride == kTaps && w.y_stride == 3 && w.x_stride == 1) ||
+      (w.input_stride == 1 && w.y_stride == 3 * p.group_inputs && w.x_stride == p.group_inputs);
+  if (has_whole_kernels && w.output_stride == kernel) {
+    return check(w.data, kernel * p.group_outputs);
+  }
+  bool result = true;
+  for (size_t at = 0; at < p.group_outputs * kernel; ++at) {
+    const size_t input = at % p.group_inputs, tap = at / p.group_inputs % kTaps;
+    result &= check(w.data + at / kernel * w.output_stride + tap / 3 * w.y_stride +
+                        tap % 3 * w.x_stride + input * w.input_stride,
+                    1);
+  }
+  return result;
+}
 
 size_t winograd_packed_bytes(const Conv2dParams& params, InstructionSet set) {
   const GemmTiles& tiles = gemm_tiles(set);

@@ -20,8 +20,6 @@ constexpr size_t kMinChannels = 48, kMinOutputs = 32, kMinTiles = 32;
 /// too often, so a block has as many as fit the upper limit.
 constexpr size_t kTileBytes = size_t{512} << 10, kMaxTileBytes = size_t{832} << 10;
 constexpr size_t kTilesWorthWeights = 49;
-/// Larger weights could make a sum of finite numbers infinite that a direct one does not.
-constexpr float kLargestWeight = 0x1p50f;
 /// Padding between frequencies: distances of powers of two would map to the same cache sets.
 constexpr size_t kGap = 16;
 constexpr size_t kLineFloats = 16;
@@ -139,20 +137,6 @@ bool winograd_gains(const Conv2dParams& p, size_t batch, ImageSize input, Instru
          p.kernel_width == 3 && p.stride_height == 1 && p.stride_width == 1 &&
          p.dilation_height == 1 && p.dilation_width == 1 && p.group_inputs >= kMinChannels &&
          p.group_outputs >= kMinOutputs && tiles >= kMinTiles;
-}
-
-bool winograd_accepts(const Conv2dParams& p, const ConvWeights& weights) {
-  bool are_small = true;
-  for (size_t output = 0; output < p.group_outputs; ++output) {
-    for (size_t tap = 0; tap < 9; ++tap) {
-      const float* const from = weights.data + output * weights.output_stride +
-                                tap / 3 * weights.y_stride + tap % 3 * weights.x_stride;
-      for (size_t i = 0; i < p.group_inputs; ++i) {
-        are_small &= std::fabs(from[i * weights.input_stride]) <= kLargestWeight;  // false for NaN
-      }
-    }
-  }
-  return are_small;
 }
 
 size_t winograd_scratch_bytes(const Conv2dParams& p, size_t batch, ImageSize input, size_t threads,

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// One plane convolved with 3 x 3 neighbouring taps, stride 1, where it lies: nothing is copied.
+// One plane convolved with a square window of neighbouring taps where it lies: nothing is copied.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace executorch::kernels::engine {
 
-struct Plane3x3 {
+struct PlaneWindow {
   const float* weights;  ///< [row, column]
   float bias, clamp_min, clamp_max;
   const float* in;
@@ -18,8 +18,9 @@ struct Plane3x3 {
   float* out;
   size_t out_rows, out_columns;
 };
-using Plane3x3Function = void (*)(const Plane3x3&);
+using PlaneWindowFunction = void (*)(const PlaneWindow&);
 
-Plane3x3Function plane_3x3_function(InstructionSet set);
+/// The function for windows of side x side taps and strides; null if there is none.
+PlaneWindowFunction plane_window_function(InstructionSet set, size_t side, size_t stride);
 
 }  // namespace executorch::kernels::engine
