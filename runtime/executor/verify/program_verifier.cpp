@@ -2,6 +2,7 @@
 #include <executorch/runtime/executor/verify/program_verifier.h>
 
 #include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/executor/execute/parametric_plan.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/platform/log.h>
@@ -10,6 +11,9 @@ namespace executorch::runtime::internal {
 namespace {
 
 namespace fb = executorch_flatbuffer;
+
+/// A file of many methods has at least some hundred bytes for each.
+constexpr uint64_t kSearchesPerByte = 8;
 
 Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
   for (size_t i = 0; i < count(program.segments()); ++i) {
@@ -63,14 +67,23 @@ Error verify_constants(const fb::Program& program, WorkBudget* budget) {
   return Error::Ok;
 }
 
-Error verify_named_data(const fb::Program& program) {
+Error verify_named_data(const fb::Program& program, size_t flatbuffer_size) {
   const size_t segments = count(program.segments());
+  const std::string_view prefix(kParametricPlanPrefix);
+  uint64_t searched = 0;
   for (size_t i = 0; i < count(program.named_data()); ++i) {
     const fb::NamedData& named = *program.named_data()->Get(i);
     ET_CHECK_OR_RETURN_ERROR(named.segment_index() < segments, InvalidProgram,
                              "named data '%s': segment %u of %zu", text(named.key()),
                              named.segment_index(), segments);
+    if (text_view(named.key()).substr(0, prefix.size()) == prefix) {
+      searched += count(program.execution_plan());
+    }
   }
+  // Metadata of each method searches the plans: all searches together take time linear in the file.
+  ET_CHECK_OR_RETURN_ERROR(searched / kSearchesPerByte <= flatbuffer_size, InvalidProgram,
+                           "%zu methods have too many parametric plans for a file of %zu bytes",
+                           count(program.execution_plan()), flatbuffer_size);
   return Error::Ok;
 }
 
@@ -82,7 +95,7 @@ Error verify_program(const fb::Program& program, const ProgramHeader& header) {
   ET_CHECK_OK_OR_RETURN_ERROR(verify_segments(program, header));
   WorkBudget budget{header.flatbuffer_size};
   ET_CHECK_OK_OR_RETURN_ERROR(verify_constants(program, &budget));
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program, header.flatbuffer_size));
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_plan(program, *program.execution_plan()->Get(i), &budget));
   }

@@ -230,6 +230,27 @@ TEST(QueriesInTurn, PlansOfMethodsAreFoundInEveryOrder) {
   }
 }
 
+/// Methods, and parametric plans of methods that the program lacks.
+TestProgram with_foreign_plans(int methods, int plans) {
+  TestProgram source = add_program();
+  for (int i = 0; i < methods; ++i) {
+    source.plans.emplace_back();
+    source.plans.back().name = "m" + std::to_string(i);
+  }
+  source.segments = {{0, 0}};
+  for (int i = 0; i < plans; ++i) {
+    source.named_data.emplace_back("executorch.plan.p" + std::to_string(i), 0);
+  }
+  return source;
+}
+
+TEST(QueriesInTurn, PlansOfMissingMethodsAreLimitedByTheSizeOfTheFile) {
+  EXPECT_EQ(load_error(with_foreign_plans(200, 200)), Error::Ok);
+  const LogCapture log;
+  EXPECT_EQ(load_error(with_foreign_plans(3000, 3000)), Error::InvalidProgram);
+  EXPECT_TRUE(log.contains("methods have too many parametric plans for a file of")) << log.text();
+}
+
 TEST(QueriesInTurn, OutputsThatAreMovedKeepTheirOwnTensors) {
   TestProgram source = related_program();
   TestPlan& plan = source.plans[0];
