@@ -108,6 +108,21 @@ bool can_be_limited(Datatype datatype) {
          datatype == Datatype::BFloat16 || is_byte(datatype);
 }
 
+bool can_be_bias(Datatype operand, Datatype bias) {
+  switch (bias) {
+    case Datatype::QInt32:
+    case Datatype::QCInt32:
+    case Datatype::Int32:
+      return is_byte(operand);
+    case Datatype::Float32:
+    case Datatype::Float16:
+    case Datatype::BFloat16:
+      return !is_byte(operand);
+    default:
+      return false;
+  }
+}
+
 bool is_convolution(Datatype operand, Datatype weights, Datatype result) {
   return contains(kConvolutions, operand, weights, result);
 }

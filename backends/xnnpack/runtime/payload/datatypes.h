@@ -20,6 +20,9 @@ fb_xnnpack::XNNQuantParams parameters_of(fb_xnnpack::Datatype datatype);
 /// True if results of this datatype can be clamped. XNNPACK aborts on a clamp of any other.
 bool can_be_limited(fb_xnnpack::Datatype datatype);
 
+/// True if a product with an operand of one datatype can have a bias of the other.
+bool can_be_bias(fb_xnnpack::Datatype operand, fb_xnnpack::Datatype bias);
+
 /// True for valid datatypes of a convolution, or of a product with weights.
 bool is_convolution(fb_xnnpack::Datatype operand, fb_xnnpack::Datatype weights,
                     fb_xnnpack::Datatype result);

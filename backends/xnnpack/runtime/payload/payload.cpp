@@ -87,6 +87,7 @@ class Verifier final {
   bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
   bool datatypes_fit(const fb::XNode& node) const;
   Error weights(size_t index, uint32_t filter, int32_t outputs_dim) const;
+  Error bias(size_t index, uint32_t operand, uint32_t bias) const;
   Error strides(size_t index, const fb::Convolution& node) const;
   Datatype datatype(uint32_t id) const { return values_[id]->datatype(); }
 
@@ -182,6 +183,11 @@ Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
   // Operators run on operands with elements alone: those without never reach them as arguments.
   ET_CHECK_OR_RETURN_ERROR(tensor_bytes(tensor) > 0, InvalidProgram,
                            "xnnpack payload: value %zu is a constant without elements", id);
+  // Operators read parameters of rows behind the elements.
+  ET_CHECK_OR_RETURN_ERROR(tensor.datatype() != Datatype::QDInt8, InvalidProgram,
+                           "xnnpack payload: value %zu is a constant, but is to be quantized while "
+                           "running",
+                           id);
   return Error::Ok;
 }
 
@@ -323,7 +329,9 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
                            "xnnpack payload: the datatypes of node %zu (%s) do not go together",
                            index, fb::EnumNameXNodeUnion(node.xnode_union_type()));
   if (const auto* product = node.xnode_union_as_FullyConnected()) {
-    return weights(index, product->filter_id(), (product->flags() & kTransposeWeights) != 0);
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        weights(index, product->filter_id(), (product->flags() & kTransposeWeights) != 0));
+    return bias(index, product->input1_id(), product->bias_id());
   }
   if (node.xnode_union_type() == fb::XNodeUnion::ConvTranspose2d) {
     ET_CHECK_OK_OR_RETURN_ERROR(
@@ -331,8 +339,9 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
   }
   if (row_of(node).datatypes == Datatypes::Convolution) {
     const bool depthwise = node.xnode_union_type() == fb::XNodeUnion::DepthwiseConv2d;
-    return weights(index, static_cast<const fb::Convolution*>(node.xnode_union())->filter_id(),
-                   depthwise ? 3 : 0);
+    const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
+    ET_CHECK_OK_OR_RETURN_ERROR(weights(index, n.filter_id(), depthwise ? 3 : 0));
+    return bias(index, n.input1_id(), n.bias_id());
   }
   return Error::Ok;
 }
@@ -356,6 +365,15 @@ Error Verifier::weights(size_t index, uint32_t filter, int32_t outputs_dim) cons
                            "xnnpack payload: node %zu has weights %" PRIu32
                            " with scales along dimension %" PRId32 ", expected %" PRId32,
                            index, filter, channel_dims_[filter], outputs_dim);
+  return Error::Ok;
+}
+
+/// Operators read a bias as integers of 32 bits or as floats, without a check.
+Error Verifier::bias(size_t index, uint32_t operand, uint32_t bias) const {
+  ET_CHECK_OR_RETURN_ERROR(
+      bias == kInvalidId || can_be_bias(datatype(operand), datatype(bias)), InvalidProgram,
+      "xnnpack payload: node %zu has operand %" PRIu32 " of datatype %s and a bias of %s", index,
+      operand, fb::EnumNameDatatype(datatype(operand)), fb::EnumNameDatatype(datatype(bias)));
   return Error::Ok;
 }
 

@@ -67,6 +67,7 @@ constexpr FieldRule kTableFields[] = {
      static_cast<uint8_t>(fb::XNodeUnion::MAX)},
     {kXNode, fb::XNode::VT_DEBUG_HANDLE, K::Scalar4},
     {kXNode, fb::XNode::VT_OUTPUT_MIN_MAX, K::Table, Presence::Optional, kOutputMinMax},
+    {kXNode, fb::XNode::VT_FULL_PRECISION, K::Scalar1},
     {kXNNGraph, fb::XNNGraph::VT_VERSION, K::String},
     {kXNNGraph, fb::XNNGraph::VT_XNODES, K::TableVector, Presence::Optional, kXNode},
     {kXNNGraph, fb::XNNGraph::VT_XVALUES, K::TableVector, Presence::Optional, kXValue},

@@ -85,7 +85,7 @@ Offset<fb::XNode> add(FlatBufferBuilder& b, const TestNode& node) {
   const Offset<void> table(b.EndTable(start));
   const auto limits = node.is_limited ? fb::CreateOutputMinMax(b, node.output_min, node.output_max)
                                       : Offset<fb::OutputMinMax>();
-  return fb::CreateXNode(b, node.kind, table, 0, limits);
+  return fb::CreateXNode(b, node.kind, table, 0, limits, node.full_precision);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ struct TestNode {
   bool is_limited = false;
   float output_min = 0;
   float output_max = 6;
+  bool full_precision = false;
 };
 
 struct TestConstant {

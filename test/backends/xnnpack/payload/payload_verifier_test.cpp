@@ -188,6 +188,12 @@ const std::vector<Mutation>& values() {
        "value 1 has 5 scales, expected 6"},
       {"ScalesOfGroupsInTooShortAConstant", by_group, [](P& p) { p.constants[3].size = 11; },
        "the scales of value 1 are missing"},
+      {"AConstantThatIsToBeQuantizedWhileRunning", by_group,
+       [](P& p) {
+         p.values[5].constant = 1;
+         p.nodes.erase(p.nodes.begin());
+       },
+       "value 5 is a constant, but is to be quantized while running"},
       {"NothingQuantizedTogether", by_group, [](P& p) { p.values[5].quantized_dim = 0; },
        "value 5 quantizes over 0 of 2 dimensions"},
       {"MoreDimensionsTogetherThanThereAre", by_group, [](P& p) { p.values[5].quantized_dim = 3; },
@@ -292,6 +298,31 @@ const std::vector<Mutation>& graphs() {
          }
        },
        "node 0 has weights 1 with scales along dimension 0, expected 3"},
+      {"ABiasOfBytes", by_channel,
+       [](P& p) {
+         p.values[2].datatype = Datatype::QInt8;
+         p.values[2].quantization = Quantization::Tensor;
+       },
+       "node 0 has operand 0 of datatype Float32 and a bias of QInt8"},
+      {"ABiasOfIntegersForFloats", by_group, [](P& p) { p.values[2].datatype = Datatype::Int32; },
+       "node 1 has operand 5 of datatype QDInt8 and a bias of Int32"},
+      {"ABiasThatIsQuantizedWhileRunning", linear,
+       [](P& p) {
+         p.values[2] = {};
+         p.values[2].dims = {3};
+         p.values[2].datatype = Datatype::QDInt8;
+         p.values[2].quantization = Quantization::Tokens;
+         p.values[2].quantized_dim = 1;
+       },
+       "and a bias of QDInt8"},
+      {"ABiasOfFloatsForBytes", image_by_channel,
+       [](P& p) {
+         for (const size_t value : {0, 3}) {
+           p.values[value].datatype = Datatype::QInt8;
+           p.values[value].quantization = Quantization::Tensor;
+         }
+       },
+       "node 0 has operand 0 of datatype QInt8 and a bias of Float32"},
       {"DatatypesOfASumThatDiffer", linear,
        [](P& p) {
          p.nodes[0].is_limited = false;
@@ -376,6 +407,27 @@ TEST(PayloadVerifier, AcceptsDatatypesOfEveryWidth) {
     }
     payload.values.push_back(value);
     EXPECT_EQ(parse(payload.bytes()), Error::Ok) << fb_xnnpack::EnumNameDatatype(datatype);
+  }
+}
+
+/// Each field of a node that lies outside of the flatbuffer.
+TEST(PayloadVerifier, RefusesFieldsOfNodesOutsideOfTheGraph) {
+  P payload = linear();
+  payload.nodes[0].full_precision = true;
+  const std::vector<uint8_t> bytes = payload.bytes();
+  EXPECT_EQ(parse(bytes), Error::Ok);
+  uint32_t graph = 0;
+  memcpy(&graph, bytes.data() + 10, sizeof(graph));
+  const auto* const node = reinterpret_cast<const uint8_t*>(
+      fb_xnnpack::GetXNNGraph(bytes.data() + graph)->xnodes()->Get(0));
+  const uint8_t* const vtable = node - flatbuffers::ReadScalar<flatbuffers::soffset_t>(node);
+  const auto size = flatbuffers::ReadScalar<uint16_t>(vtable);
+  ASSERT_GT(size, fb_xnnpack::XNode::VT_FULL_PRECISION);
+  for (size_t slot = fb_xnnpack::XNode::VT_XNODE_UNION_TYPE; slot < size; slot += 2) {
+    std::vector<uint8_t> changed = bytes;
+    const uint16_t far = 0xfffc;
+    memcpy(changed.data() + (vtable - bytes.data()) + slot, &far, sizeof(far));
+    EXPECT_EQ(parse(changed), Error::InvalidProgram) << "vtable slot " << slot;
   }
 }
 
