@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -52,6 +54,37 @@ TEST(MemoryPlan, NeverOverlapsBlocksThatLiveAtTheSameStep) {
         EXPECT_TRUE(apart || !live_together(blocks[i], blocks[k]) || blocks[i].bytes == 0 ||
                     blocks[k].bytes == 0);
       }
+    }
+  }
+}
+
+TEST(MemoryPlan, NeverOverlapsAnyOfManyBlocks) {
+  std::mt19937 random(7);
+  std::vector<LiveBlock> blocks(20000);
+  std::vector<std::vector<size_t>> live(blocks.size() / 4 + 8);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i] = {random() % 5000, i / 4, i / 4 + random() % 8};
+    for (size_t step = blocks[i].first_step; step <= blocks[i].last_step; ++step) {
+      live[step].push_back(i);
+    }
+  }
+  std::reverse(blocks.begin(), blocks.end());
+  const MemoryPlan plan = plan_memory(blocks);
+  // At most about 32 blocks live at a time.
+  EXPECT_LT(plan.total_bytes, 60u * 5000);
+  for (const std::vector<size_t>& step : live) {
+    std::vector<std::pair<size_t, size_t>> ranges;
+    for (const size_t i : step) {
+      const size_t index = blocks.size() - 1 - i, begin = plan.offsets[index];
+      ranges.emplace_back(begin, begin + blocks[index].bytes);
+      EXPECT_EQ(begin % kMemoryAlignment, 0u);
+      EXPECT_LE(ranges.back().second, plan.total_bytes);
+    }
+    std::sort(ranges.begin(), ranges.end());
+    size_t end = 0;
+    for (const auto& range : ranges) {
+      EXPECT_TRUE(range.first >= end || range.first == range.second);
+      end = std::max(end, range.second);
     }
   }
 }

@@ -237,20 +237,23 @@ Error Executor::run(Span<void* const> arguments, Workspace* workspace) {
 }
 
 void Executor::label_steps() {
+  // Nodes that change the layout lack a debug handle: they take the next one, or else the previous
+  // one.
+  std::vector<uint32_t> handles;
+  for (const Step& step : steps_) {
+    handles.push_back(step.node.debug_handle);
+  }
+  for (size_t i = handles.size(); i-- > 1;) {
+    handles[i - 1] = handles[i - 1] != 0 ? handles[i - 1] : handles[i];
+  }
+  for (size_t i = 1; i < handles.size(); ++i) {
+    handles[i] = handles[i] != 0 ? handles[i] : handles[i - 1];
+  }
   std::map<std::string, int> seen;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    // Nodes that change the layout have no debug handle: use the next handle, or else the previous
-    // one.
-    uint32_t handle = 0;
-    for (size_t k = i; k < steps_.size() && handle == 0; ++k) {
-      handle = steps_[k].node.debug_handle;
-    }
-    for (size_t k = i; k-- > 0 && handle == 0;) {
-      handle = steps_[k].node.debug_handle;
-    }
     const std::string name = steps_[i].op->label();
-    labels_.push_back(name + " #" + std::to_string(++seen[name]) + " [" + std::to_string(handle) +
-                      "]");
+    labels_.push_back(name + " #" + std::to_string(++seen[name]) + " [" +
+                      std::to_string(handles[i]) + "]");
   }
 }
 

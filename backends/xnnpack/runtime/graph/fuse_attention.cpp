@@ -26,6 +26,10 @@ class AttentionFusion final : SubgraphFusion {
       : SubgraphFusion(graph), takes_(takes) {}
 
   void run() {
+    readers_.assign(graph_.values.size(), SIZE_MAX);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      readers_[graph_.nodes[i].operand(0)] = i;
+    }
     fuse_all([this](size_t i) { fuse(i); });
   }
 
@@ -224,14 +228,15 @@ class AttentionFusion final : SubgraphFusion {
     if (!graph_.values[id].is_internal() || uses_[id] != 1) {
       return SIZE_MAX;
     }
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[i];
-      if (!erased_[i] && node.kind == kind && node.fused == Fused::No && node.operand(0) == id &&
-          node.clamp.is_none() && is_float(node.result())) {
-        return i;
-      }
+    const size_t index = readers_[id];
+    if (index == SIZE_MAX || erased_[index]) {
+      return SIZE_MAX;
     }
-    return SIZE_MAX;
+    const Node& node = graph_.nodes[index];
+    const bool is_plain = node.fused == Fused::No && node.clamp.is_none();
+    return node.kind == kind && is_plain && node.operand(0) == id && is_float(node.result())
+               ? index
+               : SIZE_MAX;
   }
 
   /// If the only reader of the results changes their layout, the fused node writes that layout.
@@ -299,6 +304,8 @@ class AttentionFusion final : SubgraphFusion {
   }
 
   const TakesAttention& takes_;
+  /// By value: a node whose first operand it is, SIZE_MAX if there is none.
+  std::vector<size_t> readers_;
 };
 
 }  // namespace

@@ -69,6 +69,20 @@ bool read_image_padding(const Node& node, Window2d* padding) {
   return true;
 }
 
+/// Adds a padding to a window's; false if a number would overflow.
+bool add_padding(const Window2d& padding, Window2d* window) {
+  const auto fits = [](uint32_t a, uint32_t b) { return a <= UINT32_MAX - b; };
+  if (!fits(window->top, padding.top) || !fits(window->bottom, padding.bottom) ||
+      !fits(window->left, padding.left) || !fits(window->right, padding.right)) {
+    return false;
+  }
+  window->top += padding.top;
+  window->bottom += padding.bottom;
+  window->left += padding.left;
+  window->right += padding.right;
+  return true;
+}
+
 }  // namespace
 
 void separate_clamps(Graph* graph) {
@@ -137,13 +151,10 @@ void fuse_paddings(Graph* graph) {
     const uint32_t in = node.operand(0);
     Window2d padding;
     if (uses[in] != 1 || !graph->values[in].is_internal() || producers[in] == SIZE_MAX ||
-        !read_image_padding(graph->nodes[producers[in]], &padding)) {
+        !read_image_padding(graph->nodes[producers[in]], &padding) ||
+        !add_padding(padding, &node.window)) {
       continue;
     }
-    node.window.top += padding.top;
-    node.window.bottom += padding.bottom;
-    node.window.left += padding.left;
-    node.window.right += padding.right;
     node.operands[0] = graph->nodes[producers[in]].operand(0);
     erased[producers[in]] = true;
   }

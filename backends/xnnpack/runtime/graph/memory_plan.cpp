@@ -2,6 +2,7 @@
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace executorch::backends::xnnpack {
@@ -15,9 +16,49 @@ size_t aligned(size_t bytes) {
   return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
 
+/// With more blocks, comparing each with all others takes too long.
+constexpr size_t kMostCompared = 8192;
+
+/// In the order of their first steps, each block takes the smallest place that ended blocks left
+/// and that has room for it, or a new one at the end.
+MemoryPlan plan_in_order(const std::vector<LiveBlock>& blocks) {
+  std::vector<size_t> starts(blocks.size());
+  std::iota(starts.begin(), starts.end(), size_t{0});
+  std::vector<size_t> ends = starts;
+  std::stable_sort(starts.begin(), starts.end(),
+                   [&](size_t a, size_t b) { return blocks[a].first_step < blocks[b].first_step; });
+  std::stable_sort(ends.begin(), ends.end(),
+                   [&](size_t a, size_t b) { return blocks[a].last_step < blocks[b].last_step; });
+  MemoryPlan plan;
+  plan.offsets.assign(blocks.size(), 0);
+  std::vector<size_t> rooms(blocks.size());
+  std::multimap<size_t, size_t> left;  // offsets by room
+  size_t ended = 0;
+  for (const size_t index : starts) {
+    for (; blocks[ends[ended]].last_step < blocks[index].first_step; ++ended) {
+      left.emplace(rooms[ends[ended]], plan.offsets[ends[ended]]);
+    }
+    const size_t bytes = aligned(blocks[index].bytes);
+    const auto found = left.lower_bound(bytes);
+    if (bytes == 0 || found == left.end()) {
+      rooms[index] = bytes;
+      plan.offsets[index] = bytes == 0 ? 0 : plan.total_bytes;
+      plan.total_bytes += bytes;
+    } else {
+      rooms[index] = found->first;
+      plan.offsets[index] = found->second;
+      left.erase(found);
+    }
+  }
+  return plan;
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<LiveBlock>& blocks) {
+  if (blocks.size() > kMostCompared) {
+    return plan_in_order(blocks);
+  }
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),

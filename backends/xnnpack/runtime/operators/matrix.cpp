@@ -21,12 +21,15 @@ engine::RightMatrix right_of(const float* data, size_t inputs, size_t outputs, b
   return transposed ? engine::RightMatrix{data, outputs, 1} : engine::RightMatrix{data, 1, inputs};
 }
 
-engine::Gemm plan_of(const Node& node, const OperatorContext& context) {
-  const Shape& filter = context.graph.values[node.operand(1)].declared;
-  const bool is_transposed = (node.flags & kTransposeWeights) != 0;
+engine::Gemm plan_for(const Shape& filter, bool is_transposed, engine::Precision precision) {
   return engine::Gemm::plan(static_cast<size_t>(filter.dims[is_transposed ? 1 : 0]),
                             static_cast<size_t>(filter.dims[is_transposed ? 0 : 1]),
-                            engine::instruction_set(), node.precision);
+                            engine::instruction_set(), precision);
+}
+
+engine::Gemm plan_of(const Node& node, const OperatorContext& context) {
+  return plan_for(context.graph.values[node.operand(1)].declared,
+                  (node.flags & kTransposeWeights) != 0, node.precision);
 }
 
 bool is_rounded(const engine::Gemm& gemm) {
@@ -64,10 +67,15 @@ class Linear : public EngineOperator {
       : EngineOperator(is_rounded(plan_of(node, context)) ? labels.bfloat16 : labels.float32,
                        context),
         is_transposed_((node.flags & kTransposeWeights) != 0),
+        precision_(node.precision),
         gemm_(plan_of(node, context)),
         tail_(node) {}
 
   const engine::Gemm& gemm() const { return gemm_; }
+  /// Plans the product for weights of another shape.
+  void set_weights_shape(const Shape& filter) {
+    gemm_ = plan_for(filter, is_transposed_, precision_);
+  }
   const FusedTail& tail() const { return tail_; }
   void pack_weights(const float* weights, const float* bias, float* to) {
     gemm_.pack(right_of(weights, gemm_.depth(), gemm_.columns(), is_transposed_), bias, to,
@@ -78,6 +86,7 @@ class Linear : public EngineOperator {
 
  private:
   bool is_transposed_;
+  engine::Precision precision_;
   engine::Gemm gemm_;
   FusedTail tail_;
   engine::GemmCall call_;
@@ -114,6 +123,12 @@ class DynamicLinear final : public Linear {
       : Linear(
             {"Dynamic Fully Connected (NC, F32) GEMM", "Dynamic Fully Connected (NC, BF16) GEMM"},
             node, context) {}
+
+  /// Variable weights may be smaller than declared.
+  Error reshape(const Tensors& t) override {
+    set_weights_shape(*t.operands[1].shape);
+    return Linear::reshape(t);
+  }
 
  private:
   size_t own_scratch() const override { return gemm().packed_bytes(); }

@@ -158,6 +158,39 @@ Rows windows() {
   };
 }
 
+/// Layers whose weights are arguments, which may be smaller than declared.
+Rows variable_weights() {
+  const auto layer = [](std::string name, uint32_t flags, bool has_bias) {
+    P p;
+    p.values = {input(0, {2, 32}), input(1, flags == 0 ? Dims{64, 32} : Dims{32, 64}),
+                output(2, {2, 64})};
+    p.nodes = {{Kind::FullyConnected, {0, 1, kNoId, 2, flags}}};
+    if (has_bias) {
+      p.values.push_back(constant(1, {64}));
+      p.constants.push_back({0, 256, ""});
+      p.constant_bytes = 256;
+      p.nodes[0].numbers[2] = 3;
+    }
+    return row(std::move(name), p);
+  };
+  return {
+      layer("VariableWeights", 0, false),
+      layer("VariableTransposedWeights", 1, false),
+      layer("VariableWeightsWithABias", 0, true),
+      row("APaddingAndAConvolutionsWrapAround",
+          [] {
+            P p = graph({1, 1, 1, 2}, {1, 2, 1, 3},
+                        {Kind::StaticConstantPad, {0, 0, 3}, {{0, 1, 0, 0}, {0, 0, 0, 0}}},
+                        {{3, 1, 1, 2}});
+            p.values.push_back({});
+            p.values[3].dims = {1, 2, 1, 2};
+            p.nodes.push_back({Kind::Conv2d, window({kMost, 0, 0, 0}, {1, 1}, {kMost, 1}, {1, 1},
+                                                    {2, 3, 1, 0, 0, 3, 2, kNoId, 1})});
+            return p;
+          }()),
+  };
+}
+
 Rows moves() {
   return {
       row("ASliceBeginsAtTheEnd",
@@ -236,7 +269,7 @@ Rows moves() {
 
 std::vector<HostilePayload> hostile_shapes() {
   Rows rows = empty_constants();
-  for (const auto& more : {windows(), moves()}) {
+  for (const auto& more : {windows(), variable_weights(), moves()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;
