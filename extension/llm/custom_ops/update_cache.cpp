@@ -66,26 +66,31 @@ Tensor& write_token(RuntimeContext& ctx, Tensor& out) {
   return out;
 }
 
+bool expect_index(RuntimeContext& ctx, int64_t index, int64_t capacity) {
+  return ET_EXPECT(ctx, index >= -1 && index < capacity,
+                   "indices: expected -1 or a position below %" PRId64 ", found %" PRId64, capacity,
+                   index);
+}
+
 template <class Index>
 bool write_positions(RuntimeContext& ctx, const Tensor& value, Tensor& cache,
                      const Tensor& indices) {
-  const Index* const at = indices.const_data_ptr<Index>();
+  // Another thread may change the indices meanwhile: each is loaded once for check and use.
+  const volatile Index* const at = indices.const_data_ptr<Index>();
   const int64_t capacity = cache.size(1);
   for (ssize_t i = 0; i < indices.numel(); ++i) {
-    if (!ET_EXPECT(ctx, at[i] >= -1 && int64_t(at[i]) < capacity,
-                   "indices: expected -1 or a position below %" PRId64 ", found %" PRId64, capacity,
-                   int64_t(at[i]))) {
-      return false;
-    }
+    if (!expect_index(ctx, at[i], capacity)) return false;
   }
   const size_t position = size_t(value.size(2) * value.size(3)) * value.element_size();
   if (position == 0) return true;
   for (int64_t i = 0; i < int64_t(value.size(0)) * value.size(1); ++i) {
-    if (at[i] < 0) continue;
+    const int64_t index = at[i];
+    if (!expect_index(ctx, index, capacity)) return false;
+    if (index < 0) continue;
     const int64_t batch = i / value.size(1);
-    std::memcpy(static_cast<char*>(cache.mutable_data_ptr()) +
-                    position * size_t(batch * capacity + int64_t(at[i])),
-                static_cast<const char*>(value.const_data_ptr()) + position * size_t(i), position);
+    std::memcpy(
+        static_cast<char*>(cache.mutable_data_ptr()) + position * size_t(batch * capacity + index),
+        static_cast<const char*>(value.const_data_ptr()) + position * size_t(i), position);
   }
   return true;
 }
