@@ -178,7 +178,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> lu_unpack_out(KernelRuntimeContext& ctx, c
   }
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&p, &l, &u}); i < count; ++i) {
       const Matrix<T> made = factors.load<T>(batch, i);
       if (unpack_pivots) {
         const Pivots rows = exchanged.load_pivots(batch, i);
@@ -209,7 +209,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> linalg_lu_out(KernelRuntimeContext& ctx, c
   }
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&p, &l, &u}); i < count; ++i) {
       const Lu<T> made(items.load<T>(batch, i), pivot);
       if (pivot) Batch(p, 2).store(i, permutation<T>(made.pivots, m));
       Batch(l, 2).store(i, lower_of(made.factors, k));
@@ -331,7 +331,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _linalg_solve_ex_result(
     });
     if (!regular) return;
     const Batch solution(result, vectors ? 1 : 2);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&result}); i < count; ++i) {
       const Lu<T>& made = all[static_cast<size_t>(items.item_at(batch, i))];
       const Matrix<T> given = right.load<T>(batch, i);
       if (left) {
@@ -370,7 +370,7 @@ Tensor& linalg_lu_solve_out(KernelRuntimeContext& ctx, const Tensor& lu, const T
     using T = decltype(zero);
     using Of = typename Lu<T>::Of;
     Lu<T> made{Matrix<T>()};
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&out}); i < count; ++i) {
       made.factors = factors.load<T>(batch, i);
       made.pivots = exchanged.load_pivots(batch, i);
       if (!expect_pivots(ctx, made.pivots, n)) return;

@@ -173,6 +173,13 @@ bool common_batch(KernelRuntimeContext& ctx, const Shape& a, const Shape& b, Sha
   return expect_broadcast(ctx, *common, b);
 }
 
+int64_t count_items(const Shape& batch, std::initializer_list<const Tensor*> results) {
+  for (const Tensor* result : results) {
+    if (result->numel() != 0) return batch.numel();
+  }
+  return 0;
+}
+
 bool expect_no_error(KernelRuntimeContext& ctx, const char* what, int32_t info) {
   return ET_EXPECT(ctx, info == 0, "%s: the input is singular (element %d of the diagonal is 0)",
                    what, static_cast<int>(info));

@@ -75,6 +75,10 @@ bool prepare(KernelRuntimeContext& ctx, const char* name, Tensor& out, ScalarTyp
 /// The shape that two batches are broadcast to.
 bool common_batch(KernelRuntimeContext& ctx, const Shape& a, const Shape& b, Shape* common);
 
+/// The items of a batch to compute: none if no result has elements, because the batch's sizes may
+/// then be larger than memory.
+int64_t count_items(const Shape& batch, std::initializer_list<const Tensor*> results);
+
 /// `info` is 0, or i if item i - 1 (a pivot, a leading minor) makes the result impossible.
 bool expect_no_error(KernelRuntimeContext& ctx, const char* what, int32_t info);
 

@@ -64,7 +64,7 @@ std::tuple<Tensor&, Tensor&> geqrf_a(KernelRuntimeContext& ctx, const Tensor& se
   }
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&a, &tau}); i < count; ++i) {
       Matrix<T> matrix = items.load<T>(batch, i);
       const Matrix<T> factors = reflect(matrix);
       Batch(a, 2).store(i, matrix);
@@ -95,7 +95,7 @@ std::tuple<Tensor&, Tensor&> linalg_qr_out(KernelRuntimeContext& ctx, const Tens
   }
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&q, &r}); i < count; ++i) {
       Matrix<T> matrix = items.load<T>(batch, i);
       const Vector<T> tau = reflect(matrix);
       if (wants_q) {
@@ -127,7 +127,7 @@ Tensor& linalg_householder_product_out(KernelRuntimeContext& ctx, const Tensor& 
   }
   visit_numbers(ctx, input.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&out}); i < count; ++i) {
       Matrix<T> product = Matrix<T>::Identity(m, n);
       apply(items.load<T>(batch, i), as_vector(factors.load<T>(batch, i)), false, product);
       Batch(out, 2).store(i, product);
@@ -157,7 +157,7 @@ Tensor& ormqr_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& i
   }
   visit_numbers(ctx, self.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&out}); i < count; ++i) {
       const Matrix<T> vectors = items.load<T>(batch, i);
       const Vector<T> tau = as_vector(factors.load<T>(batch, i));
       Matrix<T> x = others.load<T>(batch, i);

@@ -34,7 +34,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> _linalg_svd_u(KernelRuntimeContext& ctx, c
   }
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&u, &s, &vh}); i < count; ++i) {
       if (k == 0) {  // Any orthogonal U and V fit an empty matrix; use identities.
         if (compute_uv) {
           Batch(u, 2).store(i, Matrix<T>(Matrix<T>::Identity(m, left)));

@@ -88,7 +88,7 @@ Tensor& linalg_solve_triangular_out(KernelRuntimeContext& ctx, const Tensor& sel
   }
   visit_numbers(ctx, b.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < batch.numel(); ++i) {
+    for (int64_t i = 0, count = count_items(batch, {&out}); i < count; ++i) {
       const Matrix<T> a = items.load<T>(batch, i);
       Matrix<T> x = right.load<T>(batch, i);
       if (upper) {

@@ -155,7 +155,10 @@ void for_each_run(KernelRuntimeContext& ctx, const Images& from, const Images& t
     PlaneSums<T> sums(ctx, to);
     Reader<T> reader(from.first.dtype);
     if (!sums.ready()) return;
-    for (int64_t index = 0; index < to.batch * to.channels; ++index) {
+    // Planes without pixels take no memory: a file may declare more than could be visited.
+    const bool is_empty = to.sizes[0] == 0 || to.sizes[1] == 0 || to.sizes[2] == 0;
+    const int64_t planes = is_empty ? 0 : to.batch * to.channels;
+    for (int64_t index = 0; index < planes; ++index) {
       const int64_t image = index / to.channels, channel = index % to.channels;
       const Plane plane = from.plane(image, channel);
       sums.open(to.plane(image, channel));

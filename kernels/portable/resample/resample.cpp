@@ -91,6 +91,8 @@ int64_t side_by_side(const Images& from, const Images& to) {
 /// Calls f(plane of the input, plane of the output) for every channel of every image.
 template <class F>
 void for_each_plane(const Images& from, const Images& to, F&& f) {
+  // A batch without channels takes no memory, and may have any size.
+  if (from.channels == 0) return;
   for (int64_t image = 0; image < from.batch; ++image) {
     for (int64_t channel = 0; channel < from.channels; ++channel) {
       f(from.plane(image, channel), to.plane(image, channel));
