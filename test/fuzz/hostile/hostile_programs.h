@@ -35,6 +35,8 @@ std::vector<HostileProgram> hostile_files();
 std::vector<HostileProgram> hostile_growth();
 /// Arguments of kernels that do not fit together.
 std::vector<HostileProgram> hostile_calls();
+/// The same for operators of language models, quantized ones, linear algebra and grouped products.
+std::vector<HostileProgram> hostile_library_calls();
 /// Delegates that share arguments with kernels, views, moves and each other.
 std::vector<HostileProgram> hostile_delegates();
 /// Views and conditions in loops and branches; results whose sizes change.

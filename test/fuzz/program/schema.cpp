@@ -113,7 +113,8 @@ Signature read_signature(const std::string& text) {
 
 std::vector<Signature> read_all() {
   std::vector<Signature> made;
-  for (const char* library : {"portable", "optimized", "quantized"}) {
+  for (const char* library :
+       {"portable", "optimized", "quantized", "linalg", "../extension/llm/custom_ops"}) {
     const std::string path = std::string(KERNELS_DIR "/") + library + "/functions.yaml";
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {

@@ -200,6 +200,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     oracle::Random changes(random.next());
     oracle::mutate(call, changes);
   }
+  if (random.one_in(8)) {
+    oracle::Random changes(random.next());
+    oracle::empty_tensors(call, changes);
+  }
   const uint64_t name =
       hash_of({reinterpret_cast<const uint8_t*>(call.name.data()), call.name.size()});
   oracle::Outcome outcome;

@@ -193,6 +193,49 @@ void change_value(Value& value, Random& random) {
   }
 }
 
+/// Sizes that become others in all tensors of a call, so that operands still fit each other.
+struct NewSizes {
+  int32_t emptied, enlarged, huge;
+
+  int32_t operator()(int32_t size) const {
+    return size == emptied ? 0 : size == enlarged ? huge : size;
+  }
+};
+
+/// Strides are int32, as the verifier of programs demands.
+bool strides_fit(const Tensor& tensor, const std::vector<int32_t>& sizes) {
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (stride > INT32_MAX) return false;
+    stride *= sizes[tensor.dim_order[i]] > 1 ? sizes[tensor.dim_order[i]] : 1;
+  }
+  return true;
+}
+
+void replace_sizes(Value& value, const NewSizes& sizes) {
+  for (Value& item : value.items) {
+    if (item.kind == kInt && item.integer >= 0 && item.integer <= INT32_MAX) {
+      item.integer = sizes(static_cast<int32_t>(item.integer));
+    }
+    replace_sizes(item, sizes);
+  }
+  if (value.kind != kTensor) return;
+  Tensor& tensor = value.tensor;
+  std::vector<int32_t> made;
+  for (const int32_t size : tensor.sizes) made.push_back(sizes(size));
+  if (count_elements(made) == 0 && strides_fit(tensor, made)) {
+    tensor.sizes = std::move(made);
+    tensor.data.clear();
+  }
+}
+
+void collect_sizes(const Value& value, std::vector<int32_t>* sizes) {
+  for (const Value& item : value.items) collect_sizes(item, sizes);
+  if (value.kind == kTensor) {
+    sizes->insert(sizes->end(), value.tensor.sizes.begin(), value.tensor.sizes.end());
+  }
+}
+
 }  // namespace
 
 uint64_t Random::next() {
@@ -213,6 +256,16 @@ void mutate(Call& call, Random& random) {
       change_value(value, random);
     }
   }
+}
+
+void empty_tensors(Call& call, Random& random) {
+  std::vector<int32_t> sizes;
+  for (const Value& value : call.values) collect_sizes(value, &sizes);
+  if (sizes.empty()) return;
+  constexpr int32_t kHuge[] = {INT32_MAX, 1 << 30, 1 << 20};
+  const NewSizes replaced{sizes[random.below(sizes.size())], sizes[random.below(sizes.size())],
+                          pick(kHuge, random)};
+  for (Value& value : call.values) replace_sizes(value, replaced);
 }
 
 }  // namespace oracle

@@ -24,4 +24,8 @@ class Random {
 /// afterwards.
 void mutate(Call& call, Random& random);
 
+/// Replaces a size by 0 wherever a tensor has it. In tensors that then are empty, replaces another
+/// size by a huge one.
+void empty_tensors(Call& call, Random& random);
+
 }  // namespace oracle
