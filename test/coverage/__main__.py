@@ -26,7 +26,7 @@ from pathlib import Path
 import torch
 import tqdm
 
-from .attempt import attempt
+from .attempt import attempt, warm_up
 from .case import Case
 from .page import write_page
 from .peer import Peer
@@ -44,6 +44,7 @@ def main() -> int:
     torch.set_num_threads(1)
     tqdm.tqdm.monitor_interval = 0  # a thread, which forked processes would lack
     pattern = re.compile(options.match)
+    warm_up(options.ways)
     cases = [one for suite in options.suites for one in SUITES[suite]() if pattern.search(one.key)]
     if options.sample:
         return _sample(cases, options)
@@ -80,7 +81,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--page", type=Path, help="the page of the documentation to write")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds for one attempt (default: %(default)s)")
+    parser.add_argument(
+        "--limit", type=float, default=180.0, help="processor seconds for one attempt (default: %(default)s)"
+    )
     parser.add_argument("--again", action="store_true", help="make attempts again that did not match")
     parser.add_argument(
         "--shuffle", type=int, metavar="SEED", help="take the cases in random order: an unfinished run is a sample"

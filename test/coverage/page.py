@@ -89,7 +89,7 @@ def _totals(records: Sequence[Record]) -> Iterable[str]:
         yield (
             f"| {suite} | `{way}` | {len(matched)} | {len(counted)} | {100 * single / len(matched):.0f} % "
             f"| {statistics.median(one.delegates for one in matched):g} | {100 * statistics.mean(shares or [0]):.0f} % "
-            f"| {statistics.median(one.lower_seconds for one in matched):.2f} s |\n"
+            f"| {statistics.median(one.lower_cpu_seconds for one in matched):.2f} s |\n"
         )
 
 
@@ -117,7 +117,7 @@ def _table(records: Sequence[Record]) -> str:
             *(one.suite, one.name, one.way, one.outcome.value, str(one.delegates) if one.file_bytes else ""),
             "" if one.delegated is None else f"{100 * one.delegated:.0f} %",
             "" if one.error is None else f"{one.error:.1e}",
-            f"{one.lower_seconds:.2f}" if one.lower_seconds else "",
+            f"{one.lower_cpu_seconds:.2f}" if one.lower_cpu_seconds else "",
             one.message[:120],
         ]
         for one in records

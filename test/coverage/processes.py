@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing as mp
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +18,7 @@ from .case import Case
 from .record import Outcome, Record
 
 Attempt = Callable[[Case, str], Record]
+_PATIENCE = 4.0  # how much longer an attempt may take than it may compute, on a machine with other work
 
 
 @dataclass
@@ -28,10 +31,15 @@ class _Worker:
 
 
 def attempts(
-    work: Iterable[tuple[Case, Sequence[str]]], attempt: Attempt, jobs: int, limit: float, until: float | None = None
+    work: Iterable[tuple[Case, Sequence[str]]],
+    attempt: Attempt,
+    jobs: int,
+    limit: float,
+    until: float | None = None,
+    patience: float = _PATIENCE,
 ) -> Iterator[Record]:
-    """The records of all ways of all cases, as they come. limit: seconds for one attempt. until: a `time.monotonic`
-    after which no further case begins."""
+    """The records of all ways of all cases, as they come. limit: processor seconds for one attempt, which may take
+    `patience` times as long. until: a `time.monotonic` after which no further case begins."""
     waiting = iter(work)
     running: list[_Worker] = []
     exhausted = False
@@ -42,7 +50,7 @@ def attempts(
                 exhausted = True
                 break
             case, ways = following
-            running.append(_start(case, list(ways), attempt, limit))
+            running.append(_start(case, list(ways), attempt, limit, patience))
         ready = wait([one.results for one in running], timeout=0.5) if running else []
         for worker in list(running):
             if worker.results in ready:
@@ -50,21 +58,24 @@ def attempts(
                     record = worker.results.recv()
                 except (EOFError, OSError):
                     worker.process.join(5)
-                    yield _failed(worker, Outcome.DIED, f"the process ended with {worker.process.exitcode}")
+                    if worker.process.exitcode == -signal.SIGXCPU:
+                        yield _failed(worker, Outcome.TIMED_OUT, f"not done after {limit:g} s of processor time")
+                    else:
+                        yield _failed(worker, Outcome.DIED, f"the process ended with {worker.process.exitcode}")
                 else:
                     yield record
                     worker.ways.remove(record.way)
-                    worker.deadline = time.monotonic() + limit
+                    worker.deadline = time.monotonic() + patience * limit
                     if worker.ways:
                         continue
             elif time.monotonic() > worker.deadline:
-                yield _failed(worker, Outcome.TIMED_OUT, f"not done after {limit:g} s")
+                yield _failed(worker, Outcome.TIMED_OUT, f"not done after {patience * limit:g} s")
             else:
                 continue
             _stop(worker)
             running.remove(worker)
             if worker.ways:
-                running.append(_start(worker.case, worker.ways, attempt, limit))
+                running.append(_start(worker.case, worker.ways, attempt, limit, patience))
 
 
 def _failed(worker: _Worker, outcome: Outcome, message: str) -> Record:
@@ -72,20 +83,23 @@ def _failed(worker: _Worker, outcome: Outcome, message: str) -> Record:
     return Record(worker.case.suite, worker.case.name, way, outcome, message)
 
 
-def _start(case: Case, ways: list[str], attempt: Attempt, limit: float) -> _Worker:
+def _start(case: Case, ways: list[str], attempt: Attempt, limit: float, patience: float) -> _Worker:
     results, sender = mp.Pipe(duplex=False)
-    process = mp.get_context("fork").Process(target=_run, args=(case, list(ways), attempt, sender))
+    process = mp.get_context("fork").Process(target=_run, args=(case, list(ways), attempt, limit, sender))
     process.start()
     sender.close()
-    return _Worker(process, results, case, ways, time.monotonic() + limit)
+    return _Worker(process, results, case, ways, time.monotonic() + patience * limit)
 
 
-def _run(case: Case, ways: list[str], attempt: Attempt, sender: Connection) -> None:
+def _run(case: Case, ways: list[str], attempt: Attempt, limit: float, sender: Connection) -> None:
     os.setpgrp()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     for way in ways:
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + limit), most))
         sender.send(attempt(case, way))
     sender.close()
 

@@ -35,8 +35,9 @@ class Record:
     """One attempt.
 
     error: largest relative difference from eager; None if it did not run. delegated: share of the estimated operations
-    (FLOPs) that delegates compute, 0 to 1. left: kernel → calls outside of delegates. *_seconds: wall time. peer: the
-    outcome, delegates and lowering time of the peer on the same exported program, if it was compared.
+    (FLOPs) that delegates compute, 0 to 1. left: kernel → calls outside of delegates. *_cpu_seconds: processor time,
+    which other work on the machine hardly changes; attempt_*: all of it, with making the model. peer: the outcome,
+    delegates and lowering time of the peer on the same exported program, if it was compared.
     """
 
     suite: str
@@ -49,8 +50,9 @@ class Record:
     delegates: int = 0
     delegated: float | None = None
     left: dict[str, int] = field(default_factory=dict)
-    export_seconds: float = 0.0
-    lower_seconds: float = 0.0
+    export_cpu_seconds: float = 0.0
+    lower_cpu_seconds: float = 0.0
+    attempt_cpu_seconds: float = 0.0
     file_bytes: int = 0
     reproduction: str = ""
     peer: dict[str, Any] | None = None
@@ -62,7 +64,7 @@ class Record:
     def as_line(self) -> str:
         """One line of JSON, without fields that have their default."""
         unset = asdict(Record(self.suite, self.name, self.way, self.outcome))
-        changed = {name: value for name, value in asdict(self).items() if value != unset[name]}
+        changed = {name: _short(value) for name, value in asdict(self).items() if value != unset[name]}
         named = {"suite": self.suite, "name": self.name, "way": self.way, "outcome": self.outcome.value}
         return json.dumps(named | changed, ensure_ascii=False)
 
@@ -73,6 +75,11 @@ class Record:
         return Record(
             **{name: values[name] for name in values if name in known} | {"outcome": Outcome(values["outcome"])}
         )
+
+
+def _short(value: Any) -> Any:
+    """Return a number with three significant digits, anything else as it is."""
+    return float(f"{value:.3g}") if isinstance(value, float) else value
 
 
 class Records:

@@ -48,13 +48,15 @@ def _matched(case: Case, way: str) -> Record:
         os.kill(os.getpid(), signal.SIGKILL)
     if case.name == "hangs" and way == "portable":
         time.sleep(60)
+    while case.name == "computes":
+        pass
     return Record(case.suite, case.name, way, Outcome.MATCHED)
 
 
 def test_a_case_that_dies_or_hangs_leaves_the_others_alone() -> None:
     cases = [Case("suite", name, lambda: Example(nn.ReLU(), ())) for name in ("dies", "hangs", "works")]
     work = [(case, ["portable", "xnnpack"]) for case in cases]
-    found = {(one.name, one.way): one.outcome for one in attempts(work, _matched, jobs=2, limit=3)}
+    found = {(one.name, one.way): one.outcome for one in attempts(work, _matched, 2, 3, patience=1)}
     assert found == {
         ("dies", "portable"): Outcome.DIED,
         ("dies", "xnnpack"): Outcome.DIED,
@@ -63,6 +65,12 @@ def test_a_case_that_dies_or_hangs_leaves_the_others_alone() -> None:
         ("works", "portable"): Outcome.MATCHED,
         ("works", "xnnpack"): Outcome.MATCHED,
     }
+
+
+def test_the_limit_of_an_attempt_is_of_processor_time() -> None:
+    work = [(Case("suite", "computes", lambda: Example(nn.ReLU(), ())), ["portable"])]
+    (record,) = attempts(work, _matched, jobs=1, limit=1, patience=60)
+    assert record.outcome is Outcome.TIMED_OUT and record.message == "not done after 1 s of processor time"
 
 
 class _Twice(nn.Module):
@@ -164,7 +172,7 @@ def test_arguments_follow_the_names_of_forward_and_the_first_layers() -> None:
 
 def test_the_page_shows_totals_misses_and_every_attempt() -> None:
     records = [
-        _record("good", Outcome.MATCHED, delegates=1, delegated=1.0, lower_seconds=0.5),
+        _record("good", Outcome.MATCHED, delegates=1, delegated=1.0, lower_cpu_seconds=0.5),
         _record("bad", Outcome.NOT_LOWERED, message="no </script> kernel", parameters=3, reproduction="nn.Bad()"),
         _record("never", Outcome.UNEXPORTED),
     ]

@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from ..case import CannotBuild, Case, Example, FlatOutputs
+from ..case import Case, Example, FlatOutputs
 
 _MOST = 14  # of a module: torch's tests have up to 857
 
 
 def cases() -> Iterator[Case]:
     for info in _infos():
-        for place in range(_MOST):
+        for place in range(len(_samples(info))):
             yield Case("nn", f"{info.name.removeprefix('nn.')}-{place}", partial(_make, info, place))
 
 
@@ -28,14 +28,16 @@ def _infos() -> list[Any]:
     return list(module_db)
 
 
-def _make(info: Any, place: int) -> Example:
-    torch.manual_seed(0)
+def _samples(info: Any) -> list[Any]:
+    """Return options and arguments of the module, spread evenly over those of torch's tests."""
     samples = info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=False)
     chosen = [one for one in samples if one.forward_input is not None]
-    step = max(1, len(chosen) // _MOST)
-    if place >= len(chosen[::step]):
-        raise CannotBuild("torch's tests have no more options of it")
-    sample = chosen[::step][place]
+    return chosen[:: max(1, len(chosen) // _MOST)][:_MOST]
+
+
+def _make(info: Any, place: int) -> Example:
+    torch.manual_seed(0)
+    sample = _samples(info)[place]
     made, given = sample.constructor_input, sample.forward_input
     module = info.module_cls(*made.args, **made.kwargs).eval()
     if isinstance(module, torch.nn.modules.lazy.LazyModuleMixin):
