@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, taken
 from executorch.backends.xnnpack.lowering.layout import Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.reduction import parts_of, reduced_dims, without
@@ -17,16 +17,33 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
+def _values(node: Node) -> Node:
+    """Return the node of the extreme values: the call, or the first result of a call that gives indices too."""
+    return node if isinstance(node.meta["val"], torch.Tensor) else taken(node)[0]
+
+
+def _dims(node: Node) -> list[int]:
+    dim = argument(node, 1, "dim")
+    return [dim % rank(cast(Node, node.args[0]))] if isinstance(dim, int) else reduced_dims(node)
+
+
+def _refuse_with_indices(node: Node, program: ExportedProgram) -> str | None:
+    results = taken(node)
+    if 1 in results and results[1].users:
+        return "its indices are used"
+    return _refuse(node, program) if 0 in results else "its values are not used"
+
+
 def _refuse(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
         return "its operand has rank 0"
-    reduced = [source.meta["val"].shape[dim] for dim in reduced_dims(node)]
+    reduced = [source.meta["val"].shape[dim] for dim in _dims(node)]
     if not is_static(reduced):
         return "a size that it reduces is dynamic"
     if torch.Size(reduced).numel() < 2:
         return "its window has a single element"
-    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
+    return None if numbers_in(_values(node).meta["val"].shape) else "more than one of its sizes is dynamic"
 
 
 def _order(low: Lowering, source: Node, dims: list[int]) -> Order:
@@ -51,7 +68,8 @@ def _smallest(low: Lowering, node: Node) -> None:
 
 def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     """The minimum is the negated maximum of the negated operand."""
-    source, dims, keep = cast(Node, node.args[0]), reduced_dims(node), bool(argument(node, 2, "keepdim", False))
+    source, dims, keep = cast(Node, node.args[0]), _dims(node), bool(argument(node, 2, "keepdim", False))
+    result = _values(node)
     order = _order(low, source, dims)
     parts, bounds = parts_of(source.meta["val"].shape, order, dims), parts_of(low.shape(source), order, dims)
     assert parts is not None and bounds is not None
@@ -65,15 +83,17 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     if opposite:
         value = low.step(node, g.Negate, value, shape=images)
     pooled = [before, 1, 1, after]
-    found = low.writer.value(node.meta["val"].dtype, pooled)
+    found = low.writer.value(result.meta["val"].dtype, pooled)
     low.add(g.MaxPooling2d(0, 0, 0, 0, *kernel, *kernel, 1, 1, value, found), node)
     if opposite:
         found = low.step(node, g.Negate, found, shape=pooled)
     left = order if keep else without(order, dims)
-    low.add(reshape(arranged(node.meta["val"].shape, left), found, low.result(node, left)), node)
+    low.add(reshape(arranged(result.meta["val"].shape, left), found, low.result(result, left)), node)
 
 
 RULES: dict[str, Rule] = {
     "amax.default": Rule(_largest, _refuse),
     "amin.default": Rule(_smallest, _refuse),
+    "max.dim": Rule(_largest, _refuse_with_indices),
+    "min.dim": Rule(_smallest, _refuse_with_indices),
 }

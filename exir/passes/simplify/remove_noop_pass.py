@@ -38,13 +38,21 @@ _COPIES = frozenset(
 def _source(node: fx.Node) -> fx.Node | None:
     """Return the tensor that a no-op call returns.
 
-    It is the source of a `copy`, the only item of a concatenation's list, else the first operand.
+    It is the source of a `copy`, the only item with elements of a concatenation's list, else the first operand.
     """
     is_copy = getattr(getattr(node.target, "_schema", None), "name", "") == "aten::copy"
     first = node.args[int(is_copy)] if node.args else None
-    if isinstance(first, (list, tuple)) and len(first) == 1:
-        first = first[0]
+    if isinstance(first, (list, tuple)):
+        filled = [one for one in first if not _is_empty(one)]
+        first = filled[0] if len(filled) == 1 else None
     return first if isinstance(first, fx.Node) else None
+
+
+def _is_empty(operand: object) -> bool:
+    """Return whether a tensor has no elements at any size of its symbolic dims: rotary embeddings of whole heads
+    concatenate the rest of each head, which is none."""
+    value = operand.meta.get("val") if isinstance(operand, fx.Node) else None
+    return isinstance(value, torch.Tensor) and any(isinstance(size, int) and size == 0 for size in value.shape)
 
 
 def _is_identity(node: fx.Node, name: str) -> bool:

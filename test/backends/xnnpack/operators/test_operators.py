@@ -160,6 +160,8 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "largest of the last of three": lambda: (Function(lambda x: x.amax(-1, keepdim=True)), (_r(2, 3, 4),)),
     "largest of a middle dimension": lambda: (Function(lambda x: x.amax(2)), (_r(1, 2, 4, 3, 8),)),
     "smallest of dimensions apart": lambda: (Function(lambda x: x.amin((0, 3), True)), (_r(2, 3, 4, 5),)),
+    "largest of rows, without indices": lambda: (Function(lambda x: x.max(1).values), (_r(3, 4),)),
+    "smallest of a dimension, kept": lambda: (Function(lambda x: x.min(-2, keepdim=True)[0]), (_r(2, 5, 3),)),
     "largest of all": lambda: (Function(lambda x: x.amax()), (_r(3, 4, 5),)),
     "mean of images": lambda: (Function(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
     "mean of images to a matrix": lambda: (Function(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
