@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import fx, nn
 from torch.export import Dim, ExportedProgram, export
 from torch.utils import _pytree as pytree
 
@@ -102,6 +102,7 @@ def _blaming_torch(
         yield
     except _Ended as end:
         with _stage(Outcome.UNEXPORTED):
+            _check_declared(program, expected)
             found = flat(program.module()(*deepcopy(args), **deepcopy(kwargs)))
             if reason := _mismatch(found, expected):
                 raise _Ended(
@@ -229,6 +230,19 @@ def _describe(manager: Any, file: bytes, record: Record) -> None:
     record.delegated = round(inside / (inside + method.flops), 4) if inside + method.flops else 0.0
     record.left = dict(method.kernels)
     record.file_bytes = len(file)
+
+
+def _check_declared(program: ExportedProgram, expected: tuple[Any, ...]) -> None:
+    """End the attempt if torch.export found another shape of an output than eager gives."""
+    outputs: Any = program.graph.output_node().args[0]
+    shapes = [getattr(one.meta.get("val"), "shape", None) if isinstance(one, fx.Node) else None for one in outputs]
+    wanted = [getattr(one, "shape", None) for one in expected]
+    for place, (shape, other) in enumerate(zip(shapes[-len(wanted) :], wanted, strict=False)):
+        if shape and other is not None and all(type(size) is int for size in shape) and shape != other:
+            raise _Ended(
+                Outcome.UNEXPORTED,
+                f"torch.export found the shape {tuple(shape)} for output {place}, eager's is {tuple(other)}",
+            )
 
 
 def _mismatch(found: tuple[Any, ...], expected: tuple[Any, ...]) -> str:

@@ -104,6 +104,16 @@ def test_a_program_that_pytorch_itself_runs_differently_is_torch_exports() -> No
     assert "PyTorch runs the exported program with an error of 0.5" in record.message
 
 
+def test_a_shape_that_torch_export_finds_wrong_is_torch_exports() -> None:
+    def make() -> Example:
+        target = torch.tensor([3, 1, 2, -1, 0, 0, 0, 0, 0, 0])
+        return Example(nn.MultiLabelMarginLoss(reduction="none"), (torch.randn(10), target))
+
+    record = attempt(Case("suite", "loss", make), "portable", lambda *_: None)
+    assert record.outcome is Outcome.UNEXPORTED
+    assert record.message == "torch.export found the shape (1,) for output 0, eager's is ()"
+
+
 def test_a_case_that_cannot_be_built_does_not_count_as_a_miss() -> None:
     record = attempt(Case("suite", "bad", lambda: Example(_Twice(), ())), "portable", lambda *_: None)
     assert record.outcome is Outcome.UNBUILT and not record.outcome.counted
