@@ -23,6 +23,7 @@ from executorch.exir.decompose.free_layouts import free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.decompose.operators.affine_operators import affine_decompositions
 from executorch.exir.decompose.operators.attention import ATTENTION_DECOMPOSITION
+from executorch.exir.decompose.operators.chunked_losses import chunked_loss_decompositions
 from executorch.exir.decompose.operators.extra_decompositions import REPLACED_DECOMPOSITIONS, extra_decompositions
 from executorch.exir.decompose.operators.grouped_products import grouped_decompositions
 from executorch.exir.decompose.operators.linalg_checks import check_in_kernels
@@ -57,7 +58,12 @@ def _ours(unroll_recurrent: bool) -> dict[Any, Any]:
     left_out = RECURRENT_DECOMPOSITIONS if unroll_recurrent else {}
     return {
         op: made
-        for op, made in {**_tables()[1], **affine_decompositions(), **grouped_decompositions()}.items()
+        for op, made in {
+            **_tables()[1],
+            **affine_decompositions(),
+            **grouped_decompositions(),
+            **chunked_loss_decompositions(),
+        }.items()
         if op not in left_out
     }
 
