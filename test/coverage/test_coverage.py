@@ -134,6 +134,8 @@ def test_shrinking_keeps_kinds_of_layers_and_special_tokens_in_the_vocabulary() 
     assert small["hidden_size"] == 64 and small["vision_config"] == {"hidden_size": 64, "num_hidden_layers": 2}
     assert small["image_token_id"] < small["vocab_size"] and small["use_cache"] is True
     assert shrunk(config, "default") == config
+    heads = shrunk({"num_attention_heads": 8, "num_key_value_heads": None, "vocab_size": None}, "narrow")
+    assert heads == {"num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 320}
 
 
 def test_shrinking_fits_what_depends_on_layers_and_on_the_width_of_heads() -> None:

@@ -73,7 +73,10 @@ def _words(request: _Request) -> list[torch.Tensor]:
         if name.endswith(("token_id", "token_index")) and isinstance(value, int)
     }
     free = [one for one in range(min(size, 256)) if one not in special] or [0]
-    return [torch.tensor(free)[torch.randint(len(free), (request.batch, TOKENS))]]
+    books = request.sizes("num_codebooks", "n_codebooks", "num_quantizers", default=1)[0]
+    words = torch.tensor(free)
+    one, several = (words[torch.randint(len(free), (request.batch * count, TOKENS))] for count in (1, books))
+    return [one, several, several.unflatten(0, (request.batch, books))] if books > 1 else [one]
 
 
 def _image(request: _Request) -> list[torch.Tensor]:

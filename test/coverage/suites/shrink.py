@@ -74,8 +74,13 @@ LEVELS: dict[str, list[_Rule]] = {
 # Lists with an entry a stage: how many blocks it has.
 _DEPTHS = re.compile(r"(?:.*_)?(?:depths?|num_blocks|stage_num_blocks|layer_depths)$")
 _MOST_BLOCKS = 2
-# Fields without a default that a model needs.
-_NEEDED = {"prediction_length": 8}
+# Fields without a default that a model needs: the value, or the field that it equals.
+_NEEDED: dict[str, int | float | str] = {
+    "prediction_length": 8,
+    "vocab_size": VOCABULARY,
+    "num_key_value_heads": "num_attention_heads",
+    "rope_theta": 10000.0,
+}
 
 
 def shrunk(config: dict[str, Any], level: str) -> dict[str, Any]:
@@ -88,7 +93,9 @@ def shrunk(config: dict[str, Any], level: str) -> dict[str, Any]:
         small.pop(name, None)
     _shorten_layer_lists(small, config)
     _fit_rotary_sections(small)
-    small |= {name: value for name, value in _NEEDED.items() if name in small and small[name] is None}
+    for name, value in _NEEDED.items():
+        if name in small and small[name] is None:
+            small[name] = small.get(value) if isinstance(value, str) else value
     if isinstance(words := small.get("vocab_size"), int):
         for number, name in enumerate(sorted(small)):
             if re.search(r"token_(?:id|index)$", name) and isinstance(value := small[name], int) and value >= words:
