@@ -81,5 +81,5 @@ install_build_tools() {
 install_for_tests() {
   install_build_tools
   EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
-  python -m pip install -q --no-deps "timm==1.0.31"
+  python -m pip install -q --no-deps "timm==1.0.31" "transformers==5.24.0"
 }

@@ -109,10 +109,10 @@ def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) 
 
 def _sample(cases: list[Case], options: argparse.Namespace) -> int:
     """Try a part of the matches in the kept results again, another part each day. Return 1 if one is lost; an attempt
-    that reaches the time limit on a slow machine is not. Matches that took more than a twelfth of the time are left
-    out and counted: two of them would be most of the sample."""
+    that reaches the time limit on a slow machine is not. Matches that took more than a twelfth of the time, or whose
+    time is unknown, are left out and counted: two long ones would be most of the sample."""
     kept = [one for one in Records(KEPT) if one.outcome is Outcome.MATCHED]
-    matched = {one.key for one in kept if one.attempt_cpu_seconds <= options.sample / _SHARE}
+    matched = {one.key for one in kept if 0 < one.attempt_cpu_seconds <= options.sample / _SHARE}
     choose = random.Random(datetime.date.today().isoformat())
     work: list[tuple[Case, list[str]]] = []
     for case in choose.sample(cases, len(cases)):
@@ -127,7 +127,7 @@ def _sample(cases: list[Case], options: argparse.Namespace) -> int:
     lost = [one for one in made if one.outcome not in (Outcome.MATCHED, Outcome.TIMED_OUT)]
     print(
         f"{len(made)} of {len(work)} cases that matched tried again, {len(lost)} do not match any more; "
-        f"{len(kept) - len(matched)} matches left out that took more than {options.sample / _SHARE:g} s"
+        f"{len(kept) - len(matched)} left out, which took more than {options.sample / _SHARE:g} s or have no time"
     )
     return 1 if lost else 0
 

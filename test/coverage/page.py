@@ -26,7 +26,7 @@ PyTorch. `python -m test.coverage` makes these results (`--help` has its options
 A *case* counts once torch.export has taken the model and PyTorch gets eager's numbers from the exported program.
 *Matched*: each output is within the bound of eager's, relative to its largest value. The bound is 1e-3 in float32;
 1e-2 (half), 5e-2 (bfloat16) and twice eager's own error in that precision; 5e-2 for int8, whose reference is the
-quantized model in eager.
+quantized model in eager. *Lowering*: seconds of processor time, with one thread.
 
 """
 _SCRIPT = """
@@ -68,6 +68,7 @@ def page(records: Sequence[Record], made: str) -> str:
             _HEAD.format(made=made),
             "## Totals\n\n",
             *_totals(records),
+            *_beside_peer(records),
             "\n## Misses\n\n",
             *(_misses(misses) if misses else ["None.\n"]),
             "\n## All attempts\n\nWords in the field are looked for in every column.\n\n",
@@ -86,11 +87,29 @@ def _totals(records: Sequence[Record]) -> Iterable[str]:
             continue
         single = sum(one.delegates == 1 for one in matched)
         shares = [one.delegated for one in matched if one.delegated is not None]
+        seconds = [one.lower_cpu_seconds for one in matched if one.lower_cpu_seconds]
         yield (
             f"| {suite} | `{way}` | {len(matched)} | {len(counted)} | {100 * single / len(matched):.0f} % "
             f"| {statistics.median(one.delegates for one in matched):g} | {100 * statistics.mean(shares or [0]):.0f} % "
-            f"| {statistics.median(one.lower_cpu_seconds for one in matched):.2f} s |\n"
+            f"| {statistics.median(seconds or [0]):.2f} s |\n"
         )
+
+
+def _beside_peer(records: Sequence[Record]) -> Iterable[str]:
+    """Medians of the cases that both this project and the peer lowered; nothing without such cases."""
+    compared = [one for one in records if one.outcome is Outcome.MATCHED and one.peer is not None]
+    both = [(one, one.peer) for one in compared if one.peer and one.peer.get("lower_cpu_seconds")]
+    if not both:
+        return
+    ran = sum(peer["outcome"] == "ran" for _, peer in both)
+    seconds = [one.lower_cpu_seconds / peer["lower_cpu_seconds"] for one, peer in both]
+    yield "\n## Beside ExecuTorch 1.4\n\n"
+    yield (
+        f"The same exported programs were given to ExecuTorch 1.4 for {len(compared)} of the matched cases: it lowered "
+        f"{len(both)} and ran {ran}. Median delegates: {statistics.median(one.delegates for one, _ in both):g} here, "
+        f"{statistics.median(peer['delegates'] for _, peer in both):g} there. Median lowering time: "
+        f"{statistics.median(seconds):.2f} of its.\n"
+    )
 
 
 def _misses(misses: Sequence[Record]) -> Iterable[str]:

@@ -182,14 +182,19 @@ def test_arguments_follow_the_names_of_forward_and_the_first_layers() -> None:
     assert unknown(_Odd) == ["session"]
 
 
+_PEER = {"delegates": 3, "lower_cpu_seconds": 2.0}
+
+
 def test_the_page_shows_totals_misses_and_every_attempt() -> None:
     records = [
         _record("good", Outcome.MATCHED, delegates=1, delegated=1.0, lower_cpu_seconds=0.5),
+        _record("beside", Outcome.MATCHED, lower_cpu_seconds=0.5, peer={"outcome": "ran"} | _PEER),
         _record("bad", Outcome.NOT_LOWERED, message="no </script> kernel", parameters=3, reproduction="nn.Bad()"),
         _record("never", Outcome.UNEXPORTED),
     ]
     text = page(records, "Made today.")
-    assert "| suite | `portable` | 1 | 2 | 100 % | 1 | 100 % | 0.50 s |" in text
+    assert "| suite | `portable` | 2 | 3 | 50 % | 0.5 | 100 % | 0.50 s |" in text
+    assert "it lowered 1 and ran 1. Median delegates: 0 here, 3 there. Median lowering time: 0.25 of its." in text
     assert "no </script> kernel" not in text.partition("## All attempts")[2]
     assert "Smallest: `nn.Bad()`" in text and '"never"' in text
 

@@ -49,8 +49,10 @@ def _source(node: fx.Node) -> fx.Node | None:
 
 
 def _is_empty(operand: object) -> bool:
-    """Return whether a tensor has no elements at any size of its symbolic dims: rotary embeddings of whole heads
-    concatenate the rest of each head, which is none."""
+    """Return whether a dim of the tensor has the fixed size 0.
+
+    Rotary embeddings of whole heads concatenate such a tensor: the part of each head that they do not rotate.
+    """
     value = operand.meta.get("val") if isinstance(operand, fx.Node) else None
     return isinstance(value, torch.Tensor) and any(isinstance(size, int) and size == 0 for size in value.shape)
 

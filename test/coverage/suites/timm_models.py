@@ -15,7 +15,7 @@ from ..case import CannotBuild, Case, Example
 
 _SIDES = (64, 96, 128, 160, 192, 224, 256, 299, 384, 448, 512, 1024)
 _MOST_WEIGHTS = 120_000_000
-# What timm's names call small, the smallest first; models whose names have none of these words come last.
+# Words of timm's names for small models, the smallest first. Models with none of them come last.
 _SMALL = ("test", "atto", "femto", "pico", "nano", "xxs", "xxtiny", "tiny", "ti", "xs", "mini", "small", "s", "lite")
 _MOST_COUNTED = 10  # models of a module whose weights are counted, at 0.15 s each; vision_transformer has 350
 
