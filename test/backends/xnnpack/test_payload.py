@@ -22,7 +22,8 @@ from executorch.backends.xnnpack.serialization.payload import (
     serialize_payload,
 )
 from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
-from executorch.exir.serialize import MalformedProgramError
+from executorch.exir.schema import BackendDelegateInlineData
+from executorch.exir.serialize import MalformedProgramError, deserialize_pte, serialize_pte
 from executorch.runtime import Runtime
 
 DATA = Path(__file__).parents[2] / "data" / "xnnpack"
@@ -145,6 +146,32 @@ def test_changed_payloads_run_or_are_refused(name: str, seed: int, tmp_path: Pat
     arguments = [str(tmp_path / "model.pte"), str(seed), str(first), str(first + size), str(shape)]
     done = subprocess.run([sys.executable, "-c", RUN_CHANGED, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+class _Scalars(nn.Module):
+    def forward(self, x: torch.Tensor, scale: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return (x - y) * scale, -scale
+
+
+@needs_xnnpack
+def test_payloads_list_arguments_in_any_order_and_scalars_as_vectors() -> None:
+    inputs = (torch.randn(3, 2), torch.tensor(2.5), torch.randn(3, 2))
+    exported = torch.export.export(_Scalars(), inputs)
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    file = deserialize_pte(lowered.to_executorch().buffer)
+    (delegate,) = file.program.backend_delegate_data
+    graph, data = deserialize_payload(delegate.data)
+    graph.input_ids.reverse()
+    graph.output_ids.reverse()
+    for value in graph.xvalues:
+        tensor = value.xvalue_union
+        assert isinstance(tensor, g.TensorValue)
+        if not tensor.dims:
+            tensor.num_dims, tensor.dims = 1, [1]
+    changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
+    file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
+    method = Runtime.get().load_program(bytes(serialize_pte(file))).load_method("forward")
+    torch.testing.assert_close(tuple(method.execute(inputs)), _Scalars()(*inputs))
 
 
 @needs_xnnpack

@@ -47,6 +47,12 @@ bool may_be_read_beyond(const void* data, size_t size) {
   return last / kPage == (last + kReadBeyond) / kPage;
 }
 
+/// True if the payload declares a tensor without dimensions as a vector of one element, as the
+/// programs of ExecuTorch do.
+bool is_scalar_for(const Tensor& tensor, size_t declared_rank) {
+  return tensor.dim() == 0 && declared_rank == 1;
+}
+
 /// The dtype of an argument with this datatype.
 Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
   switch (value.datatype()) {
@@ -80,10 +86,8 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   delegate->workspace_ = workspace_for(options.settings.sharing, options.workspace_user);
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
-  for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
-    for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
-      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(tensor_of(*values[ids->Get(i)])));
-    }
+  for (const uint32_t id : argument_ids(*payload.graph)) {
+    ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(tensor_of(*values[id])));
   }
   const std::vector<Shape> shapes = delegate->input_shapes();
   (void)ET_UNWRAP(infer_shapes(payload, {shapes.data(), shapes.size()}));
@@ -164,7 +168,9 @@ Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const 
                            "xnnpack: argument %zu has dtype %d, expected %d", index,
                            static_cast<int>(tensor.scalar_type()),
                            static_cast<int>(expected.dtype));
-  ET_CHECK_OR_RETURN_ERROR(static_cast<size_t>(tensor.dim()) == expected.rank, InvalidArgument,
+  const bool fits =
+      static_cast<size_t>(tensor.dim()) == expected.rank || is_scalar_for(tensor, expected.rank);
+  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument,
                            "xnnpack: argument %zu has %zd dimensions, expected %zu", index,
                            static_cast<ssize_t>(tensor.dim()), expected.rank);
   return &tensor;
@@ -172,10 +178,13 @@ Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const 
 
 Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
   Argument& argument = arguments_[index];
+  const bool is_scalar = is_scalar_for(tensor, argument.rank);
   DimOrderType order[Shape::kMaxRank];
-  ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, argument.rank));
+  if (!is_scalar) {
+    ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, argument.rank));
+  }
   for (size_t d = 0; d < argument.rank; ++d) {
-    const auto size = static_cast<size_t>(tensor.size(order[d]));
+    const size_t size = is_scalar ? 1 : static_cast<size_t>(tensor.size(order[d]));
     *resized = *resized || argument.dims[d] != size;
     argument.dims[d] = size;
   }
@@ -195,6 +204,12 @@ namespace {
 /// @param dims Sizes from outermost to innermost in memory.
 template <typename Size>
 Error resize(const Tensor& tensor, const Size* dims, size_t rank) {
+  if (is_scalar_for(tensor, rank)) {
+    ET_CHECK_OR_RETURN_ERROR(dims[0] == 1, InvalidProgram,
+                             "xnnpack: an output without dimensions would get %zu elements",
+                             static_cast<size_t>(dims[0]));
+    return Error::Ok;
+  }
   DimOrderType order[Shape::kMaxRank];
   ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, rank));
   SizesType sizes[Shape::kMaxRank];

@@ -206,11 +206,7 @@ Result<Graph> Graph::read(const Payload& payload, const Constants& constants) {
     graph.values.push_back(ET_UNWRAP(read_value(*value, constants)));
   }
   graph.input_count = count(from.input_ids());
-  for (const auto* ids : {from.input_ids(), from.output_ids()}) {
-    for (uint32_t i = 0; i < count(ids); ++i) {
-      graph.arguments.push_back(ids->Get(i));
-    }
-  }
+  graph.arguments = argument_ids(from);
   for (size_t i = 0; i < graph.input_count; ++i) {
     graph.values[graph.arguments[i]].is_input = true;
   }

@@ -82,7 +82,8 @@ class Verifier final {
   Error scales(size_t index, uint32_t given, uint32_t buffer, uint32_t outside, size_t item,
                uint64_t expected) const;
   Error arguments() const;
-  Error argument(const char* what, uint32_t id, uint32_t external_id) const;
+  Error listed(const char* what, const flatbuffers::Vector<uint32_t>* ids, std::vector<bool>* seen,
+               size_t first) const;
   Error node(size_t index, const fb::XNode& node) const;
   bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
   bool datatypes_fit(const fb::XNode& node) const;
@@ -246,11 +247,18 @@ Error Verifier::quantization(size_t id, const fb::QuantizedTensorValue& value) c
   return Error::Ok;
 }
 
-Error Verifier::argument(const char* what, uint32_t id, uint32_t external_id) const {
-  ET_CHECK_OR_RETURN_ERROR(id < values_.size() && values_[id]->external_id() == external_id,
-                           InvalidProgram,
-                           "xnnpack payload: %s %" PRIu32 " is no value that is argument %" PRIu32,
-                           what, id, external_id);
+Error Verifier::listed(const char* what, const flatbuffers::Vector<uint32_t>* ids,
+                       std::vector<bool>* seen, size_t first) const {
+  const size_t end = first + count(ids);
+  for (uint32_t i = 0; i < count(ids); ++i) {
+    const uint32_t id = ids->Get(i);
+    const uint32_t argument = id < values_.size() ? values_[id]->external_id() : kInvalidId;
+    ET_CHECK_OR_RETURN_ERROR(
+        argument >= first && argument < end && !(*seen)[argument], InvalidProgram,
+        "xnnpack payload: %s %" PRIu32 " is not one of arguments %zu to %zu, or is listed twice",
+        what, id, first, end - 1);
+    (*seen)[argument] = true;
+  }
   return Error::Ok;
 }
 
@@ -261,15 +269,10 @@ Error Verifier::arguments() const {
                            " arguments, expected %zu inputs and %zu "
                            "outputs",
                            graph_.num_externs(), inputs, outputs);
-  uint32_t next = 0;
-  for (size_t i = 0; i < inputs; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(
-        argument("input", graph_.input_ids()->Get(static_cast<uint32_t>(i)), next++));
-  }
-  for (size_t i = 0; i < outputs; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(
-        argument("output", graph_.output_ids()->Get(static_cast<uint32_t>(i)), next++));
-  }
+  const uint32_t next = graph_.num_externs();
+  std::vector<bool> seen(next);
+  ET_CHECK_OK_OR_RETURN_ERROR(listed("input", graph_.input_ids(), &seen, 0));
+  ET_CHECK_OK_OR_RETURN_ERROR(listed("output", graph_.output_ids(), &seen, inputs));
   uint32_t external = 0;
   for (const fb::TensorValue* value : values_) {
     const uint32_t role = value->flags() & (kIsInput | kIsOutput);
@@ -439,6 +442,17 @@ std::vector<const fb::XValue*> values_by_id(const fb::XNNGraph& graph) {
     values[tensor_of(*value).id_out()] = value;
   }
   return values;
+}
+
+std::vector<uint32_t> argument_ids(const fb::XNNGraph& graph) {
+  std::vector<uint32_t> ids(graph.num_externs());
+  for (uint32_t i = 0; i < count(graph.xvalues()); ++i) {
+    const fb::TensorValue& tensor = tensor_of(*graph.xvalues()->Get(i));
+    if (tensor.external_id() != kInvalidId) {
+      ids[tensor.external_id()] = tensor.id_out();
+    }
+  }
+  return ids;
 }
 
 size_t tensor_bytes(const fb::TensorValue& tensor) {

@@ -45,6 +45,10 @@ const fb_xnnpack::TensorValue& tensor_of(const fb_xnnpack::XValue& value);
 /// The values of a verified graph by their ids; it has one of every id.
 std::vector<const fb_xnnpack::XValue*> values_by_id(const fb_xnnpack::XNNGraph& graph);
 
+/// Ids of a verified graph's arguments in the order of the call: inputs, then outputs. The graph's
+/// own lists of ids may have another order.
+std::vector<uint32_t> argument_ids(const fb_xnnpack::XNNGraph& graph);
+
 /// The size of a tensor in bytes; 0 for types without support for constants. Its sizes must have
 /// been verified.
 size_t tensor_bytes(const fb_xnnpack::TensorValue& tensor);

@@ -401,8 +401,9 @@ Result<std::vector<Shape>> infer_all_shapes(const Payload& payload, Span<const S
                                             Emptiness emptiness) {
   Shapes shapes(payload, emptiness);
   const fb::XNNGraph& graph = *payload.graph;
+  const std::vector<uint32_t> arguments = argument_ids(graph);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    const uint32_t id = graph.input_ids()->Get(i);
+    const uint32_t id = arguments[i];
     if (!shapes.make(id, inputs[i])) {
       log_misfit(i, inputs[i], shapes.declared(id));
       return Error::InvalidArgument;
@@ -426,8 +427,9 @@ Result<std::vector<Shape>> infer_shapes(const Payload& payload, Span<const Shape
                                         Emptiness emptiness) {
   const std::vector<Shape> all = ET_UNWRAP(infer_all_shapes(payload, inputs, emptiness));
   std::vector<Shape> outputs;
-  for (uint32_t i = 0; i < count(payload.graph->output_ids()); ++i) {
-    outputs.push_back(all[payload.graph->output_ids()->Get(i)]);
+  const std::vector<uint32_t> arguments = argument_ids(*payload.graph);
+  for (size_t i = count(payload.graph->input_ids()); i < arguments.size(); ++i) {
+    outputs.push_back(all[arguments[i]]);
   }
   return outputs;
 }

@@ -211,13 +211,19 @@ const std::vector<Mutation>& graphs() {
          p.inputs = {9};
          p.outputs = {4};
        },
-       "input 9 is no value that is argument 0"},
+       "input 9 is not one of arguments 0 to 0"},
+      {"AnInputThatIsListedTwice", linear,
+       [](P& p) {
+         p.inputs = {0, 0};
+         p.outputs = {};
+       },
+       "input 0 is not one of arguments 0 to 1, or is listed twice"},
       {"AnOutputWithAnothersNumber", linear,
        [](P& p) {
          p.inputs = {0};
          p.outputs = {3};
        },
-       "output 3 is no value that is argument 1"},
+       "output 3 is not one of arguments 1 to 1"},
       {"AnInputThatSaysThatItIsAnOutput", linear,
        [](P& p) {
          p.inputs = {0};
