@@ -65,15 +65,18 @@ def test_a_convolutional_model_is_one_delegate_of_integers(settings: dict[str, b
     assert sqnr(reference, run(lowered, images()[0])) > 25
 
 
-def test_linear_layers_are_quantized_while_running() -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_linear_layers_are_quantized_while_running(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 10))
-    data = [(torch.randn(3, 64),) for _ in range(2)]
+    model = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 10)).to(dtype)
+    data = [(torch.randn(3, 64, dtype=dtype),) for _ in range(2)]
     config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True)
     converted = quantized(model, XNNPACKQuantizer().set_global(config), data)
     lowered = lowered_on_xnnpack(converted, data[0])
     assert len(operators(lowered.exported_program().graph)) == 2
-    assert sqnr(model(*data[0]), run(lowered, data[0])) > 35
+    found = run(lowered, data[0])
+    assert found.dtype is dtype
+    assert sqnr(model(*data[0]), found) > 35
     assert len(lowered.to_executorch().buffer) < 0.4 * 4 * sum(each.numel() for each in model.parameters())
 
 

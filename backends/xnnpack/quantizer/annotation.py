@@ -54,10 +54,18 @@ def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | N
     if config.input_activation is not None and config.input_activation.is_dynamic and not pattern.dynamic:
         return "dynamic quantization supports only linear layers and convolutions"
     operands = tensors_read(node)
-    if not operands or not all(is_float32(each) for each in [*operands, node]):
+    if not operands or not all(_may_be_observed(each, node, config) for each in [*operands, node]):
         dtypes = sorted({str(getattr(each.meta.get("val"), "dtype", None)) for each in [*operands, node]})
         return f"its tensors are {' and '.join(dtypes)}, expected torch.float32"
     return _refusal_of_weights(node, config) if pattern.kind is Kind.WEIGHTED else _refusal_of_operands(node)
+
+
+def _may_be_observed(value: Node, reader: Node, config: QuantizationConfig) -> bool:
+    """Return whether observers accept a tensor: float32, and float16 of dynamically quantized linear layers."""
+    dtype = getattr(value.meta.get("val"), "dtype", None)
+    is_dynamic = config.input_activation is not None and config.input_activation.is_dynamic
+    takes_half = is_dynamic and reader.target is torch.ops.aten.linear.default
+    return dtype is torch.float32 or (takes_half and dtype is torch.float16)
 
 
 def tensors_read(node: Node) -> list[Node]:
