@@ -9,6 +9,7 @@ import torch
 from torch.export import export
 
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig, to_edge
+from executorch.exir._serialize import _deserialize_pte_binary, _PTEFile, _serialize_pte_binary
 from executorch.exir._serialize._program import PTEFile, deserialize_pte_binary, serialize_pte_binary
 from executorch.exir.backend.canonical_partitioners.duplicate_constant_node_pass import duplicate_constant_node
 from executorch.exir.backend.canonical_partitioners.duplicate_dequant_node_pass import DuplicateDequantNodePass
@@ -215,6 +216,11 @@ def test_a_program_is_read_and_written_as_values() -> None:
     assert isinstance(file, PTEFile) and file.program.execution_plan[0].name == "forward"
     again = deserialize_pte_binary(bytes(serialize_pte_binary(file, extract_delegate_segments=True)))
     assert again.program.execution_plan == file.program.execution_plan
+    assert (_PTEFile, _deserialize_pte_binary, _serialize_pte_binary) == (
+        PTEFile,
+        deserialize_pte_binary,
+        serialize_pte_binary,
+    )
 
 
 def test_a_model_is_exported_and_saved_in_two_calls(tmp_path: Path) -> None:
