@@ -10,14 +10,22 @@ from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.export.graph_signature import ExportGraphSignature
 
 from executorch.exir.graph_module import copy_graph_module
+from executorch.exir.rewrite.program_signature import signature_of_graph
 
 __all__ = ["copy_call", "copy_program"]
 
 
 def copy_program(program: ExportedProgram) -> ExportedProgram:
-    """Copy a program's graph (with subgraphs), signature and weight tables. The tensors are shared."""
+    """Copy a program's graph (with subgraphs), signature and weight tables. The tensors are shared.
+
+    copy.deepcopy of a program renames inputs that have a Python name, such as `input`, in the graph but not in the
+    signature: the copy's signature has the names of the graph.
+    """
     graph_module = copy_graph_module(program.graph_module)
-    signature = program.graph_signature
+    signature, calls = program.graph_signature, program.module_call_graph
+    names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
+    if names != [spec.arg.name for spec in signature.input_specs]:
+        signature, calls = signature_of_graph(program, graph_module.graph)
     return ExportedProgram(
         root=graph_module,
         graph=graph_module.graph,
@@ -27,7 +35,7 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
         ),
         state_dict=dict(program.state_dict),
         range_constraints=dict(program.range_constraints),
-        module_call_graph=[copy_call(entry) for entry in program.module_call_graph],
+        module_call_graph=[copy_call(entry) for entry in calls],
         example_inputs=program.example_inputs,
         constants=dict(program.constants),
         verifiers=list(program.verifiers),

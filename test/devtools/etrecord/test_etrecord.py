@@ -1,4 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import copy
 import io
 import operator
 import os
@@ -82,6 +83,16 @@ def test_generate_etrecord_takes_bundled_programs_and_open_files() -> None:
     read = parse_etrecord(file)
     torch.testing.assert_close(read._reference_outputs["forward"], [[model(X)]])
     torch.testing.assert_close(read._representative_inputs, [X])
+
+
+def test_a_deep_copy_of_the_edge_program_is_recorded(tmp_path: Path) -> None:
+    # torch renames the input of the copy: `input` is the name of a Python function.
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Sigmoid())
+    edge = to_edge(torch.export.export(model, (X,)))
+    edge_copy = copy.deepcopy(edge)
+    generate_etrecord(tmp_path / "record.bin", edge_copy, edge.to_executorch())
+    read = parse_etrecord(tmp_path / "record.bin").edge_dialect_program
+    torch.testing.assert_close(read.module()(X), model(X))
 
 
 def test_missing_and_duplicate_parts_of_a_record_are_reported(tmp_path: Path) -> None:
