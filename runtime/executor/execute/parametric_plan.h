@@ -11,6 +11,7 @@
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/parametric_prefix.h>
 #include <executorch/runtime/platform/compiler.h>
 
 // Defined if parametric plans are linked in, as the target `executorch` does. A runtime without
@@ -23,9 +24,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// Named data of a program under this name, followed by a method's, is the method's parametric
-/// plan.
-inline constexpr char kParametricPlanPrefix[] = "executorch.plan.";
+using executorch::runtime::internal::kParametricPlanPrefix;
 /// Index, as in MethodMeta, of the buffer that it plans. All other buffers are static.
 inline constexpr size_t kParametricBuffer = 0;
 inline constexpr uint32_t kParametricMemoryId = 1;

@@ -2,8 +2,8 @@
 #include <executorch/runtime/executor/verify/program_verifier.h>
 
 #include <executorch/runtime/core/overflow.h>
-#include <executorch/runtime/executor/execute/parametric_plan.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/parametric_prefix.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/platform/log.h>
 
