@@ -12,13 +12,16 @@ namespace {
 
 /// Elements 0, 2, … to `even`, elements 1, 3, … to `odd`.
 void deal_pairs(const float* from, size_t count, float* even, float* odd) {
-  size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
+  const size_t whole = count / 8 * 8;
+  for (size_t i = 0; i < whole; i += 8) {
     const Four low = load_four(from + i), high = load_four(from + i + 4);
     store_four(__builtin_shufflevector(low, high, 0, 2, 4, 6), even + i / 2);
     store_four(__builtin_shufflevector(low, high, 1, 3, 5, 7), odd + i / 2);
   }
-  for (; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = from[i];
+  for (size_t i = whole; i < count; ++i) {
+    float* const to = i % 2 == 0 ? even : odd;
+    to[i / 2] = from[i];
+  }
 }
 
 }  // namespace
