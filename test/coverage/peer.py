@@ -13,6 +13,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from executorch import exir
+
 _LIMIT = 180.0
 # Runs in the peer's interpreter: lowers with its partitioner, runs once, prints one line of JSON. It lowers a layer
 # first, as this project's attempts do, so that imports and caches do not count.
@@ -45,7 +47,12 @@ class Peer:
     """A function of an exported program and its arguments: the peer's outcome, delegates and lowering time."""
 
     def __init__(self, python: str) -> None:
-        self.python = python
+        """Raises ValueError if the interpreter imports this project's package."""
+        self.command = [python, "-I", "-c"]  # -I: paths in this process's environment would lead to this package
+        place = "import importlib.util; print(importlib.util.find_spec('executorch.exir').origin)"
+        origin = subprocess.run([*self.command, place], capture_output=True, text=True, check=True).stdout.strip()
+        if Path(origin).resolve() == Path(exir.__file__).resolve():
+            raise ValueError(f"--peer: expected an interpreter with ExecuTorch 1.4, found this project in {python}")
 
     def __call__(self, program: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +64,7 @@ class Peer:
             torch.save(pytree.tree_leaves((args, kwargs)), files[1])
             try:
                 run = subprocess.run(
-                    [self.python, "-c", _PROGRAM, *map(str, files)],
+                    [*self.command, _PROGRAM, *map(str, files)],
                     capture_output=True,
                     text=True,
                     timeout=_LIMIT,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from torch import nn
 from test.coverage.attempt import attempt
 from test.coverage.case import Case, Example
 from test.coverage.page import page
+from test.coverage.peer import Peer
 from test.coverage.processes import attempts
 from test.coverage.record import Outcome, Record, Records
 from test.coverage.suites import SUITES
@@ -180,6 +182,11 @@ def test_arguments_follow_the_names_of_forward_and_the_first_layers() -> None:
     assert choice.names == {"pixel_values", "grid_thw"}
     assert tower(**choice.arguments(tower, 2)).shape == (32, 16)
     assert unknown(_Odd) == ["session"]
+
+
+def test_this_project_is_not_its_own_peer() -> None:
+    with pytest.raises(ValueError, match="found this project in"):
+        Peer(sys.executable)
 
 
 _PEER = {"delegates": 3, "lower_cpu_seconds": 2.0}
