@@ -71,4 +71,4 @@ def test_commits_are_checked_by_the_linters_of_ci() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     script = (ROOT / "test/run.sh").read_text()
     linters = {hook["entry"] for hook in hooks if "pytest" not in hook["entry"]}
-    assert len(linters) == 4 and all(entry in script for entry in linters)
+    assert len(linters) == 5 and all(entry in script for entry in linters)
