@@ -17,8 +17,11 @@ files = [name for name in map(str.strip, sys.stdin) if os.path.realpath(name) in
 if chosen == ["--sample"]:
     files = files[datetime.date.today().toordinal() % 8 :: 8]
 elif chosen:
-    wanted = {os.path.realpath(name) for name in chosen}
-    files = [name for name in files if os.path.realpath(name) in wanted]
+    places = {os.path.realpath(name): name for name in files}
+    for name in chosen:
+        if os.path.realpath(name) not in places:
+            print(f"{name}: not checked, because {commands} does not have it", file=sys.stderr)
+    files = [places[place] for place in map(os.path.realpath, chosen) if place in places]
 print(*files, sep="\n")
 ' "$commands" "$@" | xargs --no-run-if-empty -n 4 -P 2 clang-tidy -p build/editable --quiet \
   --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option 2> >(grep -v -e 'warnings\? generated' -e 'Suppressed' -e 'Use -header-filter' >&2)
