@@ -42,10 +42,8 @@ def _reduced(
 ) -> Any:
     if compute_input_grad or compute_linear_weight_grad or compute_linear_bias_grad:
         return NotImplemented  # the operator computes gradients too
-    logits = functional.linear(input, linear_weight, linear_bias)
-    loss = functional.cross_entropy(
-        logits, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
-    )
+    layer = (linear_weight, linear_bias)
+    loss = _loss(input, layer, target, weight, ignore_index, reduction, label_smoothing)
     return loss, input.new_empty(0, 0), input.new_empty(0, 0), input.new_empty(0)
 
 
@@ -60,5 +58,19 @@ def _by_sample(
     acc_policy: str,
     acc_dtype: torch.dtype,
 ) -> torch.Tensor:
-    logits = functional.linear(input, linear_weight, linear_bias)
-    return functional.cross_entropy(logits, target, weight, ignore_index=ignore_index, reduction="none")
+    return _loss(input, (linear_weight, linear_bias), target, weight, ignore_index, "none", 0.0)
+
+
+def _loss(
+    input: torch.Tensor,
+    layer: tuple[torch.Tensor, torch.Tensor | None],
+    target: torch.Tensor,
+    weight: torch.Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> torch.Tensor:
+    logits = functional.linear(input, *layer)
+    return functional.cross_entropy(
+        logits, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
+    )
