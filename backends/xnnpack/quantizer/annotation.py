@@ -51,7 +51,7 @@ def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:
 
 def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | None:
     """Why a call stays float; None if it can be quantized as configured."""
-    if config.input_activation is not None and config.input_activation.is_dynamic and not pattern.dynamic:
+    if is_dynamic(config) and not pattern.dynamic:
         return "dynamic quantization supports only linear layers and convolutions"
     operands = tensors_read(node)
     if not operands or not all(_may_be_observed(each, node, config) for each in [*operands, node]):
@@ -60,12 +60,15 @@ def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | N
     return _refusal_of_weights(node, config) if pattern.kind is Kind.WEIGHTED else _refusal_of_operands(node)
 
 
+def is_dynamic(config: QuantizationConfig) -> bool:
+    """Return whether activations are quantized with the range that they have at run time."""
+    return config.input_activation is not None and bool(config.input_activation.is_dynamic)
+
+
 def _may_be_observed(value: Node, reader: Node, config: QuantizationConfig) -> bool:
     """Return whether observers accept a tensor: float32, and float16 of dynamically quantized linear layers."""
-    dtype = getattr(value.meta.get("val"), "dtype", None)
-    is_dynamic = config.input_activation is not None and config.input_activation.is_dynamic
-    takes_half = is_dynamic and reader.target is torch.ops.aten.linear.default
-    return dtype is torch.float32 or (takes_half and dtype is torch.float16)
+    takes_half = is_dynamic(config) and reader.target is torch.ops.aten.linear.default
+    return is_float32(value) or (takes_half and getattr(value.meta.get("val"), "dtype", None) is torch.float16)
 
 
 def tensors_read(node: Node) -> list[Node]:
@@ -109,7 +112,7 @@ def _refusal_of_weights(node: Node, config: QuantizationConfig) -> str | None:
     transposed = node.target in TRANSPOSED
     if transposed and several and _groups(node) != 1:
         return "torchao cannot quantize a grouped transposed convolution per channel: configure it per tensor"
-    if config.input_activation is not None and config.input_activation.is_dynamic and "conv" in str(node.target):
+    if is_dynamic(config) and "conv" in str(node.target):
         sizes = weight.meta["val"].shape
         if len(sizes) != 4:
             return "dynamic quantization supports only 2-D convolutions"

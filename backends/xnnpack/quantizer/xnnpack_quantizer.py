@@ -20,7 +20,7 @@ from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped
     Quantizer,
 )
 
-from executorch.backends.xnnpack.quantizer.annotation import annotate, is_annotated, pass_on, refusal
+from executorch.backends.xnnpack.quantizer.annotation import annotate, is_annotated, is_dynamic, pass_on, refusal
 from executorch.backends.xnnpack.quantizer.captured_sizes import explain_sizes
 from executorch.backends.xnnpack.quantizer.choice import Choices, described
 from executorch.backends.xnnpack.quantizer.patterns import PATTERN_OF, Kind, is_float32
@@ -91,7 +91,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         for node in list(model.graph.nodes):
             config = self._config(node) if node.target in _ARITHMETIC else None
             numbers = [place for place, each in enumerate(node.args[:2]) if isinstance(each, (int, float))]
-            if config is not None and numbers and is_float32(node) and not _is_dynamic(config):
+            if config is not None and numbers and is_float32(node) and not is_dynamic(config):
                 _as_tensors(model, node, numbers)
         model.recompile()
         return model
@@ -186,10 +186,6 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             OperatorConfig(get_symmetric_quantization_config(is_per_channel=each, is_qat=qat), list(_SUPPORTED))
             for each, qat in choices
         ]
-
-
-def _is_dynamic(config: QuantizationConfig) -> bool:
-    return config.input_activation is not None and bool(config.input_activation.is_dynamic)
 
 
 def _as_tensors(model: GraphModule, node: Node, places: list[int]) -> None:
