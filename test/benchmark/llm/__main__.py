@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Times decoders with identical random weights on our engine, the peer and llama.cpp, interleaved in one run.
 
-``python -m test.benchmark.llm [--shape NAME] [--bits 32 8 4] [--engines NAME …] [--threads N …] [--cached N …]
+``python -m test.benchmark.llm [--shape NAME] [--bits 32 16 8 4] [--engines NAME …] [--threads N …] [--cached N …]
 [--folder FOLDER] [--peer-python FILE] [--llama-python FILE]``
 
 Prints tokens a second of prefill and decode, the share of the read bandwidth (measured in the same rounds) that decode
@@ -24,15 +24,20 @@ from .shapes import SHAPES, DecoderShape, shape_of
 
 _WORKER = Path(__file__).with_name("worker.py")
 _CHECKPOINTS = Path(__file__).with_name("checkpoints.py")
-_QUANTIZATION = {
-    32: [],
-    8: ["-qmode", "torchao:8da8w", "-G", "0", "-E", "8,0"],
-    4: ["-qmode", "8da4w", "-G", "32", "-E", "4,32"],
+_OPTIONS = {
+    32: ["-d", "fp32"],
+    16: ["-d", "bf16"],
+    8: ["-d", "fp32", "-qmode", "torchao:8da8w", "-G", "0", "-E", "8,0"],
+    4: ["-d", "fp32", "-qmode", "8da4w", "-G", "32", "-E", "4,32"],
 }
-_GGUF_TYPES = {32: "F32", 8: "Q8_0", 4: "Q4_0"}
+_GGUF_TYPES = {32: "F32", 16: "BF16", 8: "Q8_0", 4: "Q4_0"}
 # Bits that are read for a weight, with scales: of groups of 32 in bfloat16 or float16, or of rows.
-_WEIGHT_BITS = {"ours": {32: 32.0, 8: 8.0, 4: 4.5}, "llama.cpp": {32: 32.0, 8: 8.5, 4: 4.5}}
-_CACHE_BYTES = {"ours": 4, "peer": 4, "llama.cpp": 2}
+_WEIGHT_BITS = {"ours": {32: 32.0, 16: 16.0, 8: 8.0, 4: 4.5}, "llama.cpp": {32: 32.0, 16: 16.0, 8: 8.5, 4: 4.5}}
+
+
+def _cache_bytes(engine: str, bits: int) -> int:
+    """Of an element of the cache: float16 in llama.cpp, the model's dtype elsewhere."""
+    return 2 if engine == "llama.cpp" or bits == 16 else 4
 
 
 class EngineUnavailable(RuntimeError):
@@ -75,8 +80,8 @@ def _export(engine: str, python: str, shape: DecoderShape, checkpoint: Path, bit
         weights = with_names_of_peer(checkpoint) if engine == "peer" else checkpoint
         command = [python, "-m", "executorch.examples.models.llama.export_llama", "--model", shape.model_class]
         command += ["-c", str(weights), "-p", str(folder / "params.json"), "-kv", "--use_sdpa_with_kv_cache", "-X"]
-        command += ["--xnnpack-extended-ops", "-d", "fp32", "--max_seq_length", "512"]
-        command += ["--max_context_length", str(context), "-o", str(folder), "-n", path.name, *_QUANTIZATION[bits]]
+        command += ["--xnnpack-extended-ops", "--max_seq_length", "512"]
+        command += ["--max_context_length", str(context), "-o", str(folder), "-n", path.name, *_OPTIONS[bits]]
     if not path.exists():
         print(f"{engine}, {bits} bits: exporting", file=sys.stderr, flush=True)
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or python == sys.executable}
@@ -113,7 +118,7 @@ def _report(shape: DecoderShape, found: list[Running], threads: int, options: ar
         cells = [f"{count / each.best[name]:.1f}" for count, name in zip(options.prefill, prefills, strict=True)]
         weights = _WEIGHT_BITS["llama.cpp" if each.engine == "llama.cpp" else "ours"][each.bits] / 8
         for cached, name in zip(options.cached, decodes, strict=True):
-            read = weights * shape.step_weights() + _CACHE_BYTES[each.engine] * shape.cache_elements(cached)
+            read = weights * shape.step_weights() + _cache_bytes(each.engine, each.bits) * shape.cache_elements(cached)
             cells += [f"{1 / each.best[name]:.1f}", f"{read / each.best[name] / speed:.0%}"]
         cells += [f"{each.facts['load']:.2f}", f"{each.facts['resident']:.0f}"]
         print(f"{each.engine + f', {each.bits} bits':18}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
@@ -139,14 +144,17 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
                     found.append(_start(engine, pythons[engine], bits, file, threads, context))
                 except EngineUnavailable as reason:
                     print(reason, file=sys.stderr, flush=True)
+        requests = {f"prefill {count}": {"prefill": count} for count in options.prefill}
+        requests |= {f"decode {cached}": {"decode": cached, "steps": options.steps} for cached in options.cached}
         for _ in range(options.rounds):
             bandwidth.request("inverse", {})
-            for count in options.prefill:
-                for each in found:
-                    each.request(f"prefill {count}", {"prefill": count})
-            for cached in options.cached:
-                for each in found:
-                    each.request(f"decode {cached}", {"decode": cached, "steps": options.steps})
+            for name, request in requests.items():
+                for each in list(found):
+                    try:
+                        each.request(name, request)
+                    except EngineUnavailable as reason:
+                        print(reason, file=sys.stderr, flush=True)
+                        found.remove(each)
         _report(shape, found, threads, options, 1 / bandwidth.best["inverse"])
     finally:
         for running in (*found, bandwidth):
@@ -161,7 +169,7 @@ def main() -> None:
     )
     parser.add_argument("--shape", choices=list(SHAPES), default="smollm2-135m")
     parser.add_argument("--layers", type=int, help="another number of layers than the published one")
-    parser.add_argument("--bits", nargs="+", type=int, choices=[32, 8, 4], default=[32, 8, 4])
+    parser.add_argument("--bits", nargs="+", type=int, choices=list(_OPTIONS), default=[32, 8, 4])
     parser.add_argument("--engines", nargs="+", default=["ours", "peer", "llama.cpp"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--prefill", nargs="+", type=int, default=[128, 512], help="tokens, at most 512")

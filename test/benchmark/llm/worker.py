@@ -69,6 +69,8 @@ class LlamaCpp:
         import llama_cpp
 
         self._lib = lib = llama_cpp
+        self._log = lib.llama_log_callback(lambda level, text, data: None)  # hundreds of lines otherwise
+        lib.llama_log_set(self._log, None)
         lib.llama_backend_init()
         self._model = lib.llama_model_load_from_file(file.encode(), lib.llama_model_default_params())
         if not self._model:
