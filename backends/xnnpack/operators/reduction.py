@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Means and sums over any dimensions, reshaped to a mean over height and width of images: the payload's only mean."""
+"""Means, sums and variances over any dimensions, reshaped to means of images: the payload has no other mean."""
 
 from __future__ import annotations
 
@@ -91,28 +91,88 @@ def _sum(low: Lowering, node: Node) -> None:
         _reduce(low, node, image_sum, 1.0)
 
 
-def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], factor: float) -> None:
-    """Reduce the elements as images with `kind`, then multiply by `factor`."""
-    source, dims, keep = cast(Node, node.args[0]), reduced_dims(node), bool(argument(node, 2, "keepdim", False))
+class _Images(NamedTuple):
+    """The operand of a reduction as images of one column. sizes: the largest of [N, H, C]."""
+
+    value: int
+    sizes: list[int]
+    order: Order
+    as_they_are: bool
+
+    def means(self) -> list[int]:
+        before, _, after = self.sizes
+        return [before, 1, 1, after]
+
+
+def _read_images(low: Lowering, node: Node) -> _Images:
+    source, dims = cast(Node, node.args[0]), reduced_dims(node)
     order = _best_order(low, source, dims)
     parts = parts_of(source.meta["val"].shape, order, dims)
     largest = parts_of(low.shape(source), order, dims)
     assert parts is not None and largest is not None
-    images = low.read(source, order)
+    value = low.read(source, order)
     before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in largest)
-    if [len(part) for part in parts] != [1, 2, 1]:
-        images = low.reshaped(node, images, parts.as_images(), [before, reduced, 1, after])
-    left = order if keep else without(order, dims)
-    means = [before, 1, 1, after]
-    # The last node of this chain writes the result.
-    if factor == 1 and keep and [len(part) for part in parts] == [1, 2, 1]:
-        low.add(kind(images, low.result(node, left)), node)
-        return
-    value = low.step(node, kind, images, shape=means)
-    if factor != 1:
-        value = low.step(node, g.Multiply, value, low.number(node, factor), shape=means)
+    as_they_are = [len(part) for part in parts] == [1, 2, 1]
+    if not as_they_are:
+        value = low.reshaped(node, value, parts.as_images(), [before, reduced, 1, after])
+    return _Images(value, [before, reduced, after], order, as_they_are)
+
+
+def _keeps_dims(node: Node) -> bool:
+    return bool(argument(node, 2, "keepdim", False))
+
+
+def _write_means(low: Lowering, node: Node, means: int, order: Order) -> None:
+    """Reshape [N, 1, 1, C] to the result of the reduction."""
+    left = order if _keeps_dims(node) else without(order, reduced_dims(node))
     sizes = arranged(node.meta["val"].shape, left)
-    low.add(reshape(sizes, value, low.result(node, left)), node)
+    low.add(reshape(sizes, means, low.result(node, left)), node)
+
+
+def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], factor: float) -> None:
+    """Reduce the elements as images with `kind`, then multiply by `factor`."""
+    images = _read_images(low, node)
+    if factor == 1 and _keeps_dims(node) and images.as_they_are:
+        low.add(kind(images.value, low.result(node, images.order)), node)
+        return
+    value = low.step(node, kind, images.value, shape=images.means())
+    if factor != 1:
+        value = low.step(node, g.Multiply, value, low.number(node, factor), shape=images.means())
+    _write_means(low, node, value, images.order)
+
+
+def _elements_and_correction(node: Node) -> tuple[int, float]:
+    """How many elements each variance is of, and what is subtracted from that number; 0 elements if it is dynamic."""
+    sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in reduced_dims(node)]
+    given = node.kwargs.get("correction")
+    return torch.Size(sizes).numel() if is_static(sizes) else 0, 1.0 if given is None else float(cast(float, given))
+
+
+def _refuse_variance(node: Node, program: ExportedProgram) -> str | None:
+    elements, correction = _elements_and_correction(node)
+    if elements <= correction:
+        return f"it is the variance of {elements or 'a dynamic number of'} elements with the correction {correction}"
+    return _refuse(node, program)
+
+
+def _variance(low: Lowering, node: Node) -> None:
+    """mean((x - mean(x))²) · n / (n - correction), in float32."""
+    elements, correction = _elements_and_correction(node)
+    images = _read_images(low, node)
+    before, reduced, after = images.sizes
+    given: torch.dtype = node.meta["val"].dtype
+    dtype = None if given == torch.float32 else torch.float32
+
+    def step(kind: Callable[..., object], *operands: int, shape: list[int]) -> int:
+        return low.step(node, kind, *operands, shape=shape, dtype=dtype)
+
+    whole, means = [before, reduced, 1, after], images.means()
+    x = images.value if dtype is None else step(g.Convert, images.value, shape=whole)
+    centred = step(g.Subtract, x, step(image_mean, x, shape=means), shape=whole)
+    value = step(image_mean, step(g.Square, centred, shape=whole), shape=means)
+    factor = low.writer.constant(torch.tensor(elements / (elements - correction), dtype=torch.float32))
+    value = step(g.Multiply, value, factor, shape=means) if correction else value
+    _write_means(low, node, value if dtype is None else low.step(node, g.Convert, value, shape=means), images.order)
 
 
 def without(order: Order, dims: Sequence[int]) -> Order:
@@ -124,4 +184,5 @@ RULES: dict[str, Rule] = {
     "mean.default": Rule(_mean, _refuse, on_integers=if_alike),
     "mean.dim": Rule(_mean, _refuse, on_integers=if_alike),
     "sum.dim_IntList": Rule(_sum, _refuse),
+    "var.correction": Rule(_variance, _refuse_variance),
 }

@@ -165,6 +165,17 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "largest of all": lambda: (Function(lambda x: x.amax()), (_r(3, 4, 5),)),
     "mean of images": lambda: (Function(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
     "mean of images to a matrix": lambda: (Function(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
+    "variance of channels": lambda: (
+        Function(lambda x: x.var(1, unbiased=False, keepdim=True)),
+        (_r(2, 5, 4, 3) + 3,),
+    ),
+    "unbiased variance of rows": lambda: (Function(lambda x: x.var(-1)), (_r(3, 7),)),
+    "variance with a correction": lambda: (Function(lambda x: x.var((0, 2), correction=2.5)), (_r(3, 4, 5, 2),)),
+    "standard deviation": lambda: (Function(lambda x: x.std((0, 2))), (_r(3, 4, 5),)),
+    "norm of channels of images": lambda: (
+        Function(lambda x: (x - x.mean(1, keepdim=True)) / (x.var(1, unbiased=False, keepdim=True) + 1e-5).sqrt()),
+        (_r(2, 6, 3, 4),),
+    ),
     "bilinear": lambda: (Function(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")), (_r(1, 3, 4, 5),)),
     "bilinear, corners aligned": lambda: (
         Function(lambda x: F.interpolate(x, size=(7, 9), mode="bilinear", align_corners=True)),
