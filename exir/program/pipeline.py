@@ -30,6 +30,7 @@ from executorch.exir.passes.simplify.cse_pass import CSEPass
 from executorch.exir.passes.simplify.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.simplify.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.simplify.fold_constants import fold_constants
+from executorch.exir.passes.simplify.lower_permute_rank_pass import LowerPermuteRankPass
 from executorch.exir.passes.simplify.remove_noop_pass import RemoveNoopPass
 from executorch.exir.passes.state.external_constants_pass import tag_external_constants, tag_external_mutable_weights
 from executorch.exir.passes.state.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
@@ -84,6 +85,7 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
         _on_graph(RemoveGraphAssertsPass()),
         _on_graph(FunctionalViewsPass()),  # before steps that read layouts: copies are contiguous, views are not
         _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
+        _on_graph(LowerPermuteRankPass()),  # the clones between permutes and views are gone
         _on_graph(InferredSizesPass()),  # views are copies now, and no-ops are gone
         _on_graph(ScalarToTensorPass()),  # before promotion, which reads the dtypes of tensors
         _on_graph(PromoteDtypesPass()),  # before dim orders: it inserts _to_copy

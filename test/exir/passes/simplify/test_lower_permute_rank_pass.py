@@ -1,0 +1,64 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""LowerPermuteRankPass: fewer dims in permutes between views, the same results to the bit."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from oracle.models.pipeline import run, to_program
+from torch.export import Dim, export
+
+from executorch.exir import to_edge
+
+
+class Rearranged(torch.nn.Module):
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x.abs()).neg()
+
+
+def windows(x: torch.Tensor, size: int = 2) -> torch.Tensor:
+    """[N, H, W, C] to [N * windows, size * size, C]."""
+    n, h, w, c = x.shape
+    parts = x.view(n, h // size, size, w // size, size, c)
+    return parts.permute(0, 1, 3, 2, 4, 5).reshape(-1, size * size, c)
+
+
+def heads_of_windows(x: torch.Tensor) -> torch.Tensor:
+    """Seven dims, as einops writes them: one of size 1, one that no other permuted dim stays beside."""
+    return x.view(1, 2, 2, 3, 2, 2, 2).permute(0, 3, 6, 1, 4, 2, 5).reshape(1, 6, 4, 4)
+
+
+# function, sizes of its operand → ranks of the permutes that remain
+CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[int, ...], list[int]]] = {
+    "windows of one image": (windows, (1, 4, 6, 3), [4]),
+    "windows of several images": (windows, (2, 4, 6, 3), [4]),
+    "seven dims": (heads_of_windows, (96,), [6]),
+    "dims of size 1 alone": (lambda x: x.view(1, 1, 6, 1, 1).permute(4, 2, 0, 1, 3).reshape(6), (6,), [1]),
+    "no dim that goes": (lambda x: x.view(2, 3, 2, 3, 2).permute(4, 3, 2, 1, 0).reshape(72), (72,), [5]),
+    "no elements": (lambda x: x.view(1, 0, 2, 3, 2).permute(0, 3, 2, 1, 4).reshape(-1, 2), (0, 12), [4]),
+    "four dims": (lambda x: x.view(1, 4, 3, 2).permute(0, 2, 1, 3).reshape(3, 8), (4, 6), [4]),
+    "a reader that is no view": (lambda x: x.view(1, 2, 2, 3, 2).permute(0, 3, 1, 2, 4) + 1, (24,), [5]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_permutes_lose_dims_and_keep_results(name: str) -> None:
+    function, sizes, expected = CASES[name]
+    module, inputs = Rearranged(function), (torch.randn(sizes),)
+    graph = to_edge(export(module, inputs)).exported_program().graph
+    ranks = [node.meta["val"].dim() for node in graph.nodes if "permute_copy" in str(node.target)]
+    assert ranks == expected
+    assert torch.equal(torch.as_tensor(run(to_program(module, inputs), inputs)[0]), module(*inputs))
+
+
+def test_a_dynamic_batch_stays_a_dim() -> None:
+    module, inputs = Rearranged(windows), (torch.randn(3, 4, 6, 3),)
+    shapes = {"x": {0: Dim("batch", min=2, max=5)}}
+    program = to_program(module, inputs, dynamic_shapes=shapes)
+    for batch in (2, 5):
+        given = (torch.randn(batch, 4, 6, 3),)
+        assert torch.equal(torch.as_tensor(run(program, given)[0]), module(*given))
