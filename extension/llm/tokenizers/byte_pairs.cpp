@@ -11,8 +11,9 @@
 namespace tokenizers::internal {
 
 Error BytePairs::insert(const std::string& bytes, uint64_t id) {
-  if (bytes.empty() || id > kMaxId || !bytes_.emplace(id, bytes).second) {
-    ET_LOG(Error, "tokenizer: token %llu is empty, out of range or there twice",
+  if (bytes.empty() || bytes.size() > kMaxPieceBytes || id > kMaxId ||
+      !bytes_.emplace(id, bytes).second) {
+    ET_LOG(Error, "tokenizer: token %llu is empty, too long, out of range or there twice",
            static_cast<unsigned long long>(id));
     return Error::ParseFailure;
   }

@@ -2,6 +2,7 @@
 // The replacements of characters that sentencepiece compiles its normalization rules to.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ class CharMap {
   template <typename Found>
   void each_prefix(std::string_view text, Found&& found) const {
     uint32_t node = offset_of(units_[0]);
-    for (size_t i = 0; i < text.size(); ++i) {
+    for (size_t i = 0; i < std::min(text.size(), kMaxKeyBytes); ++i) {
       const uint8_t byte = uint8_t(text[i]);
       node ^= byte;
       if (byte == 0 || node >= units_.size()) return;
@@ -63,6 +64,8 @@ class CharMap {
 
  private:
   static constexpr uint32_t kIsLeaf = 1u << 31;
+  /// A trie with a loop has keys without end; published keys have up to 20 bytes.
+  static constexpr size_t kMaxKeyBytes = 1024;
 
   static uint32_t number_at(std::string_view bytes, size_t at) {
     uint32_t number = 0;

@@ -11,6 +11,8 @@ namespace tokenizers::internal {
 /// Larger files are refused before memory is allocated for them; the largest published tokenizers
 /// have 35 MB.
 constexpr size_t kMaxFileBytes = size_t{256} << 20;
+/// Files with longer pieces are refused, because searching text compares whole pieces.
+constexpr size_t kMaxPieceBytes = size_t{1} << 16;
 /// Token numbers fit vocab_size(), which is int32.
 constexpr uint64_t kMaxId = (1u << 31) - 2;
 

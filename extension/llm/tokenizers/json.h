@@ -2,7 +2,9 @@
 // Reads of JSON that never throw: missing members and other types give the default.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -30,10 +32,36 @@ inline bool flag_of(const Json& object, const char* name, bool otherwise = false
   return found.is_boolean() ? found.get<bool>() : otherwise;
 }
 
+/// Deeper files are refused: each level takes 75 times its bytes. Published files have up to 8.
+constexpr size_t kMaxJsonDepth = 64;
+
+/// How deep the lists and objects of JSON text are nested.
+inline size_t depth_of(std::string_view text) {
+  size_t depth = 0, deepest = 0;
+  bool is_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    if (is_string) {
+      if (byte == '\\') ++i;
+      is_string = byte != '"';
+      continue;
+    }
+    is_string = byte == '"';
+    if (byte == '[' || byte == '{') deepest = std::max(deepest, ++depth);
+    if ((byte == ']' || byte == '}') && depth > 0) --depth;
+  }
+  return deepest;
+}
+
 /// The object in a file. LoadFailure, after a log message, for another file.
 inline Result<Json> parse_json(const std::string& file) {
   const auto text = read_file(file);
   if (!text.ok()) return text.error();
+  if (depth_of(*text) > kMaxJsonDepth) {
+    ET_LOG(Error, "tokenizer: '%s' is nested more than %zu levels deep", file.c_str(),
+           kMaxJsonDepth);
+    return Error::LoadFailure;
+  }
   Json made = Json::parse(*text, nullptr, false);
   if (!made.is_object()) {
     ET_LOG(Error, "tokenizer: '%s' holds no JSON object", file.c_str());

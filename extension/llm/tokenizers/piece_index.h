@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,16 @@ class PieceIndex {
         found(length, pieces_[first].second);
         ++first;
       }
-      if (length == text.size()) return;
+      if (first == last || length == text.size()) return;
+      // Long pieces with a common beginning are compared in blocks. The first one is the shortest
+      // of those that begin alike.
+      const std::string &low = pieces_[first].first, &high = pieces_[last - 1].first;
+      const size_t shared = std::min({low.size(), high.size(), text.size()});
+      while (length >= kBlock && shared - length > kBlock &&
+             std::memcmp(&low[length], &high[length], kBlock) == 0 &&
+             std::memcmp(&low[length], &text[length], kBlock) == 0) {
+        length += kBlock;
+      }
       const auto byte_of = [&](size_t i) { return uint8_t(pieces_[i].first[length]); };
       const uint8_t byte = uint8_t(text[length]);
       first = narrow(first, last, [&](size_t i) { return byte_of(i) < byte; });
@@ -58,6 +68,8 @@ class PieceIndex {
   }
 
  private:
+  static constexpr size_t kBlock = 64;
+
   /// The first index of [first, last) for which `is_before` does not hold.
   template <typename IsBefore>
   static size_t narrow(size_t first, size_t last, IsBefore&& is_before) {

@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/llm/tokenizers/regex.h>
 
+#include <algorithm>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -48,8 +50,10 @@ Result<Regex> Regex::compile(const std::string& given) {
   int error = 0;
   PCRE2_SIZE place = 0;
   const auto code = std::make_shared<Code>();
-  code->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                             PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
+  // \C, a single byte, would divide characters.
+  code->code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &place, nullptr);
   if (code->code == nullptr) {
     ET_LOG(Error, "tokenizer: '%s' is not a valid pattern (byte %zu)", given.c_str(),
            size_t(place));
@@ -76,12 +80,12 @@ Result<std::vector<Range>> Regex::find_all(std::string_view text) const {
     }
     options = PCRE2_NO_UTF_CHECK;
     const PCRE2_SIZE* const places = pcre2_get_ovector_pointer(data.get());
-    if (places[1] > places[0]) {
+    if (places[0] >= at && places[1] > places[0]) {
       found.emplace_back(places[0], places[1]);
       at = places[1];
       continue;
     }
-    at = places[1] + 1;
+    at = std::max(at, places[1]) + 1;
     while (at < text.size() && (uint8_t(text[at]) & 0xC0) == 0x80) ++at;
   }
   return found;

@@ -21,11 +21,11 @@ std::string bytes_of(const std::string& piece) {
   return bytes;
 }
 
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty()) return;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
+/// `to` is not longer than `from`.
+void shorten_all(std::string& text, const std::string& from, const std::string& to) {
+  TextBudget budget(text.size());
+  auto made = replaced(text, from, to, budget);
+  if (made.ok()) text = std::move(*made);
 }
 
 /// Removes spaces in front of punctuation and English contractions.
@@ -34,7 +34,7 @@ std::string cleaned(std::string piece) {
       {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
       {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kCleanups) replace_all(piece, from, to);
+  for (const auto& [from, to] : kCleanups) shorten_all(piece, from, to);
   return piece;
 }
 
@@ -57,35 +57,53 @@ std::string byte_pairs_piece(const Decoder& step, const PieceInText& decoded) {
            text.compare(text.size() - step.from.size(), step.from.size(), step.from) == 0;
   };
   if (ends(piece)) piece.resize(piece.size() - step.from.size());
-  replace_all(piece, step.from, " ");
+  shorten_all(piece, step.from, " ");
   return !decoded.at_start && decoded.previous != nullptr && ends(*decoded.previous) ? " " + piece
                                                                                      : piece;
+}
+
+/// The first bytes of a piece that repeat what is stripped.
+size_t bytes_to_strip(const Decoder& step, const std::string& piece) {
+  const size_t each = step.from.size();
+  size_t bytes = 0;
+  for (size_t i = 0; each > 0 && i < step.start && piece.compare(bytes, each, step.from) == 0;
+       ++i) {
+    bytes += each;
+  }
+  return bytes;
 }
 
 std::string ctc_piece(const Decoder& step, const PieceInText& decoded) {
   std::string piece = decoded.piece;
   if (!decoded.at_start && decoded.previous != nullptr && *decoded.previous == piece) return {};
-  if (!step.from.empty()) replace_all(piece, step.from, "");
+  if (!step.from.empty()) shorten_all(piece, step.from, "");
   if (!step.cleanup) return piece;
   piece = cleaned(std::move(piece));
-  if (!step.to.empty()) replace_all(piece, step.to, " ");
+  if (!step.to.empty()) shorten_all(piece, step.to, " ");
   return piece;
 }
 
 }  // namespace
 
-std::string decode_piece(const HfModel& model, PieceInText decoded) {
+Result<std::string> decode_piece(const HfModel& model, PieceInText decoded) {
   std::string& piece = decoded.piece;
   const bool at_start = decoded.at_start;
   // Without a decoder, the pieces are words.
   if (model.decoders.empty()) return at_start ? piece : " " + piece;
+  TextBudget budget(piece.size());
   for (const Decoder& step : model.decoders) {
+    const Error error = budget.spend(piece.size() + 1);
+    if (error != Error::Ok) return error;
     switch (step.kind) {
       case Decoder::Kind::Bytes:
         piece = bytes_of(piece);
         break;
       case Decoder::Kind::Replace:
-        replace_all(piece, step.from, step.to);
+        if (auto made = replaced(piece, step.from, step.to, budget); made.ok()) {
+          piece = std::move(*made);
+        } else {
+          return made.error();
+        }
         break;
       case Decoder::Kind::ByteFallback: {
         const int byte = byte_of_piece(piece);
@@ -93,16 +111,14 @@ std::string decode_piece(const HfModel& model, PieceInText decoded) {
         break;
       }
       case Decoder::Kind::Strip:
-        for (size_t i = 0; at_start && i < step.start && piece.rfind(step.from, 0) == 0; ++i) {
-          piece.erase(0, step.from.size());
-        }
+        if (at_start) piece.erase(0, bytes_to_strip(step, piece));
         break;
       case Decoder::Kind::WordPiece:
         piece = word_piece(step, std::move(piece), at_start);
         break;
       case Decoder::Kind::Metaspace:
         // At the start of a text, none of the replacements in the piece is a space.
-        replace_all(piece, step.from, at_start && step.start != 0 ? "" : " ");
+        shorten_all(piece, step.from, at_start && step.start != 0 ? "" : " ");
         break;
       case Decoder::Kind::BytePairs:
         piece = byte_pairs_piece(step, decoded);

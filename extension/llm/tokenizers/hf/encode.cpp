@@ -96,22 +96,12 @@ void encode_word_pieces(const HfModel& model, const std::string& word,
   for (const char byte : word) characters += (uint8_t(byte) & 0xC0) != 0x80;
   const size_t size = tokens.size();
   bool is_known = characters <= model.max_word_characters;
-  std::string piece;
   for (size_t at = 0; at < word.size() && is_known;) {
-    size_t end = word.size();
-    for (is_known = false; end > at && !is_known;) {
-      piece.assign(at == 0 ? std::string() : model.continuing_prefix).append(word, at, end - at);
-      const auto found = model.ids.find(piece);
-      is_known = found != model.ids.end();
-      if (is_known) {
-        tokens.push_back(found->second);
-      } else {
-        do {
-          --end;
-        } while (end > at && (uint8_t(word[end]) & 0xC0) == 0x80);
-      }
-    }
-    at = end;
+    const PieceIndex& index = at == 0 ? model.index : model.continuing_index;
+    const auto [length, id] = index.longest(std::string_view(word).substr(at));
+    is_known = length != 0;
+    if (is_known) tokens.push_back(id);
+    at += length;
   }
   if (is_known) return;
   tokens.resize(size);

@@ -98,8 +98,8 @@ Error extract_added(const HfModel& model, const PieceIndex& index, const std::st
 }
 
 Error encode_words(const HfModel& model, const std::string& text, bool is_first,
-                   std::vector<uint64_t>& tokens) {
-  const auto words = internal::divide(model, text, is_first);
+                   internal::TextBudget& budget, std::vector<uint64_t>& tokens) {
+  const auto words = internal::divide(model, text, is_first, budget);
   if (!words.ok()) return words.error();
   for (const internal::Word& word : *words) {
     const Error error = internal::encode_word(model, word.text, tokens);
@@ -131,15 +131,16 @@ Result<std::vector<uint64_t>> HFTokenizer::encode(const std::string& input, int8
   }
   Error error = internal::check_ends(bos, model_->bos, eos, model_->eos);
   if (error != Error::Ok) return error;
+  internal::TextBudget budget(input.size());
   std::vector<uint64_t> tokens;
   append_around(tokens, bos, model_->prefix, bos_tok_);
   error = extract_added(
       *model_, model_->added_raw, input, true, tokens, [&](const std::string& text, bool is_first) {
-        const auto normalized = internal::normalize(*model_, text);
+        const auto normalized = internal::normalize(*model_, text, budget);
         if (!normalized.ok()) return normalized.error();
         return extract_added(*model_, model_->added_normalized, *normalized, is_first, tokens,
                              [&](const std::string& rest, bool is_first_rest) {
-                               return encode_words(*model_, rest, is_first_rest, tokens);
+                               return encode_words(*model_, rest, is_first_rest, budget, tokens);
                              });
       });
   if (error != Error::Ok) return error;

@@ -16,6 +16,7 @@
 #include <executorch/extension/llm/tokenizers/merge.h>
 #include <executorch/extension/llm/tokenizers/piece_index.h>
 #include <executorch/extension/llm/tokenizers/regex.h>
+#include <executorch/extension/llm/tokenizers/text_budget.h>
 
 namespace tokenizers::internal {
 
@@ -141,7 +142,8 @@ struct HfModel {
   /// Of Unigram: the logarithm of each piece's probability, and the pieces.
   std::vector<double> scores;
   double min_score = 0;
-  PieceIndex index;
+  /// Of Unigram and WordPiece; `continuing_index` has what follows the prefix.
+  PieceIndex index, continuing_index;
 
   std::vector<Normalizer> normalizers;
   std::vector<PreTokenizer> pre_tokenizers;
@@ -164,9 +166,11 @@ const std::string& character_of_byte(uint8_t byte);
 /// The reverse, of a code point; -1 if it stands for none.
 int byte_of_character(uint32_t point);
 
-Result<std::string> normalize(const HfModel& model, std::string text);
+/// Steps spend the bytes that they make.
+Result<std::string> normalize(const HfModel& model, std::string text, TextBudget& budget);
 /// The words of normalized text. `is_first`: the input begins with it.
-Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first);
+Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first,
+                                 TextBudget& budget);
 /// Appends the tokens of a word.
 Error encode_word(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens);
 /// A token that decode_piece() decodes, and its place in a text.
@@ -177,7 +181,7 @@ struct PieceInText {
   /// The text begins with the piece.
   bool at_start;
 };
-std::string decode_piece(const HfModel& model, PieceInText decoded);
+Result<std::string> decode_piece(const HfModel& model, PieceInText decoded);
 
 /// White space in Unicode's sense.
 inline bool is_white_space(uint32_t point) {

@@ -14,24 +14,15 @@ namespace {
 
 using Kind = Normalizer::Kind;
 
-std::string replaced(const std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty()) return text;
-  std::string made;
-  size_t at = 0;
-  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
-    made.append(text, at, found - at).append(to);
-    at = found + from.size();
-  }
-  return made.append(text, at);
-}
-
 Result<std::string> replaced_pattern(const std::string& text, const Regex& pattern,
-                                     const std::string& to) {
+                                     const std::string& to, TextBudget& budget) {
   const auto matches = pattern.find_all(text);
   if (!matches.ok()) return matches.error();
   std::string made;
   size_t at = 0;
   for (const Range& match : *matches) {
+    const Error error = budget.spend(to.size());
+    if (error != Error::Ok) return error;
     made.append(text, at, match.first - at).append(to);
     at = match.second;
   }
@@ -167,7 +158,7 @@ std::string_view first_grapheme(std::string_view text) {
 }
 
 /// As the package "tokenizers": short graphemes are replaced whole by what their first key maps to.
-std::string mapped(std::string_view text, const CharMap& map) {
+Result<std::string> mapped(std::string_view text, const CharMap& map, TextBudget& budget) {
   constexpr size_t kLongGrapheme = 6;
   std::string made;
   while (!text.empty()) {
@@ -175,22 +166,29 @@ std::string mapped(std::string_view text, const CharMap& map) {
     text.remove_prefix(grapheme.size());
     const auto whole = grapheme.size() < kLongGrapheme ? map.shortest(grapheme) : std::nullopt;
     if (whole.has_value()) {
+      const Error error = budget.spend(whole->size());
+      if (error != Error::Ok) return error;
       made += *whole;
       continue;
     }
+    Error error = Error::Ok;
     each_character(grapheme, [&](std::string_view character, uint32_t) {
-      made += map.shortest(character).value_or(character);
+      const std::string_view to = map.shortest(character).value_or(character);
+      if (error == Error::Ok) error = budget.spend(to.size());
+      if (error == Error::Ok) made += to;
     });
+    if (error != Error::Ok) return error;
   }
   return made;
 }
 
-Result<std::string> apply_step(const Normalizer& step, const std::string& text) {
+Result<std::string> apply_step(const Normalizer& step, const std::string& text,
+                               TextBudget& budget) {
   switch (step.kind) {
     case Kind::Replace:
-      return replaced(text, step.from, step.to);
+      return replaced(text, step.from, step.to, budget);
     case Kind::ReplacePattern:
-      return replaced_pattern(text, *step.pattern, step.to);
+      return replaced_pattern(text, *step.pattern, step.to, budget);
     case Kind::Prepend:
       return text.empty() ? text : step.to + text;
     case Kind::Lowercase:
@@ -207,7 +205,7 @@ Result<std::string> apply_step(const Normalizer& step, const std::string& text) 
     case Kind::StripRight:
       return stripped(text, step.kind == Kind::StripLeft);
     case Kind::Map:
-      return mapped(text, *step.map);
+      return mapped(text, *step.map, budget);
     case Kind::Bytes: {
       std::string made;
       for (const char byte : text) made += character_of_byte(uint8_t(byte));
@@ -225,10 +223,12 @@ Result<std::string> apply_step(const Normalizer& step, const std::string& text) 
 
 }  // namespace
 
-Result<std::string> normalize(const HfModel& model, std::string text) {
+Result<std::string> normalize(const HfModel& model, std::string text, TextBudget& budget) {
   for (const Normalizer& step : model.normalizers) {
-    auto made = apply_step(step, text);
+    auto made = apply_step(step, text, budget);
     if (!made.ok()) return made;
+    const Error error = budget.spend(made->size() + 1);
+    if (error != Error::Ok) return error;
     text = std::move(*made);
     // A map of a file may give any bytes.
     if (step.kind == Kind::Map && !is_utf8(text)) {

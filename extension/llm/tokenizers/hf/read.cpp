@@ -16,8 +16,9 @@ Error read_vocabulary(const Json& bpe, HfModel& model) {
   const Json& vocabulary = member(bpe, "vocab");
   if (!vocabulary.is_object()) return refuse_json("model.vocab: expected an object");
   for (const auto& [piece, id] : vocabulary.items()) {
-    if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId) {
-      return refuse_json("model.vocab: expected the number of '" + piece + "'");
+    if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId || piece.size() > kMaxPieceBytes) {
+      return refuse_json("model.vocab: expected short pieces with numbers at '" +
+                         piece.substr(0, 64) + "'");
     }
     model.ids.emplace(piece, id.get<uint64_t>());
     model.pieces.emplace(id.get<uint64_t>(), piece);
@@ -97,7 +98,8 @@ Error read_unigram(const Json& unigram, HfModel& model) {
   for (const Json& piece : vocabulary) {
     const size_t id = model.scores.size();
     if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() || !piece[1].is_number() ||
-        !std::isfinite(piece[1].get<double>())) {
+        !std::isfinite(piece[1].get<double>()) ||
+        piece[0].get_ref<const std::string&>().size() > kMaxPieceBytes) {
       return refuse_json("model.vocab: expected a piece and a number at " + std::to_string(id));
     }
     model.scores.push_back(piece[1].get<double>());
@@ -145,7 +147,8 @@ Error read_added_tokens(const Json& root, HfModel& model) {
   for (const Json& token : tokens) {
     const Json& id = member(token, "id");
     const std::string content = text_of(token, "content");
-    if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId || content.empty()) {
+    if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId || content.empty() ||
+        content.size() > kMaxPieceBytes) {
       return refuse_json("added_tokens: expected id and content");
     }
     const bool special = flag_of(token, "special");
@@ -161,16 +164,33 @@ Error read_added_tokens(const Json& root, HfModel& model) {
   return Error::Ok;
 }
 
+/// Indexes the pieces of WordPiece, those inside of words without their prefix.
+void index_word_pieces(HfModel& model) {
+  if (model.algorithm != HfModel::Algorithm::WordPiece) return;
+  const std::string& prefix = model.continuing_prefix;
+  std::vector<std::pair<std::string, uint64_t>> continuing;
+  for (const auto& [piece, id] : model.ids) {
+    if (piece.compare(0, prefix.size(), prefix) == 0) {
+      continuing.emplace_back(piece.substr(prefix.size()), id);
+    }
+  }
+  model.index = PieceIndex({model.ids.begin(), model.ids.end()});
+  model.continuing_index = PieceIndex(std::move(continuing));
+}
+
 /// Indexes the added tokens; of equal ones, the last counts.
 Error index_added_tokens(HfModel& model) {
   std::map<std::string, uint64_t> raw, normalized;
+  size_t bytes = 0;
+  for (const AddedToken& token : model.added) bytes += token.content.size();
+  TextBudget budget(bytes);
   for (size_t i = 0; i < model.added.size(); ++i) {
     const AddedToken& token = model.added[i];
     if (!token.normalized) {
       raw[token.content] = i;
       continue;
     }
-    const auto text = normalize(model, token.content);
+    const auto text = normalize(model, token.content, budget);
     if (!text.ok()) return text.error();
     if (!text->empty()) normalized[*text] = i;
   }
@@ -226,6 +246,7 @@ Result<HfModel> read_hf_model(const std::string& path) {
   Error error = read_model(*root, model);
   if (error == Error::Ok) error = read_added_tokens(*root, model);
   if (error == Error::Ok) error = read_steps(*root, model);
+  index_word_pieces(model);
   if (error == Error::Ok) error = index_added_tokens(model);
   if (error != Error::Ok) return error;
   for (const auto* around : {&model.prefix, &model.suffix}) {

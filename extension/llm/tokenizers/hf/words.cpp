@@ -82,12 +82,15 @@ void cut(const PreTokenizer& step, const Word& word, const std::vector<Range>& m
 }
 
 /// Spaces become the replacement, with which each word begins.
-void split_metaspace(const PreTokenizer& step, Word word, std::vector<Word>& words) {
+Error split_metaspace(const PreTokenizer& step, Word word, TextBudget& budget,
+                      std::vector<Word>& words) {
   using Prepend = PreTokenizer::Prepend;
   const std::string& space = step.replacement;
   std::string text;
   for (const char byte : word.text) {
     if (byte == ' ') {
+      const Error error = budget.spend(space.size());
+      if (error != Error::Ok) return error;
       text += space;
     } else {
       text += byte;
@@ -99,7 +102,7 @@ void split_metaspace(const PreTokenizer& step, Word word, std::vector<Word>& wor
   word.text = std::move(text);
   if (!step.splits) {
     words.push_back(std::move(word));
-    return;
+    return Error::Ok;
   }
   for (size_t at = 0; at < word.text.size();) {
     const size_t next = word.text.find(space, at + 1);
@@ -107,6 +110,7 @@ void split_metaspace(const PreTokenizer& step, Word word, std::vector<Word>& wor
     words.push_back({word.text.substr(at, end - at), word.is_first && at == 0});
     at = end;
   }
+  return Error::Ok;
 }
 
 }  // namespace
@@ -117,16 +121,20 @@ int byte_of_character(uint32_t point) {
   return point < alphabet().bytes.size() ? alphabet().bytes[point] : -1;
 }
 
-Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first) {
+Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first,
+                                 TextBudget& budget) {
   using Kind = PreTokenizer::Kind;
   std::vector<Word> words;
   if (!text.empty()) words.push_back({text, is_first});
   for (const PreTokenizer& step : model.pre_tokenizers) {
     std::vector<Word> made;
     for (Word& word : words) {
+      Error error = budget.spend(word.text.size() + step.replacement.size() + 1);
+      if (error != Error::Ok) return error;
       if (step.add_prefix_space && word.text[0] != ' ') word.text.insert(0, 1, ' ');
       if (step.kind == Kind::Metaspace) {
-        split_metaspace(step, std::move(word), made);
+        error = split_metaspace(step, std::move(word), budget, made);
+        if (error != Error::Ok) return error;
       } else if (step.pattern.has_value()) {
         const auto matches = step.pattern->find_all(word.text);
         if (!matches.ok()) return matches.error();

@@ -5,6 +5,7 @@
 
 #include <executorch/extension/llm/tokenizers/merge.h>
 #include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
+#include <executorch/extension/llm/tokenizers/text_budget.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 
 namespace tokenizers::internal {
@@ -40,7 +41,8 @@ std::pair<std::string_view, size_t> SentencePieceModel::normalize_prefix(
   return {text.substr(0, length), length};
 }
 
-std::string SentencePieceModel::normalize(std::string_view text) const {
+Result<std::string> SentencePieceModel::normalize(std::string_view text) const {
+  TextBudget budget(text.size());
   const std::string_view space = escape_whitespaces ? kSpacePiece : std::string_view(" ");
   while (remove_extra_whitespaces && !text.empty()) {
     const auto [made, length] = normalize_prefix(text);
@@ -54,6 +56,8 @@ std::string SentencePieceModel::normalize(std::string_view text) const {
   while (!text.empty()) {
     auto [made, length] = normalize_prefix(text);
     text.remove_prefix(length);
+    const Error error = budget.spend(made.size());
+    if (error != Error::Ok) return error;
     while (is_behind_space && !made.empty() && made[0] == ' ') made.remove_prefix(1);
     for (const char byte : made) {
       if (byte == ' ') {

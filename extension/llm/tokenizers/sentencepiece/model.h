@@ -44,7 +44,7 @@ struct SentencePieceModel {
   bool whitespace_is_suffix = false;
 
   uint64_t id_of(const std::string& text) const;
-  std::string normalize(std::string_view text) const;
+  Result<std::string> normalize(std::string_view text) const;
   /// Pieces of normalized text.
   std::vector<PieceOfText> divide(const std::string& text) const;
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <executorch/extension/llm/tokenizers/file.h>
 #include <executorch/extension/llm/tokenizers/protobuf.h>
 #include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
@@ -24,9 +25,6 @@ constexpr uint32_t kModelType = 3, kWhitespaceIsSuffix = 24, kByteFallback = 35;
 constexpr uint32_t kUnknownSurface = 44, kBosPiece = 46, kEosPiece = 47;
 constexpr uint32_t kCharMap = 2, kDummyPrefix = 3, kRemoveWhitespaces = 4, kEscape = 5;
 }  // namespace field
-
-/// Longer pieces are refused.
-constexpr size_t kMaxPieceBytes = 1 << 16;
 
 struct Roles {
   std::string bos = "<s>", eos = "</s>";

@@ -41,7 +41,9 @@ Result<std::vector<uint64_t>> SPTokenizer::encode(const std::string& input, int8
   if (error != Error::Ok) return error;
   std::vector<uint64_t> tokens;
   append(tokens, bos, bos_tok_);
-  const std::string text = model_->normalize(input);
+  const auto normalized = model_->normalize(input);
+  if (!normalized.ok()) return normalized.error();
+  const std::string& text = *normalized;
   bool is_behind_unknown = false;
   for (const PieceOfText& piece : model_->divide(text)) {
     const bool is_unknown = piece.id == model_->unknown;

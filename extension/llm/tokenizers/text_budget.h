@@ -1,0 +1,49 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <executorch/runtime/platform/log.h>
+#include <pytorch/tokenizers/result.h>
+
+namespace tokenizers::internal {
+
+/// Limits what the steps of a file make of one text, in bytes over all steps: a few steps that
+/// double it would otherwise take all memory.
+class TextBudget {
+ public:
+  explicit TextBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}
+
+  /// EncodeFailure, after a log message, if `bytes` more are too many.
+  [[nodiscard]] Error spend(size_t bytes) {
+    if (bytes > left_) {
+      ET_LOG(Error, "tokenizer: the steps of the file make too much of a text");
+      return Error::EncodeFailure;
+    }
+    left_ -= bytes;
+    return Error::Ok;
+  }
+
+ private:
+  /// Each step of a published file spends one to four bytes for each byte of text.
+  static constexpr size_t kBase = size_t{1} << 16, kTimes = 256;
+  size_t left_;
+};
+
+/// `text` with `to` in place of each `from`. Spends the bytes of `to` each time.
+inline Result<std::string> replaced(const std::string& text, const std::string& from,
+                                    const std::string& to, TextBudget& budget) {
+  if (from.empty()) return text;
+  std::string made;
+  size_t at = 0;
+  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+    const Error error = budget.spend(to.size());
+    if (error != Error::Ok) return error;
+    made.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  return made.append(text, at);
+}
+
+}  // namespace tokenizers::internal

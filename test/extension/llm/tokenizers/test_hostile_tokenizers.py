@@ -1,0 +1,169 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Tokenizer files whose steps, patterns, pieces or nesting would take unbounded time or memory."""
+
+import json
+import struct
+
+import pytest
+
+from executorch.extension.llm.runner import Tokenizer
+from executorch.runtime.errors import InvalidArgumentError
+from test.extension.llm.tokenizers.references import REFERENCES
+
+VOCABULARY = {"<unk>": 0, "<s>": 1, "a": 2, "b": 3, "##a": 4, "##b": 5}
+PAIRS = {"type": "BPE", "vocab": VOCABULARY, "merges": [], "unk_token": "<unk>"}
+BEGIN = [{"id": 1, "content": "<s>", "special": True}]
+DOUBLES = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+DOUBLES_BY_PATTERN = {"type": "Replace", "pattern": {"Regex": "a"}, "content": "aa"}
+LONG = "y" * 40_000
+
+
+def opened(folder, **parts):
+    (folder / "tokenizer.json").write_text(json.dumps({"model": PAIRS, "added_tokens": BEGIN, **parts}))
+    return Tokenizer(str(folder))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "Sequence", "normalizers": [DOUBLES] * 60}},
+        {"normalizer": {"type": "Sequence", "normalizers": [DOUBLES_BY_PATTERN] * 60}},
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 60}},
+        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 2**20}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel", "use_regex": False}] * 60}},
+        {"pre_tokenizer": {"type": "Metaspace", "replacement": "b" * 2**20}},
+    ],
+    ids=["replace", "pattern", "bytes", "long content", "bytes of words", "long replacement"],
+)
+def test_steps_that_make_too_much_of_a_text_are_refused(parts, tmp_path):
+    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+        opened(tmp_path, **parts).encode("a \u00e9 a")
+
+
+def test_added_tokens_share_one_limit_of_normalized_text(tmp_path):
+    tokens = [{"id": 10 + i, "content": "a" * (i + 1), "normalized": True} for i in range(40)]
+    steps = {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 1000}
+    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+        opened(tmp_path, normalizer=steps, added_tokens=tokens)
+
+
+def test_decoders_that_make_too_much_of_a_piece_are_refused(tmp_path):
+    ours = opened(tmp_path, decoder={"type": "Sequence", "decoders": [DOUBLES] * 60})
+    with pytest.raises(InvalidArgumentError, match="has no token 2"):
+        ours.decode([2])
+
+
+@pytest.mark.parametrize(("content", "text"), [("", "a"), ("a", "")])
+def test_a_decoder_strips_at_most_the_whole_piece(content, text, tmp_path):
+    decoder = {"type": "Strip", "content": content, "start": 2**63, "stop": 0}
+    assert opened(tmp_path, decoder=decoder).decode([2]) == text
+
+
+@pytest.mark.parametrize(
+    ("decoder", "text"),
+    [
+        ({"type": "Replace", "pattern": {"String": "y"}, "content": "zz"}, "zz" * len(LONG)),
+        ({"type": "CTC", "pad_token": "y"}, ""),
+        ({"type": "Strip", "content": "y", "start": 2**40, "stop": 0}, ""),
+    ],
+    ids=["Replace", "CTC", "Strip"],
+)
+def test_long_pieces_are_decoded_in_linear_time(decoder, text, tmp_path):
+    assert opened(tmp_path, model={**PAIRS, "vocab": {LONG: 0}, "unk_token": None}, decoder=decoder).decode([0]) == text
+
+
+@pytest.mark.parametrize("pattern", [r"\C", r"^\C", r"(?:a|\C)"])
+def test_a_pattern_that_divides_characters_is_refused(pattern, tmp_path):
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed"}
+    with pytest.raises(InvalidArgumentError, match="is not a valid pattern"):
+        opened(tmp_path, pre_tokenizer=split)
+
+
+def test_long_words_are_divided_into_word_pieces_in_linear_time(tmp_path):
+    model = {"type": "WordPiece", "vocab": VOCABULARY, "unk_token": "<unk>", "max_input_chars_per_word": 2**40}
+    ours = opened(tmp_path, model=model)
+    assert ours.encode("a" * 50_000) == [2] + [4] * 49_999
+    assert ours.encode("a" * 50_000 + "c") == [0]
+
+
+def test_text_that_nearly_is_a_long_piece_is_searched_in_blocks(tmp_path):
+    ours = opened(tmp_path, added_tokens=[*BEGIN, {"id": 9, "content": LONG}, {"id": 10, "content": LONG + "x"}])
+    assert ours.encode(LONG + "x" + LONG + "a") == [10, 9, 2]
+    assert ours.encode("y" * (len(LONG) - 1)) == [0] * (len(LONG) - 1)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"model": {**PAIRS, "vocab": {"y" * 2**17: 0}}},
+        {"model": {"type": "Unigram", "vocab": [["y" * 2**17, 0.0]]}},
+        {"added_tokens": [{"id": 9, "content": "y" * 2**17}]},
+    ],
+    ids=["BPE", "Unigram", "added"],
+)
+def test_pieces_beyond_the_limit_are_refused(parts, tmp_path):
+    with pytest.raises(InvalidArgumentError, match="cannot load"):
+        opened(tmp_path, **parts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":' + "[" * 10**6, '{"a":' + '{"b":' * 10**6, '{"\\\\":' + "[" * 65 + "]" * 65 + "}"],
+    ids=["lists", "objects", "behind a string"],
+)
+def test_deeply_nested_json_is_refused_before_it_is_parsed(text, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(text)
+    with pytest.raises(InvalidArgumentError, match="nested"):
+        Tokenizer(str(tmp_path))
+
+
+def test_brackets_in_strings_do_not_nest(tmp_path):
+    vocabulary = {**VOCABULARY, '"[\\"' * 100: 6, "{[" * 100: 7, "\\": 8}
+    assert opened(tmp_path, model={**PAIRS, "vocab": vocabulary}).encode("\\") == [8]
+
+
+def _sentences_with_map(folder, units, texts):
+    """A model of sentencepiece whose map has these units and texts."""
+    trie = struct.pack(f"<{len(units)}I", *units)
+    blob = struct.pack("<I", len(trie)) + trie + texts
+
+    def field(number, content):
+        size = len(content)
+        length = b""
+        while size >= 0x80:
+            length += bytes([size & 0x7F | 0x80])
+            size >>= 7
+        return bytes([number << 3 | 2]) + length + bytes([size]) + content
+
+    pieces = field(1, field(1, b"<unk>") + b"\x18\x02") + field(1, field(1, b"a"))
+    path = folder / "tokenizer.model"
+    path.write_bytes(pieces + field(3, field(2, blob)))
+    return Tokenizer(str(path))
+
+
+def _unit(label, offset, *, has_leaf=False):
+    return offset << 10 | int(has_leaf) << 8 | label
+
+
+def test_a_map_that_makes_too_much_of_a_text_is_refused(tmp_path):
+    units = [0] * 256
+    units[0] = _unit(0, 1)
+    units[1 ^ ord("a")] = _unit(ord("a"), 1 ^ ord("a") ^ 2, has_leaf=True)
+    units[2] = 1 << 31
+    assert _sentences_with_map(tmp_path, units, b"aa\0").encode("a") != []
+    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+        _sentences_with_map(tmp_path, units, b"a" * 2**20 + b"\0").encode("a" * 100)
+
+
+def test_a_map_with_a_loop_has_keys_of_limited_length(tmp_path):
+    units = [0] * 256
+    units[0] = _unit(0, 1)
+    units[1 ^ ord("a")] = _unit(ord("a"), ord("a"))  # back to the node before
+    assert len(_sentences_with_map(tmp_path, units, b"\0").encode("a" * 50_000)) == 50_001
+
+
+def test_the_limits_leave_published_files_alone(tmp_path):
+    reference = REFERENCES["Unigram as T5"](tmp_path)
+    text = "\ufdfa" * 5_000  # NFKC makes eleven times as many bytes
+    assert reference.path.exists()
+    assert Tokenizer(str(reference.path)).encode(text)
