@@ -29,7 +29,7 @@ from executorch.devtools.inspector.compare_results import (
     mean_squared_error,
     signal_to_noise,
 )
-from executorch.devtools.inspector.debug_values import inflate
+from executorch.devtools.inspector.debug_values import DebugBuffer
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.event_block import BlockSettings, blocks_of
 from executorch.devtools.inspector.numeric_gap import Pair, pairs_of
@@ -165,7 +165,7 @@ def compare(
     computed = reference.run(inputs)
     begin(Step.PROGRAM)
     recording = record_runs(data, tree_leaves(tuple(inputs)), method=method, debug_bytes=_debug_bytes(computed))
-    settings = BlockSettings(TimeScale.NS, TimeScale.MS, lambda value: inflate(value, recording.values))
+    settings = BlockSettings(TimeScale.NS, TimeScale.MS, DebugBuffer(recording.values).inflate)
     block, returned = blocks_of(recording.trace, settings)[-1], recording.returned
     own = method if method in made.debug_handle_map else "forward"
     record = ETRecord(

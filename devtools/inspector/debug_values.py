@@ -19,40 +19,62 @@ _NUMBERS = {
 }
 
 
-def inflate(value: Value, buffer: bytes | None) -> Any:
-    """Convert a recorded value; None for a tensor without a debug buffer and for kinds that traces do not contain.
+_MOST_ELEMENTS = 2**31 - 1
+_MOST_READS = 16
+"""Limit of bytes that a trace's values copy, in sizes of the debug buffer. Valid traces copy each byte about once."""
 
-    Raises ValueError if a tensor is outside the buffer.
-    """
-    if value.val in _NUMBERS:
-        holder, name = _NUMBERS[value.val]
-        return getattr(getattr(value, holder), name)
-    if buffer is None:
+
+class DebugBuffer:
+    """The bytes of a run's recorded tensors. None: the run was recorded without them."""
+
+    def __init__(self, data: bytes | None) -> None:
+        self._data = data
+        self._budget = _MOST_READS * len(data or b"")
+
+    def inflate(self, value: Value) -> Any:
+        """Convert a recorded value; None for a tensor without a debug buffer and for kinds that traces do not contain.
+
+        Raises ValueError if a tensor is outside the buffer, or if tensors refer to the same bytes repeatedly.
+        """
+        if value.val in _NUMBERS:
+            holder, name = _NUMBERS[value.val]
+            number = getattr(value, holder)
+            if number is None:
+                raise ValueError(f"recorded value: expected its '{holder}', found none")
+            return getattr(number, name)
+        if self._data is None:
+            return None
+        if value.val == ValueType.TENSOR and value.tensor is not None:
+            return self._tensor(value.tensor, self._data)
+        if value.val == ValueType.TENSOR_LIST and value.tensor_list is not None:
+            return [self._tensor(each, self._data) for each in value.tensor_list.tensors]
         return None
-    if value.val == ValueType.TENSOR and value.tensor is not None:
-        return _tensor(value.tensor, buffer)
-    if value.val == ValueType.TENSOR_LIST and value.tensor_list is not None:
-        return [_tensor(each, buffer) for each in value.tensor_list.tensors]
-    return None
 
-
-def _tensor(tensor: Tensor, buffer: bytes) -> torch.Tensor:
-    dtype = to_dtype(tensor.scalar_type)
-    if len(tensor.strides) != len(tensor.sizes) or min([*tensor.sizes, *tensor.strides], default=0) < 0:
-        raise ValueError(f"recorded tensor: sizes {tensor.sizes} do not match strides {tensor.strides}")
-    if 0 in tensor.sizes:
-        return torch.empty(0, dtype=dtype).reshape(tensor.sizes)
-    # Recorded tensors are dense: elements do not overlap.
-    count = max(
-        1 + sum((size - 1) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True)),
-        prod(tensor.sizes),
-    )
-    begin = tensor.offset or 0
-    end = begin + count * dtype.itemsize
-    if begin < 0 or end > len(buffer):
-        raise ValueError(
-            f"recorded tensor at bytes {begin} to {end}: the debug buffer has {len(buffer)} bytes; it may be truncated "
-            "or belong to another run"
+    def _tensor(self, tensor: Tensor, data: bytes) -> torch.Tensor:
+        dtype = to_dtype(tensor.scalar_type)
+        if len(tensor.strides) != len(tensor.sizes) or min([*tensor.sizes, *tensor.strides], default=0) < 0:
+            raise ValueError(f"recorded tensor: sizes {tensor.sizes} do not match strides {tensor.strides}")
+        if max(tensor.sizes, default=0) > _MOST_ELEMENTS:
+            raise ValueError(f"recorded tensor: sizes {tensor.sizes} are larger than a tensor of the runtime has")
+        if 0 in tensor.sizes:
+            return torch.empty(0, dtype=dtype).as_strided(tensor.sizes, [0] * len(tensor.sizes))
+        # Recorded tensors are dense: elements do not overlap.
+        count = max(
+            1 + sum((size - 1) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True)),
+            prod(tensor.sizes),
         )
-    flat = torch.frombuffer(bytearray(buffer[begin:end]), dtype=dtype)
-    return flat.as_strided(tensor.sizes, tensor.strides)
+        begin = tensor.offset or 0
+        end = begin + count * dtype.itemsize
+        if begin < 0 or end > len(data):
+            raise ValueError(
+                f"recorded tensor at bytes {begin} to {end}: the debug buffer has {len(data)} bytes; it may be "
+                "truncated or belong to another run"
+            )
+        self._budget -= end - begin
+        if self._budget < 0:
+            raise ValueError(
+                f"recorded tensor at bytes {begin} to {end}: the trace refers to more than {_MOST_READS} times the "
+                f"debug buffer's {len(data)} bytes"
+            )
+        flat = torch.frombuffer(bytearray(data[begin:end]), dtype=dtype)
+        return flat.as_strided(tensor.sizes, tensor.strides)

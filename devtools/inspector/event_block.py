@@ -111,7 +111,8 @@ def _block(trace: Trace, runs: list[Run], settings: BlockSettings) -> EventBlock
     for event, place in zip(events, places, strict=True):
         event.debug_data = values.get(place, [])
     # Values without a timed event.
-    events += [_named(Event(""), place, data) for place, data in values.items() if place not in set(places)]
+    timed = set(places)
+    events += [_named(Event(""), place, data) for place, data in values.items() if place not in timed]
     block = EventBlock(first.name, events, settings.source, settings.target, first.bundled_input_index)
     block.run_output = outputs
     return block

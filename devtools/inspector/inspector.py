@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from torch.export import ExportedProgram
 
-from executorch.devtools.etdump.schema_flatcc import Value
 from executorch.devtools.etdump.trace import read_trace, read_trace_file
 from executorch.devtools.etrecord.generate import parse_etrecord
 from executorch.devtools.etrecord.record import ETRecord
@@ -23,7 +22,7 @@ from executorch.devtools.inspector.attribution import (
     handles_of,
     method_of,
 )
-from executorch.devtools.inspector.debug_values import inflate
+from executorch.devtools.inspector.debug_values import DebugBuffer
 from executorch.devtools.inspector.event import MetadataParser
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
 from executorch.devtools.inspector.numeric_gap import last_pairs, pairs_of
@@ -95,17 +94,13 @@ class Inspector:
         self.missing = trace.missing
         if trace.missing:
             warnings.warn("; ".join(trace.missing), stacklevel=2)
-        buffer = None if debug_buffer_path is None else read_regular_file(debug_buffer_path)
-
-        def value_of(value: Value) -> Any:
-            return inflate(value, buffer)
-
+        buffer = DebugBuffer(None if debug_buffer_path is None else read_regular_file(debug_buffer_path))
         self.event_blocks: list[EventBlock] = blocks_of(
             trace,
             BlockSettings(
                 source_time_scale,
                 target_time_scale,
-                value_of,
+                buffer.inflate,
                 delegate_metadata_parser,
                 delegate_time_scale_converter,
             ),
