@@ -5,9 +5,11 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -15,6 +17,7 @@
 #include <executorch/extension/pybindings/interpreter/log_capture.h>
 #include <executorch/extension/pybindings/interpreter/python_text.h>
 #include <executorch/extension/pybindings/interpreter/raise.h>
+#include <executorch/extension/pybindings/interpreter/sealed_types.h>
 #include <executorch/extension/pybindings/llm/progress_loader.h>
 
 namespace py = pybind11;
@@ -95,14 +98,16 @@ class PythonRunner {
     expect_ok(error, "cannot make a runner of '" + model_path + "' and '" + tokenizer_path + "'");
   }
 
+  /// `config` is a copy, which other threads cannot change meanwhile.
   template <typename Prompt>
-  void generate(const Prompt& prompt, const GenerationConfig& config, const py::object& on_text,
+  void generate(const Prompt& prompt, GenerationConfig config, const py::object& on_text,
                 const py::object& on_stats) {
+    refuse_reentry();
     const LogCapture capture;
     Error error;
     {
       const GilRelease released;
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const CallLock lock(*this);
       llm::TextCallback text_callback;
       llm::StatsCallback stats_callback;
       if (!on_text.is_none()) {
@@ -119,11 +124,12 @@ class PythonRunner {
   }
 
   uint64_t prefill(const Inputs& inputs, int32_t num_bos, int32_t num_eos) {
+    refuse_reentry();
     const LogCapture capture;
     uint64_t token = 0;
     const Error error = [&] {
       const GilRelease released;
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const CallLock lock(*this);
       const auto found = runner_->prefill(inputs, num_bos, num_eos);
       if (found.ok()) token = *found;
       return found.error();
@@ -134,8 +140,9 @@ class PythonRunner {
 
   void stop() { runner_->stop(); }
   void reset() {
+    refuse_reentry();
     const GilRelease released;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const CallLock lock(*this);
     runner_->reset();
   }
   int64_t position() const { return runner_->position(); }
@@ -157,8 +164,30 @@ class PythonRunner {
     return std::make_unique<Module>(std::move(program), nullptr, nullptr, nullptr, std::move(data));
   }
 
+  /// Holds the runner for a call of this thread.
+  class CallLock final {
+   public:
+    explicit CallLock(PythonRunner& runner) : caller_(runner.caller_), lock_(runner.mutex_) {
+      caller_ = std::this_thread::get_id();
+    }
+    CallLock(const CallLock&) = delete;
+    CallLock& operator=(const CallLock&) = delete;
+    ~CallLock() { caller_ = std::thread::id(); }
+
+   private:
+    std::atomic<std::thread::id>& caller_;
+    const std::lock_guard<std::mutex> lock_;
+  };
+
+  /// A call from a callback would wait for the call that runs it.
+  void refuse_reentry() const {
+    expect_ok(caller_ == std::this_thread::get_id() ? Error::InvalidState : Error::Ok,
+              "a callback cannot call its runner, except for stop()");
+  }
+
   std::unique_ptr<Runner> runner_;
   std::mutex mutex_;
+  std::atomic<std::thread::id> caller_{};
 };
 
 template <typename Runner, typename Prompt>
@@ -193,6 +222,7 @@ void bind_llm_runner(py::module_& module) {
   bind_runner<MultimodalRunner, Inputs>(own, "MultimodalRunner",
                                         "Generates text after text, images and audio.");
   bind_tokenizer(own);
+  seal_types(own);
 }
 
 }  // namespace executorch::extension::pybindings

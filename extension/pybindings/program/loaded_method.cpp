@@ -79,19 +79,20 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
     lock_with_signals(method->turns_->mutex);
     turn = {method->turns_->mutex, std::adopt_lock};
   }
+  MethodMemory::Given given;
+  given.arenas = method->program_->arenas();
+  given.max_planned_bytes = its_limits.max_planned_bytes;
+  const std::shared_ptr<const BackendChoices> choices = method->program_->backend_choices();
   {
     const GilRelease release;
     const threadpool::ThreadPoolScope scope(method->pool_.get());
-    MethodMemory::Given given;
-    given.arenas = method->program_->arenas();
-    given.max_planned_bytes = its_limits.max_planned_bytes;
     Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta, given);
     error = memory.error();
     if (memory.ok()) {
       method->memory_ = std::move(*memory);
       Result<runtime::Method> loaded = method->program_->program().load_method(
           name.c_str(), method->memory_->manager(), method->program_->tracer(),
-          method->program_->data_map(), method->program_->backend_options());
+          method->program_->data_map(), choices->map());
       error = loaded.error();
       if (loaded.ok()) {
         method->method_.emplace(std::move(*loaded));

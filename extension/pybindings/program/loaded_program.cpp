@@ -106,6 +106,9 @@ void LoadedProgram::load(Program::Verification verification) {
 }
 
 void LoadedProgram::share_arenas() {
+  if (arenas_.has_value()) {
+    return;
+  }
   const LogCapture capture;
   runtime::Result<SharedArenas> arenas =
       SharedArenas::allocate(*program_, limits_.max_planned_bytes);

@@ -62,7 +62,8 @@ class LoadedProgram final {
     Mutex mutex;
     std::atomic<std::thread::id> running_in{};
   };
-  /// Makes methods that are loaded later share arenas (see SharedArenas).
+  /// Makes methods that are loaded later share arenas (see SharedArenas). A second call has no
+  /// effect: loaded methods use the arenas.
   void share_arenas();
   /// Returns the shared arenas, or null.
   const SharedArenas* arenas() const { return arenas_.has_value() ? &*arenas_ : nullptr; }
@@ -75,9 +76,10 @@ class LoadedProgram final {
   const std::shared_ptr<threadpool::ThreadPool>& pool() const { return pool_; }
   /// Sets the backend options of methods that are loaded later.
   void use_backend_options(const std::map<std::string, OptionValues>& choices) {
-    choices_ = BackendChoices(choices);
+    choices_ = std::make_shared<const BackendChoices>(choices);
   }
-  const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
+  /// Loading a method keeps them alive, because another thread may set others meanwhile.
+  const std::shared_ptr<const BackendChoices>& backend_choices() const { return choices_; }
   /// Sets the limits of methods that are loaded later without limits of their own.
   void set_limits(const Limits& limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
@@ -115,7 +117,7 @@ class LoadedProgram final {
   std::unique_ptr<EventRecord> events_;
   std::shared_ptr<Turns> shared_turns_;
   std::shared_ptr<threadpool::ThreadPool> pool_;
-  BackendChoices choices_;
+  std::shared_ptr<const BackendChoices> choices_ = std::make_shared<const BackendChoices>();
   Limits limits_;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <executorch/extension/pybindings/interpreter/raise.h>
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 namespace py = pybind11;
@@ -67,6 +68,14 @@ bool is_bool(py::handle object) {
   }
   const std::string name = Py_TYPE(object.ptr())->tp_name;
   return name == "numpy.bool" || name == "numpy.bool_";
+}
+
+bool truth_of(py::handle object, const ArgumentPlace& place) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) {
+    raise_from_python(place.text() + " is no bool");
+  }
+  return truth != 0;
 }
 
 /// Returns the number of elements, or nullopt if a tensor cannot have as many.
@@ -186,7 +195,7 @@ EValue InputSlot::number_value(const ArgumentPlace& place) {
   copy_.resize(type_->size);
   switch (type_->type) {
     case executorch::aten::ScalarType::Bool:
-      copy_[0] = PyObject_IsTrue(object_.ptr()) == 1 ? 1 : 0;
+      copy_[0] = truth_of(object_, place) ? 1 : 0;
       break;
     case executorch::aten::ScalarType::Long: {
       int overflow = 0;
@@ -221,12 +230,12 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
   if (!count || (*count > largest_count_ && !is_unbounded_)) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
-  executorch::aten::StridesType step = 1;
-  for (size_t i = rank_; i-- > 0;) {
-    const size_t dim = dim_order_[i];
-    sizes_[dim] = static_cast<executorch::aten::SizesType>(view_.sizes[dim]);
-    strides_[dim] = step;
-    step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
+  for (size_t i = 0; i < rank_; ++i) {
+    sizes_[i] = static_cast<executorch::aten::SizesType>(view_.sizes[i]);
+  }
+  if (!runtime::dim_order_to_stride_nocheck(sizes_.data(), dim_order_.data(), rank_,
+                                            strides_.data())) {
+    refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
   const size_t bytes = static_cast<size_t>(*count) * type_->size;
   // A program may update its inputs in place, so it must not use read-only memory.
@@ -247,7 +256,7 @@ EValue InputSlot::scalar_value(const ArgumentPlace& place) {
     return EValue();
   }
   if (tag_ == Tag::Bool && is_bool(object_)) {
-    return EValue(PyObject_IsTrue(object) == 1);
+    return EValue(truth_of(object_, place));
   }
   if (tag_ == Tag::Int && PyIndex_Check(object) != 0 && !is_bool(object_)) {
     const py::object integer = py::reinterpret_steal<py::object>(PyNumber_Index(object));

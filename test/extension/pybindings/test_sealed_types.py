@@ -12,7 +12,8 @@ import pytest
 from executorch.extension.pybindings import _portable_lib as lib
 from executorch.runtime import Runtime, ThreadPool, Verification
 
-TYPES = [value for value in vars(lib).values() if isinstance(value, type)]
+MODULES = [lib, *(value for value in vars(lib).values() if isinstance(value, type(lib)))]
+TYPES = [value for module in MODULES for value in vars(module).values() if isinstance(value, type)]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def objects() -> dict[type, Any]:
 
 
 def test_the_module_has_types() -> None:
-    assert len(TYPES) >= 9
+    assert len(TYPES) >= 18
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)

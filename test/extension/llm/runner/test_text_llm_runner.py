@@ -302,6 +302,39 @@ def test_a_callback_that_raises_ends_the_call_and_the_runner_can_be_used_again(r
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda runner: runner.reset(),
+        lambda runner: runner.prefill(PROMPT),
+        lambda runner: runner.generate(PROMPT, GenerationConfig(temperature=0)),
+    ],
+    ids=["reset", "prefill", "generate"],
+)
+def test_a_callback_that_calls_its_runner_is_refused(runner, call):
+    config = GenerationConfig(echo=False, temperature=0, max_new_tokens=5)
+    with pytest.raises(ExecuTorchError, match="a callback cannot call its runner"):
+        runner.generate(PROMPT, config, lambda text: call(runner))
+    with pytest.raises(ExecuTorchError, match="a callback cannot call its runner"):
+        runner.generate(PROMPT, config, None, lambda stats: call(runner))
+    call(runner)
+
+
+def test_a_generation_does_not_see_changes_of_its_options(runner):
+    whole, _ = generated(runner, max_new_tokens=12)
+    runner.reset()
+    config = GenerationConfig(echo=False, temperature=0, max_new_tokens=12, ignore_eos=True)
+    pieces = []
+
+    def change(text):
+        pieces.append(text)
+        config.stop_strings = ["never" * 1000]
+        config.max_new_tokens = 1
+
+    runner.generate(PROMPT, config, change)
+    assert "".join(pieces) == whole
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"temperature": -0.5}, "temperature: expected 0 or more"),

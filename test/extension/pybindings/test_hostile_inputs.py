@@ -1,0 +1,56 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Inputs whose own code fails, or whose sizes have no strides, are refused with an error that names them."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.export import Dim
+
+from executorch.exir import to_edge
+from executorch.extension.pybindings.portable_lib import ExecuTorchMethod
+from executorch.runtime import InvalidArgumentError, Runtime
+
+
+class Both(torch.nn.Module):
+    def forward(self, x: torch.Tensor, flag: bool) -> torch.Tensor:
+        return x & x if flag else x
+
+
+class Double(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + x
+
+
+def _fail(self: object) -> bool:
+    raise KeyError("no truth")
+
+
+# A bool by its name, as numpy's are.
+Untrue = type("numpy.bool_", (), {"__bool__": _fail})
+
+
+def method_of(module: torch.nn.Module, inputs: tuple[Any, ...], **options: Any) -> ExecuTorchMethod:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = to_edge(torch.export.export(module, inputs, **options)).to_executorch()
+    return Runtime.get().load_program(program.buffer).load_method("forward")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("inputs", [[Untrue(), True], [np.ones((), np.bool_), Untrue()]])
+def test_a_bool_that_raises_is_refused(inputs: list[Any]) -> None:
+    method = method_of(Both(), (torch.ones((), dtype=torch.bool), True))
+    with pytest.raises(InvalidArgumentError, match="is no bool") as found:
+        method.execute(inputs)
+    assert isinstance(found.value.__cause__, KeyError)
+    assert method.execute([np.ones((), np.bool_), True])[0]
+
+
+def test_sizes_without_elements_may_have_no_strides() -> None:
+    huge = 2**31 - 1
+    method = method_of(Double(), (torch.ones(4, 4, 4, dtype=torch.uint8),), dynamic_shapes=({0: Dim.AUTO},))
+    with pytest.raises(InvalidArgumentError, match="found a uint8 tensor"):
+        method.execute([np.empty((0, huge, huge), np.uint8)])
+    assert method.execute([np.empty((0, 4, 4), np.uint8)])[0].shape == (0, 4, 4)
