@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <executorch/runtime/platform/assert.h>
@@ -51,9 +53,11 @@ T wav_number(const char* data) {
   return static_cast<T>(value);
 }
 
-/// Ends the program if the file cannot be read.
+/// Ends the program if the file cannot be read. FIFOs and devices, which have no end, cannot.
 inline std::vector<char> wav_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::error_code ignored;
+  std::ifstream file;
+  if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
   ET_CHECK_MSG(file.is_open(), "Failed to open WAV file: %s", path.c_str());
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

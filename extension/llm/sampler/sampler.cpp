@@ -47,11 +47,11 @@ Sampler::Sampler(int32_t vocab_size, float temperature, float topp, unsigned lon
 
 Result<uint64_t> Sampler::sample(const aten::Tensor& logits) {
   const ScalarType type = logits.scalar_type();
-  ET_CHECK_OR_RETURN_ERROR(logits.dim() > 0 && logits.numel() > 0 &&
-                               (runtime::isFloatingType(type) || type == ScalarType::UInt16),
-                           InvalidProgram,
-                           "logits: expected floating point elements, found %zd of %s",
-                           static_cast<ssize_t>(logits.numel()), runtime::toString(type));
+  ET_CHECK_OR_RETURN_ERROR(
+      logits.dim() > 0 && logits.numel() > 0 && logits.const_data_ptr() != nullptr &&
+          (runtime::isFloatingType(type) || type == ScalarType::UInt16),
+      InvalidProgram, "logits: expected floating point elements in memory, found %zd of %s",
+      static_cast<ssize_t>(logits.numel()), runtime::toString(type));
   const auto length = static_cast<size_t>(logits.size(logits.dim() - 1));
   row_.resize(length);
   visit_number_type(type, [&](auto element) {

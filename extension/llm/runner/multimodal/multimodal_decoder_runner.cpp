@@ -65,10 +65,12 @@ Result<aten::Tensor> MultimodalDecoderRunner::decode(const EValue& embeddings, i
 Result<aten::Tensor> MultimodalDecoderRunner::decode(const aten::Tensor& embeddings,
                                                      int64_t start_pos) {
   ET_CHECK_OK_OR_RETURN_ERROR(load());
-  ET_CHECK_OR_RETURN_ERROR(
-      embeddings.dim() == 3 && embeddings.size(0) == 1 && embeddings.numel() > 0, InvalidArgument,
-      "embeddings: expected [1, T, D] with elements, found %zd dimensions and %zd elements",
-      ssize_t(embeddings.dim()), ssize_t(embeddings.numel()));
+  ET_CHECK_OR_RETURN_ERROR(embeddings.dim() == 3 && embeddings.size(0) == 1 &&
+                               embeddings.numel() > 0 && embeddings.const_data_ptr() != nullptr,
+                           InvalidArgument,
+                           "embeddings: expected [1, T, D] with elements in memory, found %zd "
+                           "dimensions and %zd elements",
+                           ssize_t(embeddings.dim()), ssize_t(embeddings.numel()));
   const auto total = int64_t(embeddings.size(1));
   const auto width = embeddings.size(2);
   const auto row = size_t(width) * embeddings.element_size();

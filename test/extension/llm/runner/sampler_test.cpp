@@ -14,6 +14,7 @@
 
 namespace {
 
+using executorch::extension::from_blob;
 using executorch::extension::make_tensor_ptr;
 using executorch::extension::llm::logits_to_token;
 using executorch::extension::llm::Sampler;
@@ -70,6 +71,8 @@ TEST_F(SamplerTest, NeverChoosesNanAndRefusesRowsWithoutAChoice) {
             Error::InvalidProgram);
   EXPECT_EQ(sampler.sample(*make_tensor_ptr({1, 2}, std::vector<int64_t>{1, 2})).error(),
             Error::InvalidProgram);
+  // The output of a method, if it is a view whose instruction a jump has skipped.
+  EXPECT_EQ(sampler.sample(*from_blob(nullptr, {1, 2})).error(), Error::InvalidProgram);
 }
 
 TEST_F(SamplerTest, PenalizesTokensThatOccurred) {
