@@ -162,7 +162,9 @@ Result<bool> ETDumpGen::record(const Result<RecordedValue>& value, bool is_outpu
 
 bool ETDumpGen::reserve_value(size_t tensors, const char* name) {
   const size_t length = name == nullptr ? 0 : strlen(name);
-  return blocks_ != 0 &&
+  constexpr size_t kMostTensors = UINT32_MAX / (kTensorBytes + 2 * sizeof(Place)) / 2;
+  // A list of a hostile program may have more items than memory can describe.
+  return blocks_ != 0 && tensors <= kMostTensors &&
          reserve(6 * TraceTables::kMostTableBytes + TraceTables::bytes_of(length + 1, 1) +
                  tensors * (kTensorBytes + 2 * sizeof(Place)));
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include <executorch/runtime/core/device_allocator.h>
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 
 namespace executorch::extension {
 namespace {
@@ -73,11 +74,9 @@ bool is_permutation_of_dims(const std::vector<DimOrderType>& dim_order) {
 std::vector<StridesType> dense_strides(const std::vector<SizesType>& sizes,
                                        const std::vector<DimOrderType>& dim_order) {
   std::vector<StridesType> strides(sizes.size());
-  StridesType step = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    strides[dim_order[i]] = step;
-    step *= std::max<SizesType>(sizes[dim_order[i]], 1);
-  }
+  ET_CHECK_MSG(runtime::dim_order_to_stride_nocheck(sizes.data(), dim_order.data(), sizes.size(),
+                                                    strides.data()),
+               "the sizes need strides that do not fit");
   return strides;
 }
 

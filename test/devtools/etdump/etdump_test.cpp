@@ -49,6 +49,19 @@ TEST_F(ETDumpTest, ARecordBeginsWithItsSizeAndIdentifier) {
   free(record.buf);
 }
 
+TEST_F(ETDumpTest, AListOfMoreTensorsThanARecordCanHoldIsNotRecorded) {
+  runtime::testing::TensorFactory<executorch::aten::ScalarType::Float> tf;
+  // A tensor needs 380 bytes: these need 2^32 + 184, which is 184 on a machine of 32 bits.
+  const std::vector<executorch::aten::Tensor> tensors(11'302'546, tf.ones({1}));
+  std::vector<uint8_t> memory(4096), values(4096);
+  ETDumpGen tracer({memory.data(), memory.size()});
+  ASSERT_TRUE(tracer.set_debug_buffer({values.data(), values.size()}).ok());
+  tracer.create_event_block("block");
+  EXPECT_FALSE(*tracer.log_intermediate_output_delegate(
+      "list", -1,
+      executorch::aten::ArrayRef<executorch::aten::Tensor>(tensors.data(), tensors.size())));
+}
+
 TEST_F(ETDumpTest, NothingRecordedIsNoRecord) {
   ETDumpGen tracer;
   EXPECT_EQ(tracer.get_etdump_data().buf, nullptr);
