@@ -15,10 +15,20 @@ using runtime::Result;
 namespace {
 
 constexpr int kMostNested = 32;
+/// Limits the memory of a hostile document, in which a value may take two bytes. Values of
+/// signatures take 20 and more.
+constexpr size_t kValuesOfAny = 1000, kBytesPerValue = 16;
+
+bool has_duplicates(const std::vector<std::string>& names) {
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+}
 
 class Parser final {
  public:
-  explicit Parser(std::string_view document) : document_(document) {}
+  explicit Parser(std::string_view document)
+      : document_(document), values_left_(kValuesOfAny + document.size() / kBytesPerValue) {}
 
   /// Null: the document is wrong at offset().
   bool parse(JsonValue& value) {
@@ -51,7 +61,7 @@ class Parser final {
 
   bool read_value(JsonValue& value, int depth) {
     skip_space();
-    if (depth == 0 || at_ >= document_.size()) return false;
+    if (depth == 0 || at_ >= document_.size() || values_left_-- == 0) return false;
     const size_t begin = at_;
     switch (document_[at_]) {
       case '{':
@@ -87,15 +97,12 @@ class Parser final {
         skip_space();
         std::string name;
         if (!read_string(name) || !take(':')) return false;
-        if (std::find(value.names.begin(), value.names.end(), name) != value.names.end()) {
-          return false;
-        }
         value.names.push_back(std::move(name));
       }
       value.items.emplace_back();
       if (!read_value(value.items.back(), depth - 1)) return false;
     } while (take(','));
-    return take(end);
+    return take(end) && !has_duplicates(value.names);
   }
 
   bool skip_digits() {
@@ -171,6 +178,7 @@ class Parser final {
 
   const std::string_view document_;
   size_t at_ = 0;
+  size_t values_left_;
 };
 
 }  // namespace

@@ -92,6 +92,21 @@ TEST_F(Json, RefusesWhatIsNoDocument) {
   }
 }
 
+TEST_F(Json, ReadsObjectsOfManyNamesAndFindsTwoThatAreEqual) {
+  std::string text = "{";
+  for (int i = 0; i < 50'000; ++i) text += "\"a name of an item " + std::to_string(i) + "\":0,";
+  EXPECT_EQ(parse_json(text + "\"last\":0}")->names.size(), 50'001u);
+  EXPECT_EQ(parse_json(text + "\"a name of an item 7\":0}").error(), Error::InvalidExternalData);
+}
+
+TEST_F(Json, RefusesMoreValuesThanADocumentNeeds) {
+  std::string text = "[0";
+  while (text.size() < 1500) text += ",0";
+  EXPECT_TRUE(parse_json(text + "]").ok());
+  while (text.size() < 1'000'000) text += ",0";
+  EXPECT_EQ(parse_json(text + "]").error(), Error::InvalidExternalData);
+}
+
 TEST_F(Json, RefusesDeepNesting) {
   EXPECT_TRUE(parse_json(std::string(31, '[') + "1" + std::string(31, ']')).ok());
   EXPECT_FALSE(parse_json(std::string(32, '[') + "1" + std::string(32, ']')).ok());
