@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/devtools/etdump/etdump_filter.h>
 
+#include <string.h>
+
 #include <new>
 #include <regex>
 #include <string>
@@ -11,6 +13,13 @@ using ET_RUNTIME_NAMESPACE::DelegateDebugIntId;
 using ET_RUNTIME_NAMESPACE::kUnsetDelegateDebugIntId;
 using runtime::Error;
 using runtime::Result;
+
+namespace {
+
+/// std::regex takes stack for each character: a name of 50,000 overflows it.
+constexpr size_t kMostNameBytes = 1024;
+
+}  // namespace
 
 struct ETDumpFilter::Pattern {
   std::regex regex;
@@ -52,6 +61,9 @@ Result<bool> ETDumpFilter::filter(const char* name, DelegateDebugIntId delegate_
     const auto index = static_cast<size_t>(delegate_debug_index);
     return range_end_ == 0 || (index >= range_start_ && index < range_end_);
   }
+  ET_CHECK_OR_RETURN_ERROR(patterns_.empty() || strnlen(name, kMostNameBytes + 1) <= kMostNameBytes,
+                           NotSupported, "an operator's name of more than %zu bytes",
+                           kMostNameBytes);
   // Matching a complicated pattern may run out of memory.
   try {
     for (const auto& pattern : patterns_) {

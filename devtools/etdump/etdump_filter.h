@@ -33,6 +33,7 @@ class ETDumpFilter final : public ET_RUNTIME_NAMESPACE::EventTracerFilterBase {
   /// Returns true if a pattern matches `name`, or the range contains `delegate_debug_index`.
   /// Without patterns every name matches; without a range, every number.
   /// @retval Error::InvalidArgument Not exactly one of the two arguments is given.
+  /// @retval Error::NotSupported There are patterns, and the name has more than 1024 bytes.
   runtime::Result<bool> filter(
       const char* name, ET_RUNTIME_NAMESPACE::DelegateDebugIntId delegate_debug_index) override;
 

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/devtools/etdump/data_sinks/file_data_sink.h>
+#include <executorch/devtools/etdump/etdump_filter.h>
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -154,6 +155,16 @@ TEST_F(ETDumpTest, AFilterSaysWhichOutputsOfADelegateAreRecorded) {
   EXPECT_EQ(tracer.log_intermediate_output_delegate("name", 5, 1).error(), Error::InvalidArgument);
   EXPECT_EQ(tracer.log_intermediate_output_delegate(nullptr, -1, 1).error(),
             Error::InvalidArgument);
+}
+
+TEST_F(ETDumpTest, NamesAreMatchedUpToALimitedLength) {
+  ETDumpFilter filter;
+  const std::string allowed(1024, 'a'), longer(1025, 'a'), long_enough_to_crash(1'000'000, 'a');
+  EXPECT_TRUE(*filter.filter(long_enough_to_crash.c_str(), -1));
+  ASSERT_TRUE(filter.add_regex(".*a").ok());
+  EXPECT_TRUE(*filter.filter(allowed.c_str(), -1));
+  EXPECT_EQ(filter.filter(longer.c_str(), -1).error(), Error::NotSupported);
+  EXPECT_EQ(filter.filter(long_enough_to_crash.c_str(), -1).error(), Error::NotSupported);
 }
 
 }  // namespace
