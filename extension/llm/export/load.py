@@ -45,7 +45,7 @@ def _files(path: Path) -> list[Path]:
 def _shards(index: Path) -> list[Path]:
     try:
         names = set(json.loads(index.read_text())["weight_map"].values())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointFileError(f"{index}: expected an object with weight_map") from error
     for name in names:
         if not isinstance(name, str) or Path(name).name != name:
