@@ -191,7 +191,7 @@ Tensor& sdpa(RuntimeContext& ctx, const Arguments& given, Tensor& out) {
   const int64_t work = call.batch * call.queries * call.heads * call.keys * call.channels;
   KernelThreads threads(size_t(work / kWorthThreads + 1));
   void* const scratch =
-      kernels::allocate(ctx, int64_t(kernels::engine::attention_scratch(call, threads.count())), 1);
+      kernels::allocate(ctx, kernels::engine::attention_scratch(call, threads.count()), 1);
   if (scratch != nullptr) kernels::engine::attend(call, threads, scratch);
   return out;
 }

@@ -155,11 +155,11 @@ void prefetch(const AttentionCall& call, const AttentionTensor& tensor, int64_t 
 
 }  // namespace
 
-size_t attention_scratch(const AttentionCall& call, size_t workers) {
+int64_t attention_scratch(const AttentionCall& call, size_t workers) {
   const Division division(call);
   const int64_t own = division.buffers() + (division.chunks == 1 ? division.partial() : 0);
   const int64_t kept = division.chunks == 1 ? 0 : division.partial() * division.tasks(call);
-  return size_t(own * int64_t(workers) + kept) * sizeof(float);
+  return (own * int64_t(workers) + kept) * int64_t(sizeof(float));
 }
 
 void attend(const AttentionCall& call, Threads& threads, void* scratch, InstructionSet set) {

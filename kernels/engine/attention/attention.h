@@ -50,8 +50,8 @@ struct AttentionCall {
   int64_t first_position = 0;
 };
 
-/// Bytes of scratch memory that attend() needs.
-size_t attention_scratch(const AttentionCall& call, size_t workers);
+/// Bytes of scratch memory that attend() needs, which may be more than size_t can count.
+int64_t attention_scratch(const AttentionCall& call, size_t workers);
 
 /// Computes the call. `scratch` has attention_scratch(call, threads.count()) bytes, aligned to 64.
 void attend(const AttentionCall& call, Threads& threads, void* scratch,

@@ -7,8 +7,10 @@
 #include <executorch/runtime/platform/assert.h>
 #include <executorch/runtime/platform/log.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 
@@ -209,7 +211,9 @@ bool resize_like(KernelRuntimeContext& ctx, Tensor& out, const Tensor& like) {
 
 void* allocate(KernelRuntimeContext& ctx, int64_t count, int64_t item_size) {
   const int64_t items = count > 0 ? count : 1;
-  if (!ET_EXPECT(ctx, items <= std::numeric_limits<int64_t>::max() / item_size,
+  constexpr auto kMostBytes =
+      static_cast<int64_t>(std::min<uint64_t>(SIZE_MAX, std::numeric_limits<int64_t>::max()));
+  if (!ET_EXPECT(ctx, items <= kMostBytes / item_size,
                  "temporary memory for %" PRId64 " items of %" PRId64 " bytes is too large", items,
                  item_size)) {
     return nullptr;

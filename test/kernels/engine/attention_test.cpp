@@ -74,7 +74,7 @@ struct Problem {
   }
 
   void run(engine::Threads& threads, engine::InstructionSet set) {
-    std::vector<float> scratch(attention_scratch(call, threads.count()) / sizeof(float));
+    std::vector<float> scratch(size_t(attention_scratch(call, threads.count())) / sizeof(float));
     attend(call, threads, scratch.data(), set);
   }
 
