@@ -47,7 +47,7 @@ Error Llama2cTokenizer::load(const std::string& path) {
   for (size_t i = 0; i < size_t(count); ++i) {
     int32_t length = 0;
     if (!take(file, at, scores[i]) || !take(file, at, length) || length < 0 ||
-        size_t(length) > file.size() - at || scores[i] != scores[i]) {
+        length > kMaxPieceLength || size_t(length) > file.size() - at || scores[i] != scores[i]) {
       ET_LOG(Error, "tokenizer '%s': piece %zu is broken", path.c_str(), i);
       return Error::LoadFailure;
     }

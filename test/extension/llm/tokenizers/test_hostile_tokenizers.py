@@ -162,6 +162,14 @@ def test_a_map_with_a_loop_has_keys_of_limited_length(tmp_path):
     assert len(_sentences_with_map(tmp_path, units, b"\0").encode("a" * 50_000)) == 50_001
 
 
+def test_long_pieces_of_llama2c_are_refused(tmp_path):
+    # Text without pieces of its own becomes pieces by number, whose joined texts are searched for.
+    pieces = b"".join(struct.pack("<fi", 0.0, len(piece)) + piece for piece in [b"a", b"b", b"c", b"y" * 2**17])
+    (tmp_path / "tokenizer.bin").write_bytes(struct.pack("<iiii", 4, 1, 2, 1) + pieces)
+    with pytest.raises(InvalidArgumentError, match="piece 3 is broken"):
+        Tokenizer(str(tmp_path / "tokenizer.bin"))
+
+
 def test_the_limits_leave_published_files_alone(tmp_path):
     reference = REFERENCES["Unigram as T5"](tmp_path)
     text = "\ufdfa" * 5_000  # NFKC makes eleven times as many bytes
