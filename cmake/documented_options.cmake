@@ -2,9 +2,9 @@
 # Documented options of ExecuTorch 1.4 that map to other options, are always on here, or exclude a part.
 
 # Options without effect: always on, except KleidiAI, which is always off in XNNPACK.
-# KERNELS_LLM_AOT: the Python package registers the operators in eager PyTorch without a library.
-set(always_so BUILD_KERNELS_LLM_AOT BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION FLATBUFFERS_MAX_ALIGNMENT
-              THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
+# KERNELS_LLM_AOT, KERNELS_QUANTIZED_AOT: the Python package registers the operators in eager PyTorch without a library.
+set(always_so BUILD_KERNELS_LLM_AOT BUILD_KERNELS_QUANTIZED_AOT BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION
+              FLATBUFFERS_MAX_ALIGNMENT THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
 
 # executorch_report_option(name value text): prints `text` if the option is set to `value` (ON or OFF).
 function(executorch_report_option name value text)
@@ -19,6 +19,7 @@ executorch_report_option(EXECUTORCH_ENABLE_PROGRAM_VERIFICATION OFF "verificatio
 executorch_report_option(EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES OFF "only EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES=ON changes the pool")
 executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built without KleidiAI, except one that XNNPACK_ROOT names")
 executorch_report_option(EXECUTORCH_FLATBUFFERS_MAX_ALIGNMENT ON "the runtime sets no maximum for the alignment of tensor data")
+executorch_report_option(SUPPORT_REGEX_LOOKAHEAD ON "tokenizers use PCRE2, which has lookahead, wherever PCRE2 is found")
 executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profiler, which runs when an event tracer is attached")
 
 # XNNPACK uses both: it bundles cpuinfo, and extension_threadpool implements pthreadpool's functions.

@@ -4,39 +4,15 @@ include(CMakePackageConfigHelpers)
 # find_package(executorch) and find_package(ExecuTorch) search this folder below a prefix. share/cmake is documented too.
 set(package_folder lib/cmake/ExecuTorch)
 
-# Target names in ExecuTorch 1.4's documentation.
 et_other_name(extension_module_static extension_module)
 et_other_name(optimized_native_cpu_ops_lib portable_ops_lib optimized_ops_lib)
 get_property(libraries GLOBAL PROPERTY EXECUTORCH_LIBRARIES)
 get_property(aten_libraries GLOBAL PROPERTY EXECUTORCH_ATEN_LIBRARIES)
 set(roots ${aten_libraries})
 executorch_leave_out(libraries)
-# All libraries of a kind: executorch::backends, executorch::kernels, executorch::extensions.
-set(backends)
-if(TARGET xnnpack_backend)
-  set(backends xnnpack_backend)
-endif()
-if(TARGET executorch_selected_kernels)
-  set(kernels executorch_selected_kernels)
-else()
-  set(kernels portable_ops_lib)
-  foreach(library optimized_ops_lib quantized_ops_lib)
-    if(library IN_LIST libraries)
-      list(APPEND kernels ${library})
-    endif()
-  endforeach()
-endif()
-set(extensions ${libraries})
-list(FILTER extensions INCLUDE REGEX "^extension_")
-set(kinds backends kernels extensions)
-foreach(kind ${kinds})
-  et_other_name(executorch_${kind} ${${kind}})
-  set_target_properties(executorch_${kind} PROPERTIES EXPORT_NAME ${kind})
-  add_library(executorch::${kind} ALIAS executorch_${kind})
-endforeach()
+include(cmake/documented_targets.cmake)
 
-install(TARGETS executorch_headers ${libraries} executorch_backends executorch_kernels executorch_extensions EXPORT executorch-targets
-        ARCHIVE DESTINATION lib COMPONENT sdk)
+install(TARGETS executorch_headers ${libraries} ${collections} EXPORT executorch-targets ARCHIVE DESTINATION lib COMPONENT sdk)
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION ${package_folder} COMPONENT sdk)
 
 # Libraries for at::Tensor are a separate component, find_package(executorch COMPONENTS aten), which requires torch. They can
@@ -84,6 +60,7 @@ install(
   REGEX "/kernels/(portable|quantized|loops|gemm|recurrent|spatial)/.*\\.cpp$")
 install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/Utils.cmake ${PROJECT_SOURCE_DIR}/tools/cmake/Codegen.cmake
         DESTINATION tools/cmake COMPONENT sdk)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/common/preset.cmake DESTINATION tools/cmake/common COMPONENT sdk)
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 
 configure_package_config_file(cmake/executorch-config.cmake.in ${PROJECT_BINARY_DIR}/executorch-config.cmake

@@ -20,7 +20,8 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
     [
         ("EXECUTORCH_BUILD_QNN=ON", "EXECUTORCH_BUILD_QNN: this project has no such backend"),
         ("EXECUTORCH_BUILD_VULKAN=ON", "EXECUTORCH_BUILD_VULKAN: this project has no such backend"),
-        ("EXECUTORCH_SELECT_OPS_FROM_MODEL=a.pte", "EXECUTORCH_SELECT_OPS_MODEL"),
+        ("EXECUTORCH_DTYPE_SELECTIVE_BUILD=ON", "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD requires programs"),
+        ("EXECUTORCH_SELECT_OPS_FROM_MODELS=a.pte", "EXECUTORCH_SELECT_OPS_FROM_MODEL, EXECUTORCH_SELECT_OPS_LIST"),
         (
             "EXECUTORCH_BUILD_RUNER_UTIL=ON",
             "Near names: EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL, EXECUTORCH_BUILD_EXTENSION_RUNNER",
@@ -107,13 +108,16 @@ def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> N
         *("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF"),
         *("THREADPOOL_USE_PERFORMANCE_CORES=ON", "XNNPACK_ENABLE_KLEIDI=ON", "FLATBUFFERS_MAX_ALIGNMENT=1024"),
     )
-    done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options), "-DENABLE_XNNPACK_PROFILING=ON")
+    options = (*options, "BUILD_KERNELS_QUANTIZED_AOT=ON")
+    others = ("-DENABLE_XNNPACK_PROFILING=ON", "-DSUPPORT_REGEX_LOOKAHEAD=ON")
+    done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options), *others)
     assert done.returncode == 0, done.stdout
     assert "verification of programs cannot be turned off" in done.stdout
     assert "EXECUTORCH_BUILD_CPUINFO=ON: the library comes with XNNPACK" in done.stdout
     assert "the runtime sets no maximum for the alignment of tensor data" in done.stdout
     assert "XNNPACK is built without KleidiAI" in done.stdout
     assert "ENABLE_XNNPACK_PROFILING=ON: every build has the profiler" in done.stdout
+    assert "SUPPORT_REGEX_LOOKAHEAD=ON: tokenizers use PCRE2" in done.stdout
 
 
 def test_documented_options_choose_flags_and_sources(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from build_system.configuring import ROOT, configure, run
+from build_system.configuring import ROOT, cached, configure, run
 
 HELPERS = """
 gen_selected_ops(chosen "" "aten::add.out" OFF)
@@ -24,6 +24,20 @@ executorch_target_link_options_shared_lib(quantized_ops_lib)
 executorch_target_link_options_shared_lib(optimized_native_cpu_ops_lib)
 add_executable(product ${CMAKE_BINARY_DIR}/main.cpp)
 target_link_libraries(product PRIVATE executorch chosen own_backend quantized_ops_lib optimized_native_cpu_ops_lib)
+"""
+
+# Target names of documented pages, in the source tree and in the package.
+NAMES = """
+foreach(name executorch executorch_core executorch_module_static executorch_tensor executorch_no_prim_ops prim_ops_lib
+             flatccrt cpublas eigen_blas optimized_portable_kernels portable_kernels_bindings extension_module_static
+             extension_kernels extension_llm_sampler optimized_native_cpu_ops_lib tokenizers::tokenizers
+             executorch::backends executorch::kernels executorch::extensions executorch::runtime executorch::core
+             executorch::kernels_optimized executorch::kernels_quantized executorch::threadpool executorch::etdump
+             executorch::extension_llm_runner)
+  if(NOT TARGET ${name})
+    message(FATAL_ERROR "missing: ${name}")
+  endif()
+endforeach()
 """
 
 
@@ -48,7 +62,7 @@ def _check_helpers(build: Path) -> None:
 
 
 def test_a_project_calls_the_helpers_on_the_source_tree(tmp_path: Path) -> None:
-    lines = f'include("{ROOT}/tools/cmake/Codegen.cmake")\nadd_subdirectory("{ROOT}" executorch)\n' + HELPERS
+    lines = f'include("{ROOT}/tools/cmake/Codegen.cmake")\nadd_subdirectory("{ROOT}" executorch)\n' + HELPERS + NAMES
     done = configure(tmp_path / "build", source=_project(tmp_path / "product", lines))
     assert done.returncode == 0, done.stdout
     _check_helpers(tmp_path / "build")
@@ -71,7 +85,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["executorch", "ExecuTorch"])
 def test_a_project_finds_the_installed_package_by_either_name(package: Path, tmp_path: Path, name: str) -> None:
-    lines = f"find_package({name} REQUIRED CONFIG)\ninclude(${{EXECUTORCH_ROOT}}/tools/cmake/Utils.cmake)\n" + HELPERS
+    lines = f"find_package({name} REQUIRED CONFIG)\ninclude(${{EXECUTORCH_ROOT}}/tools/cmake/Utils.cmake)\n"
+    lines += HELPERS + NAMES
     done = configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}", source=_project(tmp_path / "product", lines))
     assert done.returncode == 0, done.stdout
     _check_helpers(tmp_path / "build")
@@ -89,6 +104,35 @@ def test_a_missing_component_is_named_for_either_name_of_the_package(package: Pa
     done = configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}", source=source)
     assert done.returncode != 0
     assert "it was built without EXECUTORCH_BUILD_ATEN" in done.stdout
+
+
+def test_components_are_libraries_and_a_missing_one_is_named(package: Path, tmp_path: Path) -> None:
+    prefix = f"-DCMAKE_PREFIX_PATH={package / 'share/cmake'}"
+    source = _project(
+        tmp_path / "product",
+        "find_package(executorch 1.0 REQUIRED COMPONENTS ${components})\n"
+        'message("found ${EXECUTORCH_FOUND}, C++${EXECUTORCH_CXX_STANDARD}, ${EXECUTORCH_LIBRARIES}")\n',
+    )
+    done = configure(tmp_path / "build", prefix, "-Dcomponents=kernels_optimized;etdump;custom_ops", source=source)
+    assert done.returncode == 0, done.stdout
+    assert "found ON, C++17, executorch::executorch;" in done.stdout
+    done = configure(tmp_path / "refused", prefix, "-Dcomponents=kernels_optimized;backend_cuda", source=source)
+    assert done.returncode != 0
+    assert "it has no library executorch::backend_cuda" in done.stdout
+
+
+def test_a_project_chooses_options_before_it_adds_the_source_tree(tmp_path: Path) -> None:
+    source = _project(
+        tmp_path / "product",
+        f'include("{ROOT}/tools/cmake/common/preset.cmake")\n'
+        "set_overridable_option(EXECUTORCH_BUILD_EXECUTOR_RUNNER OFF)\n"
+        "set_overridable_option(EXECUTORCH_LOG_LEVEL Error)\n"
+        f'add_subdirectory("{ROOT}" executorch)\n',
+    )
+    done = configure(tmp_path / "build", "-DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON", source=source)
+    assert done.returncode == 0, done.stdout
+    found = cached(tmp_path / "build")
+    assert (found["EXECUTORCH_LOG_LEVEL"], found["EXECUTORCH_BUILD_EXECUTOR_RUNNER"]) == ("Error", "ON")
 
 
 def test_the_documented_name_chooses_the_python_interpreter(tmp_path: Path) -> None:
