@@ -18,6 +18,17 @@ namespace executorch::extension {
 template <auto kFunction>
 struct CompileTimeFunction final {};
 
+/// The boxed function of EXECUTORCH_FN(function) alone: WrapUnboxedIntoFunctor<Type>::call.
+template <typename Function>
+struct WrapUnboxedIntoFunctor;
+
+template <auto kFunction>
+struct WrapUnboxedIntoFunctor<CompileTimeFunction<kFunction>> final {
+  static void call(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> stack) {
+    runtime::make_kernel<kFunction>("").op_(context, stack);
+  }
+};
+
 /// The boxed kernel of EXECUTORCH_FN(function); `op_name` must outlive it.
 template <auto kFunction>
 constexpr runtime::Kernel make_boxed_kernel(const char* op_name, CompileTimeFunction<kFunction>) {
@@ -54,4 +65,5 @@ constexpr runtime::Kernel make_boxed_kernel(const char* op_name, CompileTimeFunc
 // Documented names of the same things.
 namespace torch::executor {
 using ::executorch::extension::make_boxed_kernel;
+using ::executorch::extension::WrapUnboxedIntoFunctor;
 }  // namespace torch::executor

@@ -51,6 +51,11 @@ TEST(MakeBoxedKernelTest, ATypedFunctionBecomesAKernel) {
   torch::executor::getOpsFn("compatibility::set_first.out")(
       context, executorch::runtime::Span<executorch::runtime::EValue*>(stack));
   EXPECT_EQ(out.const_data_ptr<int32_t>()[0], 1);
+
+  out.mutable_data_ptr<int32_t>()[0] = 0;
+  using Wrapped = torch::executor::WrapUnboxedIntoFunctor<decltype(EXECUTORCH_FN(set_first_out))>;
+  Wrapped::call(context, executorch::runtime::Span<executorch::runtime::EValue*>(stack));
+  EXPECT_EQ(out.const_data_ptr<int32_t>()[0], 1);
 }
 
 TEST(ResizeTest, ABracedListOfSizesResizes) {

@@ -60,13 +60,20 @@ class Audio final {
   }
   const std::vector<float>& get_float_data() const { return std::get<std::vector<float>>(data_); }
 
-  /// A tensor [batch_size, n_bins, n_frames] over the numbers, which must outlive it.
-  runtime::Result<TensorPtr> toTensor() const {
-    return is_float()
-               ? internal::audio_tensor(get_float_data().data(), get_float_data().size(),
-                                        aten::ScalarType::Float, batch_size_, n_bins_, n_frames_)
-               : internal::audio_tensor(get_uint8_data().data(), get_uint8_data().size(),
-                                        aten::ScalarType::Byte, batch_size_, n_bins_, n_frames_);
+  std::vector<uint8_t>& get_uint8_data() { return std::get<std::vector<uint8_t>>(data_); }
+  std::vector<float>& get_float_data() { return std::get<std::vector<float>>(data_); }
+
+  /// A tensor [batch_size, n_bins, n_frames] over the numbers, which must outlive it;
+  /// `with_batch`: [1, batch_size, n_bins, n_frames].
+  runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
+    auto tensor =
+        is_float()
+            ? internal::audio_tensor(get_float_data().data(), get_float_data().size(),
+                                     aten::ScalarType::Float, batch_size_, n_bins_, n_frames_)
+            : internal::audio_tensor(get_uint8_data().data(), get_uint8_data().size(),
+                                     aten::ScalarType::Byte, batch_size_, n_bins_, n_frames_);
+    if (!with_batch || !tensor.ok()) return tensor;
+    return make_tensor_ptr(*tensor, {1, batch_size_, n_bins_, n_frames_});
   }
 
  private:
@@ -75,3 +82,8 @@ class Audio final {
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented name of the same thing.
+namespace torch::executor {
+using ::executorch::extension::llm::Audio;
+}  // namespace torch::executor

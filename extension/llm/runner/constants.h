@@ -17,6 +17,9 @@ inline constexpr auto kUseSDPAWithKVCache = "use_sdpa_with_kv_cache";
 /// Positions that a ring cache holds; 0: the cache holds the whole context.
 inline constexpr auto kSlidingWindow = "sliding_window";
 
+/// The method of text programs.
+inline constexpr auto kForwardMethod = "forward";
+
 // Methods of multimodal programs.
 inline constexpr auto kVisionEncoderMethod = "vision_encoder";
 inline constexpr auto kAudioEncoderMethod = "audio_encoder";

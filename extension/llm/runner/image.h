@@ -24,7 +24,7 @@ class Image final {
 
   /// from_tensor(); where that fails, the error is logged and the image stays empty: toTensor() and
   /// prefilling return InvalidArgument for it.
-  explicit Image(const TensorPtr& tensor) {
+  /* implicit */ Image(const TensorPtr& tensor) {
     runtime::Result<Image> image = from_tensor(tensor);
     if (image.ok()) *this = std::move(*image);
   }

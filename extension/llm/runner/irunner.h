@@ -50,11 +50,12 @@ struct GenerationConfig {
   bool reuse_prefix = false;
 
   /// Returns the number of new tokens that fit; never negative.
-  int32_t resolve_max_new_tokens(int32_t max_context_len, int32_t num_prompt_tokens) const {
-    const int64_t room = int64_t(max_context_len) - num_prompt_tokens;
-    int64_t most = seq_len >= 0 ? int64_t(seq_len) - num_prompt_tokens : room;
+  int32_t resolve_max_new_tokens(int64_t max_context_len, int64_t num_prompt_tokens) const {
+    const int64_t room = max_context_len - num_prompt_tokens;
+    int64_t most = seq_len >= 0 ? seq_len - num_prompt_tokens : room;
     most = most < room ? most : room;
     most = max_new_tokens >= 0 && max_new_tokens < most ? max_new_tokens : most;
+    most = most < INT32_MAX ? most : INT32_MAX;
     return most > 0 ? int32_t(most) : 0;
   }
 };
@@ -72,9 +73,14 @@ class IRunner {
   virtual runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                   TextCallback token_callback = {},
                                   StatsCallback stats_callback = {}) = 0;
-  /// Appends inputs to the cache; returns the most likely next token.
+  /// Appends inputs to the cache; returns the most likely next token. NotSupported by default.
   virtual runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs,
-                                            int32_t num_bos = 0, int32_t num_eos = 0) = 0;
+                                            int32_t num_bos = 0, int32_t num_eos = 0) {
+    static_cast<void>(inputs);
+    static_cast<void>(num_bos);
+    static_cast<void>(num_eos);
+    return runtime::Error::NotSupported;
+  }
   /// Ends a running generation after the current token. Callbacks and other threads may call it.
   virtual void stop() = 0;
   /// Starts again with an empty cache.

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/tokenizers/open_tokenizer.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/platform/log.h>
@@ -65,12 +64,21 @@ Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* modu
   return found;
 }
 
-Result<std::unordered_set<uint64_t>> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
+Result<std::unordered_set<uint64_t>> read_eos_ids(tokenizers::Tokenizer* tokenizer,
+                                                  Module* module) {
   const auto values = integers(*module, kEosIds);
   ET_CHECK_OK_OR_RETURN_ERROR(values.error());
   std::unordered_set<uint64_t> found(values->begin(), values->end());
   if (found.empty()) found.insert(tokenizer->eos_tok());
   return found;
+}
+
+std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
+  auto found = read_eos_ids(tokenizer, module);
+  if (found.ok()) return std::move(*found);
+  ET_LOG(Error, "%s: %s; the tokenizer's token ends texts", kEosIds,
+         runtime::to_string(found.error()));
+  return {tokenizer->eos_tok()};
 }
 
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
@@ -93,7 +101,6 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
 
 namespace {
 
-constexpr const char* kForward = "forward";
 constexpr const char* kPrefill = "prefill";
 constexpr const char* kDecode = "decode";
 
@@ -114,8 +121,8 @@ std::unique_ptr<Runner> made(const char* what, tokenizers::Tokenizer* tokenizer,
 
 using EosIds = std::unique_ptr<std::unordered_set<uint64_t>>;
 
-Result<EosIds> read_eos_ids(tokenizers::Tokenizer& tokenizer, Module& module) {
-  auto ids = get_eos_ids(&tokenizer, &module);
+Result<EosIds> owned_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
+  auto ids = read_eos_ids(tokenizer, module);
   ET_CHECK_OK_OR_RETURN_ERROR(ids.error());
   return std::make_unique<std::unordered_set<uint64_t>>(std::move(*ids));
 }
@@ -131,13 +138,13 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
         const auto names = module->method_names();
         ET_CHECK_OK_OR_RETURN_ERROR(names.error());
         // The default is forward; a program may have two methods in its place.
-        const bool has_two = method_name == kForward && names->count(kForward) == 0 &&
+        const bool has_two = method_name == kForwardMethod && names->count(kForwardMethod) == 0 &&
                              names->count(kPrefill) != 0 && names->count(kDecode) != 0;
         // The two methods read and write one cache.
         if (has_two) ET_CHECK_OK_OR_RETURN_ERROR(module->share_memory_arenas());
         auto metadata = get_llm_metadata(tokenizer.get(), module.get());
         ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
-        auto eos_ids = read_eos_ids(*tokenizer, *module);
+        auto eos_ids = owned_eos_ids(tokenizer.get(), module.get());
         ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
         auto stats = std::make_unique<Stats>();
         auto io_manager = std::make_unique<IOManager>(*module);
@@ -187,7 +194,7 @@ std::unique_ptr<MultimodalRunner> create_multimodal_runner(
       "create_multimodal_runner", tokenizer.get(), [&](std::unique_ptr<MultimodalRunner>& runner) {
         auto metadata = get_llm_metadata(tokenizer.get(), module.get());
         ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());
-        auto eos_ids = read_eos_ids(*tokenizer, *module);
+        auto eos_ids = owned_eos_ids(tokenizer.get(), module.get());
         ET_CHECK_OK_OR_RETURN_ERROR(eos_ids.error());
         auto stats = std::make_unique<Stats>();
         auto io_manager = std::make_unique<IOManager>(*module);

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/multimodal_runner.h>
 #include <executorch/extension/llm/runner/text_llm_runner.h>
 
@@ -18,9 +19,12 @@ namespace executorch::extension::llm {
 /// `get_max_seq_len`.
 runtime::Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* module);
 
-/// The tokens that end a text: those of `get_eos_ids`; without it, the tokenizer's.
-runtime::Result<std::unordered_set<uint64_t>> get_eos_ids(tokenizers::Tokenizer* tokenizer,
-                                                          Module* module);
+/// The tokens that end a text: those of `get_eos_ids`; without it, the tokenizer's. Runners, and
+/// read_eos_ids(), report a method that fails or gives no integers; get_eos_ids() logs it and
+/// returns the tokenizer's.
+runtime::Result<std::unordered_set<uint64_t>> read_eos_ids(tokenizers::Tokenizer* tokenizer,
+                                                           Module* module);
+std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module);
 
 /// The tokenizer in a file or folder; null after a log message. The contents decide the format:
 /// tokenizer.json, tekken.json and tiktoken (if the build has PCRE2), sentencepiece, llama2.c. The

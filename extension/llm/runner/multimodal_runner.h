@@ -14,7 +14,7 @@ namespace executorch::extension::llm {
 /// One thread at a time may use a runner; stop() may be called from any. After an error of
 /// generate() or prefill(), the position is the one before the call, so that the call can be
 /// repeated; if a ring cache has lost what was there, the runner starts again with an empty cache.
-class MultimodalRunner final : public CachedRunner {
+class MultimodalRunner : public CachedRunner {
  public:
   /// create_multimodal_runner() makes the parts.
   MultimodalRunner(Metadata metadata, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
@@ -30,10 +30,10 @@ class MultimodalRunner final : public CachedRunner {
 
   /// Errors as TextLLMRunner::generate() and MultimodalPrefiller::prefill(). Without inputs, the
   /// text continues. With `echo`, texts among the inputs are passed to the callback.
-  [[nodiscard]] runtime::Error generate(const std::vector<MultimodalInput>& inputs,
-                                        const GenerationConfig& config,
-                                        TextCallback token_callback = {},
-                                        StatsCallback stats_callback = {});
+  [[nodiscard]] virtual runtime::Error generate(const std::vector<MultimodalInput>& inputs,
+                                                const GenerationConfig& config,
+                                                TextCallback token_callback = {},
+                                                StatsCallback stats_callback = {});
   [[nodiscard]] runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                         TextCallback token_callback = {},
                                         StatsCallback stats_callback = {}) override;
@@ -60,3 +60,6 @@ class MultimodalRunner final : public CachedRunner {
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented programs include this header alone for create_multimodal_runner().
+#include <executorch/extension/llm/runner/llm_runner_helper.h>

@@ -90,3 +90,8 @@ class TextDecoderRunner {
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented name of the same thing.
+namespace torch::executor {
+using ::executorch::extension::llm::TextDecoderRunner;
+}  // namespace torch::executor

@@ -17,7 +17,7 @@ namespace executorch::extension::llm {
 /// One thread at a time may use a runner; stop() may be called from any. After an error of
 /// generate() or prefill(), the text is the one before the call, so that the call can be repeated;
 /// the next call computes the part of the cache that the failed one overwrote.
-class TextLLMRunner final : public CachedRunner {
+class TextLLMRunner : public CachedRunner {
  public:
   /// create_text_llm_runner() makes the parts. A `temperature` of 0 or more replaces the one of
   /// GenerationConfig.
@@ -44,6 +44,9 @@ class TextLLMRunner final : public CachedRunner {
   runtime::Result<uint64_t> prefill(const std::string& prompt, int32_t num_bos = 0,
                                     int32_t num_eos = 0);
   /// Appends texts and tokens; InvalidArgument for other inputs.
+  runtime::Result<uint64_t> prefill(const std::string& prompt, const GenerationConfig& config) {
+    return prefill(prompt, config.num_bos, config.num_eos);
+  }
   runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
                                     int32_t num_eos = 0) override;
   /// Runs a prompt without callbacks, and then starts again with an empty cache.
@@ -76,3 +79,6 @@ class TextLLMRunner final : public CachedRunner {
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented programs include this header alone for load_tokenizer() and create_text_llm_runner().
+#include <executorch/extension/llm/runner/llm_runner_helper.h>

@@ -43,3 +43,8 @@ class TextPrefiller {
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented name of the same thing.
+namespace torch::executor {
+using ::executorch::extension::llm::TextPrefiller;
+}  // namespace torch::executor

@@ -61,3 +61,8 @@ class TextTokenGenerator {
 };
 
 }  // namespace executorch::extension::llm
+
+// Documented name of the same thing.
+namespace torch::executor {
+using ::executorch::extension::llm::TextTokenGenerator;
+}  // namespace torch::executor

@@ -270,4 +270,11 @@ TEST_F(PartsTest, StatsHaveTheirOlderNames) {
   EXPECT_EQ(llm::stats_to_json_string(stats), stats.to_json_string());
 }
 
+TEST_F(PartsTest, TheTokenizersTokenEndsTextsOfProgramsThatCannotBeRead) {
+  executorch::extension::Module module("no such program.pte");
+  EXPECT_FALSE(llm::read_eos_ids(&tokenizer_, &module).ok());
+  EXPECT_EQ(llm::get_eos_ids(&tokenizer_, &module),
+            std::unordered_set<uint64_t>{tokenizer_.eos_tok()});
+}
+
 }  // namespace
