@@ -1,9 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # Short names for documented builds; everything else is CMake's (CMakePresets.json).
-.PHONY: help llama-cpu
+.PHONY: help llama-cpu executor-runner-xnnpack clean
 help:
-	@echo "make llama-cpu   build cmake-out/examples/models/llama/llama_main, and install the package into cmake-out"
+	@echo "make llama-cpu                build cmake-out/examples/models/llama/llama_main, and install the package into cmake-out"
+	@echo "make executor-runner-xnnpack  build cmake-out/executor_runner"
+	@echo "make clean                    remove cmake-out"
 llama-cpu:
-	cmake --workflow llm-release
-	cmake -S examples/models/llama -B cmake-out/examples/models/llama -DCMAKE_BUILD_TYPE=Release
-	cmake --build cmake-out/examples/models/llama
+	cmake --workflow --preset llm-release
+	cd examples/models/llama && cmake --workflow --preset llama-release
+executor-runner-xnnpack:
+	cmake --workflow --preset executor-runner-xnnpack
+clean:
+	rm -rf cmake-out

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # Target names of ExecuTorch 1.4's documentation and CMake package, for the libraries that this build contains.
 
-# executorch_documented_name(NAME targets...): an alias, if the build contains all its targets and has no target of this name.
+# executorch_documented_name(NAME targets...): declares an alias of the targets. Skips it if a target is missing or NAME exists.
 macro(executorch_documented_name name)
   set(is_complete ON)
   foreach(library ${ARGN})
@@ -26,7 +26,7 @@ executorch_documented_name(cpublas optimized_kernels)
 executorch_documented_name(eigen_blas optimized_kernels)
 executorch_documented_name(flatccrt etdump)
 executorch_documented_name(extension_llm_sampler extension_llm_runner)
-# The libraries below XNNPACK's backend. What they contain comes with it.
+# xnnpack_backend links the libraries with these names.
 foreach(name XNNPACK xnnpack-microkernels-prod pthreadpool cpuinfo)
   executorch_documented_name(${name} xnnpack_backend)
 endforeach()

@@ -99,6 +99,27 @@ def test_the_runner_of_language_models_is_configured_with_the_package(package: P
     assert "libextension_llm_runner.a" in (tmp_path / "build/build.ninja").read_text()
 
 
+@pytest.mark.parametrize(
+    ("folder", "options", "expected"),
+    [
+        ("portable/custom_ops", (), "custom_ops_executor_runner"),
+        ("selective_build/basic", ("EXECUTORCH_SELECT_OPS_LIST=aten::add.out",), "executorch_selected_kernels"),
+        (
+            "selective_build/advanced",
+            ("EXECUTORCH_SELECT_OPS_LIST=my_ops::mul3.out", "EXECUTORCH_EXAMPLE_USE_CUSTOM_OPS=ON"),
+            "libcustom_kernels.a",
+        ),
+    ],
+)
+def test_documented_examples_are_configured(
+    package: Path, tmp_path: Path, folder: str, options: tuple[str, ...], expected: str
+) -> None:
+    choices = [f"-D{option}" for option in options]
+    done = configure(tmp_path, f"-DCMAKE_PREFIX_PATH={package}", *choices, source=ROOT / "examples" / folder)
+    assert done.returncode == 0, done.stdout
+    assert expected in (tmp_path / "build.ninja").read_text()
+
+
 def test_a_missing_component_is_named_for_either_name_of_the_package(package: Path, tmp_path: Path) -> None:
     source = _project(tmp_path / "product", "find_package(ExecuTorch REQUIRED CONFIG COMPONENTS aten)\n")
     done = configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}", source=source)
@@ -113,12 +134,13 @@ def test_components_are_libraries_and_a_missing_one_is_named(package: Path, tmp_
         "find_package(executorch 1.0 REQUIRED COMPONENTS ${components})\n"
         'message("found ${EXECUTORCH_FOUND}, C++${EXECUTORCH_CXX_STANDARD}, ${EXECUTORCH_LIBRARIES}")\n',
     )
-    done = configure(tmp_path / "build", prefix, "-Dcomponents=kernels_optimized;etdump;custom_ops", source=source)
+    components = "kernels_optimized;etdump;custom_ops;executorch_kernels"
+    done = configure(tmp_path / "build", prefix, f"-Dcomponents={components}", source=source)
     assert done.returncode == 0, done.stdout
     assert "found ON, C++17, executorch::executorch;" in done.stdout
     done = configure(tmp_path / "refused", prefix, "-Dcomponents=kernels_optimized;backend_cuda", source=source)
     assert done.returncode != 0
-    assert "it has no library executorch::backend_cuda" in done.stdout
+    assert "library backend_cuda is not part of this build" in done.stdout
 
 
 def test_a_project_chooses_options_before_it_adds_the_source_tree(tmp_path: Path) -> None:

@@ -15,8 +15,12 @@ WITHOUT_XNNPACK = "-DEXECUTORCH_BUILD_XNNPACK=OFF"
 
 def test_all_documented_presets_exist() -> None:
     listed = run("cmake", "--list-presets").stdout
-    for name in ("linux", "llm", "llm-release", "llm-debug", "pybind", "profiling", "arm-baremetal", "zephyr"):
+    hosted = ("linux", "llm", "llm-release", "llm-debug", "pybind", "profiling", "executor-runner-xnnpack")
+    for name in (*hosted, "arm-baremetal", "zephyr"):
         assert f'"{name}"' in listed
+    listed = run("cmake", "--list-presets=workflow", cwd=ROOT / "examples/models/llama").stdout
+    assert '"llama-release"' in listed
+    assert '"llama-debug"' in listed
     for name in ("default", "linux", "llm", "pybind", "profiling", "arm_baremetal", "zephyr"):
         assert (ROOT / f"tools/cmake/preset/{name}.cmake").exists()
 

@@ -35,7 +35,7 @@ function(merge_yaml)
                      DEPENDS ${functions} ${fallback})
 endfunction()
 
-# Refused: the generator has no part that registers operators in eager PyTorch.
+# Refused: the generator cannot register operators in eager PyTorch.
 function(gen_custom_ops_aot_lib)
   message(FATAL_ERROR "gen_custom_ops_aot_lib: not available. Register the operators in PyTorch with TORCH_LIBRARY and WRAP_TO_ATEN "
                       "(extension/aten_util/make_aten_functor_from_et_functor.h), as examples/custom_operator does")
