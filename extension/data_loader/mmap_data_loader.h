@@ -31,10 +31,13 @@ class MmapDataLoader final : public executorch::runtime::DataLoader {
   static executorch::runtime::Result<MmapDataLoader> from(
       const char* file_name, MlockConfig mlock_config = MlockConfig::UseMlock);
 
-  /// Deprecated name of from().
+  /// Deprecated names of from().
   static executorch::runtime::Result<MmapDataLoader> From(
       const char* file_name, MlockConfig mlock_config = MlockConfig::UseMlock) {
     return from(file_name, mlock_config);
+  }
+  static executorch::runtime::Result<MmapDataLoader> From(const char* file_name, bool use_mlock) {
+    return from(file_name, use_mlock ? MlockConfig::UseMlock : MlockConfig::NoMlock);
   }
 
   MmapDataLoader(MmapDataLoader&&) noexcept = default;

@@ -89,6 +89,7 @@ TEST(LoaderTest, TheDeprecatedNameOpensAFileToo) {
   const executorch::extension::testing::TempFile file("contents");
   EXPECT_EQ(*executorch::extension::FileDataLoader::From(file.path().c_str())->size(), 8u);
   EXPECT_EQ(*executorch::extension::MmapDataLoader::From(file.path().c_str())->size(), 8u);
+  EXPECT_EQ(*executorch::extension::MmapDataLoader::From(file.path().c_str(), false)->size(), 8u);
 }
 
 TEST(FunctionRefTest, ALambdaIsCalledThroughItsDocumentedName) {

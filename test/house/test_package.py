@@ -166,7 +166,8 @@ LIBRARIES = (
     *("quantized_kernels", "quantized_ops_lib", "xnnpack_backend", "extension_module", "extension_module_static"),
     *("extension_tensor", "extension_data_loader", "extension_flat_tensor", "extension_named_data_map"),
     *("extension_threadpool", "extension_memory_allocator", "extension_runner_util", "extension_evalue_util"),
-    *("extension_signature", "prim_kernels"),
+    *("extension_signature", "prim_kernels", "executorch_module_static", "executorch_tensor", "executorch_no_prim_ops"),
+    *("prim_ops_lib", "flatccrt", "XNNPACK", "cpuinfo", "cpublas", "extension_kernels", "extension_llm_sampler"),
 )
 MORE_HEADERS = (
     *("devtools/etdump/etdump_flatcc.h", "extension/flat_tensor/flat_tensor_data_map.h"),
