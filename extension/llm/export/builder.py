@@ -58,7 +58,9 @@ class LLMEdgeManager:
     """Steps of an export; each returns the manager. Calls come in the order in which they are defined here.
 
     example_inputs: tokens and, with a cache, `{"input_pos": …}`. metadata: constant methods, as a dictionary or JSON.
-    verbose: log the exported graph.
+    verbose: log the exported graph. save_exported_program: `export` writes `modelname.pt2` to the output folder.
+    skip_dim_order: copies keep torch's memory formats. tokenizer_path is kept as an attribute. Raises BuilderError for
+    the options of calibration by tasks.
     """
 
     def __init__(
@@ -72,12 +74,27 @@ class LLMEdgeManager:
         example_kwarg_inputs: Mapping[str, Any] | None = None,
         enable_dynamic_shape: bool = False,
         generate_full_logits: bool = False,
-        *,
-        dynamic_shapes: Any = None,
-        metadata: Mapping[str, Any] | str | None = None,
-        generate_etrecord: bool = False,
+        calibration_tasks: Sequence[str] | None = None,
+        calibration_limit: int | None = None,
+        calibration_seq_length: int | None = None,
+        calibration_data: str | None = None,
+        tokenizer_path: str | None = None,
         verbose: bool = False,
+        metadata: Mapping[str, Any] | str | None = None,
+        dynamic_shapes: Any = None,
+        save_exported_program: bool = False,
+        generate_etrecord: bool = False,
+        skip_dim_order: bool = False,
     ) -> None:
+        calibration = {
+            "calibration_tasks": calibration_tasks,
+            "calibration_limit": calibration_limit,
+            "calibration_seq_length": calibration_seq_length,
+            "calibration_data": calibration_data,
+        }
+        given = [name for name, value in calibration.items() if value is not None]
+        if given:
+            raise BuilderError(f"{', '.join(given)}: expected None; the example inputs calibrate the graph")
         self.model, self.modelname, self.dtype = model, modelname, dtype
         self.max_seq_len, self.use_kv_cache = max_seq_len, use_kv_cache
         self.example_inputs = example_inputs
@@ -85,7 +102,8 @@ class LLMEdgeManager:
         self.enable_dynamic_shape, self.dynamic_shapes = enable_dynamic_shape, dynamic_shapes
         self.metadata = _metadata(metadata)
         self.generate_full_logits, self.generate_etrecord = generate_full_logits, generate_etrecord
-        self.verbose = verbose
+        self.verbose, self.tokenizer_path = verbose, tokenizer_path
+        self.save_exported_program, self.skip_dim_order = save_exported_program, skip_dim_order
         self.output_dir = "."
         self.pre_autograd_graph_module: fx.GraphModule | None = None
         self.edge_manager: EdgeProgramManager | None = None
@@ -112,7 +130,17 @@ class LLMEdgeManager:
 
     def export(self) -> LLMEdgeManager:
         """Export the model; `pre_autograd_graph_module` is its graph."""
-        self.pre_autograd_graph_module = self._export(self.model).module()
+        exported = self._export(self.model)
+        if self.save_exported_program:
+            Path(self.output_dir).mkdir(parents=True, exist_ok=True)
+            torch.export.save(exported, Path(self.output_dir) / f"{self.modelname}.pt2")
+        self.pre_autograd_graph_module = exported.module()
+        return self
+
+    def run_canonical_optimizations(self) -> LLMEdgeManager:
+        """Remove transposes that undo each other from the exported graph."""
+        graph = self._required(self.pre_autograd_graph_module, "run_canonical_optimizations", "export")
+        RemoveRedundantTransposes()(graph)
         return self
 
     def place_weights(self, file_of: FileOf) -> LLMEdgeManager:
@@ -141,7 +169,7 @@ class LLMEdgeManager:
     def export_to_edge(self) -> LLMEdgeManager:
         """Convert the graph to the Edge dialect, exporting the model where it was not."""
         self.edge_manager = to_edge(
-            self.exported(), constant_methods=self.metadata or None, compile_config=_edge_config()
+            self.exported(), constant_methods=self.metadata or None, compile_config=self._edge_config()
         )
         return self
 
@@ -154,19 +182,28 @@ class LLMEdgeManager:
         self.edge_manager = edge
         return self
 
-    def to_edge_transform_and_lower(self, partitioners: Sequence[Partitioner] | None) -> LLMEdgeManager:
-        """Convert and delegate in one step, in place of `export_to_edge` and `to_backend`."""
-        return self.lower_with({"forward": self}, partitioners)
+    def to_edge_transform_and_lower(
+        self, partitioners: Sequence[Partitioner] | None, transform_passes: Sequence[Any] | None = None
+    ) -> LLMEdgeManager:
+        """Convert and delegate in one step, in place of `export_to_edge` and `to_backend`.
+
+        transform_passes: passes on the edge program, in front of delegation.
+        """
+        return self.lower_with({"forward": self}, partitioners, transform_passes)
 
     def lower_with(
-        self, methods: Mapping[str, LLMEdgeManager], partitioners: Sequence[Partitioner] | None
+        self,
+        methods: Mapping[str, LLMEdgeManager],
+        partitioners: Sequence[Partitioner] | None,
+        transform_passes: Sequence[Any] | None = None,
     ) -> LLMEdgeManager:
         """Convert and delegate several managers' models as methods of one program, with this manager's metadata."""
         self.edge_manager = to_edge_transform_and_lower(
             {name: manager.exported() for name, manager in methods.items()},
+            transform_passes=list(transform_passes) if transform_passes else None,
             partitioner=list(partitioners or []),
             constant_methods=self.metadata or None,
-            compile_config=_edge_config(),
+            compile_config=self._edge_config(),
             generate_etrecord=self.generate_etrecord,
         )
         return self
@@ -233,6 +270,9 @@ class LLMEdgeManager:
         rest = tuple({"input_pos": None} if isinstance(each, dict) else None for each in self.example_inputs[1:])
         return ({1: count}, *rest)
 
+    def _edge_config(self) -> EdgeCompileConfig:
+        return EdgeCompileConfig(_check_ir_validity=False, _skip_dim_order=self.skip_dim_order)
+
     def _required(self, value: Any, step: str, before: str) -> Any:
         if value is None:
             raise BuilderError(f"{step} needs {before} before it")
@@ -258,7 +298,3 @@ def _metadata(given: Mapping[str, Any] | str | None) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BuilderError(f"metadata: expected a JSON object, found {type(found).__name__}")
     return found
-
-
-def _edge_config() -> EdgeCompileConfig:
-    return EdgeCompileConfig(_check_ir_validity=False)

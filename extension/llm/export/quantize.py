@@ -56,6 +56,68 @@ def _quantize(model: nn.Module, bits: int, size: int, is_dynamic: bool, use_hqq:
     return unwrapped
 
 
+def quantize_model_(
+    module: nn.Module,
+    qlinear_config: str | None = None,
+    qlinear_group_size: int | None = None,
+    qlinear_packing_format: str | None = None,
+    qembedding_config: str | None = None,
+    qembedding_group_size: int | None = None,
+    tie_word_embeddings: bool = False,
+    skip_incompatible_shapes: bool = False,
+) -> None:
+    """Replace the weights of a model's linear layers and embeddings, in place, by torchao's quantized tensors.
+
+    qlinear_config: "4w", "8w", "8da4w" or "8da8w". qembedding_config: "4w" or "8w". Group size 0 is a row; None: 32
+    for 4 bits, a row for 8. skip_incompatible_shapes: leave layers whose rows the group size does not divide.
+    Raises LlmConfigError for other configurations, for such rows, for a packing format, which a delegate chooses by
+    itself, and for tied weights: `model.use_shared_embedding` of `export_llm` shares them.
+    """
+    if qlinear_packing_format is not None:
+        raise LlmConfigError(f"qlinear_packing_format: expected None, found {qlinear_packing_format!r}")
+    if tie_word_embeddings:
+        raise LlmConfigError("tie_word_embeddings: quantize with model.use_shared_embedding of export_llm instead")
+    steps = (
+        ("qembedding_config", qembedding_config, qembedding_group_size, ("4w", "8w"), nn.Embedding),
+        ("qlinear_config", qlinear_config, qlinear_group_size, ("4w", "8w", "8da4w", "8da8w"), nn.Linear),
+    )
+    for option, chosen, group_size, known, kind in steps:
+        if chosen is None:
+            continue
+        if chosen not in known:
+            raise LlmConfigError(f"{option}: expected one of {', '.join(known)}, found {chosen!r}")
+        bits = 4 if "4w" in chosen else 8
+        size = group_size if group_size is not None else {4: 32, 8: 0}[bits]
+        names = _fitting_modules(module, kind, size, skip_incompatible_shapes)
+        _quantize_modules(module, names, _torchao_config(bits, size, chosen.startswith("8da"), use_hqq=True))
+
+
+def _fitting_modules(model: nn.Module, kind: type[nn.Module], size: int, skips: bool) -> set[str]:
+    """Return the names of modules whose rows `size` divides. Raises LlmConfigError for others unless `skips`."""
+    names: set[str] = set()
+    for name, held in model.named_modules():
+        if not isinstance(held, kind):
+            continue
+        weight = held.weight
+        assert isinstance(weight, torch.Tensor)
+        if size == 0 or weight.shape[1] % size == 0:
+            names.add(name)
+        elif skips:
+            logger.warning("%s stays in float: the group size %d does not divide %d", name, size, weight.shape[1])
+        else:
+            raise LlmConfigError(
+                f"{name}: the group size {size} does not divide rows of {weight.shape[1]} numbers; "
+                "skip_incompatible_shapes=True leaves such layers"
+            )
+    return names
+
+
+def _quantize_modules(model: nn.Module, names: set[str], config: Any) -> None:
+    from torchao.quantization import quantize_
+
+    quantize_(model, config, filter_fn=lambda _, name: name in names)
+
+
 def _torchao_config(bits: int, size: int, is_dynamic: bool, use_hqq: bool) -> Any:
     """Torchao's quantization of a linear layer; size 0: a scale a row. use_hqq: search the scales with the least error
     (half-quadratic quantization, https://dropbox.github.io/hqq_blog), in place of those of the largest magnitudes."""

@@ -57,6 +57,17 @@ def test_a_step_names_the_one_that_comes_before_it(step, message):
         step(manager())
 
 
+def test_save_exported_program_writes_the_exported_model_beside_the_file(tmp_path):
+    chain = manager(save_exported_program=True).set_output_dir(str(tmp_path)).export().run_canonical_optimizations()
+    loaded = torch.export.load(tmp_path / "tiny.pt2").module()
+    torch.testing.assert_close(loaded(*chain.example_inputs), chain.pre_autograd_graph_module(*chain.example_inputs))
+
+
+def test_calibration_by_tasks_is_refused_by_name():
+    with pytest.raises(BuilderError, match="calibration_tasks, calibration_limit: expected None"):
+        manager(calibration_tasks=["wikitext"], calibration_limit=1)
+
+
 def test_options_of_another_kind_are_refused():
     with pytest.raises(BuilderError, match="metadata: expected JSON"):
         manager(metadata="{")
