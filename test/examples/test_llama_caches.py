@@ -14,6 +14,7 @@ from executorch.examples.models.llama.source_transformation.attention_sink impor
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
     CustomKVCache,
     CustomRingKVCache,
+    QuantizedCacheType,
     QuantizedKVCache,
     replace_kv_cache_with_custom_kv_cache,
     replace_kv_cache_with_quantized_kv_cache,
@@ -109,7 +110,7 @@ def test_the_first_positions_stay_in_a_cache_with_a_sink(custom):
         layer.attention.SDPA = Windowed(WINDOW, sink=2)
     if custom:
         replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model))
-    enable_attention_sink(model, 2, WINDOW)
+    enable_attention_sink(model, model.params, 2, WINDOW)
     assert model.layers[0].attention.kv_cache.max_context_length == 2 + 2 * WINDOW
     tokens = torch.randint(30, (1, sum(SIZES)))
     for part, start in chunks(tokens, SIZES):
@@ -131,12 +132,45 @@ def test_a_quantized_cache_gives_nearly_the_logits_of_a_float_cache():
         assert float((eager - exact).norm() / exact.norm()) < 0.03
 
 
-def test_a_quantized_cache_keeps_values_to_half_a_step():
-    cache, values = QuantizedKVCache(1, 6, 2, 8), torch.randn(1, 2, 3, 8)
-    keys, _ = cache.update(torch.tensor([1]), values, values)
-    scales = cache.k_cache_scales.transpose(1, 2)
-    found = (keys.float() - cache.k_cache_zero_points.transpose(1, 2)) * scales
-    assert bool(((found[:, :, 1:4] - values).abs() <= 0.51 * scales[:, :, 1:4]).all())
+@pytest.mark.parametrize("kind", [QuantizedCacheType.AffineSymmetric, QuantizedCacheType.AffineAsymmetric])
+@pytest.mark.parametrize("indices", [None, torch.tensor([[4, 0, 2]])])
+def test_a_quantized_cache_keeps_values_to_half_a_step(kind, indices):
+    cache, values = QuantizedKVCache(1, 6, 2, 8, kind), torch.randn(1, 2, 3, 8)
+    keys, _ = cache.update(torch.tensor([1]), values, values, indices)
+    slots = [1, 2, 3] if indices is None else indices[0].tolist()
+    scales = cache.k_cache_scales.transpose(1, 2)[:, :, slots]
+    assert keys.dtype == torch.float32
+    assert bool(((keys[:, :, slots] - values).abs() <= 0.51 * scales).all())
+    is_symmetric = kind is QuantizedCacheType.AffineSymmetric
+    assert bool((cache.k_cache_zero_points == 0).all()) == is_symmetric
+    cache.return_float_values = False
+    assert cache.update(torch.tensor([1]), values, values, indices)[0].dtype == torch.int8
+
+
+def test_a_quantized_cache_alone_serves_attention_in_float():
+    model, reference = decoder([0, 0])
+    replace_kv_cache_with_quantized_kv_cache(model)
+    tokens = torch.randint(30, (1, sum(SIZES)))
+    for part, start in chunks(tokens, SIZES):
+        with torch.no_grad():
+            found, exact = model(part, {"input_pos": start}), reference(part, {"input_pos": start})
+        assert float((found - exact).norm() / exact.norm()) < 0.03
+
+
+def test_the_custom_operator_attends_by_the_mask_of_the_model():
+    model, reference = decoder([0, 0])
+    replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model), use_attention_mask=True)
+    assert model.needs_mask
+    tokens = torch.randint(30, (1, sum(SIZES)))
+    for part, start in chunks(tokens, SIZES):
+        options = {"input_pos": start}
+        with torch.no_grad():
+            torch.testing.assert_close(model(part, options), reference(part, options), **LAYERS)
+
+
+def test_other_quantized_caches_are_refused():
+    with pytest.raises(ValueError, match="cache_type: expected AffineSymmetric or AffineAsymmetric"):
+        QuantizedKVCache(1, 6, 2, 8, QuantizedCacheType.AffineSymmetricGroupWise)
     with pytest.raises(TypeError, match="expected a cache of all positions"):
         QuantizedKVCache.from_float(CustomRingKVCache(1, WINDOW, 2, 8))
 

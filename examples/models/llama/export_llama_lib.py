@@ -227,7 +227,7 @@ def _rewrite_caches(model: Transformer, config: LlmConfig) -> None:
         _check_chunk(min(size for size in options.local_global_attention if size), config)
     if options.use_attention_sink is not None:
         sink_size, window_size = options.attention_sink_sizes()
-        enable_attention_sink(model, sink_size, window_size)
+        enable_attention_sink(model, model.params, sink_size, window_size)
         _check_chunk(window_size, config)
 
 

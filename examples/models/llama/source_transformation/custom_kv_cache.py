@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 import torch
 from torch import nn
@@ -151,10 +152,22 @@ def replace_kv_cache_by_ring(attention: nn.Module, window_size: int, sink_size: 
     _attend_by_mask(attention)
 
 
+class QuantizedCacheType(Enum):
+    """How a QuantizedKVCache rounds; the forms by groups are refused."""
+
+    AffineSymmetric = 0
+    AffineAsymmetric = 1
+    AffineSymmetricGroupWise = 2
+    AffineAsymmetricGroupWise = 3
+
+
 class QuantizedKVCache(nn.Module):
     """Keys and values as int8 with a scale and a zero point for each position and head, for `custom_quantized_sdpa`.
 
     The buffers are [batch, positions, heads, channels]; scales and zero points have one channel.
+    cache_type: symmetric zero points are 0. return_float_values: `update` returns the values that the caches stand
+    for, else the int8 caches. use_custom_update_cache_op has no effect: `llama::update_cache` writes in either case.
+    Raises ValueError for a cache type by groups.
     """
 
     k_cache: torch.Tensor
@@ -164,8 +177,21 @@ class QuantizedKVCache(nn.Module):
     k_cache_zero_points: torch.Tensor
     v_cache_zero_points: torch.Tensor
 
-    def __init__(self, max_batch_size: int, max_context_length: int, n_heads: int, head_dim: int) -> None:
+    def __init__(
+        self,
+        max_batch_size: int,
+        max_context_length: int,
+        n_heads: int,
+        head_dim: int,
+        cache_type: QuantizedCacheType = QuantizedCacheType.AffineSymmetric,
+        use_custom_update_cache_op: bool = False,
+        return_float_values: bool = True,
+    ) -> None:
         super().__init__()
+        if cache_type not in (QuantizedCacheType.AffineSymmetric, QuantizedCacheType.AffineAsymmetric):
+            raise ValueError(f"cache_type: expected AffineSymmetric or AffineAsymmetric, found {cache_type}")
+        self.is_symmetric = cache_type is QuantizedCacheType.AffineSymmetric
+        self.use_custom_update_cache_op, self.return_float_values = use_custom_update_cache_op, return_float_values
         self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
         self.n_heads, self.head_dim = n_heads, head_dim
         sizes = (max_batch_size, max_context_length, n_heads)
@@ -175,30 +201,59 @@ class QuantizedKVCache(nn.Module):
             self.register_buffer(f"{name}_zero_points", torch.zeros(*sizes, 1, dtype=torch.int8))
 
     @classmethod
-    def from_float(cls, kv_cache: CustomKVCache | KVCache) -> QuantizedKVCache:
+    def from_float(
+        cls,
+        kv_cache: CustomKVCache | KVCache,
+        cache_type: QuantizedCacheType = QuantizedCacheType.AffineAsymmetric,
+        use_custom_update_cache_op: bool = False,
+    ) -> QuantizedKVCache:
         """Return an empty cache with the sizes of `kv_cache`. Raises TypeError for a ring."""
         if isinstance(kv_cache, SlidingWindow):
             raise TypeError(f"kv_cache: expected a cache of all positions, found {type(kv_cache).__name__}")
-        return cls(kv_cache.max_batch_size, kv_cache.max_context_length, kv_cache.n_heads, kv_cache.head_dim)
+        sizes = (kv_cache.max_batch_size, kv_cache.max_context_length, kv_cache.n_heads, kv_cache.head_dim)
+        return cls(*sizes, cache_type, use_custom_update_cache_op)
 
     def update(
-        self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
+        self,
+        input_pos: torch.Tensor,
+        k_val: torch.Tensor,
+        v_val: torch.Tensor,
+        indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Quantize and write values [batch, heads, positions, channels]; return the int8 caches in the same order."""
+        """Quantize and write values [batch, heads, positions, channels]; return the full caches in the same order.
+
+        indices: slot of each position, [batch, positions], instead of the positions from input_pos[0] on.
+        """
         start = input_pos[0].item()
         torch._check(start >= 0)
-        torch._check(start < self.max_context_length)
+        if indices is None:
+            torch._check(start < self.max_context_length)
         for name, value in (("k_cache", k_val), ("v_cache", v_val)):
-            for suffix, part in zip(
-                ("", "_scales", "_zero_points"), _quantize_rows(value.transpose(1, 2)), strict=True
-            ):
-                torch.ops.llama.update_cache(part, getattr(self, name + suffix), start)
-        return self.k_cache.transpose(1, 2), self.v_cache.transpose(1, 2)
+            rows = _quantize_rows(value.transpose(1, 2), self.is_symmetric)
+            for suffix, part in zip(("", "_scales", "_zero_points"), rows, strict=True):
+                cache = getattr(self, name + suffix)
+                if indices is None:
+                    torch.ops.llama.update_cache(part, cache, start)
+                else:
+                    torch.ops.llama.update_cache_with_indices(part, cache, start, indices)
+        return self._values("k_cache", k_val.dtype), self._values("v_cache", v_val.dtype)
+
+    def _values(self, name: str, dtype: torch.dtype) -> torch.Tensor:
+        integers: torch.Tensor = getattr(self, name)
+        if not self.return_float_values:
+            return integers.transpose(1, 2)
+        zero_points: torch.Tensor = getattr(self, f"{name}_zero_points")
+        scales: torch.Tensor = getattr(self, f"{name}_scales")
+        return ((integers.float() - zero_points.float()) * scales).to(dtype).transpose(1, 2)
 
 
-def _quantize_rows(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _quantize_rows(values: torch.Tensor, is_symmetric: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return int8, scales and zero points of the last dimension, whose range is extended to 0."""
     values = values.float()
+    if is_symmetric:
+        scales = (values.abs().amax(-1, keepdim=True) / 127.0).clamp(min=torch.finfo(torch.float32).eps)
+        integers = (values / scales).round().clamp(-128.0, 127.0)
+        return integers.to(torch.int8), scales, torch.zeros_like(scales, dtype=torch.int8)
     least = values.amin(-1, keepdim=True).clamp(max=0.0)
     most = values.amax(-1, keepdim=True).clamp(min=0.0)
     scales = ((most - least) / 255.0).clamp(min=torch.finfo(torch.float32).eps)

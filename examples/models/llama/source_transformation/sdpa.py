@@ -93,6 +93,7 @@ def replace_sdpa_with_quantized_sdpa(module: nn.Module) -> nn.Module:
     for child in module.modules():
         cache = getattr(child, "kv_cache", None)
         if isinstance(cache, QuantizedKVCache):
+            cache.return_float_values = False
             child.SDPA = QuantizedSDPA(cache, getattr(child.SDPA, "scale", None))
     _drop_mask(module)
     return module
@@ -104,14 +105,18 @@ def _drop_mask(module: nn.Module) -> None:
         drop_mask()
 
 
-def replace_sdpa_with_custom_op(module: nn.Module) -> nn.Module:
-    """Replaces every SDPA below the module, in place. Returns the module, which goes without its mask."""
+def replace_sdpa_with_custom_op(module: nn.Module, use_attention_mask: bool = False) -> nn.Module:
+    """Replace every SDPA below the module, in place; return the module.
+
+    use_attention_mask: hide keys by the module's mask. Otherwise attention is causal, and the module drops its mask.
+    """
     for name, child in module.named_children():
         if isinstance(child, SDPA):
             # Slots of a ring are out of position order, so its mask says which keys exist.
             is_ring = isinstance(getattr(module, "kv_cache", None), SlidingWindow)
-            setattr(module, name, SDPACustom(use_attention_mask=is_ring, scale=child.scale))
+            setattr(module, name, SDPACustom(use_attention_mask=is_ring or use_attention_mask, scale=child.scale))
         else:
-            replace_sdpa_with_custom_op(child)
-    _drop_mask(module)
+            replace_sdpa_with_custom_op(child, use_attention_mask)
+    if not use_attention_mask:
+        _drop_mask(module)
     return module
