@@ -59,9 +59,9 @@ def debug_handles_of(node: Node) -> tuple[int, ...]:
     return () if handle is None else (handle,) if isinstance(handle, int) else tuple(handle)
 
 
-def bfs_trace_with_node_process(graph_module: GraphModule, node_op: Callable[[Node], None]) -> None:
-    """Call `node_op` with every node of `graph_module` and the subgraphs of its control flow."""
-    for module in all_graph_modules(graph_module):
+def bfs_trace_with_node_process(gm: GraphModule, node_op: Callable[[Node], None]) -> None:
+    """Call `node_op` with every node of `gm` and the subgraphs of its control flow."""
+    for module in all_graph_modules(gm):
         for node in list(module.graph.nodes):
             node_op(node)
 

@@ -69,10 +69,10 @@ class ArgSchema:
 
 
 def map_args(
-    target: Any, fn: Callable[[Any, ArgSchema], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    op: Any, fn: Callable[[Any, ArgSchema], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Apply `fn(value, schema)` to every argument of an operator call. Return the new (args, kwargs)."""
-    schema = {item.name: ArgSchema(item.name, item.type) for item in target._schema.arguments}
+    schema = {item.name: ArgSchema(item.name, item.type) for item in op._schema.arguments}
     ordered = list(schema.values())
     new_args = tuple(fn(value, ordered[index]) for index, value in enumerate(args))
     return new_args, {name: fn(value, schema[name]) for name, value in kwargs.items()}

@@ -61,12 +61,12 @@ class Value:
 class DebugEvent:
     """A value computed by an instruction or by an operator inside a delegate."""
 
+    name: str | None = None
     chain_index: int = 0
     instruction_id: int = -1
-    debug_entry: Value | None = None
     delegate_debug_id_int: int = -1
     delegate_debug_id_str: str | None = None
-    name: str | None = None
+    debug_entry: Value | None = None
 
 
 @dataclass

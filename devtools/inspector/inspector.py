@@ -23,7 +23,7 @@ from executorch.devtools.inspector.attribution import (
     method_of,
 )
 from executorch.devtools.inspector.debug_values import DebugBuffer
-from executorch.devtools.inspector.event import MetadataParser
+from executorch.devtools.inspector.event import Event, MetadataParser
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
 from executorch.devtools.inspector.numeric_gap import last_pairs, pairs_of
 from executorch.devtools.inspector.numerical_comparator import (
@@ -181,6 +181,22 @@ class Inspector:
                 if any(_is_within(module_name, stack) for stack in event.module_hierarchy.values()):
                     total += event.perf_data.avg
         return total
+
+    def get_op_list(self, event_block: str, show_delegated_ops: bool = True) -> dict[str, list[Event]]:
+        """Return the events of a block by the operator of the exported program that they run; needs a record.
+
+        show_delegated_ops: include those that a delegate runs. Raises ValueError if no block has the name.
+        """
+        blocks = [block for block in self.event_blocks if block.name == event_block]
+        if not blocks:
+            names = ", ".join(block.name for block in self.event_blocks)
+            raise ValueError(f"event_block: expected one of {names}; found {event_block!r}")
+        found: dict[str, list[Event]] = {}
+        for event in (event for block in blocks for event in block.events):
+            if show_delegated_ops or not event.is_delegated_op:
+                for op_type in dict.fromkeys(event.op_types):
+                    found.setdefault(op_type, []).append(event)
+        return found
 
     def statistics(self, by: str = "operator") -> pd.DataFrame:
         """Return the time of an execution by operator of the model, module, source line or call (an extension).

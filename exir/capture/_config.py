@@ -61,10 +61,10 @@ class ExecutorchBackendConfig:
     emit_mutable_buffer_names: store the names of mutable buffers.
     do_quant_fusion_and_const_prop: first replace quantized patterns by operators on integers, and fold calls on
         constants (passes/quantized/quant_fusion_pass.py).
-    fuse_quantized: outside of delegates, replace dequantize, compute, quantize by operators on int8,
-        `quantized_fused::…`, if the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
     run_reinplace_pass: write parts of state (KV caches) in place instead of copying the state.
     reinplace_extra_ops: further edge operators to run in place where that is safe (passes/state/reinplace.py).
+    fuse_quantized: outside of delegates, replace dequantize, compute, quantize by operators on int8,
+        `quantized_fused::…`, if the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
     check_target: raise an error for calls without a kernel on the target, by operator, dtypes and dim order, and for
         delegates that their backend rejects (ours; program/target.py).
     target_manifest: the operators of the target: the path of a table (form: dialects/operator_table.py) or of a kernel
@@ -89,10 +89,10 @@ class ExecutorchBackendConfig:
     external_mutable_weights: bool = False
     emit_mutable_buffer_names: bool = False
     do_quant_fusion_and_const_prop: bool = False
-    fuse_quantized: bool = True
     run_reinplace_pass: bool = True
     enable_non_cpu_memory_planning: bool = True
     reinplace_extra_ops: frozenset[Any] | None = None
+    fuse_quantized: bool = True
     check_target: bool = True
     target_manifest: OperatorTable | Path | str | Sequence[str] | None = None
 

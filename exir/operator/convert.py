@@ -25,8 +25,9 @@ def out_argument_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(each.name for each in op._schema.arguments if each.kwarg_only and is_written_argument(each))
 
 
-def is_out_variant(op: OpOverload | str, overload: str = "") -> bool:
-    """Return whether `op` is an out variant. `op` may be a name such as `aten::topk`, with an overload name."""
+def is_out_variant(qualified_opname: OpOverload | str, overload: str = "") -> bool:
+    """Return whether an operator is an out variant. A name is one such as `aten::topk`, with an overload name."""
+    op = qualified_opname
     return bool(out_argument_names(get_op_overload(op, overload) if isinstance(op, str) else op))
 
 

@@ -121,7 +121,7 @@ class EdgeProgramManager:
         programs = dict(self._edge_programs)
         for name, wanted in by_method.items():
             programs[name] = run_passes(program_for(programs[name], wanted), wanted)
-            generate_missing_debug_handles(programs[name].graph_module)
+            generate_missing_debug_handles(programs[name])
         return self._with(programs, compile_config)
 
     def to_backend(self, partitioner: Partitioner | dict[str, Partitioner]) -> EdgeProgramManager:

@@ -13,6 +13,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
+from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS as ALL_PARTITIONER_CONFIGS
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.float_fallback import arithmetic_of
 from executorch.backends.xnnpack.partition.product_precision import is_float32_product, products_to_keep
@@ -185,6 +186,13 @@ class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.FP32)
+
+
+class XnnpackQuantizedPartitioner(XnnpackPartitioner):
+    """Delegates only operators whose quantization parameters are constant."""
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.STATIC_QUANT)
 
 
 class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):

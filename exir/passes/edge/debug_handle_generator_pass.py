@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from torch import fx
+from torch.export import ExportedProgram
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY, root_source
@@ -46,6 +47,6 @@ class DebugHandleGeneratorPass(PassBase):
         return PassResult(graph_module, bool(unnumbered))
 
 
-def generate_missing_debug_handles(graph_module: fx.GraphModule) -> None:
+def generate_missing_debug_handles(ep: ExportedProgram) -> None:
     """Number the call nodes that lack a debug handle."""
-    DebugHandleGeneratorPass()(graph_module)
+    DebugHandleGeneratorPass()(ep.graph_module)

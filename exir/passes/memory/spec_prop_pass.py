@@ -40,9 +40,9 @@ class SpecPropPass(PassBase):
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         return self(graph_module)
 
-    def update_placeholder_tensor_specs(self, program: ExportedProgram, graph_module: fx.GraphModule) -> None:
+    def update_placeholder_tensor_specs(self, exported_program: ExportedProgram, graph_module: fx.GraphModule) -> None:
         """Mark the specs of parameters, constants and read-only buffers as constant."""
-        constants = constant_names(program)
+        constants = constant_names(exported_program)
         for node in graph_module.graph.nodes:
             if node.op == "placeholder" and node.name in constants and node.meta.get("spec") is not None:
                 node.meta["spec"].const = True

@@ -36,8 +36,8 @@ def _whole() -> bytearray:
     events = [
         Event(ProfileEvent("profiled", 0, 1, delegate_debug_metadata=b"metadata", start_time=1, end_time=2)),
         Event(allocation_event=AllocationEvent(1, 64)),
-        Event(debug_event=DebugEvent(0, 1, value, name="debugged")),
-        Event(debug_event=DebugEvent(0, 2, Value(ValueType.INT, int_value=Int(7)))),
+        Event(debug_event=DebugEvent("debugged", 0, 1, debug_entry=value)),
+        Event(debug_event=DebugEvent(None, 0, 2, debug_entry=Value(ValueType.INT, int_value=Int(7)))),
     ]
     return bytearray(serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", 3, [Allocator("arena")], events)])))
 

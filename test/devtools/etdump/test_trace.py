@@ -109,7 +109,11 @@ def test_no_bytes_crash_the_reader(tmp_path: Path, seed: int) -> None:
 def _every_kind() -> ETDumpFlatCC:
     value = Value(ValueType.INT, int_value=Int(7))
     delegate = ProfileEvent(None, 0, 1, 5, None, b"meta", 1, 2)
-    events = [Event(ProfileEvent("a", 0, 1)), Event(delegate), Event(debug_event=DebugEvent(0, 1, value))]
+    events = [
+        Event(ProfileEvent("a", 0, 1)),
+        Event(delegate),
+        Event(debug_event=DebugEvent(None, 0, 1, debug_entry=value)),
+    ]
     return ETDumpFlatCC(0, [RunData("Execute", 3, [], events)])
 
 

@@ -61,6 +61,16 @@ def test_times_of_a_module_are_those_of_its_operators(run: Recorded) -> None:
     assert one + two == pytest.approx(sum(in_blocks))
 
 
+def test_events_are_listed_by_operator_of_a_block(run: Recorded) -> None:
+    found = inspector(run)
+    block = found.event_blocks[-1]
+    listed = found.get_op_list(block.name)
+    assert {name for event in block.events for name in event.op_types} == set(listed)
+    assert all(name in event.op_types for name, events in listed.items() for event in events)
+    with pytest.raises(ValueError, match=r"event_block: expected one of .*; found 'none'"):
+        found.get_op_list("none")
+
+
 def test_statistics_by_operator_and_module_sum_up_to_the_run(run: Recorded) -> None:
     found = inspector(run)
     (whole,) = [event for event in found.event_blocks[1].events if event.name == "Method::execute"]
