@@ -65,6 +65,9 @@ class ExecutorchBackendConfig:
     reinplace_extra_ops: further edge operators to run in place where that is safe (passes/state/reinplace.py).
     fuse_quantized: outside of delegates, replace dequantize, compute, quantize by operators on int8,
         `quantized_fused::…`, if the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
+    tune_for_optimized_kernels: outside of delegates, store images between convolutions in channels last, and compute
+        hardsigmoid, hardswish and silu by one operator each (ours; docs/passes.md). Faster with this project's
+        optimized kernels; runtimes of ExecuTorch 1.4 may lack these operators or misread layouts.
     check_target: raise an error for calls without a kernel on the target, by operator, dtypes and dim order, and for
         delegates that their backend rejects (ours; program/target.py).
     target_manifest: the operators of the target: the path of a table (form: dialects/operator_table.py) or of a kernel
@@ -93,6 +96,7 @@ class ExecutorchBackendConfig:
     enable_non_cpu_memory_planning: bool = True
     reinplace_extra_ops: frozenset[Any] | None = None
     fuse_quantized: bool = True
+    tune_for_optimized_kernels: bool = False
     check_target: bool = True
     target_manifest: OperatorTable | Path | str | Sequence[str] | None = None
 

@@ -31,7 +31,9 @@ from executorch.exir.passes.simplify.dead_code_elimination_pass import DeadCodeE
 from executorch.exir.passes.simplify.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.simplify.fold_constants import fold_constants
 from executorch.exir.passes.simplify.lower_permute_rank_pass import LowerPermuteRankPass
+from executorch.exir.passes.simplify.recompose_activations import recompose_activations
 from executorch.exir.passes.simplify.remove_noop_pass import RemoveNoopPass
+from executorch.exir.passes.simplify.use_channels_last_pass import UseChannelsLastPass
 from executorch.exir.passes.state.external_constants_pass import tag_external_constants, tag_external_mutable_weights
 from executorch.exir.passes.state.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
 from executorch.exir.passes.state.mutable_calls import restore_mutable_calls
@@ -114,12 +116,17 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         _on_graph(FoldQuantizationPass()),  # between operators that both compute on integers
         _on_graph(CancelRearrangementsPass()),  # before no-ops: a permute and its inverse become one
         _on_graph(RemoveNoopPass()),  # users' passes and delegation may leave some
+        # Before equal calls become one: equal activations do so too.
+        *([recompose_activations] if config.tune_for_optimized_kernels else []),
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
     if is_external:
         steps.append(tag_external(config))  # instead of folding: weights found by name must not change
     else:
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
+    if config.tune_for_optimized_kernels:
+        steps.append(_on_graph(UseChannelsLastPass()))  # no batch norm divides a region; copies of constants are folded
+    if not is_external:
         steps.append(fold_constants)  # transposed weights, masks
     steps += [
         scalar_inputs_to_tensors,  # before ReplaceSymOpsPass: it reads the arithmetic on sizes

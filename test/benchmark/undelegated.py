@@ -2,7 +2,8 @@
 """Processor time of optimized kernels beside the XNNPACK delegate's, for the same models, both in this run.
 
 ``python test/benchmark/undelegated.py [MODEL ...]``: undelegated, delegated, and their ratio. With two threads the time
-is the clock's, since threads add up their processor time. ``--operators`` prints where the undelegated time goes.
+is the clock's, since threads add up their processor time. Undelegated programs are lowered with
+``tune_for_optimized_kernels``, unless ``--portable`` is given. ``--operators`` prints where their time goes.
 """
 
 import argparse
@@ -27,14 +28,15 @@ CONVOLUTIONAL = ["resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3"]
 TRANSFORMERS = ["vit_tiny", "minilm", "decoder_512", "decoder_512_token"]
 
 
-def programs(name: str) -> tuple[bytes, bytes, list[Any]]:
-    """The model undelegated and delegated, and its inputs."""
+def programs(name: str, is_tuned: bool) -> tuple[bytes, bytes, list[Any]]:
+    """The model undelegated (as the option of that name makes it, if `is_tuned`) and delegated, and its inputs."""
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-    from executorch.exir import to_edge_transform_and_lower
+    from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 
     model, inputs = make(name)
     exported = torch.export.export(model, inputs)
-    plain = to_edge_transform_and_lower(exported).to_executorch().buffer
+    config = ExecutorchBackendConfig(tune_for_optimized_kernels=is_tuned)
+    plain = to_edge_transform_and_lower(exported).to_executorch(config).buffer
     delegated = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
     return plain, delegated, list(inputs)
 
@@ -74,6 +76,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--portable", action="store_true", help="without tune_for_optimized_kernels")
     parser.add_argument("--operators", action="store_true")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -85,7 +88,7 @@ def main() -> None:
     clock = time.thread_time if options.threads == 1 else time.perf_counter
     rows = []
     for name in tqdm(options.models, unit="model"):
-        *made, inputs = programs(name)
+        *made, inputs = programs(name, not options.portable)
         loaded = [Runtime.get().load_program(program) for program in made]
         methods = [program.load_method("forward") for program in loaded]
         turns = [[best(m, inputs, clock, options.seconds) for m in methods] for _ in range(options.turns)]

@@ -41,6 +41,8 @@ def _quantized(x: torch.Tensor) -> torch.Tensor:
 # Patterns that are rare in the generated modules.
 REWRITABLE = {
     "convolutions": Kind(_layers(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), [(torch.randn(1, 2, 6, 6),)]),
+    "activations": _of(lambda x: nn.functional.hardswish(x) + nn.functional.silu(x), torch.randn(2, 3)),
+    "region": Kind(_layers(*(nn.Conv2d(2, 2, 1) for _ in range(8))), [(torch.randn(1, 2, 3, 3),)]),
     "rearranged": _of(lambda x: x.transpose(0, 1).permute(1, 0).reshape(-1).view(2, 3).sin() + x, torch.randn(2, 3)),
     "repeated": _of(lambda x: (x * 2).sin() + (x * 2).sin() + x.expand(2, 3) * 1, torch.randn(2, 3)),
     "formats": _of(
@@ -52,7 +54,8 @@ REWRITABLE = {
     "integers": _of(_quantized, torch.tensor([1, -5, 7], dtype=torch.int8)),
 }
 ALL_KINDS = {**KINDS, **REWRITABLE}
-EDGE, BACKEND = EdgeCompileConfig(), ExecutorchBackendConfig(check_target=False, reinplace_extra_ops=None)
+EDGE = EdgeCompileConfig()
+BACKEND = ExecutorchBackendConfig(check_target=False, reinplace_extra_ops=None, tune_for_optimized_kernels=True)
 
 
 def _flat_inputs(program: ExportedProgram, call: tuple[Any, ...]) -> list[Any]:
@@ -151,6 +154,7 @@ SAVES = {
     "FoldQuantizationPass": "integers",
     "fold_batch_norm": "convolutions",
     "fold_constants": "mask",
+    "recompose_activations": "activations",
     "DeadCodeEliminationPass": "rearranged",
 }
 
