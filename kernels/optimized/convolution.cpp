@@ -25,19 +25,15 @@ constexpr size_t kLeastWork = 1 << 18, kLeastDepthwiseWork = 1 << 16;
 /// (measured by test/benchmark/kernels.py convolution).
 constexpr int64_t kOutputsWorthWinograd = 20 * 20;
 
-enum class Layout : uint8_t { Nchw, Nhwc, Other };
-
 /// The memory of images: one spatial dimension is the width of a line.
-Layout layout_of(const Tensor& tensor, const ConvGeometry& g) {
+bool is_nchw(const Tensor& tensor) { return in_index_order(Strided(tensor)); }
+bool is_nhwc(const Tensor& tensor, const ConvGeometry& g) {
+  if (!g.batched || g.spatial != 2) return false;
   Strided memory(tensor);
-  if (in_index_order(memory)) return Layout::Nchw;
-  if (g.batched && g.spatial == 2) {
-    const int64_t channel_stride = memory.strides[1], channels = memory.sizes[1];
-    memory.remove(1);
-    memory.append(channels, channel_stride);
-    if (in_index_order(memory)) return Layout::Nhwc;
-  }
-  return Layout::Other;
+  const int64_t channel_stride = memory.strides[1], channels = memory.sizes[1];
+  memory.remove(1);
+  memory.append(channels, channel_stride);
+  return in_index_order(memory);
 }
 
 Conv2dParams params_of(const ConvGeometry& g) {
@@ -91,48 +87,94 @@ struct Call {
 
   ImageSize size() const { return {size_t(g.in[1]), size_t(g.in[2])}; }
   size_t outputs() const { return size_t(g.out[1] * g.out[2]); }
+  size_t inputs() const { return p.groups * p.group_inputs; }
+  size_t channels() const { return p.groups * p.group_outputs; }
   bool is_depthwise() const { return g.in_channels == 1 && g.groups > 1; }
   size_t work() const {
     return size_t(g.batch) * p.groups * p.group_outputs * outputs() * p.group_inputs *
            p.kernel_height * p.kernel_width;
   }
+  /// True if weights take longer to pack than images to transpose and back.
+  bool has_many_weights() const {
+    const size_t images = size().height * size().width * inputs() + outputs() * channels();
+    return p.groups == 1 &&
+           p.group_inputs * p.kernel_height * p.kernel_width * channels() > 2 * images;
+  }
+  /// The engine's call of these images and weights, without scratch memory.
+  template <class EngineCall>
+  EngineCall where_they_lie() const {
+    EngineCall call;
+    call.batch = size_t(g.batch);
+    call.input_size = size();
+    call.in = input;
+    call.weights = weight;
+    call.bias = bias;
+    call.out = out;
+    return call;
+  }
 };
 
-/// Gives the engine's call the images and weights where they lie, and scratch memory of
-/// bytes_of(parameters, image's size, threads); false where there is none.
-template <class BytesOf>
-bool fill(KernelRuntimeContext& ctx, const Call& c, KernelThreads& threads, BytesOf&& bytes_of,
-          engine::NchwCall* call) {
-  call->batch = size_t(c.g.batch);
-  call->input_size = c.size();
-  call->in = c.input;
-  call->weights = c.weight;
-  call->bias = c.bias;
-  call->out = c.out;
-  call->scratch =
-      scratch_for(ctx, threads, [&](size_t count) { return bytes_of(c.p, c.size(), count); });
-  return call->scratch != nullptr;
-}
+size_t whole(size_t bytes) { return engine::round_up(bytes, engine::kAlignment); }
 
-/// Depthwise, where the images lie.
+/// Depthwise, where NCHW images lie.
 bool by_planes(KernelRuntimeContext& ctx, const Call& c) {
   KernelThreads threads(c.work(), kLeastDepthwiseWork);
-  engine::PlanesCall call;
-  if (!fill(ctx, c, threads, engine::planes_scratch_bytes, &call)) return false;
+  auto call = c.where_they_lie<engine::PlanesCall>();
+  call.scratch = scratch_for(ctx, threads, [&](size_t count) {
+    return engine::planes_scratch_bytes(c.p, c.size(), count);
+  });
+  if (call.scratch == nullptr) return false;
   engine::convolve_planes(c.p, call, threads);
   return true;
 }
 
-/// Products of the weights where they lie.
-bool by_patches(KernelRuntimeContext& ctx, const Call& c) {
+/// Calls compute(input, output, scratch memory of bytes_of(threads), threads). If `transposes`,
+/// input and output are copies in the other layout. Returns false without memory for them.
+template <class BytesOf, class Compute>
+bool on_images(KernelRuntimeContext& ctx, const Call& c, bool is_nchw, bool transposes,
+               BytesOf&& bytes_of, Compute&& compute) {
   KernelThreads threads(c.work(), kLeastWork);
-  engine::NchwCall call;
-  const auto bytes_of = [](const Conv2dParams& p, ImageSize input, size_t count) {
-    return engine::patches_scratch_bytes(p, input, count);
+  const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
+  const size_t in_bytes = transposes ? whole(batch * pixels * c.inputs() * kSize) : 0;
+  const size_t out_bytes = transposes ? whole(batch * c.outputs() * c.channels() * kSize) : 0;
+  void* const memory = scratch_for(
+      ctx, threads, [&](size_t count) { return in_bytes + out_bytes + bytes_of(count); });
+  if (memory == nullptr) return false;
+  const auto transpose = [&](size_t rows, size_t columns, bool swaps, const float* from,
+                             float* to) {
+    engine::TransposeCall copy;
+    copy.batch = batch;
+    copy.rows = swaps ? columns : rows;
+    copy.columns = swaps ? rows : columns;
+    copy.in = reinterpret_cast<const uint32_t*>(from);
+    copy.out = reinterpret_cast<uint32_t*>(to);
+    engine::transpose_32bit(copy, threads);
   };
-  if (!fill(ctx, c, threads, bytes_of, &call)) return false;
-  engine::convolve_patches(c.p, call, threads);
+  auto* const input = static_cast<float*>(memory);
+  float* const output = input + in_bytes / kSize;
+  float* const scratch = output + out_bytes / kSize;
+  if (!transposes) {
+    compute(c.input, c.out, scratch, threads);
+    return true;
+  }
+  transpose(c.inputs(), pixels, !is_nchw, c.input, input);
+  compute(input, output, scratch, threads);
+  transpose(c.outputs(), c.channels(), !is_nchw, output, c.out);
   return true;
+}
+
+/// Products of the weights where they lie, of NCHW images.
+bool by_patches(KernelRuntimeContext& ctx, const Call& c, bool is_nchw) {
+  return on_images(
+      ctx, c, is_nchw, !is_nchw,
+      [&](size_t count) { return engine::patches_scratch_bytes(c.p, c.size(), count); },
+      [&](const float* input, float* output, float* scratch, KernelThreads& threads) {
+        auto call = c.where_they_lie<engine::NchwCall>();
+        call.in = input;
+        call.out = output;
+        call.scratch = scratch;
+        engine::convolve_patches(c.p, call, threads);
+      });
 }
 
 /// A window over the whole image: one product of a matrix and a vector.
@@ -157,53 +199,35 @@ void of_one_output(const Call& c) {
   }
 }
 
-/// Packs the weights, and transposes NCHW images to NHWC and back.
+/// Packs the weights, for NHWC images.
 bool by_packing(KernelRuntimeContext& ctx, const Call& c, const Conv2d& plan,
                 const ConvWeights& weights, bool is_nchw) {
-  KernelThreads threads(c.work(), kLeastWork);
-  const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
-  const size_t channels = c.p.groups * c.p.group_inputs, outputs = c.p.groups * c.p.group_outputs;
-  const auto whole = [](size_t bytes) { return engine::round_up(bytes, engine::kAlignment); };
-  const size_t in_bytes = is_nchw ? whole(batch * pixels * channels * kSize) : 0;
-  const size_t out_bytes = is_nchw ? whole(batch * c.outputs() * outputs * kSize) : 0;
-  void* const memory = scratch_for(ctx, threads, [&](size_t count) {
-    return in_bytes + out_bytes + whole(plan.packed_bytes()) +
-           plan.scratch_bytes(batch, c.size(), count);
-  });
-  if (memory == nullptr) return false;
-  auto* const input = static_cast<float*>(memory);
-  float* const output = input + in_bytes / kSize;
-  float* const packed = output + out_bytes / kSize;
-  plan.pack(weights, packed, threads);
-  engine::Conv2dCall call;
-  call.batch = batch;
-  call.input_size = c.size();
-  call.input = is_nchw ? input : c.input;
-  call.input_pixel_stride = channels;
-  call.packed = packed;
-  call.output = is_nchw ? output : c.out;
-  call.output_pixel_stride = outputs;
-  call.scratch = packed + whole(plan.packed_bytes()) / kSize;
-  const auto transpose = [&](size_t rows, size_t columns, const float* from, float* to) {
-    engine::TransposeCall copy;
-    copy.batch = batch;
-    copy.rows = rows;
-    copy.columns = columns;
-    copy.in = reinterpret_cast<const uint32_t*>(from);
-    copy.out = reinterpret_cast<uint32_t*>(to);
-    engine::transpose_32bit(copy, threads);
-  };
-  if (is_nchw) transpose(channels, pixels, c.input, input);
-  plan.run(call, threads);
-  if (is_nchw) transpose(c.outputs(), outputs, output, c.out);
-  return true;
+  const size_t batch = size_t(c.g.batch);
+  return on_images(
+      ctx, c, is_nchw, is_nchw,
+      [&](size_t count) {
+        return whole(plan.packed_bytes()) + plan.scratch_bytes(batch, c.size(), count);
+      },
+      [&](const float* input, float* output, float* packed, KernelThreads& threads) {
+        plan.pack(weights, packed, threads);
+        engine::Conv2dCall call;
+        call.batch = batch;
+        call.input_size = c.size();
+        call.input = input;
+        call.input_pixel_stride = c.inputs();
+        call.packed = packed;
+        call.output = output;
+        call.output_pixel_stride = c.channels();
+        call.scratch = packed + whole(plan.packed_bytes()) / kSize;
+        plan.run(call, threads);
+      });
 }
 
 /// A portable::FloatConvolution.
 bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Tensor& input,
                      const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
-  const Layout layout = layout_of(input, g);
-  if (g.spatial == 3 || layout == Layout::Other || layout_of(out, g) != layout ||
+  const bool is_planar = is_nchw(input) && is_nchw(out);
+  if (g.spatial == 3 || (!is_planar && !(is_nhwc(input, g) && is_nhwc(out, g))) ||
       (bias && !in_index_order(Strided(*bias)))) {
     return false;
   }
@@ -217,17 +241,21 @@ bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Ten
                      static_cast<float*>(out.mutable_data_ptr())};
   ConvWeights weights = {};
   if (!weights_of(g, weight, biases, &weights)) return false;
-  const bool is_nchw = layout == Layout::Nchw;
   const Conv2d plan = Conv2d::plan(call.p, size_t(g.batch), call.size());
-  const bool are_in_order = is_nchw && !g.transposed && in_index_order(Strided(weight));
+  const Conv2d direct = plan.without_winograd();
+  const bool are_in_order = !g.transposed && in_index_order(Strided(weight));
   if (plan.algorithm() == engine::ConvAlgorithm::Winograd &&
       int64_t(call.outputs()) >= kOutputsWorthWinograd && plan.accepts(weights)) {
-    return by_packing(ctx, call, plan, weights, is_nchw);
+    return by_packing(ctx, call, plan, weights, is_planar);
   }
-  if (!are_in_order) return by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
+  if (!are_in_order) return by_packing(ctx, call, direct, weights, is_planar);
+  if (!is_planar) {
+    return call.has_many_weights() ? by_patches(ctx, call, false)
+                                   : by_packing(ctx, call, direct, weights, false);
+  }
   if (call.is_depthwise() && g.out_channels == 1) {
     return engine::planes_gain(call.p, call.size()) ? by_planes(ctx, call)
-                                                    : by_packing(ctx, call, plan, weights, is_nchw);
+                                                    : by_packing(ctx, call, plan, weights, true);
   }
   const bool reads_all = g.in[1] == g.kernel[1] && g.in[2] == g.kernel[2] && g.padding[1] == 0 &&
                          g.padding[2] == 0 && g.dilation[1] == 1 && g.dilation[2] == 1;
@@ -237,9 +265,8 @@ bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Ten
   }
   // Patches of few outputs cost more than weights.
   const bool are_weights_few = int64_t(call.outputs()) > g.out_channels;
-  return g.groups == 1 || !are_weights_few
-             ? by_patches(ctx, call)
-             : by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
+  return g.groups == 1 || !are_weights_few ? by_patches(ctx, call, true)
+                                           : by_packing(ctx, call, direct, weights, true);
 }
 
 }  // namespace
