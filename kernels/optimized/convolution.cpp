@@ -6,6 +6,7 @@
 #include <executorch/kernels/engine/planes/planes.h>
 #include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
+#include <executorch/kernels/optimized/conv_call.h>
 #include <executorch/kernels/optimized/kernel_threads.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 
@@ -19,8 +20,8 @@ using engine::ImageSize;
 using portable::ConvGeometry;
 
 constexpr int64_t kSize = sizeof(float);
-/// Multiplications worth the start of a thread: of products some 5 us, of depthwise sums 8 us.
-constexpr size_t kLeastWork = 1 << 18, kLeastDepthwiseWork = 1 << 16;
+/// Multiplications of a product that are worth the start of a thread: some 5 us.
+constexpr size_t kLeastWork = 1 << 18;
 /// Winograd transforms the weights at every call, which pays off from this number of outputs on
 /// (measured by test/benchmark/kernels.py convolution).
 constexpr int64_t kOutputsWorthWinograd = 20 * 20;
@@ -36,38 +37,21 @@ bool is_nhwc(const Tensor& tensor, const ConvGeometry& g) {
   return in_index_order(memory);
 }
 
-Conv2dParams params_of(const ConvGeometry& g) {
-  Conv2dParams p;
-  p.groups = size_t(g.groups);
-  p.group_inputs = size_t(g.in_channels);
-  p.group_outputs = size_t(g.out_channels);
-  p.kernel_height = size_t(g.kernel[1]);
-  p.kernel_width = size_t(g.kernel[2]);
-  p.stride_height = size_t(g.stride[1]);
-  p.stride_width = size_t(g.stride[2]);
-  p.dilation_height = size_t(g.dilation[1]);
-  p.dilation_width = size_t(g.dilation[2]);
-  p.pad_top = p.pad_bottom = size_t(g.padding[1]);
-  p.pad_left = p.pad_right = size_t(g.padding[2]);
-  p.transposed = g.transposed;
-  if (g.transposed) {
-    const ImageSize size = engine::output_size(p, {size_t(g.in[1]), size_t(g.in[2])});
-    p.output_pad_height = size_t(g.out[1]) - size.height;
-    p.output_pad_width = size_t(g.out[2]) - size.width;
-  }
-  return p;
+ImageLayout layout_of(const Tensor& input, const Tensor& out, const ConvGeometry& g) {
+  if (is_nchw(input) && is_nchw(out)) return ImageLayout::Nchw;
+  return is_nhwc(input, g) && is_nhwc(out, g) ? ImageLayout::Nhwc : ImageLayout::Other;
 }
 
 /// False for weights whose outputs do not lie at one distance through all groups.
-bool weights_of(const ConvGeometry& g, const Tensor& weight, const float* bias, ConvWeights* to) {
-  const Strided memory(weight);
-  const int64_t outer = memory.strides[0] / kSize, inner = memory.strides[1] / kSize;
-  to->data = reinterpret_cast<const float*>(memory.data);
-  to->bias = bias;
+bool weights_of(const ConvGeometry& g, const Strided& memory, const ConvCall& c, ConvWeights* to) {
+  const int64_t width = memory.element_size();
+  const int64_t outer = memory.strides[0] / width, inner = memory.strides[1] / width;
+  to->data = c.weight;
+  to->bias = c.bias;
   to->output_stride = size_t(g.transposed ? inner : outer);
   to->input_stride = size_t(g.transposed ? outer : inner);
-  to->y_stride = g.spatial == 2 ? size_t(memory.strides[2] / kSize) : 0;
-  to->x_stride = size_t(memory.strides[g.spatial + 1] / kSize);
+  to->y_stride = g.spatial == 2 ? size_t(memory.strides[2] / width) : 0;
+  to->x_stride = size_t(memory.strides[g.spatial + 1] / width);
   if (!g.transposed || g.groups == 1) return true;
   if (g.out_channels == 1) {
     to->output_stride = size_t(g.in_channels * outer);
@@ -76,48 +60,10 @@ bool weights_of(const ConvGeometry& g, const Tensor& weight, const float* bias, 
   return g.in_channels * outer == g.out_channels * inner;
 }
 
-/// A convolution whose arguments the engine can take.
-struct Call {
-  const ConvGeometry& g;
-  const Conv2dParams p;
-  const float* input;
-  const float* weight;
-  const float* bias;
-  float* out;
-
-  ImageSize size() const { return {size_t(g.in[1]), size_t(g.in[2])}; }
-  size_t outputs() const { return size_t(g.out[1] * g.out[2]); }
-  size_t inputs() const { return p.groups * p.group_inputs; }
-  size_t channels() const { return p.groups * p.group_outputs; }
-  bool is_depthwise() const { return g.in_channels == 1 && g.groups > 1; }
-  size_t work() const {
-    return size_t(g.batch) * p.groups * p.group_outputs * outputs() * p.group_inputs *
-           p.kernel_height * p.kernel_width;
-  }
-  /// True if weights take longer to pack than images to transpose and back.
-  bool has_many_weights() const {
-    const size_t images = size().height * size().width * inputs() + outputs() * channels();
-    return p.groups == 1 &&
-           p.group_inputs * p.kernel_height * p.kernel_width * channels() > 2 * images;
-  }
-  /// The engine's call of these images and weights, without scratch memory.
-  template <class EngineCall>
-  EngineCall where_they_lie() const {
-    EngineCall call;
-    call.batch = size_t(g.batch);
-    call.input_size = size();
-    call.in = input;
-    call.weights = weight;
-    call.bias = bias;
-    call.out = out;
-    return call;
-  }
-};
-
 size_t whole(size_t bytes) { return engine::round_up(bytes, engine::kAlignment); }
 
 /// Depthwise, where NCHW images lie.
-bool by_planes(KernelRuntimeContext& ctx, const Call& c) {
+bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
   KernelThreads threads(c.work(), kLeastDepthwiseWork);
   auto call = c.where_they_lie<engine::PlanesCall>();
   call.scratch = scratch_for(ctx, threads, [&](size_t count) {
@@ -131,7 +77,7 @@ bool by_planes(KernelRuntimeContext& ctx, const Call& c) {
 /// Calls compute(input, output, scratch memory of bytes_of(threads), threads). If `transposes`,
 /// input and output are copies in the other layout. Returns false without memory for them.
 template <class BytesOf, class Compute>
-bool on_images(KernelRuntimeContext& ctx, const Call& c, bool is_nchw, bool transposes,
+bool on_images(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw, bool transposes,
                BytesOf&& bytes_of, Compute&& compute) {
   KernelThreads threads(c.work(), kLeastWork);
   const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
@@ -164,7 +110,7 @@ bool on_images(KernelRuntimeContext& ctx, const Call& c, bool is_nchw, bool tran
 }
 
 /// Products of the weights where they lie, of NCHW images.
-bool by_patches(KernelRuntimeContext& ctx, const Call& c, bool is_nchw) {
+bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
   return on_images(
       ctx, c, is_nchw, !is_nchw,
       [&](size_t count) { return engine::patches_scratch_bytes(c.p, c.size(), count); },
@@ -178,7 +124,7 @@ bool by_patches(KernelRuntimeContext& ctx, const Call& c, bool is_nchw) {
 }
 
 /// A window over the whole image: one product of a matrix and a vector.
-void of_one_output(const Call& c) {
+void of_one_output(const ConvCall& c) {
   KernelThreads threads(c.work(), kLeastWork);
   const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
   for (size_t i = 0; i < size_t(c.g.batch) * c.p.groups; ++i) {
@@ -200,7 +146,7 @@ void of_one_output(const Call& c) {
 }
 
 /// Packs the weights, for NHWC images.
-bool by_packing(KernelRuntimeContext& ctx, const Call& c, const Conv2d& plan,
+bool by_packing(KernelRuntimeContext& ctx, const ConvCall& c, const Conv2d& plan,
                 const ConvWeights& weights, bool is_nchw) {
   const size_t batch = size_t(c.g.batch);
   return on_images(
@@ -223,27 +169,39 @@ bool by_packing(KernelRuntimeContext& ctx, const Call& c, const Conv2d& plan,
       });
 }
 
-/// A portable::FloatConvolution.
-bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Tensor& input,
-                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
-  const bool is_planar = is_nchw(input) && is_nchw(out);
-  if (g.spatial == 3 || (!is_planar && !(is_nhwc(input, g) && is_nhwc(out, g))) ||
-      (bias && !in_index_order(Strided(*bias)))) {
-    return false;
+}  // namespace
+
+Conv2dParams params_of(const ConvGeometry& g) {
+  Conv2dParams p;
+  p.groups = size_t(g.groups);
+  p.group_inputs = size_t(g.in_channels);
+  p.group_outputs = size_t(g.out_channels);
+  p.kernel_height = size_t(g.kernel[1]);
+  p.kernel_width = size_t(g.kernel[2]);
+  p.stride_height = size_t(g.stride[1]);
+  p.stride_width = size_t(g.stride[2]);
+  p.dilation_height = size_t(g.dilation[1]);
+  p.dilation_width = size_t(g.dilation[2]);
+  p.pad_top = p.pad_bottom = size_t(g.padding[1]);
+  p.pad_left = p.pad_right = size_t(g.padding[2]);
+  p.transposed = g.transposed;
+  if (g.transposed) {
+    const ImageSize size = engine::output_size(p, {size_t(g.in[1]), size_t(g.in[2])});
+    p.output_pad_height = size_t(g.out[1]) - size.height;
+    p.output_pad_width = size_t(g.out[2]) - size.width;
   }
-  const auto* const biases =
-      bias ? static_cast<const float*>(bias->const_data_ptr()) : static_cast<const float*>(nullptr);
-  const Call call = {g,
-                     params_of(g),
-                     static_cast<const float*>(input.const_data_ptr()),
-                     static_cast<const float*>(weight.const_data_ptr()),
-                     biases,
-                     static_cast<float*>(out.mutable_data_ptr())};
+  return p;
+}
+
+bool convolve_float32(KernelRuntimeContext& ctx, const ConvCall& call, const Strided& weight,
+                      ImageLayout layout) {
+  const ConvGeometry& g = call.g;
   ConvWeights weights = {};
-  if (!weights_of(g, weight, biases, &weights)) return false;
+  if (!weights_of(g, weight, call, &weights)) return false;
+  const bool is_planar = layout == ImageLayout::Nchw;
   const Conv2d plan = Conv2d::plan(call.p, size_t(g.batch), call.size());
   const Conv2d direct = plan.without_winograd();
-  const bool are_in_order = !g.transposed && in_index_order(Strided(weight));
+  const bool are_in_order = !g.transposed && in_index_order(weight);
   if (plan.algorithm() == engine::ConvAlgorithm::Winograd &&
       int64_t(call.outputs()) >= kOutputsWorthWinograd && plan.accepts(weights)) {
     return by_packing(ctx, call, plan, weights, is_planar);
@@ -267,6 +225,30 @@ bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Ten
   const bool are_weights_few = int64_t(call.outputs()) > g.out_channels;
   return g.groups == 1 || !are_weights_few ? by_patches(ctx, call, true)
                                            : by_packing(ctx, call, direct, weights, true);
+}
+
+namespace {
+
+/// A portable::FloatConvolution.
+bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Tensor& input,
+                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
+  const ImageLayout layout = layout_of(input, out, g);
+  if (g.spatial == 3 || layout == ImageLayout::Other || (bias && !in_index_order(Strided(*bias)))) {
+    return false;
+  }
+  const Strided weights(weight);
+  if (input.scalar_type() != ScalarType::Float) {
+    return convolve_reduced(ctx, g, input, weights, bias, layout, out);
+  }
+  const auto* const biases =
+      bias ? static_cast<const float*>(bias->const_data_ptr()) : static_cast<const float*>(nullptr);
+  const ConvCall call = {g,
+                         params_of(g),
+                         static_cast<const float*>(input.const_data_ptr()),
+                         reinterpret_cast<const float*>(weights.data),
+                         biases,
+                         static_cast<float*>(out.mutable_data_ptr())};
+  return convolve_float32(ctx, call, weights, layout);
 }
 
 }  // namespace

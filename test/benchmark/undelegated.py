@@ -4,6 +4,7 @@
 ``python test/benchmark/undelegated.py [MODEL ...]``: undelegated, delegated, and their ratio. With two threads the time
 is the clock's, since threads add up their processor time. Undelegated programs are lowered with
 ``tune_for_optimized_kernels``, unless ``--portable`` is given. ``--operators`` prints where their time goes.
+``--precision half bfloat16`` measures the undelegated model in float32 and in these dtypes instead.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 CONVOLUTIONAL = ["resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3"]
+PRECISIONS = {"half": torch.float16, "bfloat16": torch.bfloat16}
 TRANSFORMERS = ["vit_tiny", "minilm", "decoder_512", "decoder_512_token"]
 
 
@@ -39,6 +41,16 @@ def programs(name: str, is_tuned: bool) -> tuple[bytes, bytes, list[Any]]:
     plain = to_edge_transform_and_lower(exported).to_executorch(config).buffer
     delegated = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
     return plain, delegated, list(inputs)
+
+
+def in_precision(name: str, dtype: torch.dtype) -> tuple[bytes, list[Any]]:
+    """The model undelegated with parameters and inputs of a dtype, and its inputs."""
+    from executorch.exir import to_edge_transform_and_lower
+
+    model, inputs = make(name)
+    converted = tuple(each.to(dtype) if each.is_floating_point() else each for each in inputs)
+    exported = torch.export.export(model.to(dtype), converted)
+    return to_edge_transform_and_lower(exported).to_executorch().buffer, list(converted)
 
 
 def best(method: Any, inputs: list[Any], clock: Callable[[], float], seconds: float) -> float:
@@ -78,6 +90,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--portable", action="store_true", help="without tune_for_optimized_kernels")
     parser.add_argument("--operators", action="store_true")
+    parser.add_argument("--precision", nargs="+", choices=sorted(PRECISIONS), default=[])
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     from executorch.extension.pybindings import portable_lib
@@ -88,16 +101,26 @@ def main() -> None:
     clock = time.thread_time if options.threads == 1 else time.perf_counter
     rows = []
     for name in tqdm(options.models, unit="model"):
-        *made, inputs = programs(name, not options.portable)
-        loaded = [Runtime.get().load_program(program) for program in made]
-        methods = [program.load_method("forward") for program in loaded]
-        turns = [[best(m, inputs, clock, options.seconds) for m in methods] for _ in range(options.turns)]
-        ours, delegate = (min(times) for times in zip(*turns, strict=True))
-        rows.append([name, ours * 1e3, delegate * 1e3, ours / delegate])
+        if options.precision:
+            dtypes = [torch.float32, *(PRECISIONS[each] for each in options.precision)]
+            variants = [in_precision(name, dtype) for dtype in dtypes]
+        else:
+            *made, inputs = programs(name, not options.portable)
+            variants = [(program, inputs) for program in made]
+        loaded = [Runtime.get().load_program(program) for program, _ in variants]
+        calls = [(each.load_method("forward"), given) for each, (_, given) in zip(loaded, variants, strict=True)]
+        turns = [[best(*call, clock, options.seconds) for call in calls] for _ in range(options.turns)]
+        times = [min(each) * 1e3 for each in zip(*turns, strict=True)]
+        quotients = [each / times[0] for each in times[1:]] if options.precision else [times[0] / times[1]]
+        rows.append([name, *times, *quotients])
         if options.operators:
-            for operator, milliseconds in operators(made[0], inputs).items():
-                print(f"{milliseconds:9.3f} ms  {operator}")
-    print(tabulate(rows, ["model", "undelegated, ms", "delegated, ms", "ratio"], floatfmt=("", ".3f", ".3f", ".2f")))
+            for program, given in variants if options.precision else variants[:1]:
+                for operator, milliseconds in operators(program, given).items():
+                    print(f"{milliseconds:9.3f} ms  {operator}")
+    names = ["float32", *options.precision] if options.precision else ["undelegated", "delegated"]
+    ratios = [f"{each} / float32" for each in options.precision] or ["ratio"]
+    headers = ["model", *(f"{each}, ms" for each in names), *ratios]
+    print(tabulate(rows, headers, floatfmt=("", *[".3f"] * len(names), *[".2f"] * len(ratios))))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from executorch.exir.rewrite.node_rewrite import argument, replace_by, retarget
 from executorch.exir.rewrite.program_constants import add_constant, constant_tensors, drop_unused_constants
 
 _BATCH_NORM = "aten::_native_batch_norm_legit_no_training"
+_REDUCED = (torch.float16, torch.bfloat16)
+_DTYPES = (torch.float32, torch.float64, *_REDUCED)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def fold_batch_norm(program: ExportedProgram) -> None:
     """Fold every batch norm with constant statistics that is the only reader of a supported layer, in place.
 
     w' = w * factor, b' = (b - mean) * factor + beta with factor = gamma / sqrt(variance + epsilon), computed in
-    float64. A layer whose weight has other readers stays, because the file would store the weight twice.
+    float64 for bfloat16, float16 and biases. A layer whose weight has other readers stays, because the file would store
+    the weight twice. So does one whose folded values a 16-bit dtype cannot represent.
     """
     known = constant_tensors(program)
     for node in list(program.graph.nodes):
@@ -105,7 +108,7 @@ def _foldable(node: fx.Node, known: dict[str, torch.Tensor]) -> bool:
     plain = layer.is_convolution or (
         _factor(source, "alpha") == _factor(source, "beta") == 1 and (bias is None or known[bias.name].dim() == 1)
     )
-    return plain and weight.dtype in (torch.float32, torch.float64)
+    return plain and weight.dtype in _DTYPES
 
 
 def _factor(node: fx.Node, name: str) -> Any:
@@ -129,19 +132,29 @@ def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor
     assert weight is not None
     channels = layer.channels(source, weight)
     factor = (gamma / torch.sqrt(variance + epsilon)).expand(channels)
-    new_weight = weight.detach() * layer.factors(source, weight, factor.to(weight.dtype))
-    offset = (value(bias_node, 0.0) - mean) * factor + beta
+    computed = torch.float64 if weight.dtype in _REDUCED else weight.dtype
+    exact_weight = weight.detach().to(computed) * layer.factors(source, weight, factor.to(computed))
+    exact_bias = (value(bias_node, 0.0) - mean) * factor + beta
+    new_weight, new_bias = exact_weight.to(weight.dtype), exact_bias.to(weight.dtype).contiguous()
+    if weight.dtype in _REDUCED and not (_is_close(new_weight, exact_weight) and _is_close(new_bias, exact_bias)):
+        return
     fake = weight_node.meta["val"]
     with fake.fake_mode:
         fake_bias = torch.empty(channels, dtype=weight.dtype)
     made = add_constant(program, "_folded_weight", _as_value(new_weight, fake), fake, source)
-    bias = add_constant(program, "_folded_bias", offset.to(weight.dtype).contiguous(), fake_bias, source)
+    bias = add_constant(program, "_folded_bias", new_bias, fake_bias, source)
     _give_weights(source, layer, made, bias)
     for user in list(node.users):
         replace_by(user, source)
     program.graph.erase_node(node)
     if weight_node.op == "call_function":
         program.graph.erase_node(weight_node)
+
+
+def _is_close(rounded: torch.Tensor, exact: torch.Tensor) -> bool:
+    """Return whether nothing overflowed and normal numbers make up the sum of magnitudes."""
+    lost = (rounded.double() - exact).abs().sum()
+    return bool(lost <= torch.finfo(rounded.dtype).eps * exact.abs().sum())
 
 
 def _as_value(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:

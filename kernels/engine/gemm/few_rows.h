@@ -27,6 +27,9 @@ struct FewRowsCall {
   RightMatrix right = {};  ///< one of the strides is 1
   float* out = nullptr;
   size_t out_stride = 0;
+  /// Continues sums that `out` has: calls of four rows of `right`, or a multiple, give the bits of
+  /// one call for all. Only for a right operand of contiguous rows.
+  bool adds = false;
 };
 
 /// Any number of rows, in passes over columns that stay in the cache meanwhile.

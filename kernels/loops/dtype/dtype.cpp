@@ -212,7 +212,7 @@ void convert_adjacent(To* to, const From* from, int64_t n) {
 }
 
 template <class To, class From>
-inline constexpr bool is_widening = std::is_same_v<To, float> && std::is_same_v<From, Half>;
+inline constexpr bool is_widening = std::is_same_v<To, float> && is_half<From>;
 
 template <class To, class From>
 void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {

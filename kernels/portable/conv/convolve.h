@@ -7,8 +7,8 @@
 
 namespace executorch::kernels::portable {
 
-/// Computes a checked convolution of float32. False where the portable loops have to do it; then
-/// nothing was written. Null for none.
+/// Computes a checked convolution of float32, float16 or bfloat16. False where the portable loops
+/// have to do it; then nothing was written. Null for none.
 using FloatConvolution = bool (*)(KernelRuntimeContext& ctx, const ConvGeometry& geometry,
                                   const Tensor& input, const Tensor& weight,
                                   const std::optional<Tensor>& bias, Tensor& out);

@@ -300,10 +300,9 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeomet
               const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
               Tensor& out) {
   if (out.numel() == 0) return;
-  if (fast != nullptr && input.scalar_type() == ScalarType::Float &&
-      fast(ctx, g, input, weight, bias, out)) {
-    return;
-  }
+  const ScalarType dtype = input.scalar_type();
+  const bool is_fast = fast != nullptr && is_floating(dtype) && dtype != ScalarType::Double;
+  if (is_fast && fast(ctx, g, input, weight, bias, out)) return;
   Convolution c = {g,  Images(input, g.spatial), {Strided(weight), g},
                    {}, Images(out, g.spatial),   false};
   c.channels_inside = has_channels_inside(c.out.first, g);
@@ -311,7 +310,7 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeomet
     const Strided memory(*bias);
     c.bias = {memory.data, memory.dtype, memory.strides[0], 0};
   }
-  visit_product_type(input.scalar_type(), [&](auto tag) {
+  visit_product_type(dtype, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if (g.in_channels == 1 && g.groups > 1) {
       depthwise_convolution<T>(c);

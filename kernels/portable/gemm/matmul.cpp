@@ -97,9 +97,14 @@ void multiply_complex(KernelRuntimeContext& ctx, const Product& p) {
   }
 }
 
+/// True for the dtypes of a FloatProduct.
+bool is_float_product(ScalarType dtype) {
+  return is_floating(dtype) && dtype != ScalarType::Double;
+}
+
 void multiply(KernelRuntimeContext& ctx, FloatProduct fast, const Product& p) {
   const ScalarType dtype = p.out.view.dtype;
-  if (fast != nullptr && dtype == ScalarType::Float && fast(ctx, p)) return;
+  if (fast != nullptr && is_float_product(dtype) && fast(ctx, p)) return;
   visit_product_type(part_dtype(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if constexpr (has_complex && std::is_floating_point_v<T>) {
@@ -333,7 +338,7 @@ void linear_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& 
   }
   if (!resize(ctx, out, shape)) return;
   const bool in_complex = has_complex && is_complex(out.scalar_type());
-  const bool is_fast = fast != nullptr && out.scalar_type() == ScalarType::Float;
+  const bool is_fast = fast != nullptr && is_float_product(out.scalar_type());
   if ((in_complex || is_fast) &&
       linear_runs(ctx, fast, Strided(input), weights, bias, Strided(out), column, !in_complex)) {
     return;

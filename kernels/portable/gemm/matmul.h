@@ -34,8 +34,8 @@ struct Product {
   Scalar alpha, beta;
 };
 
-/// Computes a product of float32. False where the portable loops have to do it; then nothing was
-/// written. Null for none.
+/// Computes a product of float32, float16 or bfloat16. False where the portable loops have to do
+/// it; then nothing was written. Null for none.
 using FloatProduct = bool (*)(KernelRuntimeContext& ctx, const Product& product);
 
 template <class T>

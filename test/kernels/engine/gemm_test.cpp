@@ -406,6 +406,19 @@ TEST(FewRows, MatchDoublePrecisionAndKeepTheBitsOfARow) {
       last.out = alone.data();
       few_rows_function(set)(last);
       EXPECT_TRUE(std::equal(alone.begin(), alone.end(), out.end() - call.columns));
+      if (!transposed) {
+        Floats twice(out.size(), kNaN);
+        FewRowsCall part = call;
+        part.out = twice.data();
+        part.depth = call.depth / 2 / 4 * 4;
+        multiply_few_rows(part, threads, set);
+        part.left += part.depth;
+        part.right.data += part.depth * call.columns;
+        part.depth = call.depth - part.depth;
+        part.adds = true;
+        multiply_few_rows(part, threads, set);
+        EXPECT_EQ(out, twice);
+      }
       for (size_t at = 0; at < out.size(); ++at) {
         const size_t row = at / call.columns, column = at % call.columns;
         double sum = 0;

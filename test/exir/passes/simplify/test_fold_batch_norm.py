@@ -52,6 +52,28 @@ def test_linear_layers_take_a_batch_norm_in(bias: bool) -> None:
     assert _operators(model, torch.randn(3, 4)) == ["aten::addmm", "aten::relu"]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_layers_of_16_bits_take_a_batch_norm_in(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    exact = nn.Sequential(nn.Conv2d(4, 6, 3), _norm(6, 2)).eval()
+    x = torch.randn(1, 4, 5, 5)
+    expected = exact(x.to(dtype).float())
+    program = to_edge(export(exact.to(dtype), (x.to(dtype),))).to_executorch()
+    assert [each.name for each in program.executorch_program.execution_plan[0].operators] == ["aten::convolution"]
+    result = run_planned(program.exported_program(), x.to(dtype))[0].float()
+    assert (result - expected).norm() <= 2 * torch.finfo(dtype).eps * expected.norm()
+
+
+@pytest.mark.parametrize(("gamma", "variance"), [(6e4, 1e-4), (1e-6, 1.0)])
+def test_a_batch_norm_stays_where_16_bits_do_not_hold_the_folded_weights(gamma: float, variance: float) -> None:
+    model = nn.Sequential(nn.Conv1d(2, 2, 1), nn.BatchNorm1d(2))
+    nn.init.constant_(model[1].weight, gamma)
+    nn.init.constant_(model[1].running_var, variance)
+    program = to_edge(export(model.half().eval(), (torch.randn(1, 2, 3).half(),))).to_executorch()
+    names = [each.name for each in program.executorch_program.execution_plan[0].operators]
+    assert "aten::_native_batch_norm_legit_no_training" in names
+
+
 class TwiceTheWeight(nn.Module):
     def __init__(self) -> None:
         super().__init__()
