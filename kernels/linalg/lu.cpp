@@ -300,7 +300,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _linalg_solve_ex_result(
   }
   const Batch items(a, 2);
   const int64_t n = items.rows();
-  // As eager: B holds vectors if it has one dimension, or is of A's batch with one dimension less.
+  // As in eager, B holds vectors if it has one dimension, or A's batch and one dimension less.
   Shape of_vectors = items.batch();
   of_vectors.append(n);
   const bool vectors = b.dim() == 1 || (b.dim() == a.dim() - 1 && Shape(b) == of_vectors);

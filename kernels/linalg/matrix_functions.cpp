@@ -19,7 +19,7 @@ Tensor& linalg_matrix_exp_out(KernelRuntimeContext& ctx, const Tensor& self, Ten
     using T = decltype(zero);
     for (int64_t i = 0; n != 0 && i < batch.numel(); ++i) {
       const Matrix<T> matrix = items.load<T>(batch, i);
-      // As eager, whose squarings spread a NaN to every element.
+      // As in eager, whose squarings spread a NaN to every element.
       Batch(out, 2).store(
           i, matrix.allFinite()
                  ? Matrix<T>(matrix.exp())

@@ -131,7 +131,7 @@ bool layer_norm(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> s
                    });
 }
 
-/// As layer_norm(), of `channels` times `pixels` elements a row.
+/// Same as layer_norm(), for rows of `channels` times `pixels` elements.
 bool group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
                 const std::optional<Tensor>& bias, int64_t groups, int64_t pixels, double eps,
                 const ThreeTensors& out) {

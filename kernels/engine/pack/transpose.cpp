@@ -128,7 +128,7 @@ AVX2_INLINE void transpose_eight_by_four(const float* in, size_t in_stride, floa
   _mm256_storeu_ps(out + 3 * out_stride, _mm256_shuffle_ps(high_ab, high_cd, 0xee));
 }
 
-/// As transpose_block().
+/// Same as transpose_block().
 __attribute__((target("avx2"))) void transpose_block_avx2(const uint32_t* in, size_t in_stride,
                                                           uint32_t* out, size_t out_stride,
                                                           size_t rows, size_t columns) {

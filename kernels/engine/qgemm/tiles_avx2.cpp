@@ -132,7 +132,7 @@ const int8_t* add_products(size_t rows, const int8_t* a, size_t length, const in
   return w;
 }
 
-/// As above, with all of the rows.
+/// Same as above, for all rows.
 const int8_t* add_panel(const QLeftRows& left, Extended& as, const int8_t* w, int32_t* sums) {
   if (as.length != 0) return add_products(left.count, as.rows, as.length, w, sums);
   Place place;

@@ -150,7 +150,7 @@ template <class V, class I>
 ET_VECTOR_INLINE V split_power(V x, V& e) {
   const uint32_t kRootHalf = 0x3F3504F3;
   const I above = bits_as<I>(bits_as<UnsignedOf<I>>(x) - kRootHalf);
-  // As floats, by the same trick backwards.
+  // The inverse of the same trick converts integers to floats.
   e = bits_as<V>((above >> 23) + kRoundUpBits) - kRoundUp;
   return bits_as<V>((above & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
 }

@@ -24,7 +24,7 @@ double largest_float(ScalarType dtype) {
   const int bits = int(8 * width_of(dtype)) - (positive_only ? 0 : 1);
   if (number.isFloatingPoint()) {
     const double value = as_double(number), end = std::ldexp(1.0, bits);
-    // Of 64 bits, the largest is as a double the first that is too large; ATen lets it pass.
+    // As a double, the largest 64-bit integer rounds to the first too large one; ATen accepts it.
     const double largest = bits < 63 ? end - 1 : end;
     return value >= (positive_only ? 0 : -end) && value <= largest;
   }

@@ -10,7 +10,7 @@ namespace executorch::kernels {
 /// Widens `shape` so that `operand` broadcasts to it; false when the two do not fit together.
 bool broadcast(Shape& shape, const Shape& operand);
 
-/// As above, failing the context with both shapes in the message.
+/// Same as above, but fails the context with both shapes in the message.
 bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand);
 
 /// Whether `operand` broadcasts to `shape` without widening it.

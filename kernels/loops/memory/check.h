@@ -17,7 +17,7 @@ namespace executorch::kernels {
 /// Fails the context with InvalidArgument and the printf-style message; returns false.
 bool refuse(KernelRuntimeContext& ctx, const char* format, ...) ET_PRINTF_FORMAT(2, 3) ET_COLD;
 
-/// As refuse(), without a message.
+/// Same as refuse(), without a message.
 bool refuse_silently(KernelRuntimeContext& ctx) ET_COLD;
 
 /// Returns whether the condition holds; calls refuse() if it does not. A macro, so that the

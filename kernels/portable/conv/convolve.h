@@ -22,7 +22,7 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const Tensor& in
               const Tensor& weight, const std::optional<Tensor>& bias,
               const ConvArguments& arguments, Tensor& out);
 
-/// As above for checked arguments and an output of the right sizes.
+/// Same as above, for checked arguments and an output of the right sizes.
 void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeometry& geometry,
               const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
               Tensor& out);

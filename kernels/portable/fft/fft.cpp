@@ -33,7 +33,7 @@ bool expect_complex(KernelRuntimeContext& ctx, const char* name, const Tensor& t
 bool expect_parts(KernelRuntimeContext& ctx, const Tensor& complex_side, const Tensor& real_side) {
   const ScalarType dtype = complex_side.scalar_type(), part = real_side.scalar_type();
   return ET_EXPECT(ctx, is_complex(dtype) && part_dtype(dtype) == part,
-                   "a complex dtype goes with that of its parts, found %s with %s", name_of(dtype),
+                   "a complex dtype needs the dtype of its parts, found %s with %s", name_of(dtype),
                    name_of(part));
 }
 
@@ -123,7 +123,7 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
       !expect_dim(ctx, dim[dim.size() - 1], shape.rank, &last) ||
       !ET_EXPECT(
           ctx, last < shape.rank && last_dim_size > 0 && shape.sizes[last] >= last_dim_size / 2 + 1,
-          "last_dim_size %" PRId64 " does not go with a spectrum of shape %s", last_dim_size,
+          "last_dim_size %" PRId64 " does not fit a spectrum of shape %s", last_dim_size,
           ShapeText(shape).text)) {
     return out;
   }

@@ -180,7 +180,7 @@ Tensor& median_of_all(KernelRuntimeContext& ctx, const Tensor& self, bool leave_
   const Strided from(self), to(out);
   const int64_t n = from.numel();
   if (n == 0) {
-    // As eager: NaN, cut to the dtype.
+    // As in eager, the median of no elements is NaN, cut to the dtype.
     write<double>(std::numeric_limits<double>::quiet_NaN(), to.data, to.dtype);
     return out;
   }

@@ -169,7 +169,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> unique_consecutive_out(
   return unique(ctx, self, how, out0, out1, out2);
 }
 
-// Gives the inverse and the counts whether asked for or not, as eager does.
+// Returns the inverse and the counts even if not requested, as eager does.
 std::tuple<Tensor&, Tensor&, Tensor&> unique_dim_out(KernelRuntimeContext& ctx, const Tensor& self,
                                                      int64_t dim, bool, bool, bool, Tensor& out0,
                                                      Tensor& out1, Tensor& out2) {

@@ -14,9 +14,9 @@ namespace executorch::kernels::portable {
 
 inline constexpr int kPairs = is_bare_metal ? 8 : 32, kNormals = 2 * kPairs;
 
-/// Of 0 < x ≤ 1, by log m = 2 artanh((m - 1) / (m + 1)).
+/// log(x) for 0 < x ≤ 1, by log m = 2 artanh((m - 1) / (m + 1)).
 inline void natural_logs(const double* x, double* log) {
-  // As m * 2^exponent, 2^-1/2 <= m < 2^1/2.
+  // x = m * 2^exponent with 2^-1/2 <= m < 2^1/2.
   constexpr uint64_t kRootHalf = 0x3FE6A09E667F3BCD, kFraction = (uint64_t{1} << 52) - 1;
   double exponent[kPairs], s[kPairs], square[kPairs], sum[kPairs] = {};
   for (int i = 0; i < kPairs; ++i) {

@@ -65,7 +65,7 @@ struct Compiled {
   static void take_run(char* lanes, const char* x, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
     if constexpr (takes_runs<Lane>) return all[0].take_run(reinterpret_cast<const In*>(x), n);
-    // As rows of that many elements. The lanes are the compiler's own meanwhile, for registers.
+    // Treats the run as rows of kLanes elements. Local lanes can stay in registers meanwhile.
     Lane own[kLanes];
     for (int64_t i = 0; i < kLanes; ++i) own[i] = all[i];
     for (; n >= kLanes; n -= kLanes, x += kLanes * sizeof(In)) {

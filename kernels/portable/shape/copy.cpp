@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Whole tensors copied: to another dtype or dim order, several into one, one into several.
+// Copies of whole tensors: to another dtype or dim order, several into one, one into several.
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
@@ -105,7 +105,7 @@ bool expect_split(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, in
 
 bool expect_outputs(KernelRuntimeContext& ctx, int64_t expected, ArrayRef<Tensor> out) {
   return ET_EXPECT(ctx, expected == int64_t(out.size()),
-                   "%" PRId64 " outputs come of it, out has %zu", expected, out.size());
+                   "expected %" PRId64 " outputs, out has %zu", expected, out.size());
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ Tensor& lift_fresh_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tenso
   return copy_all(ctx, self, out);
 }
 
-// Between a host and a device, which are one and the same to these kernels.
+// Copies between a host and a device, which are the same to these kernels.
 Tensor& _h2d_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return copy_all(ctx, self, out);
 }

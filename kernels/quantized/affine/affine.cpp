@@ -134,7 +134,7 @@ struct Difference {
   ScalarType dtype;  // of integers: cut to it; else rounded to it
 };
 
-// Of 8-bit integers with one small zero point: exact in 32 bits, and in vectors.
+// For 8-bit integers with one small zero point: 32 bits are exact, and the loop vectorizes.
 template <class T, class C>
 void dequantize_alike(const char* from, C* to, int64_t n, C scale, int32_t zero_point) {
   const T* const integers = reinterpret_cast<const T*>(from);

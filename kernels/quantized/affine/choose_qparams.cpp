@@ -14,7 +14,7 @@ namespace {
 
 using Pair = std::tuple<Tensor&, Tensor&>;
 
-// As torch's minimum and maximum: NaN stays NaN.
+// NaN stays NaN, as in torch's minimum and maximum.
 struct Range {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
@@ -131,7 +131,7 @@ int64_t between(int64_t value, int64_t min, int64_t max) {
   return value < min ? min : value > max ? max : value;
 }
 
-// As numbers of floating point: limits of int64 may be further apart than int64 can say.
+// In float64, because the distance of two int64 limits may exceed int64.
 double steps_between(int64_t quant_min, int64_t quant_max) {
   return static_cast<double>(quant_max) - static_cast<double>(quant_min);
 }

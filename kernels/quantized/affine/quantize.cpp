@@ -41,7 +41,7 @@ Tensor& quantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double s
       !ET_EXPECT(ctx, scale != 0, "scale must not be 0") || !resize_like(ctx, out, input)) {
     return out;
   }
-  // As the reference: numbers of 16 bits are float32 first, and so is what Python computes.
+  // As in the reference, 16-bit floats and scalars from Python are rounded to float32 first.
   Parameters one{rounded_to(ScalarType::Float, 1.0 / scale),
                  rounded_to(ScalarType::Float, static_cast<double>(zero_point)), zero_point};
   const ParameterPlaces places = everywhere(input, one, ScalarType::Float, ScalarType::Long);
