@@ -118,7 +118,7 @@ _CLASS_OF_CODE: dict[str, type[ExecuTorchError]] = {
 def from_runtime(error: str, message: str, details: Sequence[str]) -> ExecuTorchError:
     """The exception for one of the runtime's error codes; the extension module raises what this returns.
 
-    `MethodNotFound` is no code of the runtime: the binding says it where it knows that a method's name was meant.
+    `MethodNotFound` is not a code of the runtime: the binding passes it where it looked up a method's name.
     A code that the table does not name (`Internal`, or one of a user's own backend) is a plain `ExecuTorchError`.
     """
     return _CLASS_OF_CODE.get(error, ExecuTorchError)(message, error, details)

@@ -33,11 +33,11 @@ class Execution:
         return self._execution.done()
 
     def cancel(self) -> None:
-        """Begins no further instruction; `result` raises CancelledError if any was left."""
+        """Begin no further instruction; `result` raises CancelledError if any was left."""
         self._execution.cancel()
 
     def result(self, timeout: float | None = None) -> list[Any]:
-        """Waits for the outputs, those of `Method.execute`; the same each time. The method can be used again then.
+        """Wait for the outputs, those of `Method.execute`; the same each time. The method can be used again then.
 
         Args:
             timeout: seconds to wait at most.
@@ -68,7 +68,7 @@ class Method:
         self._method = method
 
     def execute(self, inputs: Sequence[Any], *, clone_outputs: bool = True) -> list[Any]:
-        """Runs the method.
+        """Run the method.
 
         Args:
             inputs: the flat sequence of inputs. A tensor is a numpy array, a torch tensor, or any object with a buffer
@@ -91,7 +91,7 @@ class Method:
         return self._method(inputs, clone_outputs)
 
     def execute_async(self, inputs: Sequence[Any], *, threads: int = 0, clone_outputs: bool = True) -> Execution:
-        """Starts an execution on other threads and returns its future.
+        """Start an execution on other threads and return its future.
 
         Independent parts of the program run at the same time if it was planned for that:
         `ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(concurrent=True))`; else it is one task.
@@ -189,7 +189,7 @@ class Program:
         max_planned_bytes: int | None = None,
         instruction_budget: int | None = None,
     ) -> Method:
-        """Makes a method ready to run; the same object each time. If methods share arenas, all are loaded at once.
+        """Make a method ready to run; the same object each time. If methods share arenas, all are loaded at once.
 
         Args:
             name: one of `method_names`.

@@ -55,7 +55,7 @@ class Runtime:
         max_planned_bytes: int | None = DEFAULT_MAX_PLANNED_BYTES,
         instruction_budget: int | None = None,
     ) -> Program:
-        """Loads and verifies a program.
+        """Load and verify a program.
 
         Args:
             data: a path, which is mapped into memory; `bytes`, which are used where they are; or a `bytearray`,

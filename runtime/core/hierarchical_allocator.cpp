@@ -6,7 +6,7 @@ namespace executorch::runtime {
 Result<void*> HierarchicalAllocator::get_offset_address(uint32_t memory_id, size_t offset_bytes,
                                                         size_t size_bytes) {
   ET_CHECK_OR_RETURN_ERROR(memory_id < num_buffers(), InvalidArgument,
-                           "planned buffer %" PRIu32 " asked for, there are %zu", memory_id,
+                           "planned buffer %" PRIu32 " requested, there are %zu", memory_id,
                            num_buffers());
   ET_CHECK_OR_RETURN_ERROR(size_bytes <= SIZE_MAX - offset_bytes, InvalidArgument,
                            "%zu bytes at offset %zu end nowhere", size_bytes, offset_bytes);

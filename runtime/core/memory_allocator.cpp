@@ -20,7 +20,7 @@ void* MemoryAllocator::allocate_from_block(size_t size, size_t alignment) {
   const size_t padding = static_cast<size_t>(0 - address) & (alignment - 1);
   const size_t free = size_ - used_;
   if (begin_ == nullptr || padding > free || size > free - padding) {
-    ET_LOG(Error, "%zu bytes (aligned to %zu) asked of an allocator with %zu of %" PRIu32 " left",
+    ET_LOG(Error, "%zu bytes (aligned to %zu) requested, the allocator has %zu of %" PRIu32 " left",
            size, alignment, free, size_);
     return nullptr;
   }

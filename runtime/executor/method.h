@@ -86,7 +86,7 @@ class Method final {
   /// first call computes the answers for all inputs and outputs. For more than 16 of them it takes
   /// temporary memory, and returns false if there is none.
   bool is_input_unaliased(size_t input_idx) const;
-  /// As set_input(), for an input with planned memory, but without a copy: the method reads the
+  /// Like set_input(), for an input with planned memory, but without a copy: the method reads the
   /// caller's tensor, which must not change until execution has ended.
   /// @retval Error::InvalidState Not is_input_unaliased(), or step() has begun an execution.
   [[nodiscard]] Error bind_input_data(const EValue& input_evalue, size_t input_idx);
@@ -102,14 +102,14 @@ class Method final {
   /// Makes the method write an output to the caller's memory, which must outlive the execution and
   /// the use of the output.
   /// @retval Error::InvalidState The plan has memory for the output.
-  /// @retval Error::InvalidType The output is no tensor.
+  /// @retval Error::InvalidType The output is not a tensor.
   /// @retval Error::InvalidArgument `size` is less than the bytes of the output (if dynamic: at
   /// most), the memory is not
   ///     aligned to its elements, or the output does not exist.
   [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
   /// Returns true if the plan has memory for the output, and no other value depends on its place.
   bool is_output_unaliased(size_t output_idx) const;
-  /// As set_output_data_ptr(), for an output with planned memory: from now on the method writes it
+  /// Like set_output_data_ptr() for an output with planned memory: from now on the method writes it
   /// to the caller's memory instead.
   /// @retval Error::InvalidState Not is_output_unaliased().
   [[nodiscard]] Error replace_output_data_ptr(void* buffer, size_t size, size_t output_idx);

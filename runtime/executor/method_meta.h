@@ -108,12 +108,12 @@ class MethodMeta final {
 
   size_t num_inputs() const;
   Result<Tag> input_tag(size_t index) const;
-  /// InvalidArgument if the input is no tensor.
+  /// InvalidArgument if the input is not a tensor.
   Result<TensorInfo> input_tensor_meta(size_t index) const;
 
   size_t num_outputs() const;
   Result<Tag> output_tag(size_t index) const;
-  /// InvalidArgument if the output is no tensor.
+  /// InvalidArgument if the output is not a tensor.
   Result<TensorInfo> output_tensor_meta(size_t index) const;
 
   /// Tensors of the method that have a name.

@@ -29,7 +29,7 @@ using SegmentType = DataLoader::SegmentInfo::Type;
 
 namespace {
 
-// Of the widest scalars in a flatbuffer, which are used in place.
+// Alignment of the widest scalars in a flatbuffer, which are read in place.
 constexpr uintptr_t kProgramAlignment = 8;
 
 Result<ProgramHeader> load_header(const DataLoader& loader) {

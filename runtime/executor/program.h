@@ -50,14 +50,14 @@ class Program final {
   [[nodiscard]] static Result<Program> load(DataLoader* loader,
                                             Verification verification = Verification::Minimal);
 
-  /// As load().
+  /// Same as load().
   [[nodiscard]] static Result<Program> Load(DataLoader* loader,
                                             Verification verification = Verification::Minimal) {
     return load(loader, verification);
   }
 
-  /// Methods, metadata and the data map refer to the program: move it before any of them is
-  /// made.
+  /// Methods, metadata and the data map refer to the program: move it before creating any of
+  /// them.
   Program(Program&&) noexcept = default;
   Program& operator=(Program&&) = delete;
   ~Program() = default;
@@ -76,7 +76,7 @@ class Program final {
 
   size_t num_methods() const;
   /// Lives as long as the program.
-  /// @retval Error::InvalidArgument There are not as many.
+  /// @retval Error::InvalidArgument `method_index` is not below num_methods().
   Result<const char*> get_method_name(size_t method_index) const;
 
   /// Makes a method ready to run: every operator, argument list and delegate is resolved here.
@@ -86,8 +86,8 @@ class Program final {
   /// @param named_data_map Where data outside of the program is found; if not null, must outlive
   /// the method.
   /// @param backend_options If not null, used during the call only.
-  /// @param kernel_registry If not empty, the only kernels that are looked at, instead of the
-  /// registered ones; it must outlive the method.
+  /// @param kernel_registry If not empty, these kernels are used instead of the registered ones;
+  /// must outlive the method.
   /// @retval Error::InvalidArgument There is no such method, or memory is not aligned.
   /// @retval Error::MemoryAllocationFailed An allocator or a planned buffer is too small.
   /// @retval Error::OperatorMissing No kernel for an operator; the log lists all of them.
@@ -119,7 +119,7 @@ class Program final {
     /// Too few bytes to decide.
     ShortData,
   };
-  /// The bytes that check_header() asks for.
+  /// Number of bytes that check_header() needs.
   static constexpr size_t kMinHeadBytes = 64;
   /// Classifies a file by its first bytes.
   static HeaderStatus check_header(const void* data, size_t size);
@@ -156,7 +156,7 @@ class Program final {
   /// The segment of constants; empty if there is none.
   FreeableBuffer constants_;
   internal::ProgramDataMap data_map_;
-  /// The method that was last looked for.
+  /// Position of the last method that was found.
   mutable SearchPosition found_plan_;
 };
 

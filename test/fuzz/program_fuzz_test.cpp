@@ -48,7 +48,7 @@ size_t runs() {
 }
 
 Outcome execute(const Bytes& bytes) {
-  // Of exactly these bytes, so that a sanitizer sees a read past them.
+  // The capacity equals the size, so that a sanitizer sees a read past the end.
   std::vector<uint8_t> exact(bytes);
   exact.shrink_to_fit();
   return execute_program({exact.data(), exact.size()});

@@ -28,7 +28,7 @@ DTYPES = (torch.float32, torch.int64, torch.bool, torch.uint8)
 
 
 def kernel_names() -> frozenset[str]:
-    """As kernels are registered: ``aten::add.out``."""
+    """Return the names of registered kernels, such as ``aten::add.out``."""
     names = re.findall(r"^- func: ([\w:.]+)\(", (ROOT / "kernels/portable/functions.yaml").read_text(), re.MULTILINE)
     return frozenset(name if "::" in name else f"aten::{name}" for name in names)
 

@@ -44,7 +44,7 @@ class Tensor final {
     return impl_->mutable_data<T>();
   }
   void* mutable_data_ptr() const { return impl_->mutable_data(); }
-  /// As mutable_data_ptr().
+  /// Same as mutable_data_ptr().
   template <typename T>
   T* data_ptr() const {
     return impl_->mutable_data<T>();

@@ -62,7 +62,7 @@ MATCHER_P(IsError, expected, std::string(negation ? "is not " : "is ") + to_stri
   return error == expected;
 }
 
-/// As IsError(), or with a matcher: ErrorIs(AnyOf(Error::NotFound, Error::InvalidState)).
+/// Like IsError(), also with a matcher: ErrorIs(AnyOf(Error::NotFound, Error::InvalidState)).
 MATCHER_P(ErrorIs, error_matcher,
           (negation ? "does not have an error that " : "has an error that ") +
               ::testing::DescribeMatcher<Error>(error_matcher)) {

@@ -286,8 +286,8 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
   ET_CHECK_OK_OR_RETURN_ERROR(check_output(output_idx));
   const auto index = items(plan_->outputs())[output_idx];
   const fb::Tensor* tensor = tensor_at(*plan_, static_cast<size_t>(index));
-  ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidType, "method '%s': output %zu is no tensor",
-                           name(), output_idx);
+  ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidType,
+                           "method '%s': output %zu is not a tensor", name(), output_idx);
   ET_CHECK_OR_RETURN_ERROR(tensor_source(*tensor) == TensorSource::None, InvalidState,
                            "method '%s': output %zu has planned memory", name(), output_idx);
   const bool is_input = (block_.flags[static_cast<size_t>(index)] & internal::kInputValue) != 0;

@@ -34,7 +34,7 @@ namespace {
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeader = 4;
 constexpr size_t kStep = 3;
-/// Of a tensor, without its sizes.
+/// Words of a tensor, without those of its sizes.
 constexpr size_t kRecord = 3;
 
 enum Operation : uint32_t {
@@ -42,7 +42,7 @@ enum Operation : uint32_t {
   kConstant,
   /// Size b of input a.
   kInputSize,
-  // Of the results of steps a and b:
+  // These combine the results of steps a and b:
   kAdd,
   kMultiply,
   /// Rounded down. b must be above 0.
@@ -107,15 +107,15 @@ Error ParametricPlan::load(const fb::ExecutionPlan& plan, const MethodBlock& blo
 Error ParametricPlan::verify_steps(const fb::ExecutionPlan& plan, const MethodBlock& block) {
   const uint32_t* step = block.plan_words.data() + kHeader;
   for (uint32_t i = 0; i < steps_; ++i, step += kStep) {
-    bool makes_sense = step[0] < kOperations;
+    bool is_valid = step[0] < kOperations;
     if (step[0] == kInputSize) {
-      makes_sense = step[1] < block.inputs.size() && block.inputs[step[1]].tensor != nullptr &&
-                    step[2] < count(block.inputs[step[1]].tensor->sizes());
+      is_valid = step[1] < block.inputs.size() && block.inputs[step[1]].tensor != nullptr &&
+                 step[2] < count(block.inputs[step[1]].tensor->sizes());
     } else if (step[0] != kConstant) {
-      makes_sense = makes_sense && step[1] < i && step[2] < i;
+      is_valid = is_valid && step[1] < i && step[2] < i;
     }
-    ET_CHECK_OR_RETURN_ERROR(makes_sense, InvalidProgram,
-                             "method '%s', parametric plan: step %u (%u, %u, %u) makes no sense",
+    ET_CHECK_OR_RETURN_ERROR(is_valid, InvalidProgram,
+                             "method '%s', parametric plan: step %u (%u, %u, %u) is invalid",
                              text(plan.name()), i, step[0], step[1], step[2]);
   }
   return Error::Ok;
@@ -145,7 +145,7 @@ Error ParametricPlan::verify_tensors(const fb::ExecutionPlan& plan, const Method
                              "planned buffer 1 in their order, without initial values, and steps "
                              "for offset and sizes",
                              text(plan.name()), i);
-    // From here on it says which of the method's tensors it is.
+    // From here on, this word is the tensor's index among the method's tensors.
     words[next] = slot;
     next += kRecord + sizes;
     ++found;
@@ -210,7 +210,7 @@ Error ParametricPlan::place(const fb::ExecutionPlan& plan, const MethodBlock& bl
   }
   ET_CHECK_OK_OR_RETURN_ERROR(
       AliasModel(plan, block, program_size, /*is_loaded=*/true).check(),
-      "method '%s': for inputs of these sizes the parametric plan puts values where others are",
+      "method '%s': for inputs of these sizes the parametric plan makes values overlap",
       text(plan.name()));
   base_ = base;
   return Error::Ok;
@@ -281,7 +281,8 @@ Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t
     return Error::Ok;
   }
   ET_CHECK_OR_RETURN_ERROR(segment->size() % sizeof(uint32_t) == 0, InvalidProgram,
-                           "method '%s', parametric plan: %" PRIu64 " bytes are no words",
+                           "method '%s', parametric plan: %" PRIu64
+                           " bytes, expected a multiple of 4",
                            text(plan.name()), segment->size());
   return load_segment_into(DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::External, index),
                            0, static_cast<size_t>(segment->size()), words.data());
@@ -290,5 +291,5 @@ Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
 
-// The symbol by which linking the target asks for this object file.
+// Targets that link the parametric plan refer to this symbol, which pulls in this object file.
 const int executorch_link_parametric_plan = 0;

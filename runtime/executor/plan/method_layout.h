@@ -93,7 +93,7 @@ enum ValueFlag : uint8_t {
   kMovedValue = 8,
   /// While loading: an instruction before the one that is looked at makes the view.
   kMadeView = 16,
-  /// While loading: memory of the input, which is no view, is written to for another value.
+  /// While loading: another value is written to the memory of the input, which is not a view.
   kConsumedInput = 16,
   /// Once mark_unaliased_values() has run: no value depends on where the output is.
   kUnaliasedOutput = 16,
@@ -133,12 +133,12 @@ struct MethodBlock {
   /// Pointers of all lists, then of all instructions.
   Span<EValue*> pointers;
 
-  /// Of tensors without bound, with their sizes.
+  /// Memory of tensors without bound, with their sizes.
   Span<TensorGrowth> growths;
   /// Sizes of tensors that may change theirs.
   Span<executorch::aten::SizesType> sizes;
   Span<executorch::aten::StridesType> strides;
-  /// Of each value: bits of ValueFlag.
+  /// For each value, bits of ValueFlag.
   Span<uint8_t> flags;
   /// The method's parametric plan as the program has it, and room for the results of its steps.
   Span<uint32_t> plan_words;

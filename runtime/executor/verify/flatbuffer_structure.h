@@ -60,7 +60,7 @@ struct TableRule {
 struct StructureRules {
   Span<const FieldRule> fields;
   Span<const TableRule> tables;
-  /// Of the tables, for messages; null in a build without messages.
+  /// Names of the tables for messages; null in a build without messages.
   const char* const* names;
   /// The index of the root table.
   uint8_t root;

@@ -136,7 +136,7 @@ TEST_P(EveryDataLoaderTest, RefusesWhatIsNotWithinTheData) {
     EXPECT_EQ(loader_->load(offset, size, kInfo).error(), Error::InvalidArgument);
     EXPECT_EQ(loader_->load_into(offset, size, kInfo, &byte), Error::InvalidArgument);
   }
-  EXPECT_TRUE(log_.contains("10001 bytes at offset 0 asked for, there are 10000"));
+  EXPECT_TRUE(log_.contains("10001 bytes at offset 0 requested, there are 10000"));
 }
 
 TEST_P(EveryDataLoaderTest, RefusesToCopyToANullPointer) {

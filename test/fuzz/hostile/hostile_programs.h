@@ -67,7 +67,7 @@ class MethodWriter final {
     plan().values.push_back(std::move(value));
     return static_cast<int32_t>(plan().values.size() - 1);
   }
-  /// Of planned memory.
+  /// Adds a tensor in planned memory.
   int32_t planned(Type type, Sizes sizes, Dynamism dynamism = Dynamism::STATIC);
   /// In planned buffer 1 at that byte.
   int32_t at(uint64_t offset, Type type, Sizes sizes, Dynamism dynamism = Dynamism::STATIC);

@@ -33,7 +33,7 @@ struct Parameter {
 };
 
 struct Signature {
-  /// As kernels are registered: "aten::add", "out".
+  /// Name of the registered kernel and its overload: "aten::add", "out".
   std::string name;
   std::string overload;
   std::vector<Parameter> parameters;

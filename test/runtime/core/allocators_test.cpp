@@ -21,7 +21,7 @@ TEST(MemoryAllocatorTest, GivesTheLastByteAndNotOneMore) {
   EXPECT_EQ(allocator.free_size(), 0u);
   LogCapture log;
   EXPECT_EQ(allocator.allocate(1, 1), nullptr);
-  EXPECT_EQ(log.text(), "1 bytes (aligned to 1) asked of an allocator with 0 of 32 left\n");
+  EXPECT_EQ(log.text(), "1 bytes (aligned to 1) requested, the allocator has 0 of 32 left\n");
   EXPECT_EQ(allocator.used_size(), 32u);
 }
 

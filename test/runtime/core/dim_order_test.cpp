@@ -84,7 +84,7 @@ TEST(DimOrderTest, WhatIsWrongIsRefused) {
   EXPECT_EQ(dim_order_to_stride(sizes, twice.data(), 3, strides), Error::InvalidArgument);
   uint8_t out[17];
   EXPECT_EQ(stride_to_dim_order(strides, 17, out), Error::NotSupported);
-  // The product past the outermost dimension is no stride.
+  // The product past the outermost dimension is not a stride.
   const int32_t outer[] = {max, max, 1};
   EXPECT_EQ(dim_order_to_stride(outer, order.data(), 3, strides), Error::Ok);
   EXPECT_EQ(strides[0], max);

@@ -107,7 +107,7 @@ struct TestProgram {
   std::vector<std::pair<std::string, uint32_t>> named_data;
   /// Contents of the segments; if not empty, the file has an extended header.
   std::string segment_data;
-  /// Of that header: 32 or, as in older files, 24.
+  /// Bytes of that header: 32 or, as in older files, 24.
   uint32_t header_length = 32;
 };
 

@@ -103,7 +103,7 @@ TEST_F(BoxingTest, AnIntIsAFloatAndAnyNumberIsAScalar) {
   values_ = {int64_t{3}, int64_t{2}, false, true, int64_t{1000}, floats_.ones({1})};
   ASSERT_EQ(check(kNumbers), Error::Ok);
   EXPECT_EQ(run(kNumbers), Error::Ok);
-  // A number that is no ScalarType does not become one by losing its upper bits.
+  // A number that is not a ScalarType does not become one by losing its upper bits.
   EXPECT_EQ(g_seen,
             "3 2.000000 0 1.000000 " + std::to_string(static_cast<int>(ScalarType::NumOptions)));
 }

@@ -203,7 +203,7 @@ bool extract_scalar_tensor(executorch::aten::Tensor tensor, T* out_val) {
   }
 }
 
-/// As resize_tensor(), for sizes of any integer type.
+/// Same as resize_tensor(), for sizes of any integer type.
 template <typename T,
           typename = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, int64_t> &&
                                       !std::is_same_v<T, executorch::aten::SizesType>>>

@@ -79,7 +79,7 @@ ScalarType promote_floating(ScalarType a, ScalarType b) {
   return elementSize(a) > elementSize(b) ? a : b;
 }
 
-// Of Byte, Char, Short, Int, Long and Bool.
+// a and b: Byte, Char, Short, Int, Long or Bool.
 ScalarType promote_integral(ScalarType a, ScalarType b) {
   if (a == ScalarType::Bool || b == ScalarType::Bool) {
     return a == ScalarType::Bool ? b : a;
