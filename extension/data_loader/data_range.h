@@ -12,7 +12,7 @@ namespace executorch::extension::internal {
 inline executorch::runtime::Error check_data_range(const char* name, size_t offset, size_t size,
                                                    size_t total) {
   ET_CHECK_OR_RETURN_ERROR(offset <= total && size <= total - offset, InvalidArgument,
-                           "%s: %zu bytes at offset %zu asked for, there are %zu", name, size,
+                           "%s: %zu bytes at offset %zu requested, there are %zu", name, size,
                            offset, total);
   return executorch::runtime::Error::Ok;
 }

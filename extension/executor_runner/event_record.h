@@ -20,7 +20,7 @@ class EventRecord final {
   /// Null: nothing is recorded. Valid as long as this.
   ET_RUNTIME_NAMESPACE::EventTracer* tracer() { return tracer_.has_value() ? &*tracer_ : nullptr; }
 
-  /// Writes the files asked for; ends the process with a line on stderr if they cannot be.
+  /// Writes the requested files; if that fails, ends the process with a line on stderr.
   void write();
 
  private:

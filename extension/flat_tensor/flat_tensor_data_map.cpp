@@ -49,8 +49,8 @@ constexpr runtime::internal::TableRule kTables[] = {{0, 3}, {3, 2}, {5, 3}, {8, 
 
 constexpr uint32_t kVersion = 0;
 
-/// As a program's flatbuffer: loaders that map files copy that, because it is verified once and
-/// used afterwards.
+/// Loads with the type Program: for it, loaders that map files make a copy. The flatbuffer is
+/// verified once, so its bytes must not change afterwards.
 Result<FreeableBuffer> load_prefix(DataLoader* loader, size_t size) {
   return loader->load(0, size, DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Program));
 }

@@ -81,7 +81,7 @@ def run_command(name: str, read: Callable[[], LlmConfig]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; 0, or 1 after a message."""
+    """Run the command; 0, or 1 after a message."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if any(each in ("-h", "--help") for each in given):
         print(__doc__)

@@ -29,7 +29,7 @@ def _permutation(node: Any) -> list[int] | None:
 
 
 class RemoveRedundantTransposes(PassBase):
-    """Removes two transposes or permutes behind each other that together keep the order of all dimensions."""
+    """Removes two consecutive transposes or permutes that together keep the order of all dimensions."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         """Both are views: the second one is the first one's operand, whatever is written to it in between."""

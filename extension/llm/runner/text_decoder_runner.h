@@ -69,7 +69,7 @@ class TextDecoderRunner {
   /// Uses another method for steps of several tokens.
   void set_prefill_method(std::string name) { prefill_method_name_ = std::move(name); }
   const std::string& prefill_method_name() const { return prefill_method_name_; }
-  /// Of the method for several tokens; after load().
+  /// Signature of the method for several tokens; call load() first.
   const DecoderSignature& signature() const { return signature_; }
 
  protected:

@@ -72,7 +72,7 @@ struct TensorList {
     const Result<runtime::TensorInfo> info = (meta.*get)(index);
     if (!info.ok()) {
       raise_error(info.error(), std::string(meta.name()) + "(): " + what + " " +
-                                    std::to_string(index) + " is no tensor");
+                                    std::to_string(index) + " is not a tensor");
     }
     return TensorDescription(*info);
   }

@@ -164,7 +164,7 @@ TEST(AsrRunnerTest, ProgramsOfAnotherFormAreRefused) {
   EXPECT_EQ(null.load(), Error::InvalidArgument);
 }
 
-/// As tokenizers::Tokenizer.
+/// Has the interface of tokenizers::Tokenizer.
 struct Letters {
   Result<std::string> decode(uint64_t previous, uint64_t token) const {
     return previous == token ? Result<std::string>(Error::NotFound) : letter_of(previous, token);

@@ -208,7 +208,7 @@ TEST_F(ModuleLifetimeTest, AProcessThatForkMakesExecutesWhileItsParentDoes) {
 
 TEST(ModuleLifetimeDeathTest, TheProcessEndsWhileThreadsExecute) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  // The memory of threads that still run is no leak.
+  // The memory of threads that still run is not a leak.
   setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
   EXPECT_EXIT(exit_while_threads_execute(), ::testing::ExitedWithCode(0), "");
   unsetenv("ASAN_OPTIONS");

@@ -121,7 +121,7 @@ class ModelConfig:
     local_global_attention: list[int] | None = None
 
     def __post_init__(self) -> None:
-        """Raises LlmConfigError."""
+        """Raise LlmConfigError."""
         if self.quantize_kv_cache and not self.use_kv_cache:
             raise LlmConfigError("model.quantize_kv_cache needs model.use_kv_cache=True")
         if self.use_sdpa_with_kv_cache and not self.use_kv_cache:
@@ -178,7 +178,7 @@ class ExportConfig:
     lora_weights_file: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises LlmConfigError."""
+        """Raise LlmConfigError."""
         for name in ("max_seq_length", "max_context_length"):
             if getattr(self, name) < 1:
                 raise LlmConfigError(f"export.{name}: expected a positive number, found {getattr(self, name)}")
@@ -223,7 +223,7 @@ class MultimethodConfig:
         return bool(self.methods)
 
     def __post_init__(self) -> None:
-        """Raises LlmConfigError."""
+        """Raise LlmConfigError."""
         names = [method.method_name for method in self.methods]
         for name in names:
             if not name.isidentifier() or names.count(name) > 1:
@@ -258,7 +258,7 @@ class QuantizationConfig:
     use_hqq: bool = True
 
     def __post_init__(self) -> None:
-        """Raises LlmConfigError."""
+        """Raise LlmConfigError."""
         known = self.qmode is None or self.qmode in self.QMODE_OPTIONS
         if not known and not any(re.fullmatch(each, self.qmode or "") for each in self.AO_QUANT_PATTERNS):
             options = [*self.QMODE_OPTIONS, *self.AO_QUANT_PATTERNS]
@@ -357,7 +357,7 @@ class LlmConfig:
         return kind, default
 
     def refuse_unsupported(self) -> None:
-        """Raises LlmConfigError for the first option that this project cannot honour."""
+        """Raise LlmConfigError for the first option that this project cannot honour."""
         others = vars(self.backend).items()
         used = [f"backend.{name}.enabled" for name, each in others if getattr(each, "enabled", False)]
         options = {

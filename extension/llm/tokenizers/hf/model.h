@@ -67,11 +67,11 @@ struct PreTokenizer {
   Kind kind = Kind::Split;
   std::optional<Regex> pattern;
   Behavior behavior = Behavior::Isolated;
-  /// The matches are the words, and the text between them what is divided at.
+  /// The matches are the words, and the text between them separates words.
   bool invert = false;
-  /// Of Bytes: a space in front of text that begins without one.
+  /// Bytes: add a space in front of text that begins without one.
   bool add_prefix_space = false;
-  /// Of Metaspace: what stands for a space, and where one is put in front of text without one.
+  /// Metaspace: `replacement` stands for a space, `prepend` says which texts get one in front.
   enum class Prepend : uint8_t { Never, First, Always };
   std::string replacement = {};
   Prepend prepend = Prepend::Never;
@@ -100,9 +100,9 @@ struct Decoder {
   };
   Kind kind;
   std::string from = {}, to = {};
-  /// Of Strip: how many characters go at the start of a text. Of Metaspace: 1 if a space does.
+  /// Characters to remove at the start of a text; Metaspace: 1 to remove a space.
   size_t start = 0;
-  /// Of WordPiece and Ctc: no spaces in front of punctuation and English contractions.
+  /// WordPiece, Ctc: remove spaces in front of punctuation and English contractions.
   bool cleanup = false;
 };
 
@@ -131,15 +131,15 @@ struct HfModel {
   std::unordered_map<std::pair<uint64_t, uint64_t>, Merge, PairHash> merges;
   std::optional<uint64_t> unknown;
   bool byte_fallback = false, fuse_unknown = false, ignore_merges = false;
-  /// Of BytePairs: the probability that a merge is skipped.
+  /// BytePairs: the probability that a merge is skipped.
   double dropout = 0;
-  /// Of WordPiece: longer words are unknown.
+  /// WordPiece: longer words are unknown.
   size_t max_word_characters = 100;
-  /// Of WordPiece and BytePairs: pieces inside of words begin with it.
+  /// WordPiece, BytePairs: pieces inside of words begin with it.
   std::string continuing_prefix;
-  /// Of BytePairs: pieces at the end of words end with it.
+  /// BytePairs: pieces at the end of words end with it.
   std::string word_suffix;
-  /// Of Unigram: the logarithm of each piece's probability, and the pieces.
+  /// Unigram: the logarithm of each piece's probability, and the pieces.
   std::vector<double> scores;
   double min_score = 0;
   /// Of Unigram and WordPiece; `continuing_index` has what follows the prefix.

@@ -157,7 +157,7 @@ std::string_view first_grapheme(std::string_view text) {
   return text.substr(0, end);
 }
 
-/// As the package "tokenizers": short graphemes are replaced whole by what their first key maps to.
+/// As in the package "tokenizers", the value of its first key replaces a short grapheme.
 Result<std::string> mapped(std::string_view text, const CharMap& map, TextBudget& budget) {
   constexpr size_t kLongGrapheme = 6;
   std::string made;

@@ -67,7 +67,7 @@ def pairs(weight, heads):
 
 
 def write(path, name, model, kind=None, change=lambda name, value: value):
-    """Writes a model of transformers as llama.cpp's converter does; matrices in a quantization."""
+    """Write a model of transformers as llama.cpp's converter does; matrices in a quantization."""
     config = model.config
     writer = gguf.GGUFWriter(path, name)
     writer.add_block_count(config.num_hidden_layers)

@@ -117,7 +117,7 @@ def write_tekken(path: Path, ranks: dict[bytes, int], special: dict[str, int] | 
 
 
 def tekken_reference(folder: Path) -> Reference:
-    """As mistral-common reads it: the vocabulary is cut at default_vocab_size, and special tokens come first."""
+    """Read as mistral-common does: cut the vocabulary at default_vocab_size, put special tokens first."""
     special, count = {"<unk>": 0, "<s>": 1, "</s>": 2, "[INST]": 3}, 20
     ranks = byte_ranks(900)
     path = write_tekken(folder / "tekken.json", ranks, special, count)
