@@ -57,7 +57,7 @@ class PassManager(fx_passes.PassManager):
         )
 
     def add_pass(self, _pass: Any) -> None:
-        """Appends a pass."""
+        """Append a pass."""
         super().add_pass(_with_result(_pass))
 
     def check(self, module: nn.Module) -> None:

@@ -290,7 +290,7 @@ def memory_format_enum(memory_format: torch.memory_format) -> int:
 
 
 def check_spec(tensor: torch.Tensor, spec: TensorSpec) -> None:
-    """Raises InternalError naming the first of sparseness, sizes and dtype in which a tensor differs from its spec."""
+    """Raise InternalError naming the first of sparseness, sizes and dtype in which a tensor differs from its spec."""
     for name, found, expected in (
         ("is_sparse", tensor.is_sparse, spec.is_sparse),
         ("shape", list(tensor.shape), list(spec.shape)),

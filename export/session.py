@@ -126,7 +126,7 @@ class ExportSession:
         self._stage_to_artifacts: dict[StageType, PipelineArtifact] = {}
 
     def register_stage(self, stage_type: StageType, stage: Stage) -> None:
-        """Adds a stage, or replaces ours of that type."""
+        """Add a stage, or replace ours of that type."""
         self._stages[stage_type] = stage
 
     def get_registered_stage(self, stage_type: StageType) -> Stage | None:

@@ -74,7 +74,7 @@ class BackendDetails(ABC):
     ) -> dict[str, list[PreprocessResult]]:
         """Compile all partitions of all methods; override it where partitions share something (weights, say).
 
-        `edge_programs[method][i]` goes with `compile_specs[method][i]` and gives `result[method][i]`.
+        `edge_programs[method][i]` is compiled with `compile_specs[method][i]` to `result[method][i]`.
         """
         results: dict[str, list[PreprocessResult]] = {}
         for method, programs in edge_programs.items():

@@ -33,7 +33,7 @@ def why_not_differentiable(node: fx.Node) -> str:
     if mode is None:
         return ""  # it reads no tensor
     refusal = ""
-    # Of an operator that updates statistics, only the first argument needs a gradient.
+    # An operator that updates statistics needs the gradient of its first argument alone.
     for wanted in (len(fakes), 1):
         with mode, torch.enable_grad():
             refusal = _refusal(op, values, wanted)

@@ -68,7 +68,7 @@ def to_edge(
     compile_config: EdgeCompileConfig | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:
-    """Lowers exported programs to the edge dialect.
+    """Lower exported programs to the edge dialect.
 
     programs: one program (method `forward`) or programs by method name. constant_methods: values that methods of these
     names return. generate_etrecord: `get_etrecord()` of the program that it becomes gives an

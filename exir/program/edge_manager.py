@@ -105,7 +105,7 @@ class EdgeProgramManager:
         passes: Passes | Mapping[str, Passes],
         compile_config: EdgeCompileConfig | None = None,
     ) -> EdgeProgramManager:
-        """Runs passes on every method (one, a list, or a PassManager), or on the methods that a dict names.
+        """Run passes on every method (one, a list, or a PassManager), or on the methods that a dict names.
 
         A pass is called with a graph module and returns a PassResult, or is an ExportedProgramPassBase. Passes work on
         a copy of the program, unless one was made for the program itself (`Pass(manager.exported_program())`): it may

@@ -154,7 +154,7 @@ class ExecutorchProgramManager:
         return self._bytes
 
     def write_to_file(self, open_file: io.BufferedIOBase | BinaryIO) -> None:
-        """Writes the `.pte` to a file that is open for binary writing."""
+        """Write the `.pte` to a file that is open for binary writing."""
         self._cord().write_to_file(open_file)  # type: ignore[arg-type]
 
     def _data_cords(self) -> dict[str, Cord]:
@@ -182,13 +182,13 @@ class ExecutorchProgramManager:
         return dict(self._data_cords())
 
     def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:
-        """Writes `<name>.ptd` for each file of data beside the program into the folder `outdir`."""
+        """Write `<name>.ptd` for each file of data beside the program into the folder `outdir`."""
         for name, cord in self._data_cords().items():
             with open(os.path.join(outdir, f"{name}.ptd"), "wb") as file:
                 cord.write_to_file(file)
 
     def save(self, path: str) -> None:
-        """Writes the `.pte` to `path`. Raises ValueError for another ending."""
+        """Write the `.pte` to `path`. Raises ValueError for another ending."""
         if not str(path).endswith(".pte"):
             raise ValueError(f"expected a path that ends in .pte, found {path}")
         with open(path, "wb") as file:

@@ -93,7 +93,7 @@ def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackend
 
 
 def _plan(program: ExportedProgram, planner: Any) -> None:
-    """Runs the planning pass on the program's graph: its `run`, with the signature if it takes one, or the pass."""
+    """Run the planning pass on the program's graph: its `run`, with the signature if it takes one, or the pass."""
     run = getattr(planner, "run", None)
     if run is None:
         result = planner(program.graph_module)

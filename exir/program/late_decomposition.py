@@ -30,7 +30,7 @@ def calls_of(program: ExportedProgram, operators: Collection[OpOverload]) -> lis
 def decompose_calls(
     program: ExportedProgram, calls: Collection[tuple[fx.GraphModule, fx.Node]], config: EdgeCompileConfig
 ) -> None:
-    """Replaces each call by its decomposition to Core ATen, in the edge dialect, in place."""
+    """Replace each call by its decomposition to Core ATen, in the edge dialect, in place."""
     if not calls:
         return
     table = decomposition_table(unroll_recurrent=config.unroll_recurrent)

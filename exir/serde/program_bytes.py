@@ -127,7 +127,7 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
 
 
 def _check_sources(metadata: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `from_node` is what torch writes: nested lists of the nodes that a node comes from."""
+    """Raise ValueError unless `from_node` has torch's form: nested lists of the nodes that a node comes from."""
     if "from_node" not in metadata:
         return
     try:

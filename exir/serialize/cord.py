@@ -27,7 +27,7 @@ class Cord:
             self._size += len(view)
 
     def pad_to(self, alignment: int) -> None:
-        """Appends zero bytes until the size is a multiple of `alignment`."""
+        """Append zero bytes until the size is a multiple of `alignment`."""
         self.append(bytes(-self._size % alignment))
 
     def __len__(self) -> int:

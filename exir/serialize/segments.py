@@ -19,7 +19,7 @@ class SegmentArea:
     alignment: int = 1
 
     def add(self, data: Cord, alignment: int) -> int:
-        """Appends a segment and returns its index."""
+        """Append a segment and return its index."""
         self.data.pad_to(alignment)
         self.segments.append(DataSegment(len(self.data), len(data)))
         self.data.append(data)

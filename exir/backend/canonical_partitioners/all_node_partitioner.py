@@ -19,7 +19,7 @@ def is_non_tensor_placeholder(node: Node, ep: ExportedProgram) -> bool:
 
 
 class AllNodePartitioner(Partitioner):
-    """Tags every operator and constant for `backend_id`, asking nothing: the backend has to take them all."""
+    """Tags every operator and constant for `backend_id`, without a query: the backend must support all of them."""
 
     def __init__(self, backend_id: str, compile_specs: list[CompileSpec]) -> None:
         super().__init__()

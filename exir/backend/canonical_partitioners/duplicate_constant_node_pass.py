@@ -15,7 +15,7 @@ __all__ = ["duplicate_constant_node"]
 
 
 def duplicate_constant_node(exported_program: ExportedProgram, candidate_node: str) -> set[str]:
-    """Gives every reader of the constant but the first a placeholder of its own, in place; returns their names.
+    """Give every reader of the constant but the first a placeholder of its own, in place; return their names.
 
     candidate_node: name of the placeholder of a parameter, buffer or lifted constant. All placeholders stand for the
     same weight: its data are not copied. ValueError: there is no such constant, or the program updates it.

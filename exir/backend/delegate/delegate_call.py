@@ -72,7 +72,7 @@ def _drop_update_outputs(program: ExportedProgram, partition: TaggedPartition) -
 
 
 def _replace_by_call(partition: TaggedPartition, module: LoweredBackendModule, debug_handle: int) -> dict[str, str]:
-    """Returns old name → new name of the values that the call now returns."""
+    """Return old name → new name of the values that the call now returns."""
     host, graph = partition.host, partition.host.graph
     inputs, inside = partition.inputs(), set(partition.nodes)
     outputs = [node for node in partition.nodes if any(user not in inside for user in node.users)]

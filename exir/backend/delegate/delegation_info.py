@@ -87,7 +87,7 @@ def get_delegation_info(graph_module: GraphModule) -> DelegationInfo:
 
 
 def print_delegation_info(graph_module: GraphModule) -> None:
-    """Prints the summary and a table by operator."""
+    """Print the summary and a table by operator."""
     from tabulate import tabulate
 
     info = get_delegation_info(graph_module)

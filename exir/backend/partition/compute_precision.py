@@ -24,7 +24,7 @@ def note_compute_precision(nodes: Iterable[Node], precision: str) -> None:
 
 
 def precision_of(node: Node) -> str:
-    """Return the recorded precision, else the dtype of the first result; empty for a result that is no tensor."""
+    """Return the recorded precision, else the dtype of the first result; empty for a result that is not a tensor."""
     if COMPUTE_PRECISION in node.meta:
         return str(node.meta[COMPUTE_PRECISION])
     value = node.meta.get("val")

@@ -31,7 +31,7 @@ _CONSTANT_ORDER = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TEN
 
 
 def make_partition_program(partition: TaggedPartition, parent: ExportedProgram) -> ExportedProgram:
-    """Copies the partition's nodes into a program: parameters, buffers, constants, then inputs; buffer updates, then
+    """Copy the partition's nodes into a program: parameters, buffers, constants, then inputs; buffer updates, then
     outputs.
 
     Node names are those of the parent. Weights are shared with it. The parent is left as it is.

@@ -58,7 +58,7 @@ def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
 
 
 def drop_unread_operands(program: ExportedProgram, targets: Collection[str | None]) -> None:
-    """Takes those of these constants that no graph of a call reads any more out of the graphs and the call."""
+    """Take those of these constants that no graph of a call reads any more out of the graphs and the call."""
     wanted = {node for node, spec in constants_in_subgraphs(program).items() if spec.target in targets}
     for host in reversed(list(all_graph_modules(program.graph_module))):  # innermost first: they free outer ones
         for call in [node for node in host.graph.nodes if node.target in _OPERANDS]:

@@ -142,7 +142,7 @@ def _hand_over_inner_constants(
     delegations: dict[str, DelegationSpec],
     known: dict[Node, InputSpec],
 ) -> None:
-    """Gives every tagged operand of a control-flow graph that is a constant to each partition that reads it."""
+    """Give every tagged operand of a control-flow graph that is a constant to each partition that reads it."""
     partition_of = {node: partition for partition in partitions for node in partition.nodes}
     for node in host.graph.find_nodes(op="placeholder"):
         if node.meta.get(TAG) not in delegations:
@@ -159,7 +159,7 @@ def _hand_over_inner_constants(
 def _hand_over_constants(
     program: ExportedProgram, partitions: list[TaggedPartition], delegations: dict[str, DelegationSpec]
 ) -> None:
-    """Gives every tagged constant to each partition that reads it; the tensor is shared, and stays where it is read."""
+    """Give every tagged constant to each partition that reads it; the tensor is shared, and stays where it is read."""
     partition_of = {node: partition for partition in partitions for node in partition.nodes}
     specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
     updates = {

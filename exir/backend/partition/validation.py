@@ -17,13 +17,13 @@ def validation_enabled() -> bool:
 
 
 def disable_validation() -> None:
-    """Turns the check off, from here on in this context (thread or task)."""
+    """Turn the check off, from here on in this context (thread or task)."""
     _enabled.set(False)
 
 
 @contextmanager
 def validation_disabled() -> Iterator[None]:
-    """Turns the check off for a block."""
+    """Turn the check off for a block."""
     token = _enabled.set(False)
     try:
         yield

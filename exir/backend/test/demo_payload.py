@@ -39,7 +39,7 @@ def operator_of(node: Node) -> str:
 def encode(
     program: ExportedProgram, names: dict[str, str], backend_id: str, shared: NamedDataStore | None = None
 ) -> bytes:
-    """Encodes `program`, whose operators `names` maps to the payload's names.
+    """Encode `program`, whose operators `names` maps to the payload's names.
 
     shared: takes the constants, under their names in the model, but for buffers that the program updates; without it
     they are in the payload.

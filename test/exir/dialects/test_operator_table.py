@@ -34,7 +34,7 @@ def test_the_table_has_just_the_kernels_that_there_are() -> None:
     assert all(edge_operators().find(name).rows for name in edge_operators() if not name.startswith(BUILT_IN))
 
 
-@pytest.mark.filterwarnings("ignore")  # Of eager, about conversions that are tried on purpose.
+@pytest.mark.filterwarnings("ignore")  # Eager warns of conversions, which the test tries on purpose.
 @pytest.mark.parametrize("name", FEW_TENSORS[::4])
 def test_the_table_has_the_dtypes_that_the_kernel_takes(name: str) -> None:
     entry = json.loads(EDGE_OPERATORS.read_text())["operators"][name]

@@ -79,7 +79,7 @@ def _text(program: ExportedProgram) -> str:
 
 
 def _size(program: ExportedProgram) -> tuple[int, int]:
-    """Calls, and bytes of their results and of the constants."""
+    """Return the number of calls, and the bytes of their results and of the constants."""
     nodes = [n for held in all_graph_modules(program.graph_module) for n in held.graph.nodes if n.op != "output"]
     fakes = [leaf for n in nodes for leaf in pytree.tree_leaves(n.meta.get("val")) if isinstance(leaf, torch.Tensor)]
     static = [fake for fake in fakes if all(isinstance(size, int) for size in fake.shape)]
@@ -116,7 +116,7 @@ ROUNDED = {"fold_batch_norm": 1e-5}
 
 
 def _walk(program: ExportedProgram, call: tuple[Any, ...], steps: list[Any], handles: bool) -> None:
-    """Runs the steps, comparing after each that changed the graph."""
+    """Run the steps, comparing after each that changed the graph."""
     expected, text = _run(program, call), _text(program)
     for step in steps:
         name = _name(step)

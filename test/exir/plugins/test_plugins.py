@@ -18,7 +18,7 @@ GROUPS = ("backends", "recipes", "models", "runtime_probe", "export_record")
 
 @pytest.fixture
 def other_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Installs a distribution that registers a backend, and one with a name of ours."""
+    """Install a distribution that registers a backend, and one with a name of ours."""
     info = tmp_path / "other-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")

@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Heads(nn.Module):
-    """As attention layers are often written: the number of heads is left to the view."""
+    """A common form of attention layers: the view infers the number of heads."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x.view(1, x.shape[1], -1, 4).transpose(1, 2) * 2

@@ -12,7 +12,7 @@ from executorch.exir.backend.test.demos.rpc.executor_backend_preprocess import E
 from executorch.exir.backend.test.op_partitioner_demo import AllOperatorSupport
 from executorch.exir.backend.test.operator_supports import tag_partitions
 
-# The name that goes with this partitioner.
+# Documented name of the support class of this partitioner.
 AnyOperatorSupport = AllOperatorSupport
 
 
