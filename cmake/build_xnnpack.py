@@ -79,7 +79,7 @@ def build_key(sanitize: str) -> str:
 
 
 def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> None:
-    """Compiles below `scratch` and leaves headers and libraries in `prefix`."""
+    """Compile below `scratch` and leave headers and libraries in `prefix`."""
     sources = scratch / "src"
     sources.mkdir()
     for archive in ARCHIVES:
@@ -108,7 +108,7 @@ def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> N
 
 
 def remove_interrupted_builds(cache: Path) -> None:
-    """Removes the scratch folders of builds that were killed; only the holder of the lock may call this."""
+    """Remove the scratch folders of builds that were killed; only the holder of the lock may call this."""
     for folder in cache.glob(f"{SCRATCH}*"):
         shutil.rmtree(folder, ignore_errors=True)
 

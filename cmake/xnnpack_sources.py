@@ -170,7 +170,7 @@ class PrivateApt:
 
 
 def fetch_missing(cache: Path) -> None:
-    """Fetches what the cache lacks. Raises SourceUnavailable."""
+    """Fetch what the cache lacks. Raises SourceUnavailable."""
     missing = [a for a in ARCHIVES if not (cache / a.file).exists() or digest(cache / a.file) != a.sha256]
     if not missing:
         return
@@ -185,7 +185,7 @@ def fetch_missing(cache: Path) -> None:
 
 
 def extract_inside(tar: tarfile.TarFile, folder: Path) -> None:
-    """Extracts files, folders and links that stay in `folder`; raises SourceUnavailable for other members.
+    """Extract files, folders and links that stay in `folder`; raise SourceUnavailable for other members.
 
     Python has a filter for this from 3.10.12 and 3.11.4 on; Debian 12 has 3.11.2.
     """
@@ -199,12 +199,12 @@ def extract_inside(tar: tarfile.TarFile, folder: Path) -> None:
             targets.append(inside / member.linkname)
         known = member.isfile() or member.isdir() or member.issym() or member.islnk()
         if not known or not all(target.resolve().is_relative_to(inside) for target in targets):
-            raise SourceUnavailable(f"the archive's member {member.name!r} is no file inside of the archive's folder")
+            raise SourceUnavailable(f"the archive's member {member.name!r} is not inside the archive's folder")
         tar.extract(member, folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
 
 
 def unpack(archive: Archive, cache: Path, destination: Path) -> None:
-    """Unpacks an archive into destination/package, whose stamp says which archive it is."""
+    """Unpack an archive into destination/package, whose stamp says which archive it is."""
     folder = destination / archive.package
     stamp = folder / ".unpacked"
     if stamp.exists() and stamp.read_text() == archive.sha256:

@@ -47,7 +47,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the cases that another day runs, of tests whose cases differ only in sizes, models or dtypes."""
+    """Leave out the cases that another day runs, of tests whose cases differ only in sizes, models or dtypes."""
     if not config.getoption("--sample"):
         return
     day = _today(config)

@@ -54,7 +54,7 @@ def measure(model: str, threads: int, engines: list[Engine], rounds: int, least:
 
 
 def main() -> None:
-    """Measures, prints the table, writes the files."""
+    """Measure, print the table, write the files."""
     parser = argparse.ArgumentParser(
         prog="python -m test.benchmark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -62,7 +62,7 @@ def planning_seconds(count: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the table, model by model."""
+    """Print the table, model by model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=[*NAMES, *LARGE_NAMES], help=", ".join([*NAMES, *LARGE_NAMES]))
     parser.add_argument("--measure", metavar="MODEL")

@@ -26,7 +26,7 @@ class Chain(nn.Module):
 
 
 def main() -> None:
-    """Measures and prints the table."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)

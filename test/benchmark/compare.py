@@ -30,7 +30,7 @@ def medians(runs: list[Figures]) -> Figures:
 
 
 def main() -> None:
-    """Runs the workloads round by round, ours and the peer's in turn."""
+    """Run the workloads round by round, ours and the peer's in turn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), help=", ".join(WORKLOADS))
     parser.add_argument("--rounds", type=int, default=3)

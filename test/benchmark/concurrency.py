@@ -32,7 +32,7 @@ class TwoBranches(nn.Module):
 
 
 def main() -> None:
-    """Measures and prints the table."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=150)
     rounds = parser.parse_args().rounds

@@ -89,7 +89,7 @@ class EngineProcess:
         self.times.append(float(self._answer()))
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._process.kill()
         self._process.wait()
         self._errors.close()

@@ -200,7 +200,7 @@ def least_seconds(call: Call, least: float) -> float:
 
 
 def main() -> None:
-    """Prepares, then answers."""
+    """Prepare, then answer."""
     engine, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     # Libraries print; answers go to the real output alone.
     answers = os.fdopen(os.dup(1), "w")

@@ -58,7 +58,7 @@ def measure(python: str, trace: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Prints a row for each engine: the least seconds of the rounds."""
+    """Print a row for each engine: the least seconds of the rounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--events", type=int, default=1000)

@@ -127,7 +127,7 @@ def measure(name: str, args: tuple[Any, ...]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints a line a case."""
+    """Print a line a case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("groups", nargs="*", default=list(GROUPS), help=", ".join(GROUPS))
     parser.add_argument("--only", default=[], nargs="+", help="measure the cases whose label holds one of these")

@@ -59,7 +59,7 @@ def measure(python: str, name: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Prints a row a model: our seconds, the peer's, and their ratio."""
+    """Print a row a model: our seconds, the peer's, and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=list(MODELS))
     parser.add_argument("--rounds", type=int, default=3)

@@ -87,7 +87,7 @@ def call_on_single_elements(outputs: int) -> Case:
 
 
 def main() -> None:
-    """Prints a line a case, and at the end those in which the peer is faster."""
+    """Print a line a case, and at the end those in which the peer is faster."""
     torch.set_num_threads(1)
     # On one core, the peer's process too: its kernels divide 64K elements among threads otherwise, and the processor
     # time of a thread that runs elsewhere is not counted while it runs.

@@ -163,7 +163,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Figure]]] = {
 
 
 def main() -> None:
-    """Measures, prints the table, writes the file."""
+    """Measure, print the table, write the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--rounds", type=int, default=7)

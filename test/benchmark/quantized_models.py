@@ -77,7 +77,7 @@ class Digits:
         self.model.eval()
 
     def fit(self, model: Any, epochs: int, rate: float) -> None:
-        """Trains."""
+        """Train."""
         optimizer = torch.optim.Adam(model.parameters(), rate)
         for _ in range(epochs):
             for part in self.known[torch.randperm(len(self.known))].split(100):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Prepares, then answers."""
+    """Prepare, then answer."""
     engine, folder, threads = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "w")  # libraries print; answers go to the real output alone
     os.dup2(2, 1)

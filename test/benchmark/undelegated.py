@@ -82,7 +82,7 @@ def operators(plain: bytes, inputs: list[Any]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Prints a line a model."""
+    """Print a line a model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=CONVOLUTIONAL + TRANSFORMERS)
     parser.add_argument("--threads", type=int, default=1)

@@ -47,7 +47,7 @@ EXPORTED void* direct_linear(size_t rows, size_t depth, size_t columns, const fl
   return is_made ? made.release() : nullptr;
 }
 
-/// Of one channels-last image; the output has the same size. weights: [channels, size, size].
+/// Takes one channels-last image; the output has its size. weights: [channels, size, size].
 EXPORTED void* direct_depthwise(size_t height, size_t width, size_t channels, size_t size,
                                 const float* weights, const float* bias, const float* x, float* y,
                                 size_t threads) {

@@ -58,7 +58,7 @@ def test_a_member_outside_the_folder_is_not_unpacked(
         archive.add(tmp_path / "evil", arcname="../escaped")
     destination = tmp_path / "destination"
     destination.mkdir()
-    with pytest.raises(SourceUnavailable, match=r"'../escaped' is no file inside"):
+    with pytest.raises(SourceUnavailable, match=r"'../escaped' is not inside"):
         unpack(Archive("evil", "archive.tar.xz", ""), tmp_path, destination)
     assert not (tmp_path / "escaped").exists()
     assert not (destination / "escaped").exists()

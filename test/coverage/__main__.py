@@ -95,7 +95,7 @@ def _options() -> argparse.Namespace:
 
 
 def _no_peer(*_: object) -> None:
-    """Stands in for the peer without `--peer`."""
+    """Stand in for the peer without `--peer`."""
 
 
 def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) -> Iterator[tuple[Case, list[str]]]:

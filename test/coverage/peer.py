@@ -47,7 +47,7 @@ class Peer:
     """A function of an exported program and its arguments: the peer's outcome, delegates and lowering time."""
 
     def __init__(self, python: str) -> None:
-        """Raises ValueError if the interpreter imports this project's package."""
+        """Raise ValueError if the interpreter imports this project's package."""
         self.command = [python, "-I", "-c"]  # -I: paths in this process's environment would lead to this package
         place = "import importlib.util; print(importlib.util.find_spec('executorch.exir').origin)"
         origin = subprocess.run([*self.command, place], capture_output=True, text=True, check=True).stdout.strip()

@@ -46,7 +46,7 @@ def exported() -> torch.export.ExportedProgram:
 
 @pytest.fixture(autouse=True)
 def closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulates a backend whose payloads cannot be opened."""
+    """Simulate a backend whose payloads cannot be opened."""
     monkeypatch.setattr("executorch.devtools.comparison.can_open", lambda backend: False)
     monkeypatch.setattr(delegate_bisect, "can_open", lambda backend: False)
 

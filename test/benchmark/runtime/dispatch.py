@@ -19,7 +19,7 @@ from executorch.exir import to_edge
 
 
 def main() -> None:
-    """Writes the program, runs the benchmark on it."""
+    """Write the program, run the benchmark on it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", type=Path)
     parser.add_argument("--length", type=int, default=64)

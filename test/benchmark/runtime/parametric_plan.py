@@ -29,7 +29,7 @@ def program(length: int, parametric: bool) -> bytes:
 
 
 def main() -> None:
-    """Measures and prints the table."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--length", type=int, default=64)
     length = parser.parse_args().length

@@ -16,10 +16,10 @@ _EXTENSION = "executorch.extension.pybindings._portable_lib"
 
 
 def use_extension(library: str) -> None:
-    """Makes the extension at this path the one that executorch.runtime finds."""
+    """Make the extension at this path the one that executorch.runtime finds."""
     spec = importlib.util.spec_from_file_location(_EXTENSION, library)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{library} is no extension of Python")
+        raise ImportError(f"{library} is not a Python extension")
     sys.modules[_EXTENSION] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sys.modules[_EXTENSION])
 

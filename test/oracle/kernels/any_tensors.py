@@ -32,7 +32,7 @@ def _plain(shape: list[int], dtype: torch.dtype) -> torch.Tensor:
 
 
 def _sprinkle(tensor: torch.Tensor, values: str) -> None:
-    """Writes special floats, or an integer's ends, over every third element or so."""
+    """Write special floats, or an integer's ends, over every third element or so."""
     if tensor.dtype.is_floating_point:
         rare = torch.tensor(_SPECIAL)
     elif values == "extreme" and tensor.dtype is not torch.bool:

@@ -85,7 +85,7 @@ def examples(wanted: Collection[str]) -> dict[str, list[Example]]:
 
 
 def _record_opinfo(recorder: _Recorder, backward: bool) -> None:
-    """Runs OpInfo's samples; `backward`: with their gradients, whose operators are kernels too."""
+    """Run OpInfo's samples; `backward`: with their gradients, whose operators are kernels too."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     torch.manual_seed(0)

@@ -31,7 +31,7 @@ def run(program: bytes, inputs: Sequence[Any], method: str = "forward") -> list[
 def assert_matches_eager(
     model: torch.nn.Module, inputs: Sequence[Any], *more: Sequence[Any], atol: float = 1e-4, **options: Any
 ) -> bytes:
-    """Exports with ``inputs``, runs with them and with each of ``more``; every output is within ``atol`` of eager's."""
+    """Export with ``inputs``, run with them and with each of ``more``; every output is within ``atol`` of eager's."""
     program = to_program(model, inputs, **options)
     for arguments in (inputs, *more):
         with torch.no_grad():

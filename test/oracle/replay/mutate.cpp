@@ -12,7 +12,7 @@ namespace {
 
 using executorch::aten::ScalarType;
 
-constexpr size_t kMostElements = 1 << 12;  // Of an enlarged tensor, to keep loops short.
+constexpr size_t kMostElements = 1 << 12;  // Limit of an enlarged tensor, to keep loops short.
 constexpr size_t kMostRank = 16;           // The runtime's limit.
 
 constexpr int64_t kInts[] = {0,
@@ -84,7 +84,7 @@ void fit_data(Tensor& tensor, Random& random) {
   std::vector<uint8_t> exact(bytes);
   for (size_t i = 0; i < bytes; ++i) {
     exact[i] = i < tensor.data.size() ? tensor.data[i] : static_cast<uint8_t>(random.next());
-    if (tensor.dtype == ScalarType::Bool) exact[i] &= 1;  // Others are no values of bool.
+    if (tensor.dtype == ScalarType::Bool) exact[i] &= 1;  // A bool is 0 or 1.
   }
   tensor.data = std::move(exact);
 }

@@ -21,7 +21,7 @@
 #include "replay/recorded_call.h"
 #include "replay/run_call.h"
 
-// Of ASan's runtime; null without.
+// Function of ASan's runtime; null in builds without ASan.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*)());
 
 namespace {

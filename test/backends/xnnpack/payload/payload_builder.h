@@ -30,7 +30,7 @@ struct TestValue {
   std::vector<float> scales = {};
   uint32_t scale_buffer = 0;
   uint32_t scale_count = 0;
-  /// Of Quantization::Tensor.
+  /// Parameters of Quantization::Tensor.
   float scale = 0.5f;
   int32_t zero_point = 1;
   /// Added to the number of dimensions, and to the value's id, which is its index.
