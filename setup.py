@@ -48,7 +48,7 @@ class Modules(build_py):
     """The packages' modules; the root folder, itself a package, holds this very file beside ``version.py``."""
 
     def run(self) -> None:
-        """Starts from an empty folder, so that no wheel holds what an earlier build left."""
+        """Start from an empty folder, so that no wheel holds what an earlier build left."""
         if not self.editable_mode:
             shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
@@ -56,7 +56,7 @@ class Modules(build_py):
             self._write_version()
 
     def _write_version(self) -> None:
-        """Replaces ``version.py``, which reads the source tree, by the values that it finds there."""
+        """Replace ``version.py``, which reads the source tree, by the values that it finds there."""
         found = runpy.run_path(str(ROOT / "version.py"))
         lines = [
             "# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.",
@@ -89,13 +89,13 @@ class Wheel(bdist_wheel):
     """The wheel. The same tree and tools give the same bytes, wherever and whenever it is built."""
 
     def run(self) -> None:
-        """Removes what an interrupted build left, then assembles the wheel."""
+        """Remove what an interrupted build left, then assemble the wheel."""
         os.environ["SOURCE_DATE_EPOCH"] = str(max(source_date(), FIRST_ZIP_DATE))
         shutil.rmtree(self.bdist_dir, ignore_errors=True)
         super().run()
 
     def write_wheelfile(self, wheelfile_base: str, *arguments: str) -> None:
-        """Adds the bill of materials (PEP 770) as well; files get the same rights whatever the umask is."""
+        """Add the bill of materials (PEP 770) as well; files get the same rights whatever the umask is."""
         super().write_wheelfile(wheelfile_base, *arguments)
         folder = Path(wheelfile_base) / "sboms"
         folder.mkdir(exist_ok=True)
@@ -116,7 +116,7 @@ class CMakeBuild(build_ext):
     """Runs CMake once and installs its components into the package (or, for an editable install, into the tree)."""
 
     def run(self) -> None:
-        """Configures, builds, installs.
+        """Configure, build, install.
 
         ``EXECUTORCH_CMAKE_ARGS`` and ``CMAKE_ARGS`` add options, ``CMAKE_BUILD_ARGS`` arguments of the build,
         ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs. Paths with spaces are quoted as in a shell.

@@ -20,7 +20,7 @@ def generate_memory_trace(
     method_name: str = "forward",
     ommit_metadata: bool = False,
 ) -> None:
-    """Writes the tensors that are alive at each step of a method as a JSON file for chrome://tracing.
+    """Write the tensors that are alive at each step of a method as a JSON file for chrome://tracing.
 
     enable_memory_offsets: a tensor begins where it lies in its arena; without it, where the one before it ends.
     ommit_metadata: leaves out operator, module path and bytes. Raises KeyError for a method that there is not, or that

@@ -19,7 +19,7 @@ PACKAGE = Path(sys.argv[1] if len(sys.argv) > 1 else Path(executorch.codegen.__f
 
 
 def build(folder: Path, *options: str) -> None:
-    """Configures and builds this folder's CMakeLists.txt."""
+    """Configure and build this folder's CMakeLists.txt."""
     prefix = f"-DCMAKE_PREFIX_PATH={PACKAGE};{torch.utils.cmake_prefix_path}"
     python = f"-DPython3_EXECUTABLE={sys.executable}"
     subprocess.run(["cmake", "-S", HERE, "-B", folder, prefix, python, *options], check=True, stdout=subprocess.DEVNULL)

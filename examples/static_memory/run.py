@@ -29,7 +29,7 @@ def digits() -> tuple[torch.nn.Module, tuple[torch.Tensor]]:
 
 
 def main(package: Path, folder: Path) -> Path:
-    """Exports and builds in `folder`; returns the program for the device."""
+    """Export and build in `folder`; return the program for the device."""
     program, header = folder / "digits.pte", folder / "digits_memory.h"
     # 64 KiB of fast memory become planned buffer 0, the rest is buffer 1.
     options = ["--fast-memory", "65536", "--memory-header", str(header), "--quiet"]

@@ -261,7 +261,7 @@ class Lowering:
                 self.writer.node(g.Copy(self.read(node, order), made), 0)
 
     def _root(self, node: Node) -> tuple[Node, Order]:
-        """The emitted node of which `node` is a permutation, and that permutation."""
+        """Return an emitted node and the permutation that turns it into `node`."""
         seen = self._integers.get(node, node)
         return self._permuted.get(seen, (seen, plain(rank(seen))))
 

@@ -114,7 +114,7 @@ def _refuse_expand(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _expand(low: Lowering, node: Node) -> None:
-    """Repeats by broadcasting against ones: multiplying by one changes no value."""
+    """Repeat by broadcasting against ones: multiplying by one changes no value."""
     source = cast(Node, node.args[0])
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         low.rename(node, source)

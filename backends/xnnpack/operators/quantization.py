@@ -79,7 +79,7 @@ def _quantize(low: Lowering, node: Node) -> None:
 
 
 def _nothing(low: Lowering, node: Node) -> None:
-    """Emits no node: readers convert the value as they need it."""
+    """Emit no node: readers convert the value as they need it."""
 
 
 def _refuse_computed(node: Node, program: ExportedProgram) -> str | None:

@@ -289,7 +289,7 @@ def _refuse_nearest(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _nearest(low: Lowering, node: Node) -> None:
-    """Repeats rows and columns by broadcasting against ones: multiplying by one changes no value."""
+    """Repeat rows and columns by broadcasting against ones: multiplying by one changes no value."""
     source, elements = cast(Node, node.args[0]), low.elements(node)
     (batch, _, height, width), (_, channels, *wanted) = low.shape(source), low.shape(node)
     down, across = wanted[0] // height, wanted[1] // width

@@ -143,7 +143,7 @@ def is_from_hugging_face(weights: Mapping[str, torch.Tensor]) -> bool:
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
-    """Loads weights under our names into the model.
+    """Load weights under our names into the model.
 
     Raises CheckpointError that names missing weights, extra ones, and those of another shape. The output layer may be
     missing where the embedding is given and the model ties them. The weights of norms are less by 1 than the model's

@@ -46,7 +46,7 @@ def _reading(hint: Any, default: Any) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; 0, or 1 after a message."""
+    """Run the command; 0, or 1 after a message."""
     options = build_args_parser().parse_args(arguments)
     return run_command("export_llama", lambda: LlmConfig.from_args(options))
 

@@ -117,7 +117,7 @@ class Transformer(nn.Module):
         return [layer.attention for layer in self.layers if isinstance(layer, TransformerBlock) and layer.conv is None]
 
     def drop_mask(self) -> None:
-        """Goes without the mask: attention hides later positions itself."""
+        """Go without the mask: attention hides later positions itself."""
         if self.needs_mask:
             self.needs_mask = False
             del self.mask

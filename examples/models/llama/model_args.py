@@ -90,7 +90,7 @@ class ModelArgs:
     eos_idx: int = 2
 
     def __post_init__(self) -> None:
-        """Fills in what follows from the rest. Raises ModelArgsError for sizes that do not fit each other."""
+        """Fill in what follows from the rest. Raises ModelArgsError for sizes that do not fit each other."""
         self.n_kv_heads = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
         for name in ("dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "max_batch_size", "max_seq_len"):
             value = getattr(self, name)

@@ -91,7 +91,7 @@ class CustomRingKVCache(SlidingWindow, CustomKVCache):
 
 
 def replace_kv_cache_with_custom_kv_cache(module: nn.Module) -> nn.Module:
-    """Replaces every KVCache below the module, in place. Returns the module."""
+    """Replace every KVCache below the module, in place. Returns the module."""
     for name, child in module.named_children():
         if isinstance(child, RingKVCache):
             ring = CustomRingKVCache.from_custom_kv_cache(child, child.window_size, child.sink_size)
@@ -263,7 +263,7 @@ def _quantize_rows(values: torch.Tensor, is_symmetric: bool) -> tuple[torch.Tens
 
 
 def replace_kv_cache_with_quantized_kv_cache(module: nn.Module) -> nn.Module:
-    """Replaces every KVCache and CustomKVCache below the module, in place. Returns the module."""
+    """Replace every KVCache and CustomKVCache below the module, in place. Returns the module."""
     for name, child in module.named_children():
         if isinstance(child, (KVCache, CustomKVCache)):
             setattr(module, name, QuantizedKVCache.from_float(child))
