@@ -24,7 +24,7 @@ extensions = [
     "repository_links",
 ]
 exclude_patterns = ["_build", "README.md", "_ext", "**/.ipynb_checkpoints"]
-smartquotes = False  # "--option" is no dash
+smartquotes = False  # they would turn "--option" into a dash
 
 # The notebook lives with the examples, and Sphinx reads files below this folder. A copy with the same time stamp is not
 # executed again by the next build.

@@ -145,7 +145,7 @@ def test_the_core_runtimes_variables_fit_their_limit(size_test: Path) -> None:
 
 
 def test_it_is_a_whole_runtime(size_test: Path) -> None:
-    """Verifies the program and fails at the look-up of its kernels, because none are linked."""
+    """Verify the program and fail at the look-up of its kernels, because none are linked."""
     program = (PEER_PROGRAMS / "add.pte").read_bytes()
     assert subprocess.run([size_test], input=program).returncode == OPERATOR_MISSING
     damaged = program[: len(program) // 2]

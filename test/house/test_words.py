@@ -2,7 +2,7 @@
 """Words and constructions that docs/style.md refuses stay out of rewritten folders and become fewer in the others."""
 
 import pytest
-from house.words import REFUSED, ROOT, counts, prose, recorded
+from house.words import REFUSED, ROOT, THIRD_PERSON, counts, prose, recorded, third_person_docstrings
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_the_record_names_no_clean_folder(found: dict[str, int]) -> None:
 
 def test_the_page_on_style_lists_every_refused_word() -> None:
     page = (ROOT / "docs/style.md").read_text()
-    assert not [words for words in REFUSED if f"| {words} |" not in page]
+    assert not [words for words in (*REFUSED, THIRD_PERSON) if f"| {words} |" not in page]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,10 @@ def test_the_page_on_style_lists_every_refused_word() -> None:
         ("# the layout is no tensor's", "is no X's"),
         ("# What a backend returns", "a sentence that opens with What, Which, Whether or Who"),
         ("# Of several, the first", "Of several, the …"),
+        ("# Of a tensor, without its sizes", "Of several, the …"),
+        ("# the output is no tensor", "is no X, where it is not an X"),
+        ("# As load(), for files", "As load(), As above"),
+        ("# step 2 makes no sense", "makes no sense"),
     ],
 )
 def test_a_refused_line_is_found(line: str, words: str) -> None:
@@ -48,3 +52,10 @@ def test_a_refused_line_is_found(line: str, words: str) -> None:
 def test_a_plain_line_passes(line: str) -> None:
     ((_, text),) = prose("file.py", line + "\n")
     assert not [words for words, pattern in REFUSED.items() if pattern.search(text)]
+
+
+def test_a_docstring_in_the_third_person_is_found() -> None:
+    code = 'def f():\n    """{}"""\n'
+    assert list(third_person_docstrings(code.format("Returns the sum."))) == [(2, "Returns the sum.")]
+    assert not list(third_person_docstrings(code.format("Return the sum.")))
+    assert not list(third_person_docstrings(code.format("Copies of the arguments.")))

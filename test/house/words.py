@@ -24,13 +24,26 @@ REFUSED = {
     "its kin": re.compile(r"\bkin\b", re.I),
     "have not, for lack": re.compile(r"\b(have|has|had) not(?= (a|an|the|any|what|all)\b|[.,;:)]|$)", re.I),
     "is no X's": re.compile(r"\b(is|are) no \w+'s?(?!\w)", re.I),
+    "is no X, where it is not an X": re.compile(
+        r"(?<!there )(?<!there)\b(is|are|was|were) no (code|extension|file|input|stride|tensor|value|view|words?)\b"
+    ),
     "what is there, what it is": re.compile(r"\bwhat (is there|are there|it is|they are|it has|they have)\b", re.I),
-    "Of several, the …": re.compile(r"(^|[.:] )Of (several|two|those|these|them|all|what)\b"),
+    "Of several, the …": re.compile(r"(^|[.:] )Of (several|two|those|these|them|all|what)\b|^\W*Of (?!course)\w"),
+    "As load(), As above": re.compile(r"^\W*As (above|below|before|eager|torch|the (package|reference)|[\w:]+\(\))"),
+    "makes no sense": re.compile(r"\bmakes? no sense\b", re.I),
     "as … else": re.compile(r"\b(as|than) [\w ]{3,40} else\b(?! (if|branch|block|case))", re.I),
     "a sentence that opens with What, Which, Whether or Who": re.compile(
         r"^(?![#|])\W*(What|Which|Whether|Who|Whose) [a-z][^?]*$"  # headings and questions may
     ),
 }
+# The first word of a function's docstring; nouns of the same form ("Copies of …") stand before "of".
+THIRD_PERSON = "a function's docstring that opens with Returns, Gives, Writes"
+OPENING_VERB = re.compile(
+    r"(Adds|Appends|Applies|Begins|Builds|Calls|Checks|Compares|Compiles|Computes|Configures|Converts|Copies|Creates|Emits"
+    r"|Encodes|Ends|Exports|Extracts|Fetches|Fills|Finds|Gives|Goes|Inserts|Installs|Leaves|Loads|Lowers|Makes|Measures"
+    r"|Moves|Prepares|Prints|Puts|Raises|Reads|Records|Removes|Repeats|Replaces|Reports|Returns|Runs|Sets|Simulates|Stands"
+    r"|Starts|Stores|Takes|Tests|Trains|Turns|Unpacks|Verifies|Waits|Writes)\b(?! (of|to)\b)"
+)
 SUFFIXES = (".py", ".pyi", ".h", ".cpp", ".cc", ".c", ".inc", ".md", ".cmake", ".sh", ".fbs")
 # Notes of old releases, and the files that quote the words.
 LEFT_OUT = ("CHANGELOG.md", "docs/style.md", "test/house/words.py", "test/house/test_words.py")
@@ -84,6 +97,14 @@ def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
         yield number, re.sub(r"`[^`]*`", "``", line)
 
 
+def third_person_docstrings(text: str) -> Iterator[tuple[int, str]]:
+    """Return the numbered first lines of functions' docstrings that open with a verb in the third person."""
+    for node in ast.walk(ast.parse(text)):
+        docstring = ast.get_docstring(node) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        if docstring and OPENING_VERB.match(docstring):
+            yield node.body[0].lineno, docstring.splitlines()[0]
+
+
 def folder_of(name: str) -> str:
     """Return the folder under which a file is counted: its first two, or its only one."""
     return "/".join(Path(name).parts[:-1][:2]) or "."
@@ -93,8 +114,11 @@ def places() -> list[tuple[str, int, str, str]]:
     """Return (file, line, refused words, text) of every place."""
     found = []
     for name in _files():
-        for number, line in prose(name, (ROOT / name).read_text()):
+        text = (ROOT / name).read_text()
+        for number, line in prose(name, text):
             found += [(name, number, words, line) for words, pattern in REFUSED.items() if pattern.search(line)]
+        if name.endswith((".py", ".pyi")):
+            found += [(name, number, THIRD_PERSON, line) for number, line in third_person_docstrings(text)]
     return found
 
 
