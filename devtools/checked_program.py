@@ -59,14 +59,14 @@ def _check_plan(program: Program, plan: ExecutionPlan) -> None:
     }
     _check(f"{where}: inputs and outputs", counts, [("value", [*plan.inputs, *plan.outputs])])
     for number, value in enumerate(plan.values):
-        held = value.val
-        if isinstance(held, Tensor):
-            if _is_of_file(held):
-                _check(f"{where}, value {number}", counts, [("buffer of constants", [held.data_buffer_idx])])
-        elif isinstance(held, (IntList, TensorList)):
-            _check(f"{where}, value {number}", counts, [("value", held.items)])
-        elif isinstance(held, OptionalTensorList):
-            _check(f"{where}, value {number}", counts, [("value", (each for each in held.items if each != -1))])
+        content = value.val
+        if isinstance(content, Tensor):
+            if _is_of_file(content):
+                _check(f"{where}, value {number}", counts, [("buffer of constants", [content.data_buffer_idx])])
+        elif isinstance(content, (IntList, TensorList)):
+            _check(f"{where}, value {number}", counts, [("value", content.items)])
+        elif isinstance(content, OptionalTensorList):
+            _check(f"{where}, value {number}", counts, [("value", (item for item in content.items if item != -1))])
     for number, delegate in enumerate(plan.delegates):
         _check(f"{where}, delegate {number}", counts, [("payload", [delegate.processed.index])])
     for chain in plan.chains:

@@ -98,13 +98,13 @@ class Comparison:
     @property
     def first(self) -> OperatorGap | None:
         """The first operator that differs; None without a difference."""
-        return next((each for each in self.operators if each.differs), None)
+        return next((operator for operator in self.operators if operator.differs), None)
 
     def as_json(self) -> str:
         """Operators, notes and the first operator that differs, as JSON."""
         first = self.first
         summary = {"first": first and first.node, "outputs_differ": self.outputs_differ, "notes": self.notes}
-        return json.dumps(summary | {"operators": [asdict(each) for each in self.operators]}, indent=1)
+        return json.dumps(summary | {"operators": [asdict(operator) for operator in self.operators]}, indent=1)
 
     def __str__(self) -> str:
         rows = [
@@ -175,7 +175,7 @@ def compare(
     )
     attribute([block], record, "forward", edge)
     begin(Step.DELEGATES)
-    tensors = [each for pair in pairs_of(computed.values, block.events) for each in _tensors(pair)]
+    tensors = [tensor for pair in pairs_of(computed.values, block.events) for tensor in _tensors(pair)]
     pairs = [pair for _, pair in tensors]
     found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
     plan = plan_of(checked_program(data).program.execution_plan, method)
@@ -184,7 +184,7 @@ def compare(
     begin(Step.FIRST)
     with torch.no_grad():
         expected = [
-            each for each in tree_leaves(Reference(exported).returned(inputs)) if isinstance(each, torch.Tensor)
+            leaf for leaf in tree_leaves(Reference(exported).returned(inputs)) if isinstance(leaf, torch.Tensor)
         ]
     given = [each for each in returned if isinstance(each, torch.Tensor)]
     differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, given, strict=False))

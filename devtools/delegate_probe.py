@@ -104,7 +104,7 @@ def _program_calling(
 ) -> Program:
     """A program that consists of one call of the delegate."""
     kinds = [(to_scalar_type(each.dtype), tuple(each.shape)) for each in inputs]
-    kinds += [(each.dtype, each.sizes) for each in outputs]
+    kinds += [(output.dtype, output.sizes) for output in outputs]
     values, end = [], 0
     for dtype, sizes in kinds:
         place = AllocationDetails(1, end & 0xFFFFFFFF, end >> 32)
@@ -114,7 +114,7 @@ def _program_calling(
         nbytes = prod(sizes) * to_dtype(dtype).itemsize
         end += -(-max(1, nbytes) // _ALIGNMENT) * _ALIGNMENT
     given, made = list(range(len(inputs))), list(range(len(inputs), len(kinds)))
-    held = BackendDelegate(delegate.id, BackendDelegateDataReference(DataLocation.INLINE, 0), delegate.compile_specs)
+    entry = BackendDelegate(delegate.id, BackendDelegateDataReference(DataLocation.INLINE, 0), delegate.compile_specs)
     plan = ExecutionPlan(
         name="forward",
         container_meta_type=ContainerMetadata("", ""),
@@ -123,7 +123,7 @@ def _program_calling(
         outputs=made,
         chains=[Chain(given, made, [Instruction(DelegateCall(0, [*given, *made]))])],
         operators=[],
-        delegates=[held],
+        delegates=[entry],
         non_const_buffer_sizes=[0, end],
     )
     return Program(0, [plan], [Buffer(b"")], [BackendDelegateInlineData(payload)])

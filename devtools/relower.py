@@ -23,7 +23,7 @@ def lower_as(
     """
     plan = plan_of(checked_program(program).program.execution_plan, method)
     if partitioners is None:
-        partitioners = [_partitioner_of(name) for name in dict.fromkeys(each.id for each in plan.delegates)]
+        partitioners = [_partitioner_of(name) for name in dict.fromkeys(delegate.id for delegate in plan.delegates)]
     programs = {method: exported}
     if not partitioners:
         return to_edge(programs, generate_etrecord=True).to_executorch()
@@ -52,7 +52,7 @@ def plan_of(plans: Sequence[ExecutionPlan], method: str) -> ExecutionPlan:
 
 
 def _kinds(plan: ExecutionPlan) -> list[str]:
-    return [type(each.instr_args).__name__ for each in plan.chains[0].instructions]
+    return [type(instruction.instr_args).__name__ for instruction in plan.chains[0].instructions]
 
 
 def _partitioner_of(backend: str) -> Partitioner:

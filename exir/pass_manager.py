@@ -132,8 +132,8 @@ class ExportedProgramPassManager(fx_passes.PassManager):
         modified = False
         for _ in range(self.steps):
             changed = False
-            for one in self.passes:
-                result = _run_on_program(one, exported_program, update_graph)
+            for graph_pass in self.passes:
+                result = _run_on_program(graph_pass, exported_program, update_graph)
                 exported_program, changed = result.exported_program, changed or result.modified
                 if self.run_checks_after_each_pass:
                     self.check(exported_program)

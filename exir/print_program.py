@@ -25,8 +25,8 @@ from executorch.exir.schema import (
 def _value(plan: ExecutionPlan, index: int, show_meminfo: bool, mark_dynamic: bool) -> str:
     value = plan.values[index].val
     if not isinstance(value, Tensor):
-        held = [getattr(value, entry.name) for entry in fields(value)]
-        return f"%{index}={held[0] if held else None}"
+        entries = [getattr(value, entry.name) for entry in fields(value)]
+        return f"%{index}={entries[0] if entries else None}"
     text = f"%{index}:{value.scalar_type.name}{value.sizes}"
     if mark_dynamic and value.shape_dynamism != TensorShapeDynamism.STATIC:
         text += "?"

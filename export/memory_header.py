@@ -58,7 +58,7 @@ def _known(method: str, size: int | None, why: str) -> int:
 
 def _memory(method: MethodReport) -> dict[str, int]:
     for found, what in (
-        ([one.backend for one in method.delegates], "delegates allocate memory at load"),
+        ([delegate.backend for delegate in method.delegates], "delegates allocate memory at load"),
         (method.unbounded, "tensors have unbounded sizes"),
     ):
         if found:

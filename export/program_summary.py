@@ -108,7 +108,7 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
     program = manager.executorch_program
     payloads = [len(inline.data) for inline in program.backend_delegate_data]
     sizes = [len(buffer.storage) for buffer in program.constant_buffer]
-    verdicts = {one.name: one for one in manager.verdict.methods}
+    verdicts = {method.name: method for method in manager.verdict.methods}
     constant = manager.verdict.constant_methods
     methods = []
     for plan in program.execution_plan:

@@ -33,33 +33,35 @@ class Execution:
         return self._execution.done()
 
     def cancel(self) -> None:
-        """Begin no further instruction; `result` raises CancelledError if any was left."""
+        """Start no further instruction. `result` raises CancelledError if any instruction has not run."""
         self._execution.cancel()
 
     def result(self, timeout: float | None = None) -> list[Any]:
-        """Wait for the outputs, those of `Method.execute`; the same each time. The method can be used again then.
+        """Wait for the outputs and return them, like `Method.execute`; the method can then be used again.
+
+        Further calls return the same outputs.
 
         Args:
-            timeout: seconds to wait at most.
+            timeout: maximum seconds to wait.
 
         Raises:
             TimeoutError: the execution did not end in this time; it continues.
-            BaseException: from a signal handler, e.g. KeyboardInterrupt of Ctrl-C; the execution continues.
+            BaseException: from a signal handler, such as KeyboardInterrupt; the execution continues.
             CancelledError: the execution was cancelled before its end.
-            ExecuTorchError: as `Method.execute`; the earliest error in program order.
+            ExecuTorchError: see `Method.execute`; the earliest error in program order.
         """
         return self._execution.result(timeout)
 
     @property
     def task_count(self) -> int:
-        """Into how many tasks the method is divided; of 1, nothing runs at the same time."""
+        """Number of tasks into which the method is divided; with one task, nothing runs concurrently."""
         return self._execution.task_count()
 
 
 class Method:
     """A method of a program, ready to run.
 
-    Threads that use the same method take turns; different methods, of the same program too, run at once.
+    Threads that use the same method take turns; different methods, also of one program, run concurrently.
     """
 
     __slots__ = ("_method",)
@@ -72,21 +74,21 @@ class Method:
 
         Args:
             inputs: the flat sequence of inputs. A tensor is a numpy array, a torch tensor, or any object with a buffer
-                or `__dlpack__`, of the dtype, rank and sizes that `metadata` states (a dynamic size: at most that).
-                Layouts other than the method's are copied.
-            clone_outputs: with False, output tensors show the method's memory instead of a copy, where that can be:
-                they stay valid memory for as long as they exist, and the method's next call overwrites them.
+                or `__dlpack__`, of the dtype, rank and sizes that `metadata` states (for a dynamic size, the bound).
+                A tensor in another layout is copied.
+            clone_outputs: with False, output tensors view the method's memory instead of a copy, where possible. The
+                memory lives as long as the tensors, and the method's next call overwrites it.
 
         Returns:
-            the outputs, tensors of the same kind as the first input tensor; without one, torch tensors if torch has
-            been imported, else numpy arrays.
+            the outputs. Tensors are of the kind of the first input tensor; without tensors among the inputs, torch
+            tensors if torch has been imported, else numpy arrays.
 
         Raises:
-            InvalidArgumentError: number, dtype, rank or size of the inputs do not fit; the message names the input.
+            InvalidArgumentError: wrong number, dtype, rank or size of the inputs; the message names the input.
             InstructionBudgetError: its loops ran more instructions than its `instruction_budget`.
-            BaseException: what the handler of a signal raises, KeyboardInterrupt of Ctrl-C for instance. In the main
-                thread, handlers run while loops of the program do.
-            ExecuTorchError: a kernel or backend failed; the message has the runtime's own.
+            BaseException: from a signal handler, such as KeyboardInterrupt. In the main thread, handlers run also
+                while the program is in a loop.
+            ExecuTorchError: a kernel or backend failed; the message contains the runtime's log.
         """
         return self._method(inputs, clone_outputs)
 
@@ -99,9 +101,9 @@ class Method:
 
         Args:
             inputs: as for `execute`; they must not change before the end.
-            threads: how many; executions that ask for as many share them. 0: as many as physical cores may be used. A
-                kernel does not divide its own work there; delegates use the threads that they were loaded for, so that
-                `load_method(name, threads=1)` is what fits.
+            threads: number of threads, shared by executions with the same number; 0: one for each usable physical
+                core. A kernel does not divide its work among them. A delegate uses the threads it was loaded with, so
+                load the method with `load_method(name, threads=1)`.
             clone_outputs: as for `execute`.
 
         Raises:
@@ -112,25 +114,26 @@ class Method:
         return Execution(_execute_async(self._method, inputs, threads, clone_outputs))
 
     def memory_planned_buffer_sizes(self) -> list[int]:
-        """The bytes of each planned buffer that an execution with inputs of the sizes given last takes.
+        """Return the bytes of each planned buffer that an execution needs for the input sizes given last.
 
-        Less than `metadata` states, which is the most, if the method is planned parametric in shape.
+        If the method has a parametric plan, this is at most the size that `metadata` states.
         """
         return self._method.memory_planned_buffer_sizes()
 
     def temp_memory_peak(self) -> int:
-        """Peak bytes of temporary memory of a kernel or delegate in all calls so far: the size of a `MemoryManager`'s
-        temp allocator, with its block aligned to 64, that kernels need to run as they did here.
+        """Return peak bytes of temporary memory of a kernel or delegate in all calls so far.
+
+        A `MemoryManager` needs a temp allocator of this size, aligned to 64 bytes, for the same calls.
         """
         return self._method.temp_memory_peak()
 
     def dynamic_memory_peak(self) -> int:
-        """Peak bytes of tensors with unbounded sizes in all calls so far."""
+        """Return peak bytes of tensors with unbounded sizes in all calls so far."""
         return self._method.dynamic_memory_peak()
 
     @property
     def delegate_scratch_size(self) -> int:
-        """The bytes of working memory that the method's delegates took when it was loaded, or since.
+        """Bytes of working memory that the method's delegates have allocated since it was loaded.
 
         `metadata` does not include them. Memory that delegates share counts once.
         """
@@ -143,7 +146,7 @@ class Method:
 
 
 def _limit(name: str, limit: int | None) -> int | None:
-    """The limit. Raises InvalidArgumentError if it is negative or too large."""
+    """Return the limit. Raises InvalidArgumentError if it is negative or too large."""
     if limit is not None and not 0 <= limit <= _MOST:
         raise InvalidArgumentError(f"{name}: expected a number from 0 to {_MOST}, found {limit}")
     return limit
@@ -189,29 +192,27 @@ class Program:
         max_planned_bytes: int | None = None,
         instruction_budget: int | None = None,
     ) -> Method:
-        """Make a method ready to run; the same object each time. If methods share arenas, all are loaded at once.
+        """Load a method. Equal arguments give the same object. If methods share arenas, all are loaded at once.
 
         Args:
             name: one of `method_names`.
             threads: a pool or a number of threads that replaces the program's. Methods with equal numbers share a pool.
-            A
-                method is loaded once for each choice of this and the following arguments.
-            max_planned_bytes: a limit of its own in place of the program's (see `Runtime.load_program`); 0: no limit.
+            max_planned_bytes: a limit that replaces the program's (see `Runtime.load_program`); 0: no limit.
             instruction_budget: the same.
 
         Raises:
-            MethodNotFoundError: there is none of that name (a `KeyError` as well).
-            OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run it.
+            MethodNotFoundError: the program has no method of that name (also a `KeyError`).
+            OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run the method.
             OutOfMemoryError: the method's plan exceeds `max_planned_bytes`.
-            InvalidArgumentError, NotSupportedError: this number of threads is not possible.
+            InvalidArgumentError, NotSupportedError: the runtime cannot make this number of threads.
         """
         _limit("max_planned_bytes", max_planned_bytes)
         _limit("instruction_budget", instruction_budget)
         key = (name, threads, max_planned_bytes, instruction_budget)
         if self._shares_arenas and key != (name, None, None, None):
-            raise InvalidArgumentError("methods that share arenas have the program's threads and limits: give it those")
+            raise InvalidArgumentError("methods that share arenas use the program's threads and limits: set them there")
         if key not in self._methods and self._shares_arenas:
-            # Loading a method sets its state to the initial values: none may run before all are loaded.
+            # Loading a method resets its state, so no method may run before all are loaded.
             names = {*self.method_names, name}
             made = {each: Method(self._program.load_method(each)) for each in names}
             for each, method in made.items():
@@ -225,7 +226,7 @@ class Program:
         """Return metadata of a method without loading it.
 
         Raises:
-            MethodNotFoundError: there is none of that name (a `KeyError` as well).
+            MethodNotFoundError: the program has no method of that name (also a `KeyError`).
         """
         return self._program.method_meta(method_name)
 
@@ -233,9 +234,8 @@ class Program:
         """Write the events recorded since the program was loaded, for `executorch.devtools.Inspector`.
 
         Args:
-            etdump_path: where the events are written (`.etdp`).
-            debug_buffer_path: where the values that operators computed are written, if `debug_buffer_size` asked for
-                them.
+            etdump_path: file for the events (`.etdp`).
+            debug_buffer_path: file for the values that operators computed, if `debug_buffer_size` was set.
 
         Raises:
             InvalidStateError: the program was not loaded with `enable_etdump=True`, or no method has been loaded.

@@ -40,7 +40,7 @@ class DecomposeScaledDotProductAttention(ExportPass):
 
     def _decompose(self, node: Node) -> None:
         tensors = [argument(node, name) for name in ("query", "key", "value", "attn_mask")]
-        tensors = [each for each in tensors if each is not None]
+        tensors = [tensor for tensor in tensors if tensor is not None]
         settings = with_values({name: argument(node, name) for name in ("dropout_p", "is_causal", "scale")})
         grouped = with_values(argument(node, "enable_gqa"))
 

@@ -53,11 +53,11 @@ class FuseBatchNormWithConvPass(ExportPass):
             return False
         weights: list[Any] = [conv.args[1], *bn.args[1:5]]
         transposed = conv.args[6]
-        return not transposed and all(isinstance(each, Node) and is_param_node(program, each) for each in weights)
+        return not transposed and all(isinstance(weight, Node) and is_param_node(program, weight) for weight in weights)
 
     def _fuse(self, graph_module: fx.GraphModule, conv: Node, norm: Node, index: int) -> None:
         nodes: list[Any] = [*conv.args[1:3], *norm.args[1:5]]
-        weight, bias, gamma, beta, mean, variance = (get_param_tensor(self.exported_program, each) for each in nodes)
+        weight, bias, gamma, beta, mean, variance = (get_param_tensor(self.exported_program, node) for node in nodes)
         # Epsilon is the last argument of either operator.
         parameters = fuse_conv_bn_weights(weight, bias, mean, variance, norm.args[-1], gamma, beta)  # type: ignore[arg-type]
         made: list[Any] = []

@@ -85,8 +85,8 @@ def _handles(
 
 def _file_of_constants(node: Node) -> str | None:
     """External file for the packed constants of an operator: the first that one of its constants names."""
-    read = [source for held in node.all_input_nodes for source in (held, *_dequantized(held))]
-    return next((file for held in read if (file := delegate_file(held)) is not None), None)
+    read = [source for operand in node.all_input_nodes for source in (operand, *_dequantized(operand))]
+    return next((file for operand in read if (file := delegate_file(operand)) is not None), None)
 
 
 def _dequantized(node: Node) -> list[Node]:

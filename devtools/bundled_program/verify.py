@@ -52,15 +52,15 @@ def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e
 
 def value_of(value: schema.Value) -> torch.Tensor | int | float | bool:
     """Convert a bundled value to a tensor or Python scalar."""
-    held = value.val
-    if isinstance(held, schema.Tensor):
-        dtype = to_dtype(held.scalar_type)
-        dense = torch.frombuffer(bytearray(held.data), dtype=dtype) if held.data else torch.empty(0, dtype=dtype)
-        sizes = [held.sizes[dim] for dim in held.dim_order]
-        return dense.reshape(sizes).permute([held.dim_order.index(dim) for dim in range(len(sizes))])
-    if isinstance(held, schema.Int):
-        return held.int_val
-    return held.bool_val if isinstance(held, schema.Bool) else held.double_val
+    content = value.val
+    if isinstance(content, schema.Tensor):
+        dtype = to_dtype(content.scalar_type)
+        dense = torch.frombuffer(bytearray(content.data), dtype=dtype) if content.data else torch.empty(0, dtype=dtype)
+        sizes = [content.sizes[dim] for dim in content.dim_order]
+        return dense.reshape(sizes).permute([content.dim_order.index(dim) for dim in range(len(sizes))])
+    if isinstance(content, schema.Int):
+        return content.int_val
+    return content.bool_val if isinstance(content, schema.Bool) else content.double_val
 
 
 def _check(expected: object, found: object, rtol: float, atol: float) -> tuple[float | None, bool]:

@@ -55,8 +55,8 @@ def _run(options: argparse.Namespace) -> int:
     elif options.tsv:
         names = [field.name for field in fields(OperatorGap) if field.name != "sources"]
         print("\t".join(names))
-        for each in found.operators:
-            print("\t".join(str(getattr(each, name)) for name in names))
+        for operator in found.operators:
+            print("\t".join(str(getattr(operator, name)) for name in names))
     else:
         print(found)
     return 1 if found.first is not None or found.outputs_differ else 0

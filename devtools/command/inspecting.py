@@ -57,7 +57,7 @@ def _check_module(found: Inspector, name: str, record: str | None) -> None:
     if record is None:
         raise ValueError("--module requires the ETRecord of the export: --record FILE")
     stacks = [
-        stack for block in found.event_blocks for each in block.events for stack in each.module_hierarchy.values()
+        stack for block in found.event_blocks for event in block.events for stack in event.module_hierarchy.values()
     ]
     paths = sorted({module[0] for stack in stacks for module in (stack or {}).values()} - {""})
     if not any(name in path for path in paths):

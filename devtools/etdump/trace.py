@@ -139,7 +139,7 @@ class _Reader:
         title = self._texts[name] if name >= 0 else "?"
         if lost:
             self._missing.append(f"run '{title}': {lost} events cannot be read")
-        allocations = [(_named(allocators, each.allocator_id), each.allocation_size) for each in sizes]
+        allocations = [(_named(allocators, size.allocator_id), size.allocation_size) for size in sizes]
         return Run(title, None if index < 0 else index, profile, debug, allocations)
 
     def _profile(self, at: Ints) -> tuple[ProfileColumns, Flags]:

@@ -27,16 +27,16 @@ class Computed:
 
     def keep(self, node: fx.Node, value: Any) -> None:
         """Add a copy of a value, because later calls may write into the original."""
-        held = value.detach().clone() if isinstance(value, torch.Tensor) else value
-        self.values.setdefault(node, []).append(held)
+        kept = value.detach().clone() if isinstance(value, torch.Tensor) else value
+        self.values.setdefault(node, []).append(kept)
         self.moments.setdefault(node, []).append(self.count)
         self.count += 1
 
     def known_value(self, node: fx.Node) -> Any:
         """The call's next value of the known run; None if it has no further value."""
-        held = self.known.values.get(node, ()) if self.known else ()
+        known = self.known.values.get(node, ()) if self.known else ()
         turn = len(self.values.get(node, ()))
-        return held[turn] if turn < len(held) else None
+        return known[turn] if turn < len(known) else None
 
     def last(self) -> dict[fx.Node, Any]:
         """Call → its last value."""
@@ -104,7 +104,9 @@ class _Recorder(fx.Interpreter):
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(target, HigherOrderOperator):
-            args = tuple(self._body(each) if isinstance(each, fx.GraphModule) else each for each in args)
+            args = tuple(
+                self._body(argument) if isinstance(argument, fx.GraphModule) else argument for argument in args
+            )
         return super().call_function(target, args, kwargs)
 
     def _body(self, body: fx.GraphModule) -> Any:

@@ -49,12 +49,12 @@ class Step:
         """Module path of that operator, else of the first source with a known module; "" for the model itself, None if
         unknown.
         """
-        return next((each.module for each in self.sources if each.module is not None), None)
+        return next((source.module for source in self.sources if source.module is not None), None)
 
     @property
     def line(self) -> str:
         """`file:line, in function` of that operator, else of the first source with a known line; "" if unknown."""
-        return next((each.line for each in self.sources if each.line), "")
+        return next((source.line for source in self.sources if source.line), "")
 
     @property
     def is_attributed(self) -> bool:

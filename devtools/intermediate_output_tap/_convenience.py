@@ -70,7 +70,7 @@ def _row(spec: TapSpec, expected: Any, found: Any) -> dict[str, Any]:
 
 def _flat(values: Any) -> torch.Tensor:
     if isinstance(values, (list, tuple)):
-        return torch.cat([_flat(each) for each in values]) if values else torch.empty(0)
+        return torch.cat([_flat(value) for value in values]) if values else torch.empty(0)
     return torch.as_tensor(values).detach().to(torch.float32).flatten()
 
 

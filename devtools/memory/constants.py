@@ -23,8 +23,8 @@ def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, 
     """
     sizes: dict[str, tuple[str, int]] = {}
     for method, program in programs.items():
-        for held in _with_delegates(program):
-            for node, name, size in _constants(held):
+        for delegate in _with_delegates(program):
+            for node, name, size in _constants(delegate):
                 # The compiler names computed constants itself: use the module of their reader.
                 key = name if "." in name else f"{method} {name}"
                 sizes[key] = (name.rpartition(".")[0] or _module_of_user(node), size)

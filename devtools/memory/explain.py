@@ -68,7 +68,11 @@ def _method(plan: ExecutionPlan, known: MemoryPlan | None, measured: Measured) -
     bounds = {arena.mem_id: arena.lower_bound for arena in known.arenas} if known else {}
     arenas = tuple(
         _arena(
-            mem_id, size, [each for each in used.tensors if each.mem_id == mem_id], used.steps + 1, bounds.get(mem_id)
+            mem_id,
+            size,
+            [tensor for tensor in used.tensors if tensor.mem_id == mem_id],
+            used.steps + 1,
+            bounds.get(mem_id),
         )
         for mem_id, size in enumerate(plan.non_const_buffer_sizes)
         if mem_id and size
@@ -88,7 +92,7 @@ def _method(plan: ExecutionPlan, known: MemoryPlan | None, measured: Measured) -
 def _arena(mem_id: int, size: int, tensors: Sequence[PlannedTensor], steps: int, bound: int | None) -> ArenaUse:
     alive = _alive(tensors, steps)
     peak = max(range(steps), key=lambda step: alive[step], default=0)
-    at_peak = sorted((each for each in tensors if each.first <= peak <= each.last), key=lambda each: -each.size)
+    at_peak = sorted((tensor for tensor in tensors if tensor.first <= peak <= tensor.last), key=lambda each: -each.size)
     return ArenaUse(mem_id, size, tuple(alive), peak, tuple(at_peak), bound)
 
 

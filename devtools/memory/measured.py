@@ -76,7 +76,7 @@ def _allocations(program: Program) -> Counter[str]:
         trace = read_trace(path.read_bytes())
     found: Counter[str] = Counter()
     # A trace records an allocation with a later event, possibly one of the first execution.
-    for allocator, size in (each for run in trace.runs for each in run.allocations):
+    for allocator, size in (allocation for run in trace.runs for allocation in run.allocations):
         found[allocator] += size
     return found
 

@@ -78,7 +78,7 @@ def _compare_plans(
         diff.name_a, diff.name_b = a.name, b.name
     diff.operators_only_in_a, diff.operators_only_in_b = _only_in_either(_operators(a), _operators(b))
     diff.delegates_only_in_a, diff.delegates_only_in_b = _only_in_either(
-        [each.id for each in a.delegates], [each.id for each in b.delegates]
+        [delegate.id for delegate in a.delegates], [delegate.id for delegate in b.delegates]
     )
     diff.delegate_data_diffs = [
         f"{number}: {one.id}"
@@ -132,7 +132,7 @@ def _tensors_behind(plan: ExecutionPlan, start: int, usages: dict[int, list[Oper
 
 
 def _value_fields(a: Any, b: Any) -> list[FieldDiff]:
-    names = [each.name for each in dataclasses.fields(a)]
+    names = [field.name for field in dataclasses.fields(a)]
     return [
         FieldDiff(name, getattr(a, name), getattr(b, name)) for name in names if getattr(a, name) != getattr(b, name)
     ]

@@ -156,7 +156,7 @@ def _bits(node: Any) -> int:
     """Bits of an operand's integers; 32 for float."""
     if not _is_dequantized(node):
         return 32
-    numbers = [each for each in node.args if isinstance(each, int) and not isinstance(each, bool)]
+    numbers = [argument for argument in node.args if isinstance(argument, int) and not isinstance(argument, bool)]
     limits = numbers[-3:-1] if "group" in str(node.target) else numbers[-2:]
     return max(1, math.ceil(math.log2(limits[1] - limits[0] + 1)))
 
@@ -184,9 +184,9 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
     target = installed_kernels()
     verdicts = fusion_refusals(program, lambda name: target.find(name) is not None)
     found: dict[str, list[tuple[str, str]]] = {}
-    for held in all_graph_modules(program.graph_module):
-        delegates = {call: module for _, module, call in get_lowered_submodules(held)}
-        for node in held.graph.nodes:
+    for graph_module in all_graph_modules(program.graph_module):
+        delegates = {call: module for _, module, call in get_lowered_submodules(graph_module)}
+        for node in graph_module.graph.nodes:
             if node in delegates:
                 inside = delegates[node].original_module.graph.nodes
                 for each in filter(_is_weighted, inside):
@@ -203,8 +203,8 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
 def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
     """Operators that quantized delegates compute in float."""
     found = []
-    for held in all_graph_modules(program.graph_module):
-        for _, delegate, _ in get_lowered_submodules(held):
+    for module in all_graph_modules(program.graph_module):
+        for _, delegate, _ in get_lowered_submodules(module):
             runs = f"delegated to {delegate.backend_id}"
             for node in delegate.original_module.graph.nodes:
                 if FLOAT_FALLBACK in node.meta:

@@ -62,8 +62,8 @@ def leave_sensitive_layers_in_float(
         report = quantization_report(captured, quantized, calls)
         if report.sqnr >= budget:
             return Sensitivity(tuple(left), report, quantized)
-        candidates = sorted((one for one in report.layers if one.scheme != "float"), key=lambda one: one.sqnr)
-        names = [name for name in dict.fromkeys(one.layer for one in candidates) if name not in left]
+        candidates = sorted((layer for layer in report.layers if layer.scheme != "float"), key=lambda one: one.sqnr)
+        names = [name for name in dict.fromkeys(candidate.layer for candidate in candidates) if name not in left]
         if not names:
             raise _unreachable(report, budget)
         left += names[:at_once]

@@ -42,9 +42,9 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
     for number, instruction in enumerate(instructions):
         use(arguments_of(instruction.instr_args), number + 1)
     for number, instruction in enumerate(instructions):
-        held = instruction.instr_args
-        if isinstance(held, JumpFalseCall) and held.destination_instruction <= number:
-            _extend(uses, held.destination_instruction + 1, number + 1)
+        call = instruction.instr_args
+        if isinstance(call, JumpFalseCall) and call.destination_instruction <= number:
+            _extend(uses, call.destination_instruction + 1, number + 1)
     use(list(plan.outputs), end)
     uses |= {index: _Use(0, end) for index in uses if _is_state(plan, index)}
     tensors = [_planned(plan, index, each, modules) for index, each in uses.items() if _is_planned(plan, index)]
@@ -61,14 +61,14 @@ def _extend(uses: dict[int, _Use], first: int, last: int) -> None:
 
 
 def _is_planned(plan: ExecutionPlan, index: int) -> bool:
-    held = plan.values[index].val
-    return isinstance(held, Tensor) and held.allocation_info is not None
+    value = plan.values[index].val
+    return isinstance(value, Tensor) and value.allocation_info is not None
 
 
 def _is_state(plan: ExecutionPlan, index: int) -> bool:
     """Return whether a tensor has an initial value and keeps its contents between executions."""
-    held = plan.values[index].val
-    return _is_planned(plan, index) and isinstance(held, Tensor) and held.data_buffer_idx != 0
+    value = plan.values[index].val
+    return _is_planned(plan, index) and isinstance(value, Tensor) and value.data_buffer_idx != 0
 
 
 def _planned(plan: ExecutionPlan, index: int, use: _Use, modules: Mapping[int, str]) -> PlannedTensor:
@@ -92,11 +92,11 @@ def _planned(plan: ExecutionPlan, index: int, use: _Use, modules: Mapping[int, s
 
 
 def _operator(plan: ExecutionPlan, instruction: int) -> str:
-    held = plan.chains[0].instructions[instruction].instr_args
-    if isinstance(held, KernelCall):
-        return plan.operators[held.op_index].name
-    index = getattr(held, "delegate_index", None)
-    return type(held).__name__ if index is None else plan.delegates[index].id
+    call = plan.chains[0].instructions[instruction].instr_args
+    if isinstance(call, KernelCall):
+        return plan.operators[call.op_index].name
+    index = getattr(call, "delegate_index", None)
+    return type(call).__name__ if index is None else plan.delegates[index].id
 
 
 def _without_aliases(tensors: list[PlannedTensor]) -> list[PlannedTensor]:
@@ -122,10 +122,10 @@ def _meet(one: PlannedTensor, other: PlannedTensor) -> bool:
 
 def _arena(number: int, size: int, tensors: list[PlannedTensor], end: int) -> Arena:
     changes = [0] * (end + 2)
-    for each in tensors:
-        if each.mem_id == number:
-            changes[each.first] += each.size
-            changes[each.last + 1] -= each.size
+    for tensor in tensors:
+        if tensor.mem_id == number:
+            changes[tensor.first] += tensor.size
+            changes[tensor.last + 1] -= tensor.size
     most = alive = 0
     for change in changes:
         alive += change

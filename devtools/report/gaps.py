@@ -37,8 +37,8 @@ def decibel(value: float) -> str:
 def _row(gap: OperatorGap) -> list[Cell]:
     share = min(gap.sqnr, _MOST_DECIBEL) / _MOST_DECIBEL if not math.isnan(gap.sqnr) else 0.0
     return [
-        Cell("\n".join(each.operator for each in gap.sources), "code", bad=gap.differs, title=gap.node),
-        Cell("\n".join(path_text(each.module) for each in gap.sources), "code"),
+        Cell("\n".join(source.operator for source in gap.sources), "code", bad=gap.differs, title=gap.node),
+        Cell("\n".join(path_text(source.module) for source in gap.sources), "code"),
         Cell(gap.ran, "soft"),
         Cell(f"{gap.largest:.3g}", "n", bad=gap.differs),
         Cell(f"{gap.mse:.3g}", "n"),

@@ -30,7 +30,7 @@ def graph(analysis: RunAnalysis) -> str:
     backends = dict.fromkeys(call.label for call in calls if call.kind == "delegate")
     colours = {name: _BACKENDS[index % len(_BACKENDS)] for index, name in enumerate(backends)}
     boxes = {call.key: _call_box(analysis, call, colours) for call in calls}
-    reads = {call.key: [each for each in call.reads if each in boxes] for call in calls}
+    reads = {call.key: [read for read in call.reads if read in boxes] for call in calls}
     inputs = {call.key for call in calls if call.kind == "input"}
     entries = [*((colour, f"runs in {name}") for name, colour in colours.items())]
     entries += [(_FIXED[kind], text) for kind, text in (("kernel", "runs in a kernel"), ("input", "input or output"))]
@@ -120,7 +120,7 @@ def _node_box(analysis: RunAnalysis, instruction: int, node: fx.Node, colour: st
     # Fused nodes share one time, which is shown at the node that takes it.
     steps = analysis.steps_of(instruction)
     time = sum(step.time for step in steps if step.sources and step.sources[0].node == node.name)
-    leads = {step.sources[0].node: None for step in steps if node.name in (each.node for each in step.sources[1:])}
+    leads = {step.sources[0].node: None for step in steps if node.name in (source.node for source in step.sources[1:])}
     gaps = analysis.gaps_of(instruction, handles_of_node(node))
     says = [node.name, str(node.target), module_path(node), source_line(node)]
     says += [f"in one with {', '.join(leads)}"] if leads and not time else []

@@ -52,11 +52,11 @@ def describe(tensor: Tensor) -> str:
 def tensors_of(plan: ExecutionPlan, values: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
     """(index, tensor) of the tensors among values, including those in tensor lists."""
     for index in values:
-        held = plan.values[index].val if 0 <= index < len(plan.values) else None
-        if isinstance(held, Tensor):
-            yield index, held
-        elif isinstance(held, (TensorList, OptionalTensorList)):
-            yield from tensors_of(plan, held.items)
+        value = plan.values[index].val if 0 <= index < len(plan.values) else None
+        if isinstance(value, Tensor):
+            yield index, value
+        elif isinstance(value, (TensorList, OptionalTensorList)):
+            yield from tensors_of(plan, value.items)
 
 
 class _Follower:
@@ -80,29 +80,29 @@ class _Follower:
         end.reads = self._sources(plan.outputs)
         return [*found, end]
 
-    def _call(self, number: int, held: InstructionArguments) -> Call:
+    def _call(self, number: int, instruction: InstructionArguments) -> Call:
         plan = self._plan
-        kind, label = "control flow", type(held).__name__.removesuffix("Call").lower()
-        if isinstance(held, KernelCall):
-            kind, label = "kernel", plan.operators[held.op_index].name.split("::")[-1]
-        elif isinstance(held, DelegateCall):
-            kind, label = "delegate", plan.delegates[held.delegate_index].id
+        kind, label = "control flow", type(instruction).__name__.removesuffix("Call").lower()
+        if isinstance(instruction, KernelCall):
+            kind, label = "kernel", plan.operators[instruction.op_index].name.split("::")[-1]
+        elif isinstance(instruction, DelegateCall):
+            kind, label = "delegate", plan.delegates[instruction.delegate_index].id
         call = Call(f"call {number}", kind, label, "", number)
-        arguments = arguments_of(held)
-        written = self._written(held, arguments)
-        call.reads = self._sources([each for each in arguments if each not in written])
+        arguments = arguments_of(instruction)
+        written = self._written(instruction, arguments)
+        call.reads = self._sources([argument for argument in arguments if argument not in written])
         call.value = ", ".join(dict.fromkeys(describe(tensor) for _, tensor in tensors_of(plan, written)))
         self._write(written, call)
         return call
 
-    def _written(self, held: InstructionArguments, arguments: Sequence[int]) -> list[int]:
+    def _written(self, instruction: InstructionArguments, arguments: Sequence[int]) -> list[int]:
         """Outputs of a call: the last argument of a kernel; for a delegate, the arguments that no call wrote before."""
-        if isinstance(held, KernelCall):
+        if isinstance(instruction, KernelCall):
             last = list(arguments[-1:])
             return [*last, *(index for index, _ in tensors_of(self._plan, last))]
-        if isinstance(held, MoveCall):
-            return [held.move_to]
-        if isinstance(held, DelegateCall):
+        if isinstance(instruction, MoveCall):
+            return [instruction.move_to]
+        if isinstance(instruction, DelegateCall):
             outputs: list[int] = []
             for index in reversed(arguments):
                 if index in self._by_value or self._is_constant(index):
@@ -112,8 +112,8 @@ class _Follower:
         return []
 
     def _is_constant(self, index: int) -> bool:
-        held = self._plan.values[index].val
-        return isinstance(held, Tensor) and held.data_buffer_idx != 0
+        value = self._plan.values[index].val
+        return isinstance(value, Tensor) and value.data_buffer_idx != 0
 
     def _write(self, values: Sequence[int], call: Call) -> None:
         for index in values:

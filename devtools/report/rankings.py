@@ -80,8 +80,8 @@ def _calls(analysis: RunAnalysis) -> str:
     rows = [
         [
             Cell("" if step.instruction is None else str(step.instruction), "n"),
-            Cell("\n".join(each.operator for each in step.sources) or step.ran, "code"),
-            Cell("\n".join(path_text(each.module) for each in step.sources), "code"),
+            Cell("\n".join(source.operator for source in step.sources) or step.ran, "code"),
+            Cell("\n".join(path_text(source.module) for source in step.sources), "code"),
             Cell(without_numbers(step.ran), "soft", title=step.ran),
             Cell(_file(step.line), "soft", title=step.line),
             Cell(milliseconds(step.time), "n"),

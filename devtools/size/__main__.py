@@ -97,8 +97,8 @@ def _modules(data: bytes, record: Path | None) -> dict[str, int]:
 def _list(data: bytes, as_json: bool) -> str:
     regions = regions_of(data)
     if as_json:
-        return json.dumps([asdict(each) for each in regions], indent=1)
-    rows = [(each.offset, each.nbytes, each.kind, each.name) for each in regions]
+        return json.dumps([asdict(region) for region in regions], indent=1)
+    rows = [(region.offset, region.nbytes, region.kind, region.name) for region in regions]
     return tabulate(rows, headers=("at", "bytes", "kind", "what"))
 
 

@@ -63,7 +63,7 @@ def size_of(data: BytesLike) -> Size:
         regions=regions_of(view),
         parts=sorted(parts, key=lambda part: -part.nbytes),
         operators=_operators(file.program),
-        delegates=dict(Counter(each.id for plan in file.program.execution_plan for each in plan.delegates)),
+        delegates=dict(Counter(delegate.id for plan in file.program.execution_plan for delegate in plan.delegates)),
         duplicates=sum(part.nbytes for part in parts if part.same_as is not None),
     )
 
@@ -88,8 +88,8 @@ def parts_with_bytes(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:
             if len(buffer.storage):
                 key = (is_mutable, index)
                 yield Part(kind, names.get(key, f"buffer {index}"), len(buffer.storage), uses[key]), buffer.storage
-    calls = Counter(each.processed.index for plan in file.program.execution_plan for each in plan.delegates)
-    ids = {each.processed.index: each.id for plan in file.program.execution_plan for each in plan.delegates}
+    calls = Counter(delegate.processed.index for plan in file.program.execution_plan for delegate in plan.delegates)
+    ids = {delegate.processed.index: delegate.id for plan in file.program.execution_plan for delegate in plan.delegates}
     for index, payload in enumerate(file.program.backend_delegate_data):
         name = f"{ids.get(index, 'no delegate')} payload {index}"
         yield Part("delegate", name, len(payload.data), calls[index]), payload.data

@@ -81,11 +81,11 @@ def _layout(data: BytesLike) -> PteLayout:
     if header is None:
         return PteLayout(extract_delegate_segments=False)
     program = program_of(view)
-    delegates = [each.processed for plan in program.execution_plan for each in plan.delegates]
-    in_segments = any(each.location is DataLocation.SEGMENT for each in delegates)
+    delegates = [delegate.processed for plan in program.execution_plan for delegate in plan.delegates]
+    in_segments = any(delegate.location is DataLocation.SEGMENT for delegate in delegates)
     alignment = 128
     while alignment < 1 << 16 and all(
-        (header.segment_base_offset + each.offset) % (2 * alignment) == 0 for each in program.segments
+        (header.segment_base_offset + segment.offset) % (2 * alignment) == 0 for segment in program.segments
     ):
         alignment *= 2
     return PteLayout(extract_delegate_segments=in_segments, segment_alignment=alignment if program.segments else 128)
@@ -94,9 +94,11 @@ def _layout(data: BytesLike) -> PteLayout:
 def _kept_plans(program: Program, methods: Collection[str], backends: Collection[str]) -> list[ExecutionPlan]:
     plans = program.execution_plan
     _check_known("method", methods, {plan.name for plan in plans})
-    _check_known("backend", backends, {each.id for plan in plans for each in plan.delegates})
+    _check_known("backend", backends, {delegate.id for plan in plans for delegate in plan.delegates})
     kept = [
-        plan for plan in plans if plan.name not in methods and not any(each.id in backends for each in plan.delegates)
+        plan
+        for plan in plans
+        if plan.name not in methods and not any(delegate.id in backends for delegate in plan.delegates)
     ]
     if not kept:
         raise EditError(f"cannot remove all methods {[plan.name for plan in plans]}")
@@ -111,7 +113,7 @@ def _check_known(what: str, asked: Collection[str], known: Collection[str]) -> N
 
 def _without_debug(plan: ExecutionPlan) -> ExecutionPlan:
     chains = [replace(chain, stacktrace=None) for chain in plan.chains]
-    return replace(plan, chains=chains, values=[replace(each, val=_unnamed(each.val)) for each in plan.values])
+    return replace(plan, chains=chains, values=[replace(value, val=_unnamed(value.val)) for value in plan.values])
 
 
 def _unnamed(value: KernelTypes) -> KernelTypes:
@@ -133,7 +135,9 @@ def _without_named_data(file: PteFile, keys: Collection[str]) -> PteFile:
 
 def _payloads(program: Program) -> list[int]:
     """Indices of the payloads that delegates refer to, in order."""
-    return list(dict.fromkeys(each.processed.index for plan in program.execution_plan for each in plan.delegates))
+    return list(
+        dict.fromkeys(delegate.processed.index for plan in program.execution_plan for delegate in plan.delegates)
+    )
 
 
 def _without_unused(file: PteFile) -> PteFile:
@@ -172,7 +176,10 @@ def _used_buffers(program: Program, is_mutable: bool) -> list[int]:
     """Renumber a buffer index; entry 0 means no bytes."""
     values = (value.val for plan in program.execution_plan for value in plan.values)
     tensors = (value for value in values if _has_bytes(value))
-    return [0, *sorted({each.data_buffer_idx for each in tensors if (each.allocation_info is not None) == is_mutable})]
+    return [
+        0,
+        *sorted({tensor.data_buffer_idx for tensor in tensors if (tensor.allocation_info is not None) == is_mutable}),
+    ]
 
 
 def _renumbered(
@@ -186,8 +193,8 @@ def _renumbered(
             value = replace(value, val=replace(tensor, data_buffer_idx=places[tensor.data_buffer_idx]))
         values.append(value)
     delegates = [
-        replace(each, processed=replace(each.processed, index=payloads[each.processed.index]))
-        for each in plan.delegates
+        replace(delegate, processed=replace(delegate.processed, index=payloads[delegate.processed.index]))
+        for delegate in plan.delegates
     ]
     calls = [step.instr_args for chain in plan.chains for step in chain.instructions]
     used = sorted({call.op_index for call in calls if isinstance(call, KernelCall)})

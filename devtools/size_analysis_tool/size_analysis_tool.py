@@ -46,14 +46,14 @@ def _weights(model: ExportedProgram) -> Iterator[dict[str, Any]]:
     signature = model.graph_signature
     targets = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     targets |= signature.inputs_to_lifted_tensor_constants
-    for held in all_graph_modules(model.graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(model.graph_module):
+        for node in module.graph.nodes:
             value: Any = None
-            if node.op == "placeholder" and held is model.graph_module and node.name in targets:
+            if node.op == "placeholder" and module is model.graph_module and node.name in targets:
                 target = targets[node.name]
                 value = model.state_dict.get(target, model.constants.get(target))
             elif node.op == "get_attr":
-                value = getattr(held, str(node.target), None)
+                value = getattr(module, str(node.target), None)
             if isinstance(value, torch.Tensor):
                 yield _tensor_row(node, value)
 
@@ -72,9 +72,9 @@ def _tensor_row(node: torch.fx.Node, tensor: torch.Tensor) -> dict[str, Any]:
 
 
 def _delegates(model: ExportedProgram, deserializers: Deserializers) -> Iterator[dict[str, Any]]:
-    for held in all_graph_modules(model.graph_module):
-        for node in held.graph.nodes:
-            lowered = getattr(held, str(node.target), None) if node.op == "get_attr" else None
+    for module in all_graph_modules(model.graph_module):
+        for node in module.graph.nodes:
+            lowered = getattr(module, str(node.target), None) if node.op == "get_attr" else None
             if isinstance(lowered, LoweredBackendModule):
                 payload = lowered.processed_bytes
                 row = {"name": node.name, "backend_id": lowered.backend_id, "num_bytes": len(payload)}

@@ -138,7 +138,7 @@ def _delegated(
 def _lower_with(
     backend_id: str, to_lower: Mapping[str, list[tuple[TaggedPartition, ExportedProgram]]]
 ) -> dict[int, LoweredBackendModule]:
-    """Lower the partitions of all methods that go to one backend; by identity of the partition."""
+    """Lower the partitions of one backend in all methods; return the lowered module of each partition, by its id()."""
     own = {
         method: [item for item in parts if item[0].delegation.backend_id == backend_id]
         for method, parts in to_lower.items()

@@ -23,15 +23,15 @@ def use_buffers_for_aliased_constants(program: ExportedProgram) -> ExportedProgr
     replaced = _aliases(program)
     if not replaced:
         return program
-    made = copy_program(program)
-    placeholders = {node.name: node for node in made.graph.find_nodes(op="placeholder")}
+    copied = copy_program(program)
+    placeholders = {node.name: node for node in copied.graph.find_nodes(op="placeholder")}
     for name, buffer in replaced.items():
         placeholders[name].replace_all_uses_with(placeholders[buffer])
-        made.graph.erase_node(placeholders[name])
-    signature: Any = made.graph_signature
+        copied.graph.erase_node(placeholders[name])
+    signature: Any = copied.graph_signature
     signature.input_specs = [spec for spec in signature.input_specs if _name(spec) not in replaced]
-    made.graph_module.recompile()
-    return made
+    copied.graph_module.recompile()
+    return copied
 
 
 def _name(spec: InputSpec) -> str:

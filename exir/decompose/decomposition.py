@@ -138,7 +138,7 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
         table = _table_to_trace_with(kept, unroll_recurrent)
         traced: ExportedProgram = program.run_decompositions(table)
-    if any(each.kind is InputKind.TOKEN for each in traced.graph_signature.input_specs):
+    if any(spec.kind is InputKind.TOKEN for spec in traced.graph_signature.input_specs):
         # torch orders calls with effects (checks of linear algebra) by tokens; instructions of a program run in order.
         traced = _remove_effect_tokens(traced)
     _check_in_kernels(traced)

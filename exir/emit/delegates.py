@@ -47,7 +47,7 @@ def emit_delegate(
     index = state.add(DelegateCall(len(state.delegates) - 1, [ref.id for ref in [*args, *outputs]]), node)
 
     calls = (each for each in lowered.original_module.graph.nodes if each.op == "call_function")
-    state.debug_handles[index] = [handle for each in calls for handle in debug_handles_of(each)]
+    state.debug_handles[index] = [handle for call in calls for handle in debug_handles_of(call)]
     state.output_counts[index] = len(outputs)
     state.delegate_maps[index] = {
         "name": lowered.backend_id,

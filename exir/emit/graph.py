@@ -112,7 +112,7 @@ class GraphEmitter:
                 values[parameter.name] = parameter.default_value
             else:
                 raise ExportError("emit", node, f"argument {parameter.name!r} of {schema.name} is missing")
-        refs = [argument(self.state, values[each.name], each.type) for each in schema.arguments]
+        refs = [argument(self.state, values[arg.name], arg.type) for arg in schema.arguments]
         result = self.result(node, schema, values)
         index = self.state.call(schema.name, schema.overload_name, [*refs, *self._returned(result)], node)
         self.note_debug_handle(node, index)
@@ -123,7 +123,7 @@ class GraphEmitter:
         outs = [values[name] for name in out_arguments(node)]
         if outs:
             return outs[0] if len(outs) == 1 else outs
-        written = [each.name for each in schema.arguments if is_written_argument(each)]
+        written = [arg.name for arg in schema.arguments if is_written_argument(arg)]
         if len(written) == 1 and len(schema.returns) == 1:
             return values[written[0]]
         return self.spec_values(node)

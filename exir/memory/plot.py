@@ -106,7 +106,7 @@ class _Plot:
     @property
     def start(self) -> int:
         """The step before the first result: the steps of inputs and weights before it are left out."""
-        return max(0, min((each.first for each in self.plan.tensors if each.operator != "input"), default=1) - 1)
+        return max(0, min((tensor.first for tensor in self.plan.tensors if tensor.operator != "input"), default=1) - 1)
 
     def x(self, step: float) -> float:
         share = max(0.0, step - self.start) / (self.plan.steps + 1 - self.start)

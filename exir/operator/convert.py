@@ -22,7 +22,9 @@ def is_written_argument(argument: torch.Argument) -> bool:
 
 def out_argument_names(op: OpOverload) -> tuple[str, ...]:
     """Return the names of an out variant's output arguments, in order; empty for other operators."""
-    return tuple(each.name for each in op._schema.arguments if each.kwarg_only and is_written_argument(each))
+    return tuple(
+        argument.name for argument in op._schema.arguments if argument.kwarg_only and is_written_argument(argument)
+    )
 
 
 def is_out_variant(qualified_opname: OpOverload | str, overload: str = "") -> bool:

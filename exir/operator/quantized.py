@@ -172,7 +172,7 @@ def _written(name: str, overload: str, outputs: list[str]) -> Callable[..., Any]
     functional = {"out": "default"}.get(overload, overload.removesuffix("_out").lower())
 
     def write(*args: Any, **kwargs: Any) -> Any:
-        targets = [kwargs.pop(each) for each in outputs]
+        targets = [kwargs.pop(output) for output in outputs]
         results = getattr(getattr(decomposed, name), functional)(*args, **kwargs)
         for target, result in zip(targets, results if len(targets) > 1 else (results,), strict=True):
             target.resize_(result.shape).copy_(result)

@@ -52,8 +52,8 @@ def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreO
     """The named data of all delegates in programs."""
     named_data = NamedDataStore()
     for program in programs:
-        for held in all_graph_modules(program.graph_module):
-            for lowered in get_lowered_backend_modules(held):
+        for module in all_graph_modules(program.graph_module):
+            for lowered in get_lowered_backend_modules(module):
                 if lowered.named_data_store_output is not None:
                     named_data.merge_named_data_store(lowered.named_data_store_output)
     return named_data.get_named_data_store_output()

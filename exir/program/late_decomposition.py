@@ -20,10 +20,10 @@ from executorch.exir.program.pipeline import steps_to_edge
 def calls_of(program: ExportedProgram, operators: Collection[OpOverload]) -> list[tuple[fx.GraphModule, fx.Node]]:
     """Every call of one of `operators` (edge or not), with the graph module that it is in."""
     found = []
-    for held in all_graph_modules(program.graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(program.graph_module):
+        for node in module.graph.nodes:
             if node.op == "call_function" and aten_operator(node) in operators:
-                found.append((held, node))
+                found.append((module, node))
     return found
 
 

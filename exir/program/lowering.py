@@ -39,11 +39,11 @@ def _lower_method(
     program: ExportedProgram, partitioners: Sequence[Partitioner], config: EdgeCompileConfig
 ) -> tuple[ExportedProgram, list[OpOverload]]:
     """The edge program in which just those calls are whole that a partitioner wants, and the operators it wants."""
-    keeps: list[Keep] = [one.ops_to_not_decompose(program) for one in partitioners]
+    keeps: list[Keep] = [partitioner.ops_to_not_decompose(program) for partitioner in partitioners]
     kept = list(dict.fromkeys(op for operators, _ in keeps for op in operators))
     edge = edge_program(program, config, kept)
     decomposable = [op for op in kept if op not in config.preserve_ops]
-    rejected = [(held, node) for held, node in calls_of(edge, decomposable) if not _is_wanted(node, keeps)]
+    rejected = [(module, node) for module, node in calls_of(edge, decomposable) if not _is_wanted(node, keeps)]
     decompose_calls(edge, rejected, config)
     return edge, decomposable
 

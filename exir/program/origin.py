@@ -45,8 +45,8 @@ def _fingerprints(*programs: Mapping[str, ExportedProgram]) -> tuple[_Fingerprin
 def _fingerprint(program: ExportedProgram) -> _Fingerprint:
     nodes: Iterable[object] = (
         (node.op, node.name, str(node.target), str(node.args), str(node.kwargs), *sorted(map(str, node.meta)))
-        for held in all_graph_modules(program.graph_module)
-        for node in held.graph.nodes
+        for module in all_graph_modules(program.graph_module)
+        for node in module.graph.nodes
     )
     tensors = ((name, id(value)) for table in (program.state_dict, program.constants) for name, value in table.items())
     return hash(tuple(nodes)), hash(tuple(tensors)), str(program.graph_signature)

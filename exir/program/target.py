@@ -83,8 +83,8 @@ def _operator(node: fx.Node) -> OpOverload | None:
 
 def operators_of(graph_module: fx.GraphModule) -> Iterable[tuple[fx.Node, OpOverload]]:
     """Every operator call of a graph and of its control flow."""
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             op = _operator(node)
             if op is not None:
                 yield node, op
@@ -115,7 +115,7 @@ def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
     why = "" if kernel.rows is None else refusal(kernel, names, found)
     if not why and not kernel.any_layout:
         orders = [
-            tuple(tensor.dim_order()) for held in (node.args, node.meta.get("val")) for tensor in tensors_in(held)
+            tuple(tensor.dim_order()) for values in (node.args, node.meta.get("val")) for tensor in tensors_in(values)
         ]
         strange = [order for order in orders if order != tuple(range(len(order)))]
         why = f"it takes contiguous tensors only, found dim order {list(strange[0])}" if strange else ""
@@ -126,8 +126,8 @@ def refused_delegates(graph_module: fx.GraphModule, target: OperatorTable) -> li
     """Return the calls of delegates whose backend the target lacks, or whose payload the backend rejects."""
     return [
         (node, why)
-        for held in all_graph_modules(graph_module)
-        for name, module, node in get_lowered_submodules(held)
+        for owner in all_graph_modules(graph_module)
+        for name, module, node in get_lowered_submodules(owner)
         if (why := _why_refused(name, module, target))
     ]
 

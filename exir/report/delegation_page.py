@@ -118,7 +118,7 @@ def _delegate(graph_module: GraphModule, node: Node) -> LoweredBackendModule | N
 
 
 def _runs_graphs(graph_module: GraphModule, node: Node) -> bool:
-    named = [each for each in node.all_input_nodes if each.op == "get_attr"]
+    named = [source for source in node.all_input_nodes if source.op == "get_attr"]
     return any(isinstance(getattr(graph_module, str(each.target), None), GraphModule) for each in named)
 
 

@@ -97,7 +97,7 @@ def _takes_mask(node: fx.Node) -> bool:
     lists = [module for module in (*node.args, *node.kwargs.values()) if isinstance(module, (list, tuple))]
     tensors = [item.meta.get("val") for module in lists for item in module if isinstance(item, fx.Node)]
     is_index = "index" in str(node.target)
-    return is_index and any(isinstance(each, torch.Tensor) and each.dtype in _MASKS for each in tensors)
+    return is_index and any(isinstance(tensor, torch.Tensor) and tensor.dtype in _MASKS for tensor in tensors)
 
 
 def largest_input(value: Any) -> Any:

@@ -48,7 +48,7 @@ class Constants:
         """Return the tensor of a node that depends only on constants, None for any other node."""
         if not isinstance(node, fx.Node) or node.op == "placeholder":
             return self.known.get(node.name) if isinstance(node, fx.Node) else None
-        values = {each: self.value(each) for each in node.all_input_nodes}
+        values = {source: self.value(source) for source in node.all_input_nodes}
         if node.op != "call_function" or not values or any(value is None for value in values.values()):
             return None
         args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda each: values[each])

@@ -124,7 +124,7 @@ def _parts(node: fx.Node) -> list[int] | None:
     if getattr(split, "target", None) is not aten.split_with_sizes_copy.default:
         return None
     sizes = list(argument(split, "split_sizes"))
-    return sizes if all(isinstance(each, int) for each in sizes) else None
+    return sizes if all(isinstance(size, int) for size in sizes) else None
 
 
 def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
@@ -175,7 +175,7 @@ def move(integers: fx.Node, like: fx.Node, where: fx.Node) -> fx.Node:
     sizes = _parts(like)
     if sizes is None:
         return insert_before(where, like.target, (integers, *like.args[1:]), dict(like.kwargs), value, like)
-    split, index = (cast(Any, each) for each in like.args)
+    split, index = (cast(Any, arg) for arg in like.args)
     before = sum(sizes[:index])
     part = (argument(split, "dim"), before, before + sizes[index])
     return insert_before(where, aten.slice_copy.Tensor, (integers, *part), {}, value, like)

@@ -213,7 +213,7 @@ def _all_graphs(graph: Any) -> Iterator[Any]:
 
 def _subgraphs(graph: Any) -> list[Any]:
     arguments = [each["arg"] for node in graph["nodes"] for each in node["inputs"]]
-    return [each["as_graph"] for each in arguments if "as_graph" in each]
+    return [argument["as_graph"] for argument in arguments if "as_graph" in argument]
 
 
 def check_unpacked_size(archive: ZipFile, packed: int) -> None:

@@ -44,7 +44,7 @@ class WhisperAudioProcessor(torch.nn.Module):
         n_fft: Samples of a frame.
         padding_value: The value of padded samples.
         max_audio_len: Seconds of the longest waveform that an exported program takes.
-        stack_output: Return the chunks one behind the other along the batch dimension.
+        stack_output: Return the chunks stacked along the batch dimension.
         streaming: Do not pad to whole chunks; return a frame for each hop of the waveform.
 
     Raises:
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output_file", default="whisper_preprocess.pte", help="path of the program")
     parser.add_argument("--stack_output", action="store_true", help="return chunks along the batch dimension")
     parser.add_argument("--streaming", action="store_true", help="do not pad to whole chunks")
-    parser.add_argument("--backend", default="xnnpack", choices=["xnnpack", "portable"], help="who computes")
+    parser.add_argument("--backend", default="xnnpack", choices=["xnnpack", "portable"], help="backend of the program")
     export_processor(**vars(parser.parse_args(arguments)))
 
 

@@ -51,7 +51,7 @@ class FuseTransposeOrPermuteOpPairsPass(FuseOpPairsAcrossBranchesPass):
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         packets = {_aten.transpose_copy, _aten.permute_copy}
         fused = [
-            self.find_and_fuse(held, packets, packets, self.bypass_ops) for held in all_graph_modules(graph_module)
+            self.find_and_fuse(module, packets, packets, self.bypass_ops) for module in all_graph_modules(graph_module)
         ]
         modified = any(fused)
         return super().call(graph_module) if modified else PassResult(graph_module, False)

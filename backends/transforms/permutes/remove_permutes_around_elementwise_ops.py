@@ -184,7 +184,7 @@ def _removed(dims: list[int], position: int) -> list[int]:
 
 def _through(node: Node, dims: list[int]) -> list[int]:
     """Permutation of a node's result, given that of its operands. Raises _Blocked for an unexpected rank."""
-    if any(isinstance(each, Node) and _rank(each) > len(dims) for each in node.all_input_nodes):
+    if any(isinstance(source, Node) and _rank(source) > len(dims) for source in node.all_input_nodes):
         raise _Blocked
     found = _unit_dim(node)
     if found is not None:

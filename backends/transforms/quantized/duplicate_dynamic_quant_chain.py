@@ -31,13 +31,13 @@ class DuplicateDynamicQuantChainPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for last in [node for node in held.graph.nodes if _chain(node)]:
+        for module in all_graph_modules(graph_module):
+            for last in [node for node in module.graph.nodes if _chain(node)]:
                 readers = [user for user in last.users if user.target is not torch.ops.aten.sym_size.int]
                 for reader in readers[1:]:
                     reader.replace_input_with(last, _copy(last, reader))
                     modified = True
-            without_dead_code(held)
+            without_dead_code(module)
         return PassResult(graph_module, modified)
 
 
@@ -51,7 +51,11 @@ def _chain(last: Node) -> list[Node]:
     if not _is(last, _DEQUANTIZE) or not _is(last.args[0], _QUANTIZE):
         return []
     quantize: Any = last.args[0]
-    parts = [each for each in quantize.args[1:3] if isinstance(each, Node) and each.target is operator.getitem]
+    parts = [
+        argument
+        for argument in quantize.args[1:3]
+        if isinstance(argument, Node) and argument.target is operator.getitem
+    ]
     if len(parts) != 2 or parts[0].args[0] is not parts[1].args[0] or not _is(parts[0].args[0], _CHOOSE):
         return []
     choose: Any = parts[0].args[0]

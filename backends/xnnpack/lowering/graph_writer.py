@@ -100,8 +100,8 @@ class GraphWriter:
         """Give packed weights values that nothing else reads: ExecuTorch 1.4 frees weights after packing."""
         read = {
             value
-            for each in self._graph.xnodes
-            for name, value in vars(each.xnode_union).items()
+            for xnode in self._graph.xnodes
+            for name, value in vars(xnode.xnode_union).items()
             if name.endswith("_id") and name not in _PACKED and value != g.INVALID_ID
         }
         own: dict[int, int] = {}
@@ -117,8 +117,8 @@ class GraphWriter:
     def _copy(self, value: int) -> int:
         made = len(self._graph.xvalues)
         copied = copy.deepcopy(self._graph.xvalues[value])
-        held = copied.xvalue_union
-        (held.tensor_value if isinstance(held, g.QuantizedTensorValue) else held).id_out = made
+        member = copied.xvalue_union
+        (member.tensor_value if isinstance(member, g.QuantizedTensorValue) else member).id_out = made
         self._graph.xvalues.append(copied)
         return made
 

@@ -67,7 +67,7 @@ class Lowering:
     def start(self, node: Node) -> None:
         """Begin to emit `node`."""
         sources = node.all_input_nodes if self.on_integers(node) else ()
-        self._integers = {each: cast(Node, each.args[0]) for each in sources if affine(each)}
+        self._integers = {source: cast(Node, source.args[0]) for source in sources if affine(source)}
 
     def on_integers(self, node: Node) -> bool:
         """Return whether a node computes on quantized integers."""

@@ -110,7 +110,7 @@ def weights_of(program: ExportedProgram, node: object) -> Weights | None:
         found = affine(node)
         assert found is not None
         return None if found.zero_point else Weights(values, torch.tensor(found.scale), None, 0, bits)
-    scales, zeros = (constant_tensor(program, each) for each in node.args[1:3])
+    scales, zeros = (constant_tensor(program, arg) for arg in node.args[1:3])
     if scales is None or (node.args[2] is not None and (zeros is None or bool(zeros.any()))):
         return None
     if name == PER_CHANNEL:
@@ -130,6 +130,6 @@ def dynamic_source(node: object) -> Node | None:
         return None
     alike = DYNAMIC.get(operator_of(choose)) == (operator_of(quantize), operator_of(node))
     source = quantize.args[0]
-    parameters = [each.args for each in quantize.args[1:3] if isinstance(each, Node)]
+    parameters = [arg.args for arg in quantize.args[1:3] if isinstance(arg, Node)]
     fits = parameters == [(choose, 0), (choose, 1)] and quantize.args[1:3] == node.args[1:3]
     return source if alike and fits and isinstance(source, Node) and choose.args[0] is source else None

@@ -230,7 +230,7 @@ def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, t
 def _refuse_norm(node: Node, program: ExportedProgram) -> str | None:
     call = _Norm(*node.args)  # type: ignore[arg-type]
     operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
-    if any(not is_constant(program, each) for each in operands):
+    if any(not is_constant(program, operand) for operand in operands):
         return "its statistics are computed, expected constants"
     others = [user for user in node.users if user.args[1] != 0]
     return "its statistics are used" if any(user.users for user in others) else None

@@ -95,7 +95,7 @@ def _with_number(kind: type) -> Rule:
 
 
 def _refuse_number(node: Node, program: ExportedProgram) -> str | None:
-    fixed = all(isinstance(each, (int, float)) for each in node.args[1:])
+    fixed = all(isinstance(arg, (int, float)) for arg in node.args[1:])
     return None if fixed else "its scalar operand is computed, expected a constant"
 
 

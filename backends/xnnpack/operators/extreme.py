@@ -73,7 +73,7 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     order = _order(low, source, dims)
     parts, bounds = parts_of(source.meta["val"].shape, order, dims), parts_of(low.shape(source), order, dims)
     assert parts is not None and bounds is not None
-    before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in bounds)
+    before, reduced, after = (torch.Size(cast("list[int]", bound)).numel() for bound in bounds)
     value, kernel, images = low.read(source, order), [reduced, 1], [before, reduced, 1, after]
     if [len(part) for part in parts] == [1, 2, 1]:
         kernel = cast("list[int]", bounds.reduced)

@@ -99,7 +99,7 @@ def _affine(low: Lowering, weight: object, bias: object, shape: Sequence[int]) -
 
 def _refuse_norm(node: Node, program: ExportedProgram, weights: tuple[int, int], sizes: Sequence[object]) -> str | None:
     operands = [node.args[place] for place in weights]
-    if any(isinstance(each, Node) and not is_constant(program, each) for each in operands):
+    if any(isinstance(operand, Node) and not is_constant(program, operand) for operand in operands):
         return "its weight or bias is computed, expected a constant"
     if any(user.users for place, user in taken(node).items() if place != 0):
         return "its statistics are used"

@@ -66,7 +66,7 @@ def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> str | None:
     if not isinstance(value, torch.Tensor):
         return f"{node.name} is not a tensor"
     if value.dtype not in dtypes:
-        expected = " or ".join(str(each).removeprefix("torch.") for each in dtypes)
+        expected = " or ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
         return f"{node.name} has dtype {value.dtype}, expected {expected}"
     if rank(node) > MAX_RANK:
         return f"{node.name} has {rank(node)} dimensions, expected at most {MAX_RANK}"

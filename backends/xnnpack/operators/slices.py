@@ -146,7 +146,7 @@ def _select(low: Lowering, node: Node) -> None:
 
 def _refuse_unbind(node: Node, program: ExportedProgram) -> str | None:
     parts = node.meta["val"]
-    return None if all(numbers_in(each.shape) for each in parts) else "more than one of its sizes is dynamic"
+    return None if all(numbers_in(part.shape) for part in parts) else "more than one of its sizes is dynamic"
 
 
 def _unbind(low: Lowering, node: Node) -> None:
@@ -243,11 +243,11 @@ def _written(node: Node) -> tuple[int, int]:
 def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> str | None:
     sizes = [each.meta["val"].shape[_dim(node, 2)] for each in (_source(node), cast(Node, node.args[1]))]
     bounds = [argument(node, 3, "start"), argument(node, 4, "end")]
-    if not is_static(sizes) or not all(each is None or isinstance(each, int) for each in bounds):
+    if not is_static(sizes) or not all(bound is None or isinstance(bound, int) for bound in bounds):
         return "the part that it writes is dynamic"
     if argument(node, 5, "step", 1) != 1:
         return "its step is not 1"
-    if {each.meta["val"].dtype for each in node.all_input_nodes} != {node.meta["val"].dtype}:
+    if {source.meta["val"].dtype for source in node.all_input_nodes} != {node.meta["val"].dtype}:
         return "its operands differ in dtype"
     written = program.graph_signature.buffers_to_mutate.values()
     if program.graph_signature.inputs_to_buffers.get(_source(node).name) in written:

@@ -43,7 +43,7 @@ def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arit
         is_exact = quantization.takes_quantized(node, program) or (together is not None and together.on_integers)
         if is_exact or product_of(program, node) is not None:
             members = (node, *fused_with(node, result))
-            found.on_integers += [each for each in members if operator_of(each) not in quantization.RULES]
+            found.on_integers += [member for member in members if operator_of(member) not in quantization.RULES]
         elif rule is not None:
             found.in_float[node] = _reason(node, rule, result, program)
     return found
@@ -53,7 +53,7 @@ def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> s
     if rule.on_integers is None:
         return "XNNPACK lacks this operator on integers"
     operands = [each for each in tensors_of(node) if not is_constant(program, each)]
-    numbers = [each.name for each in operands if operator_of(each) != DEQUANTIZE]
+    numbers = [operand.name for operand in operands if operator_of(operand) != DEQUANTIZE]
     if numbers:
         return f"its operand {numbers[0]} is not quantized"
     reader = next(iter(result.users), None)

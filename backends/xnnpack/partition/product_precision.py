@@ -49,7 +49,7 @@ def products_to_keep(program: ExportedProgram, products: Sequence[Node], max_err
     def run(rounded: Collection[Node]) -> list[torch.Tensor]:
         with torch.no_grad():
             outputs = _Rounding(program.graph_module, rounded).run(*inputs)
-        return [each for each in outputs if isinstance(each, torch.Tensor) and each.is_floating_point()]
+        return [output for output in outputs if isinstance(output, torch.Tensor) and output.is_floating_point()]
 
     exact = [each.clone() for each in run(())]
     alone = {node: _error(exact, run([node])) for node in products}

@@ -42,32 +42,36 @@ class RecomposedLinears:
         for node in list(graph.nodes):
             if not _is_decomposed(self.program, node):
                 continue
-            bias, source, turned = _operands(node)
+            bias, source, transposed = _operands(node)
             last, whole = _with_all_dimensions(node, source)
-            weight = turned.args[0]
+            weight = transposed.args[0]
             operands = (whole, weight) if bias is None else (whole, weight, bias)
             layer = insert_before(last, ops.edge.aten.linear.default, operands, {}, last.meta["val"], node)
             between = [] if last is node else [source, last]
-            self._pieces[layer] = [each.name for each in (turned, *between[:1], node, *between[1:])]
+            self._pieces[layer] = [each.name for each in (transposed, *between[:1], node, *between[1:])]
             replace_by(last, layer)
-            for each in (node, turned, between[0]) if between else (turned,):
+            for each in (node, transposed, between[0]) if between else (transposed,):
                 if not each.users:
                     graph.erase_node(each)
 
 
 def _operands(node: Node) -> tuple[Any, Any, Any]:
-    """(bias or None, operand, transposed weights) of an addmm or mm."""
+    """Return (bias or None, operand, transposed weights) of an addmm or mm."""
     return node.args if len(node.args) == 3 else (None, *node.args)  # type: ignore[return-value]
 
 
 def _is_decomposed(program: ExportedProgram, node: Node) -> bool:
     if operator_of(node) not in ("aten.addmm.default", "aten.mm.default") or node.kwargs:
         return False
-    bias, _, turned = _operands(node)
-    if not isinstance(turned, Node) or operator_of(turned) != "aten.permute_copy.default" or len(turned.users) > 1:
+    bias, _, transposed = _operands(node)
+    if (
+        not isinstance(transposed, Node)
+        or operator_of(transposed) != "aten.permute_copy.default"
+        or len(transposed.users) > 1
+    ):
         return False
     is_row = bias is None or bias.meta["val"].dim() == 1
-    return is_row and list(turned.args[1]) == [1, 0] and _is_weight(program, turned.args[0])  # type: ignore[arg-type]
+    return is_row and list(transposed.args[1]) == [1, 0] and _is_weight(program, transposed.args[0])  # type: ignore[arg-type]
 
 
 def _is_weight(program: ExportedProgram, node: object) -> bool:

@@ -45,7 +45,7 @@ class Selection:
 
     @cached_property
     def _in_integers(self) -> set[Node]:
-        return {each for nodes in self._on_integers.values() for each in nodes}
+        return {node for nodes in self._on_integers.values() for node in nodes}
 
     def refusal(self, node: Node) -> str | None:
         """Why the configuration excludes a node; None if it includes the node."""
@@ -113,6 +113,8 @@ def _needed(program: ExportedProgram, node: Node) -> list[Node]:
     """The operands that must be in the same delegate as a node."""
     if node.target is operator.getitem:
         return list(node.all_input_nodes)
-    dequantized = [each for each in node.all_input_nodes if operator_of(each) in _DEQUANTIZES and len(each.users) == 1]
-    converted = [each for each in node.all_input_nodes if product_of(program, each)]
-    return dequantized + converted + [each for each in node.all_input_nodes if _is_dynamic(each)]
+    dequantized = [
+        source for source in node.all_input_nodes if operator_of(source) in _DEQUANTIZES and len(source.users) == 1
+    ]
+    converted = [source for source in node.all_input_nodes if product_of(program, source)]
+    return dequantized + converted + [source for source in node.all_input_nodes if _is_dynamic(source)]

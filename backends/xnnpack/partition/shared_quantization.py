@@ -33,4 +33,4 @@ def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
 
 def _reads_one(layer: Node) -> bool:
     """Return False for a product of two dynamically quantized operands: one may depend on the other."""
-    return sum(dynamic_source(each) is not None for each in layer.all_input_nodes) == 1
+    return sum(dynamic_source(node) is not None for node in layer.all_input_nodes) == 1

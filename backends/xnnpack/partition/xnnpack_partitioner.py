@@ -60,7 +60,7 @@ def _untag_linear_weights(program: ExportedProgram) -> None:
         if node.op != "call_function" or operator_of(node) != "aten.linear.default" or refusal(node, program):
             continue
         weights = [operand for operand in node.args[1:3] if isinstance(operand, Node)]
-        is_plain = all(is_constant_data(program, each) for each in weights) and rank(node.all_input_nodes[0]) > 1
+        is_plain = all(is_constant_data(program, weight) for weight in weights) and rank(node.all_input_nodes[0]) > 1
         if "delegation_tag" in node.meta and is_plain and weights[0].meta["val"].dtype == torch.float32:
             for each in weights:
                 each.meta.pop("delegation_tag", None)
@@ -111,7 +111,7 @@ class XnnpackPartitioner(Partitioner):
             )
         self._rounds_products, self._max_error = compute_precision == "bf16", max_error
         self._weights_are_inputs = force_non_static_weights_for_f32_linear or force_fp32_dynamic_linear
-        self._names = None if configs is None else {each.target_name for each in configs}
+        self._names = None if configs is None else {config.target_name for config in configs}
         self._precisions = (
             [config_precisions] if isinstance(config_precisions, ConfigPrecisionType) else config_precisions
         )

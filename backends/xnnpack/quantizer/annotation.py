@@ -76,7 +76,7 @@ def tensors_read(node: Node) -> list[Node]:
     first = node.args[0]
     if isinstance(first, (list, tuple)):
         return [each for each in first if isinstance(each, Node)]
-    return [each for each in node.args[:2] if isinstance(each, Node)]
+    return [argument for argument in node.args[:2] if isinstance(argument, Node)]
 
 
 def _refusal_of_operands(node: Node) -> str | None:
@@ -176,12 +176,12 @@ def _annotate_shared(node: Node, config: QuantizationConfig) -> None:
     sources = tensors_read(node)
     if not isinstance(node.args[0], (list, tuple)):
         sources = sources[:1]
-    owner = next((each for each in sources if quantized_result(each) is not None), sources[0])
+    owner = next((source for source in sources if quantized_result(source) is not None), sources[0])
     shared = SharedQuantizationSpec((owner, node))
     first = config.input_activation
     if len(sources) == 1 and quantized_result(owner) is not None:
         first = SharedQuantizationSpec(owner)
-    _write(node, {owner: first, **{each: shared for each in sources if each is not owner}}, shared)
+    _write(node, {owner: first, **{source: shared for source in sources if source is not owner}}, shared)
 
 
 def pass_on(node: Node) -> None:

@@ -49,7 +49,7 @@ def open_payload(payload: BytesLike) -> tuple[bytes, list[OpenedOutput]]:
         for name, value in vars(node.xnode_union).items():
             if name.startswith("output") and name.endswith("_id"):
                 made_by[value] = node
-    tensors = {_tensor(each).id_out: each for each in graph.xvalues}
+    tensors = {_tensor(xvalue).id_out: xvalue for xvalue in graph.xvalues}
     for value in made_by:
         tensor = _tensor(tensors[value])
         if tensor.external_id == g.INVALID_ID and _dtype(tensor) is not None:
@@ -62,8 +62,8 @@ def open_payload(payload: BytesLike) -> tuple[bytes, list[OpenedOutput]]:
 
 
 def _tensor(value: g.XValue) -> g.TensorValue:
-    held = value.xvalue_union
-    return held.tensor_value if isinstance(held, g.QuantizedTensorValue) else held
+    member = value.xvalue_union
+    return member.tensor_value if isinstance(member, g.QuantizedTensorValue) else member
 
 
 def _dtype(tensor: g.TensorValue) -> ScalarType | None:
@@ -71,12 +71,12 @@ def _dtype(tensor: g.TensorValue) -> ScalarType | None:
 
 
 def _output(value: g.XValue, node: g.XNode | None) -> OpenedOutput:
-    held, tensor = value.xvalue_union, _tensor(value)
+    member, tensor = value.xvalue_union, _tensor(value)
     dtype = _dtype(tensor)
     assert dtype is not None  # every delegate argument has one of these dtypes
     scale, zero_point = 1.0, 0
-    if isinstance(held, g.QuantizedTensorValue) and isinstance(held.quant_params, g.PerTensorQuant):
-        scale, zero_point = held.quant_params.scale, held.quant_params.zero_point
+    if isinstance(member, g.QuantizedTensorValue) and isinstance(member.quant_params, g.PerTensorQuant):
+        scale, zero_point = member.quant_params.scale, member.quant_params.zero_point
     kind = "" if node is None else type(node.xnode_union).__name__
     handle = 0 if node is None else node.debug_handle
     return OpenedOutput(kind, handle, dtype, tuple(tensor.dims), scale, zero_point)

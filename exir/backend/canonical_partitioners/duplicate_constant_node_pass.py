@@ -21,20 +21,20 @@ def duplicate_constant_node(exported_program: ExportedProgram, candidate_node: s
     same weight: its data are not copied. ValueError: there is no such constant, or the program updates it.
     """
     graph, signature = exported_program.graph, exported_program.graph_signature
-    node = next((held for held in graph.find_nodes(op="placeholder") if held.name == candidate_node), None)
+    node = next((each for each in graph.find_nodes(op="placeholder") if each.name == candidate_node), None)
     if node is None or not is_constant_data(exported_program, node):
         raise ValueError(f"{candidate_node!r} is not a constant of the program")
     position = next(i for i, spec in enumerate(signature.input_specs) if spec.arg.name == candidate_node)
     spec = signature.input_specs[position]
     if spec.target in signature.buffers_to_mutate.values():
         raise ValueError(f"{candidate_node!r} is updated by the program: copies would drift apart")
-    made: list[str] = []
+    copies: list[str] = []
     for number, user in enumerate(list(node.users)[1:]):
         with graph.inserting_before(node):
             copy = graph.placeholder(f"{node.name}_copy_{number}")
         copy.meta = {**origin_of(node), "val": node.meta["val"]}
         user.replace_input_with(node, copy)
         signature.input_specs.insert(position + number, replace(spec, arg=TensorArgument(name=copy.name)))
-        made.append(copy.name)
+        copies.append(copy.name)
     exported_program.graph_module.recompile()
-    return set(made)
+    return set(copies)

@@ -24,11 +24,11 @@ class DuplicateDequantNodePass(ExportPass):
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for held in all_graph_modules(graph_module):
-            for node in [node for node in held.graph.nodes if _is_dequantize(node)]:
+        for module in all_graph_modules(graph_module):
+            for node in [node for node in module.graph.nodes if _is_dequantize(node)]:
                 for user in list(node.users)[1:]:
-                    with held.graph.inserting_before(user):
-                        copy = held.graph.node_copy(node)
+                    with module.graph.inserting_before(user):
+                        copy = module.graph.node_copy(node)
                     user.replace_input_with(node, copy)
                     modified = True
         return PassResult(graph_module, modified)

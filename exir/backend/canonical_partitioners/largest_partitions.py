@@ -3,10 +3,11 @@
 
       x ─▶ [a] ─▶ b ─▶ [c] ─▶ out        a and c can never be one call: b runs between them.
 
-Every path through k runs of supported nodes, with unsupported ones in between, needs k calls. So many are enough:
-a supported node's level is one more than that of any unsupported node it reads, and at least that of any supported
-one; all nodes of a level are one partition. Values never flow to a lower level, and flow within one only between
-supported nodes: no cycle can close. Nodes of a partition need not touch: one call is cheaper than two.
+A path through k runs of supported nodes, with unsupported nodes in between, needs k calls. The longest such path gives
+the number of partitions: a supported node's level is one more than that of any unsupported node it reads, and at least
+that of any supported one; all nodes of a level are one partition. Values never flow to a lower level, and flow within
+one only between supported nodes, so no cycle can close. Nodes of a partition need not touch: one call is cheaper than
+two.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ __all__ = ["largest_partitions"]
 def largest_partitions(
     graph: Graph, is_supported: Callable[[Node], bool], groups: Iterable[Sequence[Node]] = ()
 ) -> list[list[Node]]:
-    """Partitions in graph order, their nodes in graph order (supported placeholders among them). Taking an element of
-    a list goes with what makes the list.
+    """Return partitions in graph order, with their nodes in graph order (supported placeholders among them). A getitem
+    node is in the partition of the node that computes its list.
 
     groups: nodes that share a partition; unsupported ones are left out. ValueError: a node in two groups.
     PartitionError: a group that cannot be one partition.
@@ -58,16 +59,16 @@ def largest_partitions(
 def _level_of_placeholder(
     node: Node, level_of: dict[Node, int], group_of: dict[Node, int], level_of_group: dict[int, int]
 ) -> int | None:
-    """Supported placeholders go with their group, else with their first reader: they are ready from the start."""
+    """Return the level of a supported placeholder's group, else that of its first reader."""
     candidates = [level_of_group.get(group_of.get(node, -1)), *(level_of.get(user) for user in node.users)]
     return next((level for level in candidates if level is not None), None)
 
 
 class _Units:
-    """The graph with what must stay together contracted: a directed graph without cycles.
+    """The graph with nodes of one partition contracted to units: a directed graph without cycles.
 
-    `of` has every node's unit, `order` the units so that values flow forwards, `supported` those that may be
-    delegated, `sources` and `readers` the edges.
+    `of` maps each node to its unit, which is named by one of its nodes. `order` lists the units so that values flow
+    forwards, `supported` those that may be delegated. `sources` and `readers` are the edges.
     """
 
     def __init__(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
@@ -92,7 +93,7 @@ class _Units:
         self.of = {node: one if unit is other else unit for node, unit in self.of.items()}
 
     def _close_cycles(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
-        """Groups that wait for each other, and the supported nodes in between, can only be delegated together."""
+        """Join groups that wait for each other, with the supported nodes in between: only one call can run them."""
         self._connect(graph)
         components = strong_components(self.readers)
         for component in components:

@@ -48,8 +48,8 @@ def record_reason(node: Node, reason: str) -> None:
 
 def keep_fallbacks(graph_module: GraphModule, partitioner: str, reasons: dict[NodeKey, str]) -> None:
     """Note on every operator outside of delegates that `partitioner` left it, with the reason."""
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
+    for module in all_graph_modules(graph_module):
+        for node in module.graph.nodes:
             if isinstance(node.target, EdgeOpOverload) and node.target.namespace not in NOT_DELEGATED:
                 fallback = (partitioner, reasons.get(_key(node), NO_REASON))
                 node.meta[FALLBACK] = (*node.meta.get(FALLBACK, ()), fallback)

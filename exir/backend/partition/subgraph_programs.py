@@ -27,8 +27,8 @@ def programs_of(program: ExportedProgram) -> Iterator[ExportedProgram]:
     yield program
     _, *below = all_graph_modules(program.graph_module)
     constants = constants_in_subgraphs(program) if below else {}
-    for held in below:
-        yield _program_of(held, program, constants)
+    for body in below:
+        yield _program_of(body, program, constants)
 
 
 class _PartOfProgram(ExportedProgram):
@@ -39,8 +39,8 @@ class _PartOfProgram(ExportedProgram):
         pass
 
 
-def _program_of(held: GraphModule, parent: ExportedProgram, constants: dict[Node, InputSpec]) -> ExportedProgram:
-    graph = held.graph
+def _program_of(body: GraphModule, parent: ExportedProgram, constants: dict[Node, InputSpec]) -> ExportedProgram:
+    graph = body.graph
     placeholders = graph.find_nodes(op="placeholder", sort=True)
     values = tree_leaves(graph.output_node().args[0])
     border = "a control-flow graph"
@@ -50,7 +50,7 @@ def _program_of(held: GraphModule, parent: ExportedProgram, constants: dict[Node
     results = [OutputSpec(OutputKind.USER_OUTPUT, argument_spec(value, border), None) for value in values]
     owner, code = graph.owning_module, graph._codegen
     made = _PartOfProgram(
-        root=held,
+        root=body,
         graph=graph,
         graph_signature=ExportGraphSignature(inputs, results),
         state_dict={name: tensor for name, tensor in parent.state_dict.items() if name in targets},

@@ -97,7 +97,7 @@ class _Replay:
             elif node.op == "output":
                 self.read(_specs(node.all_input_nodes), intact, node.name)
             elif node.op == "call_function" and node.target not in _NO_INSTRUCTION:
-                reads = _specs(each for each in node.all_input_nodes if each.target is not alloc)
+                reads = _specs(source for source in node.all_input_nodes if source.target is not alloc)
                 self.step(reads, get_node_tensor_specs(node), intact, node.name)
         return intact
 
@@ -105,7 +105,7 @@ class _Replay:
         if node.target is hop.cond:
             predicate, _, _, _ = node.args
             self.read(_specs([predicate]), intact, node.name)
-            ends = [self.assigned(node, get_node_tensor_specs(node), each, set(intact)) for each in subgraphs]
+            ends = [self.assigned(node, get_node_tensor_specs(node), subgraph, set(intact)) for subgraph in subgraphs]
             return ends[0].intersection(*ends[1:])
         return self.loop(node, subgraphs, intact)
 

@@ -133,9 +133,9 @@ def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
         if len(free) != 1 or free[0] in steps.symbols:
             continue
         form = sympy.Poly(expr, free[0]) if expr.is_polynomial(free[0]) else None
-        if form is None or form.degree() != 1 or not all(each.is_Integer for each in form.all_coeffs()):
+        if form is None or form.degree() != 1 or not all(coefficient.is_Integer for coefficient in form.all_coeffs()):
             continue
-        factor, summand = (int(each) for each in form.all_coeffs())
+        factor, summand = (int(coefficient) for coefficient in form.all_coeffs())
         if factor < 1:
             continue
         step = steps.add(Operation.INPUT_SIZE, index, dim)

@@ -19,10 +19,6 @@ constexpr CreateOperator kCreate[] = {
 #undef NODE
 };
 
-}  // namespace
-
-namespace {
-
 /// The datatypes of a node's operands, by name.
 std::string operand_datatypes(const Node& node, const OperatorContext& context) {
   std::string names;

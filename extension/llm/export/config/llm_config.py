@@ -260,7 +260,7 @@ class QuantizationConfig:
     def __post_init__(self) -> None:
         """Raise LlmConfigError."""
         known = self.qmode is None or self.qmode in self.QMODE_OPTIONS
-        if not known and not any(re.fullmatch(each, self.qmode or "") for each in self.AO_QUANT_PATTERNS):
+        if not known and not any(re.fullmatch(pattern, self.qmode or "") for pattern in self.AO_QUANT_PATTERNS):
             options = [*self.QMODE_OPTIONS, *self.AO_QUANT_PATTERNS]
             raise LlmConfigError(f"quantization.qmode: expected one of {options}, found {self.qmode!r}")
         if self.embedding_quantize is not None and not re.fullmatch(r"[248],\d+", self.embedding_quantize):
@@ -411,7 +411,7 @@ def _hints(kind: type) -> dict[str, Any]:
     """The types of a dataclass's fields, without None."""
     hints = get_type_hints(kind)
     return {
-        name: next((each for each in get_args(hint) if type(None) in get_args(hint)), hint)
+        name: next((argument for argument in get_args(hint) if type(None) in get_args(hint)), hint)
         for name, hint in hints.items()
     }
 
