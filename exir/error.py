@@ -108,7 +108,7 @@ class ExportError(Exception):
         super().__init__(f"[{self.stage}] " + ": ".join(part for part in (where, why) if part))
 
 
-_MOST_LINES = 20
+_MAX_LINES = 20
 
 
 class VerificationError(ExportError, SpecViolationError):
@@ -126,8 +126,8 @@ class VerificationError(ExportError, SpecViolationError):
         for node, why in findings:
             groups.setdefault((getattr(node, "target", node), why), []).append((node, why))
         lines = [_line(stage, group) for group in groups.values()]
-        more = len(lines) - _MOST_LINES
-        self.args = ("\n".join([*lines[:_MOST_LINES], *([f"and {more} more"] if more > 0 else [])]),)
+        more = len(lines) - _MAX_LINES
+        self.args = ("\n".join([*lines[:_MAX_LINES], *([f"and {more} more"] if more > 0 else [])]),)
 
 
 def _line(stage: str, group: list[tuple[Node | str | None, str]]) -> str:

@@ -17,7 +17,7 @@ from executorch.extension.pybindings.portable_lib import (
 )
 from executorch.runtime.errors import InvalidArgumentError
 
-_MOST = sys.maxsize
+_MAX_LIMIT = sys.maxsize
 
 
 class Execution:
@@ -147,8 +147,8 @@ class Method:
 
 def _limit(name: str, limit: int | None) -> int | None:
     """Return the limit. Raises InvalidArgumentError if it is negative or too large."""
-    if limit is not None and not 0 <= limit <= _MOST:
-        raise InvalidArgumentError(f"{name}: expected a number from 0 to {_MOST}, found {limit}")
+    if limit is not None and not 0 <= limit <= _MAX_LIMIT:
+        raise InvalidArgumentError(f"{name}: expected a number from 0 to {_MAX_LIMIT}, found {limit}")
     return limit
 
 

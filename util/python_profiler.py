@@ -21,8 +21,8 @@ td.bar {{ width: 300px; padding: 0 }} td.bar div {{ height: 12px; background: #e
 <h2>Functions</h2><table><tr><th>function<th>calls<th>own s<th>with callees s</tr>{rows}</table></body></html>
 """
 # Deeper or smaller calls are omitted from the drawing; the table of functions lists all.
-_MOST_DEPTH = 40
-_LEAST_SHARE = 0.002
+_MAX_DEPTH = 40
+_MIN_SHARE = 0.002
 
 _Function = tuple[str, int, str]
 
@@ -90,7 +90,7 @@ class _Tree:
     def add(self, function: _Function, seconds: float, depth: int, above: frozenset[_Function]) -> None:
         """Add the row of a call, and the rows below it."""
         share = seconds / self._total
-        if share < _LEAST_SHARE or depth > _MOST_DEPTH or function in above:
+        if share < _MIN_SHARE or depth > _MAX_DEPTH or function in above:
             return
         self.rows.append(
             f'<tr><td class="name" style="--depth: {depth}">{_name(function)}<td>{seconds:.6f}<td>{share:.1%}'

@@ -17,7 +17,7 @@ from executorch.devtools.inspector.event import Event
 from executorch.exir.error import line_of_trace
 
 KERNEL = "native_call_"
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 _DEQUANTIZE = re.compile(r"quantized_decomposed\.dequantize")
 # Operators that take little time when fused, in increasing order.
 _MINOR = (
@@ -87,7 +87,7 @@ def source_of_delegate(event: Event) -> tuple[Source, ...]:
     paths = [each.module for each in found if each.module is not None]
     shared = _common(paths) if paths else None
     names = list(dict.fromkeys(each.operator for each in found))
-    text = " + ".join(names[:_MOST_NAMED]) + (f" + {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+    text = " + ".join(names[:_MAX_NAMED]) + (f" + {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else "")
     return (Source(text, found[0].node, shared, found[0].line),)
 
 

@@ -14,7 +14,7 @@ from executorch.exir.error import module_name
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.schema import BytesLike, Program, Tensor
 
-_MOST_USERS = 16
+_MAX_USERS = 16
 
 
 def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, int]:
@@ -67,7 +67,7 @@ def _module_of_user(node: Node) -> str:
             if user not in seen:
                 seen.add(user)
                 waiting.append(user)
-        if len(waiting) > _MOST_USERS:
+        if len(waiting) > _MAX_USERS:
             break
     return ""
 

@@ -9,7 +9,7 @@ from html import escape
 from executorch.devtools.comparison import UNNAMED, Comparison, OperatorGap
 from executorch.devtools.report.markup import Cell, path_text, table
 
-_MOST_DECIBEL = 150.0
+_MAX_DECIBEL = 150.0
 
 
 def gaps(comparison: Comparison) -> str:
@@ -25,7 +25,7 @@ def gaps(comparison: Comparison) -> str:
             f"<code>{escape(first.module)}</code>, {escape(first.source)}.</p>"
         )
     rows = [_row(gap) for gap in comparison.operators]
-    heads = ("operator", "module", "ran as", "max abs", "MSE", "cosine", f"SQNR in dB, bar to {_MOST_DECIBEL:.0f}")
+    heads = ("operator", "module", "ran as", "max abs", "MSE", "cosine", f"SQNR in dB, bar to {_MAX_DECIBEL:.0f}")
     return said + table(heads, rows, most=40, title="operators")
 
 
@@ -35,7 +35,7 @@ def decibel(value: float) -> str:
 
 
 def _row(gap: OperatorGap) -> list[Cell]:
-    share = min(gap.sqnr, _MOST_DECIBEL) / _MOST_DECIBEL if not math.isnan(gap.sqnr) else 0.0
+    share = min(gap.sqnr, _MAX_DECIBEL) / _MAX_DECIBEL if not math.isnan(gap.sqnr) else 0.0
     return [
         Cell("\n".join(source.operator for source in gap.sources), "code", bad=gap.differs, title=gap.node),
         Cell("\n".join(path_text(source.module) for source in gap.sources), "code"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from math import floor
 
-_MOST_COLOURS = 12
+_MAX_COLOURS = 12
 OTHERS = "#9aa1ad"
 
 
@@ -56,9 +56,7 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
     """Name → colour with readable black text, for the first names; grey for the others."""
     distinct = list(dict.fromkeys(names))
     return {
-        name: f"hsl({round(215 + index * 137.5) % 360} 62% {72 - 9 * (index % 2)}%)"
-        if index < _MOST_COLOURS
-        else OTHERS
+        name: f"hsl({round(215 + index * 137.5) % 360} 62% {72 - 9 * (index % 2)}%)" if index < _MAX_COLOURS else OTHERS
         for index, name in enumerate(distinct)
     }
 

@@ -17,7 +17,7 @@ from executorch.devtools.report.markup import Cell, milliseconds, path_text, per
 from executorch.devtools.report.run_analysis import RunAnalysis
 
 _MODULE_DEPTH = 2
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def rankings(analysis: RunAnalysis) -> str:
@@ -60,11 +60,11 @@ def _totals(found: list[Total], head: str, title: str) -> str:
 def _ran(total: Total) -> str:
     """Format the kernels and backends of a total, each backend once."""
     by_backend: dict[str, list[str]] = {}
-    for each in total.ran[:_MOST_NAMED]:
+    for each in total.ran[:_MAX_NAMED]:
         backend, _, name = each.rpartition(": ")
         by_backend.setdefault(backend, []).append(name)
     parts = [f"{backend}: {', '.join(names)}" if backend else ", ".join(names) for backend, names in by_backend.items()]
-    return "; ".join(parts) + (", …" if len(total.ran) > _MOST_NAMED else "")
+    return "; ".join(parts) + (", …" if len(total.ran) > _MAX_NAMED else "")
 
 
 def _count(total: Total) -> str:

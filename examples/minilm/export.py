@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from model import MOST_TOKENS, SentenceEmbedding
+from model import MAX_TOKENS, SentenceEmbedding
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
@@ -24,7 +24,7 @@ class Written(NamedTuple):
 
 def export_program(model: SentenceEmbedding, path: Path) -> Written:
     """Write the program and describe its contents."""
-    tokens = torch.export.Dim("tokens", min=2, max=MOST_TOKENS)
+    tokens = torch.export.Dim("tokens", min=2, max=MAX_TOKENS)
     example = (torch.ones(1, 16, dtype=torch.int64), torch.ones(1, 16, dtype=torch.int64))
     exported = torch.export.export(model, example, dynamic_shapes=({1: tokens}, {1: tokens}))
     here = Runtime.get().backend_registry.is_available("XnnpackBackend")

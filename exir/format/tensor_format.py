@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LAYOUTS = {torch.strided: 0, torch.sparse_coo: 1}
 _OFFSET_BITS = 64
 _LOW_BITS = 32
-_MOST_DIMENSIONS = 16  # kTensorDimensionLimit of the runtime
+_MAX_DIMENSIONS = 16  # kTensorDimensionLimit of the runtime
 
 
 class AddressSpaceOverflowException(Exception):
@@ -60,8 +60,8 @@ def make_tensor_value(data_buffer_idx: int, allocation_info: AllocationDetails |
     Raises:
         ValueError: A size is symbolic, or the tensor has more dimensions than the runtime's tensors.
     """
-    if len(spec.shape) > _MOST_DIMENSIONS:
-        raise ValueError(f"a tensor of rank {len(spec.shape)}; the runtime's tensors have at most {_MOST_DIMENSIONS}")
+    if len(spec.shape) > _MAX_DIMENSIONS:
+        raise ValueError(f"a tensor of rank {len(spec.shape)}; the runtime's tensors have at most {_MAX_DIMENSIONS}")
     symbolic = [size for size in spec.shape if not isinstance(size, int)]
     if symbolic:
         raise ValueError(

@@ -12,7 +12,7 @@ from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
 
 _WIDTH, _PLOT_HEIGHT = 1200, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 90, 230, 46, 44
-_MOST_COLOURS = 14
+_MAX_COLOURS = 14
 _OTHERS = "others"
 # A page may set other colours for axes, text and background.
 _STYLE = """
@@ -90,7 +90,7 @@ def _colours(tensors: list[PlannedTensor]) -> dict[str, str]:
     weight: dict[str, int] = {}
     for tensor in tensors:
         weight[_group(tensor)] = weight.get(_group(tensor), 0) + tensor.size * (tensor.last - tensor.first + 1)
-    largest = sorted(weight, key=lambda group: -weight[group])[:_MOST_COLOURS]
+    largest = sorted(weight, key=lambda group: -weight[group])[:_MAX_COLOURS]
     named = {}
     for index, group in enumerate(largest):
         named[group] = f"hsl({round(215 + index * 137.5) % 360}, 58%, {62 + 8 * (index % 2)}%)"

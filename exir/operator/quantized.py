@@ -81,13 +81,13 @@ def _look_up(bits: int) -> Callable[..., torch.Tensor]:
         weight: torch.Tensor,
         scales: torch.Tensor,
         zero_points: torch.Tensor | None,
-        least: int,
-        most: int,
+        quant_min: int,
+        quant_max: int,
         indices: torch.Tensor,
         dtype: torch.dtype | None = None,
     ) -> torch.Tensor:
-        if bits < 8 and (least, most) != (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
-            raise ValueError(f"expected integers of {bits} bits, found limits {least} and {most}")
+        if bits < 8 and (quant_min, quant_max) != (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
+            raise ValueError(f"expected integers of {bits} bits, found limits {quant_min} and {quant_max}")
         # Dequantize only the rows that are looked up.
         chosen = indices.reshape(-1)
         zeros = None if zero_points is None else zero_points[chosen]
@@ -102,8 +102,8 @@ def _look_up_fake(bits: int) -> Callable[..., torch.Tensor]:
         weight: torch.Tensor,
         scales: torch.Tensor,
         zero_points: torch.Tensor | None,
-        least: int,
-        most: int,
+        quant_min: int,
+        quant_max: int,
         indices: torch.Tensor,
         dtype: torch.dtype | None = None,
     ) -> torch.Tensor:

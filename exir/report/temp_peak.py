@@ -24,7 +24,7 @@ from executorch.exir.tensor import stride_from_dim_order
 
 __all__ = ["TempPeak", "largest_input", "temp_peak"]
 
-_MOST_FLOPS = 20_000_000_000
+_MAX_FLOPS = 20_000_000_000
 """Limit for a trial run, which delays the lowering report."""
 
 _MASKS = (torch.bool, torch.uint8)
@@ -64,8 +64,8 @@ def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, fl
 
 
 def _why_not(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> str:
-    if flops > _MOST_FLOPS:
-        return f"a trial run would take {flops:,} FLOPs, more than {_MOST_FLOPS:,}"
+    if flops > _MAX_FLOPS:
+        return f"a trial run would take {flops:,} FLOPs, more than {_MAX_FLOPS:,}"
     for index in plan.inputs:
         value = plan.values[index].val
         if isinstance(value, Tensor) and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:

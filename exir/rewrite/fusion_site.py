@@ -166,7 +166,7 @@ def _limits(node: fx.Node) -> tuple[float | None, float | None] | None:
     names = {aten.hardtanh.default: ("min_val", "max_val"), aten.clamp.default: ("min", "max")}.get(node.target)
     if names is None:
         return None
-    least, most = (argument(node, name) for name in names)
-    if any(isinstance(each, fx.Node) for each in (least, most)) or (None not in (least, most) and least > most):
+    low, high = (argument(node, name) for name in names)
+    if any(isinstance(each, fx.Node) for each in (low, high)) or (None not in (low, high) and low > high):
         return None
-    return least, most
+    return low, high

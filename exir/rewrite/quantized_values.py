@@ -74,9 +74,11 @@ class Quantization:
         )
         return made
 
-    def within(self, least: float | None, most: float | None) -> Quantization:
+    def within(self, minimum: float | None, maximum: float | None) -> Quantization:
         """Return the parameters with the integer limits narrowed to a clamp of the floats."""
-        low, high = (None if each is None else int(self.integers(torch.tensor(float(each)))) for each in (least, most))
+        low, high = (
+            None if each is None else int(self.integers(torch.tensor(float(each)))) for each in (minimum, maximum)
+        )
         return replace(
             self,
             quant_min=self.quant_min if low is None else max(self.quant_min, low),
@@ -110,12 +112,12 @@ def quantization_of(node: fx.Node) -> Quantization | Rejection:
     if is_dequantize(node) and node.meta["val"].dtype is not torch.float32:
         return Rejection(f"it computes in {node.meta['val'].dtype}, not in torch.float32")
     scale, *rest = (argument(node, name) for name in ("scale", "zero_point", "quant_min", "quant_max"))
-    zero, least, most = (int(each) for each in rest)
+    zero, quant_min, quant_max = (int(each) for each in rest)
     limits = torch.iinfo(dtype)
-    if not (limits.min <= least <= most <= limits.max and limits.min <= zero <= limits.max):
-        return Rejection(f"its zero point and limits {zero}, {least}, {most} are out of range for {dtype}")
+    if not (limits.min <= quant_min <= quant_max <= limits.max and limits.min <= zero <= limits.max):
+        return Rejection(f"its zero point and limits {zero}, {quant_min}, {quant_max} are out of range for {dtype}")
     less = UNSIGNED if dtype is torch.uint8 else 0
-    return Quantization(float(scale), zero - less, least - less, most - less)
+    return Quantization(float(scale), zero - less, quant_min - less, quant_max - less)
 
 
 def _parts(node: fx.Node) -> list[int] | None:

@@ -34,7 +34,7 @@ from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
 VERSION = {"major": 5, "minor": 4}
-_MOST_SOURCES = 200  # torch reads them recursively
+_MAX_SOURCES = 200  # torch reads them recursively
 _SCALAR = torch.ops.aten.scalar_tensor.default
 # Keys of later versions, which readers of 5.4 refuse.
 _LATER_KEYS = {
@@ -134,7 +134,7 @@ def _check_sources(metadata: Mapping[str, Any]) -> None:
         level = json.loads(metadata["from_node"]) or []
     except (TypeError, RecursionError) as error:
         raise ValueError("from_node: expected the JSON of a list") from error
-    for _ in range(_MOST_SOURCES):
+    for _ in range(_MAX_SOURCES):
         if not isinstance(level, list) or not all(isinstance(each, dict) for each in level):
             raise ValueError("from_node: expected a list of objects")
         if not all(isinstance(each.get(key, ""), str) for each in level for key in ("pass_name", "action")):
@@ -145,7 +145,7 @@ def _check_sources(metadata: Mapping[str, Any]) -> None:
         level = [source for each in inner for source in each]
         if not level:
             return
-    raise ValueError(f"from_node: a node comes from at most {_MOST_SOURCES} others, one after the other")
+    raise ValueError(f"from_node: a node comes from at most {_MAX_SOURCES} others, one after the other")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
     python test/fuzz/fuzz_readers.py [--seconds=N] [--runs=N] [--seed=N] [--findings=FOLDER]
 
-Any other exception, a read of more than SECONDS_PER_READ, or more than MOST_MEMORY is a finding: its input is written
+Any other exception, a read of more than SECONDS_PER_READ, or more than MAX_MEMORY is a finding: its input is written
 to FOLDER. Programs (.pte), data files (.ptd), bundles (.bpte), traces (.etdp), records (ETRecord), XNNPACK payloads."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from executorch.exir.serialize.errors import MalformedProgramError
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "test" / "data"
 SECONDS_PER_READ = 20
-MOST_MEMORY = 6 << 30
+MAX_MEMORY = 6 << 30
 NUMBERS = (0, 1, 2, 0x7F, 0xFF, 0x100, 0x7FFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
@@ -164,7 +164,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--findings", type=Path, default=Path("findings"))
     options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, interrupt)
     choice, known = random.Random(options.seed), formats()
     for form in known:

@@ -23,7 +23,7 @@ from oracle.kernels.kernel_records import GRADIENTS, RECORDS, functional_of, num
 from oracle.kernels.opinfo_samples import OPERATORS, samples_of
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_BYTES = 1200
+MAX_BYTES = 1200
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.uint8)
 
 
@@ -35,7 +35,7 @@ def kernel_names() -> frozenset[str]:
 
 def main(path: Path) -> None:
     names = kernel_names()
-    call_recorder.MOST_BYTES, call_recorder.MOST_OF_A_KIND = MOST_BYTES, 1
+    call_recorder.MAX_BYTES, call_recorder.MAX_OF_A_KIND = MAX_BYTES, 1
     path.unlink(missing_ok=True)
     recorder = CallRecorder(path)
 

@@ -21,7 +21,7 @@ from executorch.exir.rewrite.node_rewrite import origin_of
 
 _permute: Any = ops.edge.aten.permute_copy.default
 # Each round moves a chain of permutes past one view.
-_MOST_ROUNDS = 4
+_MAX_ROUNDS = 4
 
 
 class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(RemoveOrReplacePassInterface):
@@ -61,7 +61,7 @@ class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(RemoveOrReplacePassInterf
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             result = super().call(graph_module)
             assert result is not None
             if not result.modified:

@@ -70,8 +70,8 @@ def _integer_fusion(node: Node, rule: Rule, found: Fused, program: ExportedProgr
     if not (made.is_whole or rule.fuses_activation) or not rule.on_integers(node, made, program):
         return None
     low, high = found.limits or (-math.inf, math.inf)
-    least, most = (-math.inf, math.inf) if made.is_whole else made.limits
-    limits = max(low, least), min(high, most)
+    smallest, largest = (-math.inf, math.inf) if made.is_whole else made.limits
+    limits = max(low, smallest), min(high, largest)
     if limits[0] >= limits[1]:
         return None
     return Fused(quantize, limits if limits != (-math.inf, math.inf) else None, on_integers=True)

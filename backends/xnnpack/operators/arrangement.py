@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.operators.rule import MAX_RANK, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _CONCATENATES = {2: g.Concatenate2, 3: g.Concatenate3, 4: g.Concatenate4, 5: g.Concatenate5}
-_MOST_CONCATENATED = max(_CONCATENATES)
+_MAX_CONCATENATED = max(_CONCATENATES)
 
 
 def _refuse_cat(node: Node, program: ExportedProgram) -> str | None:
@@ -45,17 +45,17 @@ def concatenate_into(
 ) -> None:
     """Concatenate two or more `parts` into the value `result` of these bounds."""
     shape = list(bounds)
-    while len(parts) > _MOST_CONCATENATED:
-        shape[axis] = sum(sizes[:_MOST_CONCATENATED])
+    while len(parts) > _MAX_CONCATENATED:
+        shape[axis] = sum(sizes[:_MAX_CONCATENATED])
         joined = low.writer.value(low.elements(node), shape)
-        low.add(_joined(axis, parts[:_MOST_CONCATENATED], joined), node)
-        parts = [joined, *parts[_MOST_CONCATENATED:]]
-        sizes = [shape[axis], *sizes[_MOST_CONCATENATED:]]
+        low.add(_joined(axis, parts[:_MAX_CONCATENATED], joined), node)
+        parts = [joined, *parts[_MAX_CONCATENATED:]]
+        sizes = [shape[axis], *sizes[_MAX_CONCATENATED:]]
     low.add(_joined(axis, parts, result), node)
 
 
 def _joined(axis: int, parts: list[int], result: int) -> object:
-    padded = [*parts, *[g.INVALID_ID] * (_MOST_CONCATENATED - len(parts))]
+    padded = [*parts, *[g.INVALID_ID] * (_MAX_CONCATENATED - len(parts))]
     return _CONCATENATES[len(parts)](axis, *padded[:4], result, 0, padded[4])
 
 

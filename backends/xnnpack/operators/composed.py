@@ -36,10 +36,10 @@ class _Formula:
         shape = self._low.shape(self._node, self._order)
         return self._low.step(self._node, kind, *operands, shape=shape, dtype=self._dtype)
 
-    def between(self, value: int, least: float, most: float) -> int:
+    def between(self, value: int, low: float, high: float) -> int:
         dtype = self._dtype or self._node.meta["val"].dtype
         made = self._low.writer.value(dtype, self._low.shape(self._node, self._order))
-        self._low.writer.node(g.Clamp(value, made), 0, (least, most))
+        self._low.writer.node(g.Clamp(value, made), 0, (low, high))
         return made
 
     def number(self, value: float) -> int:
@@ -130,7 +130,7 @@ def _power(f: _Formula, node: Node) -> None:
 
 
 # Above this x, 1 + exp(x) == exp(x) in float32.
-_LEAST_THRESHOLD, _MOST_THRESHOLD = 17.0, 80.0
+_MIN_THRESHOLD, _MAX_THRESHOLD = 17.0, 80.0
 
 
 def _softplus_arguments(node: Node) -> tuple[object, object]:
@@ -142,8 +142,8 @@ def _refuse_softplus(node: Node, program: ExportedProgram) -> str | None:
     beta, threshold = _softplus_arguments(node)
     if not isinstance(beta, (int, float)) or not beta > 0:
         return f"beta is {beta}, expected a positive number"
-    if not isinstance(threshold, (int, float)) or not _LEAST_THRESHOLD <= threshold <= _MOST_THRESHOLD:
-        return f"threshold is {threshold}, expected {_LEAST_THRESHOLD} to {_MOST_THRESHOLD}"
+    if not isinstance(threshold, (int, float)) or not _MIN_THRESHOLD <= threshold <= _MAX_THRESHOLD:
+        return f"threshold is {threshold}, expected {_MIN_THRESHOLD} to {_MAX_THRESHOLD}"
     return None
 
 

@@ -21,8 +21,8 @@ from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _TO_THE_END = 2**63 - 1
-_MOST_RUNS = 8
-_MOST_WINDOWS = 32
+_MAX_RUNS = 8
+_MAX_WINDOWS = 32
 
 
 def _source(node: Node) -> Node:
@@ -97,10 +97,10 @@ def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Or
         bounds[axis] = count * step
         value = low.step(node, partial(_slice_of, axis, first, count * step, sizes), value, shape=bounds)
     groups = [_product(sizes[:axis]), count, step, _product(sizes[axis + 1 :])]
-    most = [math.prod(bounds[:axis]), count, step, math.prod(bounds[axis + 1 :])]
-    value = low.reshaped(node, value, groups, most)
-    most[2] = 1
-    value = low.step(node, partial(_slice_of, 2, 0, 1, groups), value, shape=most)
+    largest = [math.prod(bounds[:axis]), count, step, math.prod(bounds[axis + 1 :])]
+    value = low.reshaped(node, value, groups, largest)
+    largest[2] = 1
+    value = low.step(node, partial(_slice_of, 2, 0, 1, groups), value, shape=largest)
     low.add(reshape(arranged(node.meta["val"].shape, order), value, low.result(node, order)), node)
 
 
@@ -180,7 +180,7 @@ def _refuse_index_select(node: Node, program: ExportedProgram) -> str | None:
     if reason or index is None or not isinstance(size, int):
         return reason or "its indices are computed, expected constants"
     runs = len(_runs(index, size))
-    return None if runs <= _MOST_RUNS else f"its indices form {runs} consecutive runs, expected at most {_MOST_RUNS}"
+    return None if runs <= _MAX_RUNS else f"its indices form {runs} consecutive runs, expected at most {_MAX_RUNS}"
 
 
 def _index_select(low: Lowering, node: Node) -> None:
@@ -206,8 +206,8 @@ def _refuse_unfold(node: Node, program: ExportedProgram) -> str | None:
     windows = node.meta["val"].shape[_dim(node, 1)]
     if not isinstance(source.meta["val"].shape[_dim(node, 1)], int) or not isinstance(windows, int):
         return "the size of that dimension is dynamic"
-    if windows > _MOST_WINDOWS:
-        return f"it has {windows} windows, expected at most {_MOST_WINDOWS}"
+    if windows > _MAX_WINDOWS:
+        return f"it has {windows} windows, expected at most {_MAX_WINDOWS}"
     return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
 
 

@@ -21,7 +21,7 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _ALIGN_CORNERS = 0x08  # XNNPACK's flag
-_MOST_SHARES = 64 * 1024  # largest averaging matrix, in elements
+_MAX_SHARES = 64 * 1024  # largest averaging matrix, in elements
 
 
 def _pair(value: object, default: list[int]) -> list[int]:
@@ -191,8 +191,8 @@ def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
     if rank(source) != 4 or not is_static(source.meta["val"].shape[2:]):
         return "its operand is not a batch of images (rank 4) of static size"
     sizes, wanted = source.meta["val"].shape[2:], cast("list[int]", node.args[1])
-    if not _is_even(sizes, wanted) and torch.Size([*sizes, *wanted]).numel() > _MOST_SHARES:
-        return f"{list(sizes)} are not multiples of {wanted}, and the averaging matrix has over {_MOST_SHARES} elements"
+    if not _is_even(sizes, wanted) and torch.Size([*sizes, *wanted]).numel() > _MAX_SHARES:
+        return f"{list(sizes)} are not multiples of {wanted}, and the averaging matrix has over {_MAX_SHARES} elements"
     return "its window has a single element" if list(sizes) == list(wanted) else None
 
 

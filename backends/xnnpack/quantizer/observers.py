@@ -12,13 +12,13 @@ from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
 Parameters = tuple[torch.Tensor, torch.Tensor]
 
 
-def _check_limits(observer: torch.nn.Module, least: torch.Tensor, most: torch.Tensor, what_to_run: str) -> None:
+def _check_limits(observer: torch.nn.Module, low: torch.Tensor, high: torch.Tensor, what_to_run: str) -> None:
     place = getattr(observer, "place", "a tensor")
-    if least.numel() == 0 or bool((least > most).all()):
+    if low.numel() == 0 or bool((low > high).all()):
         raise ValueError(f"{place} was never seen: run {what_to_run} before convert_pt2e")
-    if not bool(torch.isfinite(least).all() and torch.isfinite(most).all()):
+    if not bool(torch.isfinite(low).all() and torch.isfinite(high).all()):
         raise ValueError(
-            f"{place} ranges from {least.tolist()} to {most.tolist()}: no scale represents infinity or NaN. "
+            f"{place} ranges from {low.tolist()} to {high.tolist()}: no scale represents infinity or NaN. "
             "Remove the inputs that cause it, or keep the layer in float (set_module_name(name, None))"
         )
 

@@ -23,18 +23,19 @@ from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped
 
 from executorch.backends.xnnpack.quantizer.observers import CalibratedHistogramObserver, TrainedFakeQuantize
 
-_LEAST_SCALE = 2**-12
+_MIN_SCALE = 2**-12
 _INT8 = torch.iinfo(torch.int8)
 
 
-def _check_limits(kind: str, least: int, most: int) -> None:
-    if not (_INT8.min <= least < most <= _INT8.max):
+def _check_limits(kind: str, quant_min: int, quant_max: int) -> None:
+    if not (_INT8.min <= quant_min < quant_max <= _INT8.max):
         raise ValueError(
-            f"{kind}_qmin={least} and {kind}_qmax={most}: expected qmin < qmax, both from {_INT8.min} to {_INT8.max}"
+            f"{kind}_qmin={quant_min} and {kind}_qmax={quant_max}: expected qmin < qmax, "
+            f"both from {_INT8.min} to {_INT8.max}"
         )
 
 
-def _activation(is_qat: bool, is_dynamic: bool, least: int, most: int) -> QuantizationSpec:
+def _activation(is_qat: bool, is_dynamic: bool, quant_min: int, quant_max: int) -> QuantizationSpec:
     observers = {
         (False, False): (CalibratedHistogramObserver, {}),
         (False, True): (PlaceholderObserver, {}),
@@ -44,15 +45,15 @@ def _activation(is_qat: bool, is_dynamic: bool, least: int, most: int) -> Quanti
     observer, settings = observers[is_qat, is_dynamic]
     return QuantizationSpec(
         dtype=torch.int8,
-        quant_min=least,
-        quant_max=most,
+        quant_min=quant_min,
+        quant_max=quant_max,
         qscheme=torch.per_tensor_affine,
         is_dynamic=is_dynamic,
-        observer_or_fake_quant_ctr=observer.with_args(eps=_LEAST_SCALE, **settings),
+        observer_or_fake_quant_ctr=observer.with_args(eps=_MIN_SCALE, **settings),
     )
 
 
-def _weight(is_qat: bool, is_per_channel: bool, least: int, most: int) -> QuantizationSpec:
+def _weight(is_qat: bool, is_per_channel: bool, quant_min: int, quant_max: int) -> QuantizationSpec:
     settings: dict[str, Any] = {}
     if is_qat:
         observer = FusedMovingAvgObsFakeQuantize
@@ -61,12 +62,12 @@ def _weight(is_qat: bool, is_per_channel: bool, least: int, most: int) -> Quanti
         observer = PerChannelMinMaxObserver if is_per_channel else MinMaxObserver
     return QuantizationSpec(
         dtype=torch.int8,
-        quant_min=least,
-        quant_max=most,
+        quant_min=quant_min,
+        quant_max=quant_max,
         qscheme=torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric,
         ch_axis=0,
         is_dynamic=False,
-        observer_or_fake_quant_ctr=observer.with_args(eps=_LEAST_SCALE, **settings),
+        observer_or_fake_quant_ctr=observer.with_args(eps=_MIN_SCALE, **settings),
     )
 
 

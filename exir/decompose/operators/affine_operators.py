@@ -42,9 +42,9 @@ def _are_rows(input: torch.Tensor, block_size: Sequence[int]) -> bool:
     return list(block_size) == [1] * (input.dim() - 1) + [input.shape[-1]]
 
 
-def _limits(dtype: torch.dtype, least: float | None, most: float | None) -> tuple[int, int]:
+def _limits(dtype: torch.dtype, quant_min: float | None, quant_max: float | None) -> tuple[int, int]:
     limits = torch.iinfo(dtype)
-    return (limits.min if least is None else int(least)), (limits.max if most is None else int(most))
+    return (limits.min if quant_min is None else int(quant_min)), (limits.max if quant_max is None else int(quant_max))
 
 
 def _choose(

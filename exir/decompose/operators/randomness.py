@@ -41,8 +41,8 @@ def _normal_of_size(mean: float, std: float, size: list[int], *, generator: None
 
 def _exponential(self: torch.Tensor, lambd: float = 1.0, *, generator: None = None) -> torch.Tensor:
     # As in eager, the result is never zero, because users take its logarithm.
-    least = torch.finfo(self.dtype).eps / 2
-    return torch.clamp_min(-torch.log1p(-torch.rand_like(self)), least) / lambd
+    smallest = torch.finfo(self.dtype).eps / 2
+    return torch.clamp_min(-torch.log1p(-torch.rand_like(self)), smallest) / lambd
 
 
 def _bernoulli(self: torch.Tensor, p: float = 0.5, *, generator: None = None) -> torch.Tensor:

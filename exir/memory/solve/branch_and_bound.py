@@ -89,14 +89,14 @@ def _crowded_steps(buffers: Sequence[Buffer]) -> list[int]:
 @dataclass(frozen=True)
 class _State:
     """A partial solution. place: the offset that each buffer would get now. floor: the lowest of these, by step.
-    wanted: bytes that remain to be stacked, by step. No further buffer stands below `least`, and at `least` none that
+    wanted: bytes that remain to be stacked, by step. No further buffer stands below `lowest`, and at `lowest` none that
     comes before `rank`.
     """
 
     place: Ints
     floor: Ints
     wanted: Ints
-    least: int
+    lowest: int
     rank: int
 
 
@@ -193,10 +193,10 @@ class _Search:
         if tops.max() > self.limit:
             return []
         steps = slice(self.begin[buffers].min(), self.end[buffers].max())
-        floor = np.maximum(state.floor[steps], state.least)
+        floor = np.maximum(state.floor[steps], state.lowest)
         wanted = state.wanted[steps]
         if ((floor + wanted > self.limit) & (wanted > 0)).any():
             return []
-        possible = np.flatnonzero((places < tops.min()) & ((places > state.least) | (buffers > state.rank)))
+        possible = np.flatnonzero((places < tops.min()) & ((places > state.lowest) | (buffers > state.rank)))
         found: list[int] = buffers[possible[np.argsort(places[possible], kind="stable")]].tolist()
         return found

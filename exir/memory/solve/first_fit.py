@@ -23,7 +23,7 @@ _APART_ORDERS: tuple[Callable[[Buffer], tuple[int, ...]], ...] = (
 )
 # Limit of the repairs, in buffers placed: it bounds the time for any number of buffers.
 _REPAIR_WORK = 12_000
-_MOST_REPAIRS = 100
+_MAX_REPAIRS = 100
 
 
 def first_fit(problem: Problem) -> Solution:
@@ -84,7 +84,7 @@ def _sorted(buffers: Sequence[Buffer], key: Callable[[Buffer], tuple[int, ...]])
 def _repair(arrays: _Arrays, best: Solution, order: list[int]) -> Solution:
     """Place the buffers that ended up on top earlier, and try again."""
     current = best
-    for _ in range(min(_MOST_REPAIRS, _REPAIR_WORK // max(1, len(order)))):
+    for _ in range(min(_MAX_REPAIRS, _REPAIR_WORK // max(1, len(order)))):
         ends = np.array(current.offsets) + arrays.size
         top = set(np.flatnonzero(ends > best.lower_bound).tolist())
         moved = [i for i in order if i in top] + [i for i in order if i not in top]

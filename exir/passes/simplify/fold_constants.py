@@ -24,7 +24,7 @@ FREE_GROWTH = 64 * 1024
 _FREE_GROWTH_FOR_BACKENDS = 1024 * 1024
 # Bytes that all results beyond these limits may add for backends: this share of the program's constants, with a cap.
 # Without them, tables of relative positions split a graph at each layer's attention.
-_GROWTH_SHARE, _MOST_GROWTH = 1 / 8, 32 * 1024 * 1024
+_GROWTH_SHARE, _MAX_GROWTH = 1 / 8, 32 * 1024 * 1024
 # Includes quantize: a weight that the graph quantizes is stored as integers, which are shorter.
 _FOLDED_FOR_BACKENDS = ("aten::", "dim_order_ops::", "quantized_decomposed::quantize_per_")
 _CONVERSIONS = ("aten::_to_copy", "dim_order_ops::_to_dim_order_copy")
@@ -39,7 +39,7 @@ def fold_for_backends(program: ExportedProgram) -> None:
     nodes = [node for node in program.graph.nodes if isinstance(node.target, (OpOverload, EdgeOpOverload))]
     others = {node.target for node in nodes if not node.target._schema.name.startswith(_FOLDED_FOR_BACKENDS)}
     held = sum(tensor.nbytes for tensor in constant_tensors(program).values())
-    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS, min(int(held * _GROWTH_SHARE), _MOST_GROWTH))
+    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS, min(int(held * _GROWTH_SHARE), _MAX_GROWTH))
 
 
 def fold_constants(

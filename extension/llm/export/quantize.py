@@ -230,7 +230,7 @@ class QuantizedEmbedding(nn.Module):
                 f"quantization.embedding_quantize: groups of {size} do not fit rows of {rows.shape[1]} numbers"
             )
         self.bits, self.dtype = bits, embedding.weight.dtype
-        self.least, self.most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        self.quant_min, self.quant_max = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
         stored: GroupedIntegers | None = getattr(embedding, _STORED, None)
         if stored is not None and stored.fit(bits, size):
             integers, scales = stored.values, stored.scales
@@ -249,7 +249,7 @@ class QuantizedEmbedding(nn.Module):
         name = {2: "embedding_2bit", 4: "embedding_4bit", 8: "embedding_byte"}[self.bits]
         operator = getattr(torch.ops.quantized_decomposed, name)
         found: torch.Tensor = operator.dtype(
-            self.weight, self.scales, None, self.least, self.most, indices, dtype=self.dtype
+            self.weight, self.scales, None, self.quant_min, self.quant_max, indices, dtype=self.dtype
         )
         return found
 

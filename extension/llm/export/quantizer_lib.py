@@ -56,8 +56,8 @@ def get_pt2e_quantizers(quant_params: PT2EQuantOptions | None, so_library: str |
     linear = None if quant_params is None else quant_params.quantize_linear
     if linear is None:
         return []
-    least, most = (-8, 7) if linear.is_qc4 else (-127, 127)
+    quant_min, quant_max = (-8, 7) if linear.is_qc4 else (-127, 127)
     config = get_symmetric_quantization_config(
-        is_per_channel=linear.is_per_channel, is_dynamic=True, weight_qmin=least, weight_qmax=most
+        is_per_channel=linear.is_per_channel, is_dynamic=True, weight_qmin=quant_min, weight_qmax=quant_max
     )
     return [XNNPACKQuantizer().set_global(config)]

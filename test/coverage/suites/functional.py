@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from ..case import CannotBuild, Case, Example, flat
 
-_MOST = 8  # of a function
+_MAX_SAMPLES = 8  # of a function
 
 
 class _Call(nn.Module):
@@ -38,7 +38,7 @@ class _Call(nn.Module):
 def cases() -> Iterator[Case]:
     for info in _infos():
         variant = ".".join(filter(None, (info.name.removeprefix("nn.functional."), info.variant_test_name)))
-        for place in range(_MOST):
+        for place in range(_MAX_SAMPLES):
             yield Case("functional", f"{variant}-{place}", partial(_make, info, place))
 
 
@@ -53,7 +53,7 @@ def _make(info: Any, place: int) -> Example:
     dtype = torch.float32 if torch.float32 in info.dtypes else next(iter(info.dtypes))
     torch.manual_seed(0)
     samples = list(info.sample_inputs("cpu", dtype, requires_grad=False))
-    chosen = samples[:: max(1, len(samples) // _MOST)]
+    chosen = samples[:: max(1, len(samples) // _MAX_SAMPLES)]
     if place >= len(chosen):
         raise CannotBuild("torch's tests have no more samples of it")
     sample = chosen[place]

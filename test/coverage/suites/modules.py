@@ -12,7 +12,7 @@ import torch
 
 from ..case import Case, Example, FlatOutputs
 
-_MOST = 14  # of a module: torch's tests have up to 857
+_MAX_SAMPLES = 14  # of a module: torch's tests have up to 857
 
 
 def cases() -> Iterator[Case]:
@@ -32,7 +32,7 @@ def _samples(info: Any) -> list[Any]:
     """Return options and arguments of the module, spread evenly over those of torch's tests."""
     samples = info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=False)
     chosen = [one for one in samples if one.forward_input is not None]
-    return chosen[:: max(1, len(chosen) // _MOST)][:_MOST]
+    return chosen[:: max(1, len(chosen) // _MAX_SAMPLES)][:_MAX_SAMPLES]
 
 
 def _make(info: Any, place: int) -> Example:

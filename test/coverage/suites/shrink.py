@@ -73,7 +73,7 @@ LEVELS: dict[str, list[_Rule]] = {
 }
 # Lists with an entry a stage: how many blocks it has.
 _DEPTHS = re.compile(r"(?:.*_)?(?:depths?|num_blocks|stage_num_blocks|layer_depths)$")
-_MOST_BLOCKS = 2
+_MAX_BLOCKS = 2
 # Fields without a default that a model needs: the value, or the field that it equals.
 _NEEDED: dict[str, int | float | str] = {
     "prediction_length": 8,
@@ -107,7 +107,7 @@ def _small_value(name: str, value: Any, level: str) -> Any:
     if isinstance(value, dict) and (name.endswith(("config", "_cfg")) or "model_type" in value):
         return shrunk(value, level)
     if isinstance(value, (list, tuple)) and _DEPTHS.match(name) and all(type(one) is int for one in value):
-        return [min(one, _MOST_BLOCKS) for one in value]
+        return [min(one, _MAX_BLOCKS) for one in value]
     if isinstance(value, bool) or not isinstance(value, int):
         return value
     return next((rule(value) for pattern, rule in LEVELS[level] if pattern.match(name)), value)

@@ -14,10 +14,10 @@ from models.timm_models import without_torchvision
 from ..case import CannotBuild, Case, Example
 
 _SIDES = (64, 96, 128, 160, 192, 224, 256, 299, 384, 448, 512, 1024)
-_MOST_WEIGHTS = 120_000_000
+_MAX_WEIGHTS = 120_000_000
 # Words of timm's names for small models, the smallest first. Models with none of them come last.
 _SMALL = ("test", "atto", "femto", "pico", "nano", "xxs", "xxtiny", "tiny", "ti", "xs", "mini", "small", "s", "lite")
-_MOST_COUNTED = 10  # models of a module whose weights are counted, at 0.15 s each; vision_transformer has 350
+_MAX_COUNTED = 10  # models of a module whose weights are counted, at 0.15 s each; vision_transformer has 350
 
 
 def cases() -> Iterator[Case]:
@@ -33,8 +33,8 @@ def _make(module: str, names: tuple[str, ...]) -> Example:
     with without_torchvision():
         import timm
 
-        name = min(sorted(names, key=_by_name)[:_MOST_COUNTED], key=lambda one: (_weights(one), one))
-        if _weights(name) > _MOST_WEIGHTS:
+        name = min(sorted(names, key=_by_name)[:_MAX_COUNTED], key=lambda one: (_weights(one), one))
+        if _weights(name) > _MAX_WEIGHTS:
             raise CannotBuild(f"the smallest model of {module}, {name}, has {_weights(name)} weights")
         fixed = timm.get_pretrained_cfg(name, allow_unregistered=True)
         model = timm.create_model(name, pretrained=False).eval()

@@ -24,7 +24,7 @@ _HEADS = (
     *("OBJECT_DETECTION", "UNIVERSAL_SEGMENTATION", "SEMANTIC_SEGMENTATION", "DEPTH_ESTIMATION", "KEYPOINT_DETECTION"),
     *("IMAGE_TO_IMAGE", "VIDEO_CLASSIFICATION", "AUDIO_CLASSIFICATION", "TEXT_TO_WAVEFORM", "TIME_SERIES_PREDICTION"),
 )
-_MOST_WEIGHTS = 200_000_000
+_MAX_WEIGHTS = 200_000_000
 _CACHE_LENGTH = 32
 
 
@@ -145,7 +145,7 @@ def _working(model_class: type[nn.Module], given: Any) -> tuple[nn.Module, Choic
     config = _config_for(model_class, given)
     with torch.device("meta"):
         weights = sum(one.numel() for one in model_class(config).parameters())
-    if weights > _MOST_WEIGHTS:
+    if weights > _MAX_WEIGHTS:
         raise CannotBuild(f"{weights} weights")
     torch.manual_seed(0)
     model = model_class(config).eval()

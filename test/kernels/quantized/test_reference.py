@@ -70,10 +70,10 @@ def limits_of(dtype: torch.dtype) -> Iterator[tuple[int, int]]:
 def test_tensors(dtype: torch.dtype, layout: torch.memory_format) -> None:
     # In the reference, the conversion of NaN to int32 is undefined.
     given = numbers if dtype is not torch.int32 else lambda *args: numbers(*args).nan_to_num(nan=1.0)
-    for floating, (least, most) in itertools.product(FLOATS, limits_of(dtype)):
-        for scale, zero in ((0.1, 3), (1.0, 0), (1e-30, 5), (3e38, 0), (0.37, most)):
+    for floating, (quant_min, quant_max) in itertools.product(FLOATS, limits_of(dtype)):
+        for scale, zero in ((0.1, 3), (1.0, 0), (1e-30, 5), (3e38, 0), (0.37, quant_max)):
             x = given(floating, layout)
-            check("quantize_per_tensor.out", x, scale, zero, least, most, dtype)
+            check("quantize_per_tensor.out", x, scale, zero, quant_min, quant_max, dtype)
     one, zero = torch.tensor([0.07]), torch.tensor([4])
     x, bounds = given(torch.float32, layout), (torch.tensor(0), torch.tensor(90))
     check("quantize_per_tensor.Tensor_out", x, one, zero, 0, 90, dtype)
@@ -95,10 +95,10 @@ def test_channels(dtype: torch.dtype, layout: torch.memory_format) -> None:
         scales = torch.rand(SIZES[axis], dtype=wide, generator=torch.Generator().manual_seed(axis)) + 0.01
         for whole in (torch.int64, torch.int32, torch.float32):
             zeros = torch.arange(SIZES[axis]).to(whole)
-            for least, most in limits_of(dtype):
-                check("quantize_per_channel.out", x, scales, zeros, axis, least, most, dtype)
+            for quant_min, quant_max in limits_of(dtype):
+                check("quantize_per_channel.out", x, scales, zeros, axis, quant_min, quant_max, dtype)
                 if dtype is not torch.uint16:  # torch takes nothing off uint16
-                    check("dequantize_per_channel.out", q, scales, zeros, axis, least, most, dtype)
+                    check("dequantize_per_channel.out", q, scales, zeros, axis, quant_min, quant_max, dtype)
         for wanted in (None, torch.float64, *FLOATS):
             check("dequantize_per_channel.out", q, scales, None, axis, 0, 9, dtype, out_dtype=wanted)
     half = numbers(torch.float16, layout).nan_to_num(nan=1.0)
@@ -115,7 +115,7 @@ def test_rows_and_groups(dtype: torch.dtype, floating: torch.dtype) -> None:
     for wide, whole in itertools.product((torch.float64, torch.float32, torch.float16), (torch.int64, torch.float32)):
         scales = (torch.rand(6, 1, generator=generator) + 0.05).to(wide)
         zeros = torch.arange(6)[:, None].to(whole)
-        if torch.iinfo(dtype).max < 65504:  # the most of float16
+        if torch.iinfo(dtype).max < 65504:  # the largest float16
             check("quantize_per_token.out", x, scales, zeros, *next(limits_of(dtype)), dtype)
         check("quantize_per_token.out", x, scales, zeros, 0, 100, dtype)
         by_group = (torch.rand(6, 4, generator=generator) + 0.05).to(wide)
@@ -134,9 +134,9 @@ def test_parameters_are_chosen(floating: torch.dtype) -> None:
     cases += [torch.zeros(2, 2), torch.tensor([[1e-30, 2.0]]), torch.tensor([[math.inf, 1.0]]), torch.tensor(3.0)]
     cases += [torch.tensor([[-math.inf, 1.0]]), torch.full((1, 7), 6e4), torch.randn(300, generator=generator)]
     for x in (case.to(floating) for case in cases):
-        for dtype, (least, most) in ((each, limits) for each in INTEGERS[:4] for limits in limits_of(each)):
-            check("choose_qparams.Tensor_out", x, least, most, 1e-7, dtype)
-            check("choose_qparams_symmetric.Tensor_out", x, least, most, 2**-12, dtype)
+        for dtype, (quant_min, quant_max) in ((each, limits) for each in INTEGERS[:4] for limits in limits_of(each)):
+            check("choose_qparams.Tensor_out", x, quant_min, quant_max, 1e-7, dtype)
+            check("choose_qparams_symmetric.Tensor_out", x, quant_min, quant_max, 2**-12, dtype)
         if x.dim():
             check("choose_qparams_per_token.out", x, torch.int8)
             check("choose_qparams_per_token_asymmetric.out", x, torch.int8)
@@ -149,17 +149,17 @@ def test_parameters_are_chosen(floating: torch.dtype) -> None:
 @pytest.mark.parametrize("scaled", FLOATS, ids=str)
 def test_embeddings(bits: int, scaled: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(4)
-    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    table = torch.randint(least, most + 1, (11, 24), generator=generator).to(torch.int8)
+    quant_min, quant_max = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    table = torch.randint(quant_min, quant_max + 1, (11, 24), generator=generator).to(torch.int8)
     name = {2: "embedding_2bit", 4: "embedding_4bit", 8: "embedding_byte"}[bits]
     for groups, has_zeros, index in itertools.product((0, 1, 3), (False, True), (torch.int64, torch.int32)):
         shape = (11, groups) if groups else (11,)
         scales = (torch.rand(shape, generator=generator) + 0.01).to(scaled)
         zeros = torch.randint(-3, 4, shape, generator=generator).to(scaled) if has_zeros else None
         indices = torch.tensor([[0, 10, 3], [3, 7, 1]], dtype=index)
-        check(f"{name}.out", packed(table, bits), scales, zeros, least, most, indices)
+        check(f"{name}.out", packed(table, bits), scales, zeros, quant_min, quant_max, indices)
         for dtype in FLOATS:
-            check(f"{name}.dtype_out", packed(table, bits), scales, zeros, least, most, indices, dtype=dtype)
+            check(f"{name}.dtype_out", packed(table, bits), scales, zeros, quant_min, quant_max, indices, dtype=dtype)
 
 
 def test_a_row_outside_of_the_table_is_refused() -> None:

@@ -23,8 +23,8 @@ from oracle.kernels.comparison import is_determined, tolerance_of
 from oracle.kernels.dense_memory import dense, dim_order_of
 
 # Replayed under sanitizers, hundreds of times with changes: small calls, and of each kernel and its dtypes a few.
-MOST_BYTES = 32 << 10
-MOST_OF_A_KIND = 3
+MAX_BYTES = 32 << 10
+MAX_OF_A_KIND = 3
 
 
 @functools.cache
@@ -121,7 +121,7 @@ class CallRecorder:
             return
         name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
         kind = (name, refused, inputs.dtypes, tuple(t.dtype for t in _tensors(room)))
-        if self._of_a_kind[kind] >= MOST_OF_A_KIND:
+        if self._of_a_kind[kind] >= MAX_OF_A_KIND:
             return
         types = [str(a.type) for a in schema.arguments if a.is_out][: len(room)]
         values = inputs.encoded + [_value(r, t, is_output=True) for r, t in zip(room, types, strict=False)]
@@ -132,7 +132,7 @@ class CallRecorder:
             expected += [_expected(name, i, after, "Tensor") for i, after in inputs.written.items()]
         head = _text(name) + _number("BBB", refused, len(types), len(values))
         made = head + b"".join(values) + _number("B", len(expected)) + b"".join(expected)
-        if len(made) <= MOST_BYTES and hash(made) not in self._seen:
+        if len(made) <= MAX_BYTES and hash(made) not in self._seen:
             self._of_a_kind[kind] += 1
             self._seen.add(hash(made))
             self._open().write(made)

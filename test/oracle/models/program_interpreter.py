@@ -19,7 +19,7 @@ from executorch.exir.serialize import PteFile, deserialize_pte
 from executorch.exir.tensor import stride_from_dim_order
 
 _GARBAGE = 0xCD
-_MOST_INSTRUCTIONS = 1_000_000
+_MAX_INSTRUCTIONS = 1_000_000
 
 _PRIMS: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "neg")},
@@ -59,7 +59,7 @@ class Method:
 
     def _run(self) -> None:
         instructions, counter = self.plan.chains[0].instructions, 0
-        for _ in range(_MOST_INSTRUCTIONS):
+        for _ in range(_MAX_INSTRUCTIONS):
             if counter == len(instructions):
                 return
             call = instructions[counter].instr_args

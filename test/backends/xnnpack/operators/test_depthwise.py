@@ -18,7 +18,7 @@ from executorch.runtime import Runtime
 
 pytestmark = needs_xnnpack
 
-MOST = 40
+MAX_SIZE = 40
 # Channel counts: several vectors plus a remainder, less than one vector, and a count whose rows are computed together.
 MANY, FEW, TOGETHER = 45, 7, 40
 # Kernel, stride, padding, dilation: those that have a kernel of their own, and their neighbours.
@@ -77,9 +77,9 @@ def set_threads() -> Iterator[Callable[[int], object]]:
 def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
     torch.manual_seed(0)
     model = _model(channels, name)
-    sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MOST), 3: Dim("w", min=9, max=MOST)}
+    sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MAX_SIZE), 3: Dim("w", min=9, max=MAX_SIZE)}
     program = Runtime.get().load_program(_lowered(model, torch.randn(2, channels, 20, 20), sizes))
-    images = [torch.randn(n, channels, h, w) for n, h, w in ((2, 20, 20), (1, 9, MOST), (3, 10, 9), (1, 12, 37))]
+    images = [torch.randn(n, channels, h, w) for n, h, w in ((2, 20, 20), (1, 9, MAX_SIZE), (3, 10, 9), (1, 12, 37))]
     expected = [model.double()(image.double()).float() for image in images]
     for threads in (1, 3):
         set_threads(threads)
@@ -95,8 +95,8 @@ def test_a_point_has_the_same_bits_wherever_it_is(name: str, channels: int) -> N
     model = _model(channels, name)
     stride = model[1].stride[1]
     model[1].padding = (0, 0)
-    sizes = {2: Dim("h", min=9, max=MOST), 3: Dim("w", min=9, max=MOST)}
-    image = torch.randn(1, channels, 26, MOST)
+    sizes = {2: Dim("h", min=9, max=MAX_SIZE), 3: Dim("w", min=9, max=MAX_SIZE)}
+    image = torch.randn(1, channels, 26, MAX_SIZE)
     image[0, 3, 4, 11], image[0, 17, 2, 30] = torch.nan, torch.inf
     method = Runtime.get().load_program(_lowered(model, image, sizes)).load_method("forward")
     (whole,) = method.execute([image])
@@ -148,7 +148,7 @@ def test_a_channel_may_have_several_results(channels: int, each: int, window: in
     layer = nn.Conv2d(channels, channels * each, window, (2, 1), window // 2, groups=channels)
     model = nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.ReLU6()).eval().to(dtype)
     images = [torch.randn(n, channels, h, w).to(dtype) for n, h, w in ((2, 12, 10), (1, 9, 15), (3, 20, 9))]
-    sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MOST), 3: Dim("w", min=9, max=MOST)}
+    sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MAX_SIZE), 3: Dim("w", min=9, max=MAX_SIZE)}
     method = Runtime.get().load_program(_lowered(model, images[0], sizes)).load_method("forward")
     tolerance = 1e-5 if dtype == torch.float32 else 3e-3
     for image in images:

@@ -17,7 +17,7 @@ from executorch.runtime import Runtime
 
 pytestmark = needs_xnnpack
 
-MOST_ROWS = 50
+MAX_ROWS = 50
 Method = Callable[[tuple[torch.Tensor, ...]], list[torch.Tensor]]
 
 
@@ -50,8 +50,8 @@ SHARED = [(1, 8), (37, 24), (64, 56), (130, 72), (1541, 88), (3100, 40), (3100, 
 def test_rows_together_are_the_rows_alone(threads: int, length: int, columns: int) -> None:
     torch.manual_seed(0)
     layer = nn.Sequential(nn.Linear(length, columns), nn.Hardtanh(-0.4, 0.3))
-    method = _method(layer, (MOST_ROWS, length), {0: Dim("rows", max=MOST_ROWS)})
-    x = torch.randn(MOST_ROWS, length)
+    method = _method(layer, (MAX_ROWS, length), {0: Dim("rows", max=MAX_ROWS)})
+    x = torch.randn(MAX_ROWS, length)
     x[3, 0], x[17, -1] = torch.nan, torch.inf
     alone = torch.cat([method((row[None],))[0] for row in x])
     for rows in (2, 3, 5, 6, 8, 10, 11, 12, 16, 23, 49, 50):
