@@ -64,35 +64,30 @@ class Runtime:
             enable_etdump: record what runs how long (`Program.write_etdump_result_to_file`). Methods of the program
                 take turns then.
             debug_buffer_size: with `enable_etdump`, bytes for recording computed values; 0: none. Values that do not
-            fit
-                are dropped, with a message in the log.
-            data_path: weights that live beside the program: the path of a `.ptd` file, or its bytes.
+                fit are dropped, with a message in the log.
+            data_path: weights beside the program: the path of a `.ptd` file, or its bytes.
             share_memory_arenas: methods share the memory of values within an execution, so that they take turns, and
-                the state that was planned to be shared (`MemoryPlanningPass(share_mutable_buffers=True)`). Output
-                tensors that show a method's memory are overwritten by any method's next call.
+                the state that was planned to be shared (`MemoryPlanningPass(share_mutable_buffers=True)`). Any
+                method's next call overwrites output tensors that view a method's memory.
             threads: a pool or a number of threads for the methods (programs with equal numbers share a pool); by
-            default
-                the process's pool, with one thread for each physical core that the process may use.
+                default the process's pool, with one thread for each physical core that the process may use.
             backend_options: for backends by their names, options by theirs, for methods of this program. XnnpackBackend
                 has `packed_cache_path` (a file in which packed weights are kept for the next start),
                 `compute_precision` (`"bf16"`: products of float32 may round their factors, `"fp32"`: they do not),
-                `weight_cache_enabled` and `workspace_sharing_mode` (0: each delegate has scratch memory of its own,
+                `weight_cache_enabled` and `workspace_sharing_mode` (0: each delegate has its own scratch memory,
                 1, the default: methods of the program on the same threads share it, 2: all in the process do), and
-                `max_workspace_bytes`, the most bytes of that memory that a delegate may want (0: no limit; the default
-                is three quarters of the machine's memory). One that wants more raises OutOfMemoryError, which says how
-                much it wants.
-            max_planned_bytes: the most bytes that a method may ask for, for its planned buffers and the outputs that
-                its plan leaves to the caller; 0 or None: no limit. Loading a method that wants more raises
-                OutOfMemoryError, which says how much it wants.
-            instruction_budget: the most instructions that the loops of one execution may run, as a limit for programs
-                that might never end; 0 or None: no limit. Beyond it, an execution raises InstructionBudgetError.
+                `max_workspace_bytes`, the limit of that memory for a delegate (0: no limit; the default is three
+                quarters of the machine's memory). A delegate that needs more raises OutOfMemoryError with its need.
+            max_planned_bytes: limit of a method's planned buffers and of the outputs that its plan leaves to the
+                caller; 0 or None: no limit. Loading a method that needs more raises OutOfMemoryError with its need.
+            instruction_budget: limit of the instructions that the loops of one execution may run, for programs that
+                might never end; 0 or None: no limit. Beyond it, an execution raises InstructionBudgetError.
 
         Raises:
-            AccessError: the file cannot be read (an `OSError` as well).
+            AccessError: the program or data file cannot be read (also an `OSError`).
             InvalidProgramError: the program or the data file is invalid, damaged, or of another version.
-            AccessError: the data file cannot be read.
-            NotSupportedError: arenas cannot be shared, because a method keeps state of its own there.
-            TypeError: `data` is nothing of the above.
+            NotSupportedError: arenas cannot be shared, because a method keeps its own state there.
+            TypeError: `data` is of another type.
         """
         weights = (None, data_path) if isinstance(data_path, bytes) else (data_path and os.fspath(data_path), None)
         options = (enable_etdump, debug_buffer_size, verification, *weights)
