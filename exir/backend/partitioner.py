@@ -62,7 +62,7 @@ class Partitioner(ABC):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
-        """Return ATen operators that the backend wants whole, and an optional filter of their nodes.
+        """Return ATen operators that lowering must not decompose, and an optional filter of their nodes.
 
         `to_edge_transform_and_lower` keeps these operators. Without a filter, it keeps all of their nodes.
         """

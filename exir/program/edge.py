@@ -42,7 +42,7 @@ def edge_program(
 ) -> ExportedProgram:
     """A new program in the edge dialect, weights shared with `program`. Raises `ExportError` naming what is not legal.
 
-    preserve: operators to keep whole, in addition to the configuration's.
+    preserve: operators not to decompose, in addition to the configuration's.
     """
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decomposes single calls of an edge program: operators kept whole for a backend that then did not take them."""
+"""Decompose single calls of an edge program: operators preserved for a backend that then rejected them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
 
-# Operators that a partitioner wants whole, and a predicate for their calls (None: all calls).
+# Operators that a partitioner preserves, and a predicate for their calls (None: all calls).
 Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
 
 

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The exported programs behind edge programs, so that a partitioner of the older way gets the operators it wants whole.
+"""The exported programs behind edge programs, from which `EdgeProgramManager.to_backend` can lower again.
 
-`to_edge` decomposes before a partitioner can name the operators that it takes whole. `EdgeProgramManager.to_backend`
-therefore lowers the exported programs again, as `to_edge_transform_and_lower` does, while nobody has changed either.
+`to_edge` decomposes operators before a partitioner can name those to preserve. `to_backend` therefore lowers the
+exported programs again, as `to_edge_transform_and_lower` does, if exported and edge programs are unchanged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Origin:
         return self.fingerprints == _fingerprints(self.exported, edge)
 
     def is_useful_to(self, partitioners: Mapping[str, Partitioner]) -> bool:
-        """Return whether a partitioner wants operators whole."""
+        """Return whether a partitioner names operators to preserve."""
         return any(wanted.ops_to_not_decompose(self.exported[name])[0] for name, wanted in partitioners.items())
 
 

@@ -21,9 +21,9 @@ from executorch.exir.error import VerificationError
 
 
 class WellFormed(Verifier):
-    """Only what every program must be: a sound graph that fits its signature, whatever operators it calls.
+    """Rules of every program: a sound graph that fits its signature. Any operators are allowed.
 
-    For programs between two steps; the dialects' verifiers add their rules to it.
+    For programs between two steps; the dialects' verifiers add their own rules.
     """
 
     dialect = "EDGE_IN_TRANSIT"

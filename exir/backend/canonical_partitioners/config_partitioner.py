@@ -42,7 +42,7 @@ class PartitionerConfig(ABC):
 
     @abstractmethod
     def get_original_aten(self) -> torch._ops.OpOverload | None:
-        """Return the ATen operator to keep whole where `check_constraints` holds; None to decompose as usual."""
+        """Return the ATen operator to preserve where `check_constraints` holds; None to decompose as usual."""
 
     @abstractmethod
     def get_partition(self, node: Node, ep: ExportedProgram) -> list[Node]:

@@ -30,9 +30,9 @@ _OPERANDS: dict[object, tuple[int, tuple[int, ...]]] = {
 
 
 def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
-    """Placeholders of control-flow graphs → the constant that each call of the graph hands to it.
+    """Return placeholders of control-flow graphs → the constant that each call of the graph passes to it.
 
-    Buffers that the program updates are none: their value depends on when they are read.
+    Buffers that the program updates are left out: their value depends on when they are read.
     """
     signature = program.graph_signature
     updated = {*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values()}
@@ -58,7 +58,7 @@ def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
 
 
 def drop_unread_operands(program: ExportedProgram, targets: Collection[str | None]) -> None:
-    """Take those of these constants that no graph of a call reads any more out of the graphs and the call."""
+    """Remove those of the `targets` that no graph of a call reads any more from the graphs and the call."""
     wanted = {node for node, spec in constants_in_subgraphs(program).items() if spec.target in targets}
     for host in reversed(list(all_graph_modules(program.graph_module))):  # innermost first: they free outer ones
         for call in [node for node in host.graph.nodes if node.target in _OPERANDS]:

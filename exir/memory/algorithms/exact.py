@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The default algorithm: the lowest plan that can be found in bounded time, with a proof of how good it is."""
+"""The default algorithm: the lowest plan found with bounded effort, with a proven lower bound."""
 
 from collections.abc import Collection
 
@@ -22,9 +22,10 @@ def exact(
     graph_signature: ExportGraphSignature | None,
     extra_padding: int = 0,
 ) -> MemoryAlgoResult:
-    """Plan as `greedy`, then branch and bound with a bounded effort; results in place of operands that die there.
+    """Plan like `greedy`, then improve by branch and bound with a bounded effort. Results may overwrite operands that
+    die there.
 
-    Never above `greedy`; the same program gives the same plan on every machine. Sizes and padding in bytes.
+    The plan is never larger than that of `greedy`, and equal on every machine. Sizes and padding in bytes.
     """
     return plan_exactly(alignment, specs, extra_padding, find_in_place(graph_module, specs, graph_signature))
 
@@ -32,7 +33,7 @@ def exact(
 def plan_exactly(
     alignment: int, specs: Collection[TensorSpec], extra_padding: int, in_place: InPlace
 ) -> MemoryAlgoResult:
-    """Plan as `exact`, with the pairs of result and operand given."""
+    """Plan like `exact`, with given pairs of result and operand."""
 
     def solve(problem: Problem) -> Solution:
         return solve_with_overwrites(problem, search)
