@@ -29,9 +29,9 @@ constexpr uint32_t kChain = 0, kInstruction = 1, kValue = 2, kDelegateInt = 3, k
 }  // namespace debug
 constexpr uint32_t kDebugEvent = 2;
 
-constexpr size_t kMostDimensions = 16;
+constexpr size_t kMaxDimensions = 16;
 constexpr size_t kTensorBytes =
-    TraceTables::kMostTableBytes + 2 * TraceTables::bytes_of(kMostDimensions, sizeof(int64_t));
+    TraceTables::kMaxTableBytes + 2 * TraceTables::bytes_of(kMaxDimensions, sizeof(int64_t));
 
 template <typename T>
 Place scalar(TraceTables& tables, const TableLayout& layout, T value) {
@@ -53,14 +53,14 @@ Result<Place> ETDumpGen::tensor(const Tensor& value) {
                            "event tracer: recording tensors requires a debug buffer "
                            "(set_debug_buffer())");
   const auto rank = static_cast<size_t>(value.dim());
-  ET_CHECK_OR_RETURN_ERROR(rank <= kMostDimensions, NotSupported,
+  ET_CHECK_OR_RETURN_ERROR(rank <= kMaxDimensions, NotSupported,
                            "event tracer: a tensor of %zu dimensions", rank);
   const Result<size_t> offset = data_sink_->write(value.const_data_ptr(), value.nbytes());
   if (!offset.ok()) {
     return offset.error();
   }
-  int64_t sizes[kMostDimensions];
-  int64_t strides[kMostDimensions];
+  int64_t sizes[kMaxDimensions];
+  int64_t strides[kMaxDimensions];
   for (size_t i = 0; i < rank; ++i) {
     sizes[i] = value.sizes()[i];
     strides[i] = value.strides()[i];
@@ -165,7 +165,7 @@ bool ETDumpGen::reserve_value(size_t tensors, const char* name) {
   constexpr size_t kMostTensors = UINT32_MAX / (kTensorBytes + 2 * sizeof(Place)) / 2;
   // A list of a hostile program may have more items than memory can describe.
   return blocks_ != 0 && tensors <= kMostTensors &&
-         reserve(6 * TraceTables::kMostTableBytes + TraceTables::bytes_of(length + 1, 1) +
+         reserve(6 * TraceTables::kMaxTableBytes + TraceTables::bytes_of(length + 1, 1) +
                  tensors * (kTensorBytes + 2 * sizeof(Place)));
 }
 

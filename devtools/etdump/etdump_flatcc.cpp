@@ -92,7 +92,7 @@ void ETDumpGen::prepare_layouts() {
 }
 
 void ETDumpGen::create_event_block(const char* name) {
-  if (!reserve(3 * TraceTables::kMostTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1))) {
+  if (!reserve(3 * TraceTables::kMaxTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1))) {
     return;
   }
   if (blocks_ == 0) {
@@ -208,7 +208,7 @@ ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
 
 void ETDumpGen::end_profiling(Entry prof_entry) {
   const et_timestamp_t end = runtime::pal_current_ticks();
-  if (prof_entry.event_id > 0 && reserve(3 * TraceTables::kMostTableBytes)) {
+  if (prof_entry.event_id > 0 && reserve(3 * TraceTables::kMaxTableBytes)) {
     push_named(static_cast<Place>(prof_entry.event_id), prof_entry, end);
   }
 }
@@ -234,7 +234,7 @@ EventTracerOperatorEntry ETDumpGen::start_operator(const char* kernel_name) {
 void ETDumpGen::end_operator(const EventTracerOperatorEntry& entry) {
   const et_timestamp_t end = runtime::pal_current_ticks();
   for (const Entry* each : {&entry.kernel, &entry.around}) {
-    if (each->event_id > 0 && reserve(3 * TraceTables::kMostTableBytes)) {
+    if (each->event_id > 0 && reserve(3 * TraceTables::kMaxTableBytes)) {
       push_named(static_cast<Place>(each->event_id), *each, end);
     }
   }
@@ -313,7 +313,7 @@ ETDumpGen::Entry ETDumpGen::start_profiling_delegate(const char* name,
 void ETDumpGen::end_profiling_delegate(Entry entry, const void* metadata, size_t metadata_len) {
   const et_timestamp_t end = runtime::pal_current_ticks();
   if (entry.delegate_event_id_type == DelegateDebugIdType::kNone || blocks_ == 0 ||
-      !reserve(3 * TraceTables::kMostTableBytes + TraceTables::bytes_of(metadata_len, 1))) {
+      !reserve(3 * TraceTables::kMaxTableBytes + TraceTables::bytes_of(metadata_len, 1))) {
     return;
   }
   const bool is_number = entry.delegate_event_id_type == DelegateDebugIdType::kInt;
@@ -328,7 +328,7 @@ void ETDumpGen::log_profiling_delegate(const char* name, DelegateDebugIntId dele
                                        et_timestamp_t start_time, et_timestamp_t end_time,
                                        const void* metadata, size_t metadata_len) {
   if (blocks_ == 0 ||
-      !reserve(3 * TraceTables::kMostTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1) +
+      !reserve(3 * TraceTables::kMaxTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1) +
                TraceTables::bytes_of(metadata_len, 1))) {
     return;
   }
@@ -349,7 +349,7 @@ ETDumpGen::AllocatorID ETDumpGen::track_allocator(const char* name) {
     }
   }
   if (allocator_count_ == kAllocators ||
-      !reserve(TraceTables::kMostTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1))) {
+      !reserve(TraceTables::kMaxTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1))) {
     return 0;
   }
   const Place text = tables_.string(wanted);

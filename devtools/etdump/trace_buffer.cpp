@@ -8,14 +8,14 @@ namespace executorch::etdump {
 namespace {
 
 /// Places have 32 bits; the offsets from tables to vtables are signed.
-constexpr size_t kMostBytes = INT32_MAX;
+constexpr size_t kMaxBytes = INT32_MAX;
 constexpr size_t kFirstBytes = 64 * 1024;
 
 }  // namespace
 
 TraceBuffer::TraceBuffer(runtime::Span<uint8_t> memory)
     : begin_(memory.data()),
-      end_(memory.data() + (memory.size() < kMostBytes ? memory.size() : kMostBytes)),
+      end_(memory.data() + (memory.size() < kMaxBytes ? memory.size() : kMaxBytes)),
       size_(static_cast<size_t>(end_ - begin_)),
       is_callers_(memory.data() != nullptr) {}
 
@@ -28,7 +28,7 @@ TraceBuffer::~TraceBuffer() {
 bool TraceBuffer::grow(size_t bytes) {
   const size_t list_bytes = list_size_ * sizeof(Place);
   const size_t needed = used_ + list_bytes + bytes;
-  if (is_callers_ || bytes > kMostBytes || needed > kMostBytes) {
+  if (is_callers_ || bytes > kMaxBytes || needed > kMaxBytes) {
     return false;
   }
   size_t size = size_ == 0 ? kFirstBytes : size_;

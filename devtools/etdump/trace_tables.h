@@ -41,7 +41,7 @@ class TraceTables final {
   void clear();
 
   /// Largest number of bytes that table() takes, including vtable and alignment.
-  static constexpr size_t kMostTableBytes = 48 + 20 + 16;
+  static constexpr size_t kMaxTableBytes = 48 + 20 + 16;
   /// Largest number of bytes that string() and vector() take.
   static constexpr size_t bytes_of(size_t length, size_t element) { return length * element + 16; }
 

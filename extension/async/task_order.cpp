@@ -25,8 +25,8 @@ constexpr uint32_t kVersion = 1;
 constexpr size_t kHeader = 3;
 /// With more tasks, the order matrix (a bit for each pair) and the search for shared memory cost
 /// more than concurrency gains.
-constexpr size_t kMostTasks = 1 << 14;
-constexpr size_t kMostMeetings = 1 << 26;
+constexpr size_t kMaxTasks = 1 << 14;
+constexpr size_t kMaxMeetings = 1 << 26;
 
 /// (earlier, later)
 using Pair = std::pair<uint32_t, uint32_t>;
@@ -138,7 +138,7 @@ bool find_meetings(std::vector<MemoryEffect> effects, const std::vector<uint32_t
          j < effects.size() && effects[j].space == effect.space && effects[j].begin < effect.end;
          ++j) {
       const MemoryEffect& other = effects[j];
-      if (++looks > kMostMeetings) return false;
+      if (++looks > kMaxMeetings) return false;
       if (effect.instruction != other.instruction && (effect.is_written || other.is_written)) {
         pairs->push_back(std::minmax(effect.instruction, other.instruction));
       }
@@ -212,7 +212,7 @@ Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPl
   if (!collect_memory_effects(plan, block, &effects)) {
     return undivided(method, instructions, "it moves tensors");
   }
-  if (ends.size() > kMostTasks || !find_meetings(std::move(effects), ends, &pairs)) {
+  if (ends.size() > kMaxTasks || !find_meetings(std::move(effects), ends, &pairs)) {
     return undivided(method, instructions, "it has too many tasks");
   }
   return make_order(std::move(ends), std::move(pairs));

@@ -38,7 +38,7 @@ const char* et_error_message(et_error error) {
     case Error::AccessFailed:
       return "data could not be read";
     case Error::InvalidProgram:
-      return "the program is damaged, or is none: export it again";
+      return "the bytes are damaged, or not a program: export it again";
     case Error::InvalidExternalData:
       return "the external data is damaged, or another program's";
     case Error::OutOfResources:

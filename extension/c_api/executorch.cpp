@@ -30,7 +30,7 @@ using executorch::runtime::TensorInfo;
 
 namespace {
 
-constexpr size_t kMostDims = executorch::runtime::kTensorDimensionLimit;
+constexpr size_t kMaxDims = executorch::runtime::kTensorDimensionLimit;
 
 /// Contents of an et_program.
 struct LoadedProgram {
@@ -130,14 +130,14 @@ Error describe(const Result<TensorInfo>& found, et_tensor* info) {
 }
 
 Error set_tensor(Method& method, size_t index, const et_tensor& given) {
-  ET_CHECK_OR_RETURN_ERROR(given.rank <= kMostDims && (given.rank == 0 || given.sizes != nullptr),
+  ET_CHECK_OR_RETURN_ERROR(given.rank <= kMaxDims && (given.rank == 0 || given.sizes != nullptr),
                            InvalidArgument, "input %zu: a tensor of rank %zu, at most %zu is",
-                           index, given.rank, kMostDims);
+                           index, given.rank, kMaxDims);
   ET_CHECK_OR_RETURN_ERROR(given.data != nullptr || given.nbytes == 0, InvalidArgument,
                            "input %zu: no data", index);
-  SizesType sizes[kMostDims];
-  DimOrderType order[kMostDims];
-  StridesType strides[kMostDims];
+  SizesType sizes[kMaxDims];
+  DimOrderType order[kMaxDims];
+  StridesType strides[kMaxDims];
   uint32_t seen = 0;
   for (size_t i = 0; i < given.rank; ++i) {
     sizes[i] = given.sizes[i];

@@ -17,7 +17,8 @@ using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
 
 Result<FileDescriptor> FileDescriptor::open(const char* path) {
-  ET_CHECK_OR_RETURN_ERROR(path != nullptr, InvalidArgument, "no path of a file to open");
+  ET_CHECK_OR_RETURN_ERROR(path != nullptr, InvalidArgument,
+                           "cannot open a file: the path is null");
   // Without O_NONBLOCK, opening a FIFO waits for a writer; adopt() refuses it. Regular files ignore
   // the flag.
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

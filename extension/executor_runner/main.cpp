@@ -47,9 +47,9 @@ std::vector<char> read_file(const std::string& path) {
   const std::string failure = "cannot read input '" + path + "'";
   const FileDataLoader file = require(FileDataLoader::from(path.c_str()), failure);
   const size_t size = require(file.size(), failure);
-  constexpr size_t kMostBytes = PrepareInputTensorsOptions().max_total_allocation_size;
-  if (size > kMostBytes) {  // before memory is taken: the file may be sparse
-    fail(failure + ": expected at most " + std::to_string(kMostBytes) + " bytes, found " +
+  constexpr size_t kMaxBytes = PrepareInputTensorsOptions().max_total_allocation_size;
+  if (size > kMaxBytes) {  // before memory is taken: the file may be sparse
+    fail(failure + ": expected at most " + std::to_string(kMaxBytes) + " bytes, found " +
          std::to_string(size));
   }
   std::vector<char> bytes(size);

@@ -254,7 +254,7 @@ Options parse_options(int argc, char** argv) {
     fail("--model_path is required; see --help");
   }
   if (options.signature.empty() != options.public_key.empty()) {
-    fail("--verify and --public_key go together; see --help");
+    fail("--verify and --public_key require each other; see --help");
   }
   if (options.server_mode && options.output_file.empty()) {
     fail("--server_mode needs --output_file, where the outputs of each run go; see --help");

@@ -94,7 +94,7 @@ Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit) {
   }
   ET_CHECK_OK_OR_RETURN_ERROR(add_unplanned_outputs(meta, &total));
   ET_CHECK_OR_RETURN_ERROR(limit == 0 || total <= limit, MemoryAllocationFailed,
-                           "method '%s' wants %zu bytes for planned buffers and outputs; the limit "
+                           "method '%s' needs %zu bytes for planned buffers and outputs; the limit "
                            "max_planned_bytes is %zu",
                            meta.name(), total, limit);
   return Error::Ok;

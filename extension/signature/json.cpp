@@ -14,7 +14,7 @@ using runtime::Result;
 
 namespace {
 
-constexpr int kMostNested = 32;
+constexpr int kMaxNested = 32;
 /// Limits the memory of a hostile document, in which a value may take two bytes. Values of
 /// signatures take 20 and more.
 constexpr size_t kValuesOfAny = 1000, kBytesPerValue = 16;
@@ -32,7 +32,7 @@ class Parser final {
 
   /// Null: the document is wrong at offset().
   bool parse(JsonValue& value) {
-    return read_value(value, kMostNested) && (skip_space(), at_ == document_.size());
+    return read_value(value, kMaxNested) && (skip_space(), at_ == document_.size());
   }
   size_t offset() const { return at_; }
 

@@ -13,13 +13,13 @@ using runtime::Result;
 namespace {
 
 /// More than the signature of a million files, or any key, takes.
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kMaxBytes = size_t{256} << 20;
 
 Result<std::string> read_text(const char* path) {
   const FileDataLoader file = ET_UNWRAP(FileDataLoader::from(path));
   const size_t size = ET_UNWRAP(file.size());
-  ET_CHECK_OR_RETURN_ERROR(size <= kMostBytes, InvalidExternalData,
-                           "%s: expected at most %zu bytes, found %zu", path, kMostBytes, size);
+  ET_CHECK_OR_RETURN_ERROR(size <= kMaxBytes, InvalidExternalData,
+                           "%s: expected at most %zu bytes, found %zu", path, kMaxBytes, size);
   std::string text(size, '\0');
   ET_CHECK_OK_OR_RETURN_ERROR(
       file.load_into(0, size, runtime::DataLoader::SegmentInfo(), text.data()));

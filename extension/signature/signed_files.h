@@ -17,7 +17,7 @@ class SignedFiles final {
  public:
   /// Reads a signature that `python -m executorch.devtools sign`, or model-signing 1.x with a
   /// private key, has written, and verifies it with the public key, a PEM file.
-  /// @retval Error::InvalidExternalData It is none, or not made with this key.
+  /// @retval Error::InvalidExternalData It is invalid, or not made with this key.
   /// @retval Error::NotFound, Error::AccessFailed A file cannot be read.
   /// @retval Error::InvalidArgument, Error::NotSupported As verify_ecdsa().
   static runtime::Result<SignedFiles> open(const char* signature_path, const char* key_path);

@@ -154,7 +154,7 @@ const fb::ExecutionPlan* Program::find_plan(const char* method_name) const {
       return plan;
     }
   }
-  ET_LOG(Error, "method '%s' is none of the program's %zu, the first being '%s'", method_name,
+  ET_LOG(Error, "the program has no method '%s'; it has %zu, the first is '%s'", method_name,
          num_methods(), num_methods() == 0 ? "" : text(program_->execution_plan()->Get(0)->name()));
   return nullptr;
 }

@@ -62,7 +62,7 @@ Error pointwise(const Value& a, const Value& b, Value& out, Function function) {
   for (size_t i = rank; i-- > 0;) {
     const int32_t size_a = aligned_size(a, i, rank), size_b = aligned_size(b, i, rank);
     ET_CHECK_OR_RETURN_ERROR(size_a == size_b || size_a == 1 || size_b == 1, InvalidArgument,
-                             "demo backend: sizes %d and %d of dimension %zu do not go together",
+                             "demo backend: sizes %d and %d of dimension %zu do not match",
                              static_cast<int>(size_a), static_cast<int>(size_b), i);
     sizes[i] = size_a == 1 ? size_b : size_a;
     step_a[i] = size_a == 1 ? 0 : stride_a;
@@ -90,7 +90,7 @@ Error matmul(const Value& a, const Value& b, const Value* bias, bool transposed,
   ET_CHECK_OR_RETURN_ERROR(a.rank >= 1 && b.rank == 2 &&
                                a.sizes[a.rank - 1] == b.sizes[transposed ? 1 : 0] &&
                                (transposed || a.rank == 2),
-                           InvalidArgument, "demo backend: matrices that do not go together");
+                           InvalidArgument, "demo backend: the sizes of the matrices do not match");
   const size_t depth = static_cast<size_t>(a.sizes[a.rank - 1]);
   const size_t columns = static_cast<size_t>(b.sizes[transposed ? 0 : 1]);
   ET_CHECK_OR_RETURN_ERROR(bias == nullptr || elements(*bias) == columns, InvalidArgument,

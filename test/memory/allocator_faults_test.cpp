@@ -117,11 +117,11 @@ class EveryRequest : public ::testing::TestWithParam<const char*> {
     FaultyAllocator method_allocator(faults_, memory, memory.method);
     FaultyAllocator temp(faults_, memory, memory.temp);
     const runtime::Program program = ET_UNWRAP(runtime::Program::load(&loader));
-    runtime::Span<uint8_t> buffers[StaticMemory::kMostBuffers];
-    for (size_t i = 0; i < StaticMemory::kMostBuffers; ++i) {
-      buffers[i] = {memory.planned[i], StaticMemory::kMost};
+    runtime::Span<uint8_t> buffers[StaticMemory::kMaxBuffers];
+    for (size_t i = 0; i < StaticMemory::kMaxBuffers; ++i) {
+      buffers[i] = {memory.planned[i], StaticMemory::kMax};
     }
-    runtime::HierarchicalAllocator planned({buffers, StaticMemory::kMostBuffers});
+    runtime::HierarchicalAllocator planned({buffers, StaticMemory::kMaxBuffers});
     runtime::MemoryManager manager(&method_allocator, &planned, &temp);
     return run_on(program, ET_UNWRAP(program.get_method_name(0)), manager, memory, outcome);
   }

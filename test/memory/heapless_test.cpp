@@ -54,13 +54,13 @@ class Heapless : public ::testing::TestWithParam<Case> {
     const std::string path = std::string(TEST_DATA_DIR "/") + GetParam().file + ".pte";
     Result<FileDataLoader> loader = FileDataLoader::from(path.c_str());
     program_size_ = *loader->size();
-    ASSERT_LE(program_size_, StaticMemory::kMost);
+    ASSERT_LE(program_size_, StaticMemory::kMax);
     ASSERT_EQ(loader->load_into(0, program_size_, {}, memory().program), Error::Ok);
     const Result<Program> program = Program::load(&*loader);
     const MethodMeta meta = *program->method_meta(GetParam().method);
     sizes_.method = meta.method_allocator_size();
     sizes_.buffers = meta.num_memory_planned_buffers();
-    ASSERT_LE(sizes_.buffers, StaticMemory::kMostBuffers);
+    ASSERT_LE(sizes_.buffers, StaticMemory::kMaxBuffers);
     for (size_t i = 0; i < sizes_.buffers; ++i) {
       sizes_.planned[i] = static_cast<size_t>(*meta.memory_planned_buffer_size(i));
     }
@@ -73,7 +73,7 @@ class Heapless : public ::testing::TestWithParam<Case> {
     }
     for (size_t i = 0; i < method.outputs_size(); ++i) {
       if (!meta.output_tensor_meta(i)->is_memory_planned()) {
-        ASSERT_EQ(method.set_output_data_ptr(memory().outputs[i], StaticMemory::kMost, i),
+        ASSERT_EQ(method.set_output_data_ptr(memory().outputs[i], StaticMemory::kMax, i),
                   Error::Ok);
       }
     }
@@ -87,8 +87,8 @@ class Heapless : public ::testing::TestWithParam<Case> {
 
   /// Measures the method allocator by loading, because only delegates know how much they allocate.
   void measure_method(const Program& program) {
-    runtime::MemoryAllocator method(StaticMemory::kMost, memory().method);
-    runtime::Span<uint8_t> buffers[StaticMemory::kMostBuffers];
+    runtime::MemoryAllocator method(StaticMemory::kMax, memory().method);
+    runtime::Span<uint8_t> buffers[StaticMemory::kMaxBuffers];
     for (size_t i = 0; i < sizes_.buffers; ++i) {
       buffers[i] = {memory().planned[i], sizes_.planned[i]};
     }
@@ -133,7 +133,7 @@ TEST_P(Heapless, SaysWhichMemoryIsOneByteTooSmall) {
   Sizes less = sizes_;
   --less.method;
   EXPECT_EQ(run(less, &outcome_), Error::MemoryAllocationFailed);
-  EXPECT_TRUE(has_delegates_ || log.contains("the method allocator has no")) << log.text();
+  EXPECT_TRUE(has_delegates_ || log.contains("the method allocator lacks room for")) << log.text();
   for (size_t i = 0; i < sizes_.buffers; ++i) {
     if (sizes_.planned[i] > 0) {
       less = sizes_;

@@ -52,8 +52,8 @@ Error execute(Execution& run) {
   extension::BufferDataLoader loader(run.memory.program, run.program_size);
   const runtime::Result<runtime::Program> program = runtime::Program::load(&loader);
   ET_CHECK_OK_OR_RETURN_ERROR(program.error());
-  runtime::MemoryAllocator method_allocator(StaticMemory::kMost, run.memory.method);
-  runtime::Span<uint8_t> buffers[] = {{run.memory.planned[0], StaticMemory::kMost}};
+  runtime::MemoryAllocator method_allocator(StaticMemory::kMax, run.memory.method);
+  runtime::Span<uint8_t> buffers[] = {{run.memory.planned[0], StaticMemory::kMax}};
   runtime::HierarchicalAllocator planned({buffers, 1});
   runtime::MemoryManager manager(&method_allocator, &planned);
   runtime::Result<runtime::Method> method = program->load_method(
@@ -93,7 +93,7 @@ void prepare(const char* name, Execution& run) {
 }
 
 // Together with at most 1 KiB of static memory (test/house/test_binary_size.py): 4 KiB.
-constexpr size_t kMostStack = 3072;
+constexpr size_t kMaxStack = 3072;
 
 TEST(RuntimeMemory, TheStackIsSmall) {
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
@@ -107,7 +107,7 @@ TEST(RuntimeMemory, TheStackIsSmall) {
     stack_of(execute_on_thread, &run);  // the dynamic linker resolves functions at their first call
     EXPECT_EQ(run.error, Error::Ok);
     const size_t used = stack_of(execute_on_thread, &run) - thread;
-    EXPECT_LE(used, kMostStack) << name;
+    EXPECT_LE(used, kMaxStack) << name;
     RecordProperty(name, static_cast<int>(used));
   }
 }

@@ -15,29 +15,29 @@ namespace executorch::testing {
 
 /// Everything a method may take; how much of it there is, says `Sizes`.
 struct StaticMemory {
-  static constexpr size_t kMost = 1 << 17;
-  static constexpr size_t kMostBuffers = 4;
-  static constexpr size_t kMostTensors = 8;
+  static constexpr size_t kMax = 1 << 17;
+  static constexpr size_t kMaxBuffers = 4;
+  static constexpr size_t kMaxTensors = 8;
 
-  alignas(64) uint8_t program[kMost];
-  alignas(64) uint8_t method[kMost];
-  alignas(64) uint8_t planned[kMostBuffers][kMost];
-  alignas(64) uint8_t temp[kMost];
-  alignas(64) uint8_t inputs[kMost];
-  alignas(64) uint8_t outputs[kMostTensors][kMost];
+  alignas(64) uint8_t program[kMax];
+  alignas(64) uint8_t method[kMax];
+  alignas(64) uint8_t planned[kMaxBuffers][kMax];
+  alignas(64) uint8_t temp[kMax];
+  alignas(64) uint8_t inputs[kMax];
+  alignas(64) uint8_t outputs[kMaxTensors][kMax];
 };
 
 /// Bytes of each piece of memory.
 struct Sizes {
   size_t method = 0;
-  size_t planned[StaticMemory::kMostBuffers] = {};
+  size_t planned[StaticMemory::kMaxBuffers] = {};
   size_t buffers = 0;
   size_t temp = 0;
 };
 
 /// Result of an execution: the concatenated bytes of all output tensors.
 struct Outcome {
-  uint8_t bytes[StaticMemory::kMost];
+  uint8_t bytes[StaticMemory::kMax];
   size_t size = 0;
 };
 
@@ -88,7 +88,7 @@ inline runtime::Error run_in(const Sizes& sizes, size_t program_size, const char
   const runtime::Program program = ET_UNWRAP(runtime::Program::load(&loader));
   runtime::MemoryAllocator method_allocator(static_cast<uint32_t>(sizes.method), memory.method);
   runtime::MemoryAllocator temp(static_cast<uint32_t>(sizes.temp), memory.temp);
-  runtime::Span<uint8_t> buffers[StaticMemory::kMostBuffers];
+  runtime::Span<uint8_t> buffers[StaticMemory::kMaxBuffers];
   for (size_t i = 0; i < sizes.buffers; ++i) {
     buffers[i] = {memory.planned[i], sizes.planned[i]};
   }

@@ -27,7 +27,7 @@ class TextTokenGenerator {
 
   void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
   void set_stop_strings(std::vector<std::string> texts) { stop_strings_ = std::move(texts); }
-  /// Runs before each token is chosen; an empty function is none.
+  /// Runs before each token is chosen; an empty function is not called.
   void set_logit_processor(LogitProcessor processor) { processor_ = std::move(processor); }
   const LogitProcessor& logit_processor() const { return processor_; }
 

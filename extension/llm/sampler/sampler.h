@@ -52,7 +52,7 @@ class Sampler final {
 
   /// The repetition penalty applies to `token` from now on.
   void observe(uint64_t token) { seen_.insert(token); }
-  /// Runs before tokens are chosen; an empty function is none.
+  /// Runs before tokens are chosen; an empty function is not called.
   void set_processor(LogitProcessor processor) { processor_ = std::move(processor); }
 
  private:

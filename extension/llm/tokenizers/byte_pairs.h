@@ -21,7 +21,7 @@ class BytePairs {
   Error add(const std::string& bytes, uint64_t id);
   Error add_special(const std::string& text, uint64_t id);
   /// Call once behind the last token. `pattern` divides text into words. ParseFailure if a single
-  /// byte is missing; RegexFailure for a pattern that is none.
+  /// byte is missing; RegexFailure for an invalid pattern.
   Error finish(const std::string& pattern);
 
   /// Special tokens in `text` become their ids.

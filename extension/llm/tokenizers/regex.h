@@ -18,7 +18,7 @@ using Range = std::pair<size_t, size_t>;
 /// Copies share what was compiled.
 class Regex {
  public:
-  /// RegexFailure, after a log message, for a pattern that is none.
+  /// RegexFailure, after a log message, for an invalid pattern.
   static Result<Regex> compile(const std::string& pattern);
 
   /// All matches that are not empty, from left to right. RegexFailure for text that is not UTF-8,

@@ -6,7 +6,7 @@ namespace executorch::extension::pybindings {
 namespace {
 
 /// Maximum number of checks between two readings of the clock.
-constexpr unsigned kMostSkipped = 255;
+constexpr unsigned kMaxSkipped = 255;
 /// Longer than a tick of the coarse clock.
 constexpr int64_t kLongMilliseconds = 10;
 
@@ -33,7 +33,7 @@ bool SignalCheck::interrupts() {
   if (read_at_ == 0) {
     checked_at_ = now;
   } else if (now == read_at_) {
-    to_skip_ = to_skip_ < kMostSkipped ? 2 * to_skip_ + 1 : kMostSkipped;
+    to_skip_ = to_skip_ < kMaxSkipped ? 2 * to_skip_ + 1 : kMaxSkipped;
   } else if (now - read_at_ > kLongMilliseconds) {
     to_skip_ /= 4;
   }

@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kWorthLending = size_t{64} << 10;
 // The check whether an input or output is unaliased walks the whole method, so the number of checks
 // is limited to keep loading fast.
-constexpr size_t kMostLooks = 64;
+constexpr size_t kMaxLooks = 64;
 
 }  // namespace
 
@@ -125,7 +125,7 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
     const Result<Tag> tag = meta.input_tag(i);
     const bool is_large =
         tag.ok() && *tag == Tag::Tensor && meta.input_tensor_meta(i)->nbytes() >= kWorthLending;
-    can_bind_.push_back(is_large && looks++ < kMostLooks && method_->is_input_unaliased(i));
+    can_bind_.push_back(is_large && looks++ < kMaxLooks && method_->is_input_unaliased(i));
   }
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     const Result<Tag> tag = meta.output_tag(i);
@@ -133,7 +133,7 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
       continue;
     }
     const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
-    if (info.ok() && info->nbytes() >= kWorthLending && looks++ < kMostLooks &&
+    if (info.ok() && info->nbytes() >= kWorthLending && looks++ < kMaxLooks &&
         method_->is_output_unaliased(i)) {
       large_outputs_.push_back({i, info->nbytes(), nullptr, nullptr});
     }

@@ -23,7 +23,7 @@ using runtime::Result;
 namespace {
 
 /// Longest timeout that is passed to the wait: thirty years.
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 
 /// Returns `count` threads, which all methods that use as many threads share until the last of
 /// these methods is gone.
@@ -114,8 +114,8 @@ bool RunningMethod::wait(std::optional<double> timeout) {
   using std::chrono::duration;
   using std::chrono::milliseconds;
   using std::chrono::steady_clock;
-  const double asked = timeout.value_or(kMostSeconds);
-  const double seconds = asked > 0 ? std::min(asked, kMostSeconds) : 0;
+  const double asked = timeout.value_or(kMaxSeconds);
+  const double seconds = asked > 0 ? std::min(asked, kMaxSeconds) : 0;
   const auto end = steady_clock::now() +
                    std::chrono::duration_cast<steady_clock::duration>(duration<double>(seconds));
   struct Waiting {

@@ -14,7 +14,7 @@ using runtime::Error;
 using threadpool::ThreadPool;
 
 // Guards against a mistyped number that would start a million threads.
-constexpr int64_t kMostThreads = 4096;
+constexpr int64_t kMaxThreads = 4096;
 
 [[noreturn]] void refuse(int64_t count) {
   raise_error(Error::NotSupported,
@@ -24,8 +24,8 @@ constexpr int64_t kMostThreads = 4096;
 }
 
 void check(int64_t count) {
-  if (count < 1 || count > kMostThreads) {
-    raise_error(Error::InvalidArgument, "expected from 1 to " + std::to_string(kMostThreads) +
+  if (count < 1 || count > kMaxThreads) {
+    raise_error(Error::InvalidArgument, "expected from 1 to " + std::to_string(kMaxThreads) +
                                             " threads, found " + std::to_string(count));
   }
 }

@@ -92,8 +92,8 @@ std::optional<int64_t> checked_count(const StridedView& view) {
 
 /// True if the bytes after the memory are readable: delegates may load whole vectors.
 bool may_be_read_beyond(const uint8_t* data, size_t bytes) {
-  constexpr uintptr_t kPage = 4096, kMostBeyond = 256;
-  return (reinterpret_cast<uintptr_t>(data) + bytes - 1) % kPage + kMostBeyond < kPage;
+  constexpr uintptr_t kPage = 4096, kMaxBeyond = 256;
+  return (reinterpret_cast<uintptr_t>(data) + bytes - 1) % kPage + kMaxBeyond < kPage;
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ Error GrowingTensor::grow(TensorGrowth& growth, size_t numel) {
   const size_t half_more = before + before / 2;
   const size_t generous = before > 0 && half_more > numel ? half_more * element : bytes;
   // The address of the block before must fit.
-  constexpr size_t kLeast = sizeof(void*);
+  constexpr size_t kMin = sizeof(void*);
   size_t room = generous;
-  void* block = growth.allocator->allocate(room > kLeast ? room : kLeast, TensorGrowth::kAlignment);
+  void* block = growth.allocator->allocate(room > kMin ? room : kMin, TensorGrowth::kAlignment);
   if (block == nullptr && generous > bytes) {
     room = bytes;
     block = growth.allocator->allocate(room, TensorGrowth::kAlignment);

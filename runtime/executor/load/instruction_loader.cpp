@@ -26,7 +26,7 @@ namespace {
 constexpr Kernel kMissing;
 
 /// A kernel key has at most 16 tensors, and the operator's result after them.
-constexpr size_t kMostKeyTensors = 16 + 1;
+constexpr size_t kMaxKeyTensors = 16 + 1;
 
 bool has_keyed_kernels(Span<const Kernel> kernels) {
   const size_t size = kernels.empty() ? registered_kernel_count() : kernels.size();
@@ -46,7 +46,7 @@ struct DimOrder {
 /// Dtypes and dim orders of the tensors among the arguments. `orders` is memory for the dim orders.
 size_t describe_tensors(Span<EValue* const> arguments, DimOrder* orders, TensorMeta* metas) {
   size_t found = 0;
-  for (size_t i = 0; i < arguments.size() && found < kMostKeyTensors; ++i) {
+  for (size_t i = 0; i < arguments.size() && found < kMaxKeyTensors; ++i) {
     if (arguments[i]->isTensor()) {
       const auto& tensor = arguments[i]->toTensor();
       const auto rank = static_cast<size_t>(tensor.dim());
@@ -72,8 +72,8 @@ const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const
 /// that programs without keyed kernels need no stack for it.
 ET_NOINLINE const Kernel* look_up_keyed(const char* name, Span<EValue* const> arguments,
                                         Span<const Kernel> kernels) {
-  TensorMeta metas[kMostKeyTensors];
-  DimOrder orders[kMostKeyTensors];
+  TensorMeta metas[kMaxKeyTensors];
+  DimOrder orders[kMaxKeyTensors];
   const size_t count = describe_tensors(arguments, orders, metas);
   const Kernel* const kernel = look_up(name, {metas, count}, kernels);
   const size_t last = arguments.size() - 1;

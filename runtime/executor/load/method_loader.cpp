@@ -72,7 +72,7 @@ Error MethodLoader::allocate() {
   internal::lay_out_method(memory == nullptr ? internal::MethodCounts() : counts,
                            static_cast<uint8_t*>(memory), &method_.block_);
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
-                           "method '%s': the method allocator has no %zu bytes",
+                           "method '%s': the method allocator lacks room for %zu bytes",
                            request_.plan.name()->c_str(), size);
   internal::construct_references(method_.block_);
   std::fill(method_.block_.plan_values.begin(), method_.block_.plan_values.end(), 0);

@@ -42,9 +42,9 @@ class Checker final {
  private:
   Error call(const fb::KernelCall& call) const {
     // Loaded instructions have 16 bits for it.
-    constexpr size_t kMost = UINT16_MAX;
+    constexpr size_t kMax = UINT16_MAX;
     ET_CHECK_OK_OR_RETURN_ERROR(
-        in_range(call.op_index(), std::min(count(plan_.operators()), kMost), "operator"));
+        in_range(call.op_index(), std::min(count(plan_.operators()), kMax), "operator"));
     return arguments(items(call.args()));
   }
 

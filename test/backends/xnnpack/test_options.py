@@ -42,9 +42,9 @@ def test_results_are_the_same_with_any_option(options: dict[str, bool | int | st
 def test_a_delegate_that_wants_more_scratch_memory_than_allowed_is_not_loaded() -> None:
     limited = {"XnnpackBackend": {"max_workspace_bytes": 64, "workspace_sharing_mode": 0}}
     program = Runtime.get().load_program(PROGRAM, backend_options=limited)
-    with pytest.raises(OutOfMemoryError, match=r"wants \d+ bytes .* the limit max_workspace_bytes is 64") as refused:
+    with pytest.raises(OutOfMemoryError, match=r"needs \d+ bytes .* the limit max_workspace_bytes is 64") as refused:
         program.load_method("small")
-    found = re.search(r"wants (\d+) bytes", str(refused.value))
+    found = re.search(r"needs (\d+) bytes", str(refused.value))
     assert found
     for limit in (int(found[1]), found[1], 2**40, str(2**63), 0):
         options = {"XnnpackBackend": {"max_workspace_bytes": limit, "workspace_sharing_mode": 0}}

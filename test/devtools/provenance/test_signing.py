@@ -151,7 +151,7 @@ def test_files_and_keys_that_cannot_be_used_are_refused_by_name(files: list[Path
 def test_the_runner_wants_signature_and_key_together(files: list[Path]) -> None:
     for option in ("--verify", "--public_key"):
         done = run(files[0], option, "file")
-        assert (done.returncode, "--verify and --public_key go together" in done.stderr) == (1, True)
+        assert (done.returncode, "--verify and --public_key require each other" in done.stderr) == (1, True)
 
 
 def test_the_commands_sign_and_verify(

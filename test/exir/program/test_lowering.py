@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""to_edge_transform_and_lower: what partitioners ask for, and what becomes of what they do not take."""
+"""to_edge_transform_and_lower: operators that partitioners preserve, and those of them that they then reject."""
 
 import pytest
 import torch

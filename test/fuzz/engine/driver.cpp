@@ -42,10 +42,10 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 namespace fs = std::filesystem;
 
-constexpr size_t kMostBytes = 1u << 20;
+constexpr size_t kMaxBytes = 1u << 20;
 constexpr unsigned kSecondsPerRun = 25;
 constexpr size_t kRunsPerLeakCheck = 2000;
-constexpr size_t kMostKept = 4000;
+constexpr size_t kMaxKept = 4000;
 
 struct Options {
   double seconds = 10;
@@ -62,7 +62,7 @@ struct Shared {
   std::atomic<uint64_t> children;
   std::atomic<uint64_t> features;
   std::atomic<size_t> size;
-  uint8_t input[kMostBytes];
+  uint8_t input[kMaxBytes];
 };
 
 double now() {
@@ -115,7 +115,7 @@ std::vector<Bytes> read_all(const std::vector<std::string>& files_and_folders) {
   std::vector<Bytes> made;
   for (const fs::path& path : paths) {
     made.push_back(read(path));
-    made.back().resize(std::min(made.back().size(), kMostBytes));
+    made.back().resize(std::min(made.back().size(), kMaxBytes));
   }
   return made;
 }
@@ -195,7 +195,7 @@ class Child final {
                                                   static_cast<unsigned>(random.next()));
       bytes.assign(room_.begin(), room_.begin() + static_cast<ptrdiff_t>(size));
     }
-    bytes.resize(std::min(bytes.size(), kMostBytes));
+    bytes.resize(std::min(bytes.size(), kMaxBytes));
     return bytes;
   }
 
@@ -211,7 +211,7 @@ class Child final {
       is_new = features_.insert(feature).second || is_new;
     }
     shared_.features = std::max<uint64_t>(shared_.features, features_.size());
-    if (is_new && !is_kept && corpus_.size() < kMostKept) {
+    if (is_new && !is_kept && corpus_.size() < kMaxKept) {
       if (!options_.keep.empty()) {
         write(options_.keep, hexadecimal(hash_of({bytes.data(), bytes.size()})), bytes.data(),
               bytes.size());
@@ -233,7 +233,7 @@ class Child final {
   Shared& shared_;
   std::vector<Bytes> corpus_;
   double end_;
-  Bytes room_ = Bytes(kMostBytes);
+  Bytes room_ = Bytes(kMaxBytes);
   std::unordered_set<uint64_t> features_;
 };
 

@@ -35,7 +35,7 @@ using runtime::Span;
 using runtime::Tag;
 using runtime::TensorInfo;
 
-constexpr size_t kMostSteps = 2000;
+constexpr size_t kMaxSteps = 2000;
 
 /// Reports each operator that ran without an error as a feature.
 class OperatorNoter final : public testing::SilentTracer {
@@ -155,7 +155,7 @@ class Execution final {
         continue;
       }
       const TensorInfo info = *meta.input_tensor_meta(i);
-      if (info.nbytes() > kMostMethodMemory) {
+      if (info.nbytes() > kMaxMethodMemory) {
         return false;
       }
       const std::vector<int32_t> largest(info.sizes().begin(), info.sizes().end());
@@ -177,7 +177,7 @@ class Execution final {
       }
       const TensorInfo info = *meta.output_tensor_meta(i);
       const bool is_replaced = is_varied_ && info.is_memory_planned() && random_.one_in(3);
-      if (info.nbytes() > kMostMethodMemory || (info.is_memory_planned() && !is_replaced)) {
+      if (info.nbytes() > kMaxMethodMemory || (info.is_memory_planned() && !is_replaced)) {
         continue;
       }
       std::unique_ptr<uint8_t[]> block(new uint8_t[info.nbytes()]);
@@ -207,7 +207,7 @@ class Execution final {
   }
 
   bool step_to_end() {
-    for (size_t i = 0; i < kMostSteps; ++i) {
+    for (size_t i = 0; i < kMaxSteps; ++i) {
       const Error error = method_.step();
       if (error != Error::Ok) {
         return error == Error::EndOfMethod;

@@ -19,7 +19,7 @@ struct Outcome {
 /// Loads a program (hostile bytes), loads each of its methods with memory of exactly the size that
 /// it asks for, and executes it several times. Every planned buffer, input and output is a heap
 /// block of its own, and the inputs of one execution are freed before the next: a sanitizer sees
-/// every byte too many. A method that wants more than a few megabytes is left out, one that runs on
+/// every byte too many. A method that needs more than a few megabytes is left out, one that runs on
 /// and on is stopped.
 ///
 /// `script` decides what else happens, always the same for the same number: how often the method is

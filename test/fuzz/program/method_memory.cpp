@@ -13,7 +13,7 @@ using runtime::MethodMeta;
 using runtime::Span;
 
 void* SeparateAllocator::allocate(size_t size, size_t alignment) {
-  if (size > kMostMethodMemory - used_) {
+  if (size > kMaxMethodMemory - used_) {
     return nullptr;
   }
   void* made = nullptr;
@@ -35,7 +35,7 @@ void SeparateAllocator::reset() {
 
 void* SeparateDynamicAllocator::allocate(size_t size, size_t alignment) {
   void* made = nullptr;
-  const bool is_made = size <= kMostMethodMemory &&
+  const bool is_made = size <= kMaxMethodMemory &&
                        posix_memalign(&made, std::max(alignment, sizeof(void*)), size) == 0;
   return is_made ? made : nullptr;
 }
@@ -57,10 +57,10 @@ MethodMemory::MethodMemory(const MethodMeta& meta)
 
 bool is_small(const MethodMeta& meta) {
   uint64_t total = meta.method_allocator_size();
-  for (size_t i = 0; i < meta.num_memory_planned_buffers() && total <= kMostMethodMemory; ++i) {
+  for (size_t i = 0; i < meta.num_memory_planned_buffers() && total <= kMaxMethodMemory; ++i) {
     total += static_cast<uint64_t>(*meta.memory_planned_buffer_size(i));
   }
-  return total <= kMostMethodMemory;
+  return total <= kMaxMethodMemory;
 }
 
 }  // namespace executorch::fuzz

@@ -49,7 +49,7 @@ struct MethodMemory {
   std::unique_ptr<runtime::MemoryManager> manager;
 };
 
-constexpr size_t kMostMethodMemory = 8u << 20;
+constexpr size_t kMaxMethodMemory = 8u << 20;
 
 /// Returns whether the method asks for no more than that.
 bool is_small(const runtime::MethodMeta& meta);

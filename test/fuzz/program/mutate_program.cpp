@@ -393,9 +393,9 @@ void mutate(TestProgram& program, Random& random) {
     any_mutation(random).change(editor);
   }
   // Beyond that, programs grow into what takes long.
-  constexpr size_t kMostInstructions = 40;
-  if (editor.chain().size() > kMostInstructions) {
-    editor.chain().resize(kMostInstructions);
+  constexpr size_t kMaxInstructions = 40;
+  if (editor.chain().size() > kMaxInstructions) {
+    editor.chain().resize(kMaxInstructions);
   }
 }
 

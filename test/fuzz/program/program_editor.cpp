@@ -14,7 +14,7 @@ using Kind = fb::KernelTypes;
 
 namespace {
 
-constexpr size_t kMostBytes = 1u << 16;
+constexpr size_t kMaxBytes = 1u << 16;
 constexpr size_t kConstantGap = 64;
 
 }  // namespace
@@ -137,7 +137,7 @@ void ProgramEditor::plan_alone(TestTensor& tensor) {
 
 void ProgramEditor::fit(const TestTensor& tensor) {
   const size_t end = tensor.offset + bytes_of(tensor);
-  if (tensor.memory_id < plan.buffer_sizes.size() && end < kMostBytes) {
+  if (tensor.memory_id < plan.buffer_sizes.size() && end < kMaxBytes) {
     int64_t& size = plan.buffer_sizes[tensor.memory_id];
     size = std::max(size, static_cast<int64_t>(end));
   }

@@ -18,7 +18,7 @@ using namespace executorch::fuzz;
 
 namespace {
 
-constexpr size_t kMostMemory = 4u << 20;
+constexpr size_t kMaxMemory = 4u << 20;
 
 struct Freed {
   void operator()(void* block) const { free(block); }
@@ -67,14 +67,14 @@ class Session final {
   bool take_memory() {
     size_t count = 0;
     if (et_program_method_memory(&program_, name_, &method_size_) != ET_OK ||
-        et_program_num_planned(&program_, name_, &count) != ET_OK || method_size_ > kMostMemory) {
+        et_program_num_planned(&program_, name_, &count) != ET_OK || method_size_ > kMaxMemory) {
       return false;
     }
     method_ = block_of(method_size_);
     temp_ = block_of(kTempSize);
     for (size_t i = 0; i < count && i < ET_MOST_PLANNED_BUFFERS + 2; ++i) {
       size_t size = 0;
-      if (et_program_planned_size(&program_, name_, i, &size) != ET_OK || size > kMostMemory) {
+      if (et_program_planned_size(&program_, name_, i, &size) != ET_OK || size > kMaxMemory) {
         return false;
       }
       blocks_.push_back(block_of(size));
@@ -119,7 +119,7 @@ class Session final {
 
   void set_input(et_method& method, size_t index) {
     et_tensor info;
-    if (et_program_input(&program_, name_, index, &info) != ET_OK || info.nbytes > kMostMemory) {
+    if (et_program_input(&program_, name_, index, &info) != ET_OK || info.nbytes > kMaxMemory) {
       return;
     }
     if (random_.one_in(3)) {
@@ -148,7 +148,7 @@ class Session final {
 
   void set_output(et_method& method, size_t index) {
     et_tensor info;
-    if (et_program_output(&program_, name_, index, &info) != ET_OK || info.nbytes > kMostMemory) {
+    if (et_program_output(&program_, name_, index, &info) != ET_OK || info.nbytes > kMaxMemory) {
       return;
     }
     const size_t size = random_.one_in(6) ? random_.below(info.nbytes + 1) : info.nbytes;

@@ -35,9 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       note_feature(2000 + copy.size());
       loaded->Free();
     }
-    constexpr size_t kMost = 1u << 20;
+    constexpr size_t kMax = 1u << 20;
     for (const size_t wanted : {layout.ok() ? layout->nbytes() : 0, size_t{1}, size_t{0}}) {
-      if (wanted <= kMost) {
+      if (wanted <= kMax) {
         const std::unique_ptr<uint8_t[]> block(new uint8_t[wanted]);
         note_feature(3000 + static_cast<uint64_t>(map->load_data_into(*key, block.get(), wanted)));
       }

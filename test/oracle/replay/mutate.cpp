@@ -12,8 +12,8 @@ namespace {
 
 using executorch::aten::ScalarType;
 
-constexpr size_t kMostElements = 1 << 12;  // Limit of an enlarged tensor, to keep loops short.
-constexpr size_t kMostRank = 16;           // The runtime's limit.
+constexpr size_t kMaxElements = 1 << 12;  // Limit of an enlarged tensor, to keep loops short.
+constexpr size_t kMaxRank = 16;           // The runtime's limit.
 
 constexpr int64_t kInts[] = {0,
                              1,
@@ -110,12 +110,12 @@ void change_size(Tensor& tensor, Random& random) {
   const int32_t before = size;
   size = random.below(2) == 0 ? pick(kSizes, random)
                               : size + 1 - 2 * static_cast<int32_t>(random.below(2));
-  if (size < 0 || count_elements(tensor.sizes) > kMostElements) size = before;
+  if (size < 0 || count_elements(tensor.sizes) > kMaxElements) size = before;
 }
 
 void change_rank(Tensor& tensor, Random& random) {
   const size_t rank = tensor.sizes.size();
-  if (rank < kMostRank && (rank == 0 || random.below(2) == 0)) {
+  if (rank < kMaxRank && (rank == 0 || random.below(2) == 0)) {
     tensor.sizes.insert(tensor.sizes.begin(), 1);
     for (uint8_t& d : tensor.dim_order) ++d;
     tensor.dim_order.insert(tensor.dim_order.begin(), 0);
@@ -160,7 +160,7 @@ void change_list(Value& value, Random& random) {
     items[0].kind = kInt;
   } else if (how == 0) {
     items.pop_back();
-  } else if (how == 1 && items.size() < kMostRank + 2) {
+  } else if (how == 1 && items.size() < kMaxRank + 2) {
     items.push_back(items[random.below(items.size())]);
   } else {
     change_value(items[random.below(items.size())], random);

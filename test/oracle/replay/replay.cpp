@@ -29,7 +29,7 @@ namespace {
 using oracle::Call;
 
 constexpr unsigned kSecondsPerCall = 20;
-constexpr int kMostFaults = 5;  // Reported for one kernel.
+constexpr int kMaxFaults = 5;  // Reported for one kernel.
 
 std::string current;  // The call that runs.
 
@@ -86,7 +86,7 @@ std::string run(Call call, bool mutated) {
 
 int run_all(const std::vector<Call>& calls, const Options& options) {
   int faults = 0;
-  for (size_t i = 0; i < calls.size() && faults < kMostFaults; ++i) {
+  for (size_t i = 0; i < calls.size() && faults < kMaxFaults; ++i) {
     for (size_t m = 0; m < (options.mutations == 0 ? 1 : options.mutations); ++m) {
       Call call = calls[i];
       oracle::Random random(options.seed * 1000003 + i * 1009 + m);

@@ -161,7 +161,7 @@ TEST(Queries, MethodsAndTheirEncodingsHaveNames) {
   const LogCapture log;
   EXPECT_EQ(program->method_meta(nullptr).error(), Error::InvalidArgument);
   EXPECT_EQ(program->method_meta("backward").error(), Error::InvalidArgument);
-  EXPECT_TRUE(log.contains("method 'backward' is none of the program's 1, the first being"));
+  EXPECT_TRUE(log.contains("the program has no method 'backward'; it has 1, the first is"));
   EXPECT_EQ(program->get_method_name(1).error(), Error::InvalidArgument);
   EXPECT_EQ(program->get_output_flattening_encoding("backward").error(), Error::InvalidArgument);
   EXPECT_EQ(program->load_method("forward", nullptr).error(), Error::InvalidArgument);

@@ -139,7 +139,7 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
   plan();
   ET_CHECK_OR_RETURN_ERROR(
       max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_, MemoryAllocationFailed,
-      "xnnpack: a delegate wants %zu bytes for intermediate results; the limit "
+      "xnnpack: a delegate needs %zu bytes for intermediate results; the limit "
       "max_workspace_bytes is %zu",
       workspace_bytes_, max_workspace_bytes_);
   return workspace->reserve(workspace_bytes_);

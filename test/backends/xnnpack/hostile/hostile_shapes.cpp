@@ -9,7 +9,7 @@ namespace {
 
 using Rows = std::vector<HostilePayload>;
 using P = TestPayload;
-constexpr uint32_t kMost = UINT32_MAX;
+constexpr uint32_t kMax = UINT32_MAX;
 constexpr uint32_t kHalf = 0x80000000u;
 constexpr const char* kEmpty = "is a constant without elements";
 constexpr const char* kStrides = "expected a product of at most 65536";
@@ -85,8 +85,8 @@ Rows empty_constants() {
           kEmpty),
       row("TransposedConvolutionOfNoChannelsAndAHugeWindow",
           graph({1, 2, 2, 2}, {1, 64, 64, 1},
-                {Kind::ConvTranspose2d, window({0, 0, 0, 0}, {1u << 30, 1}, {kMost, kMost},
-                                               {kMost, kMost}, {0, 1, 1, 0, 0, 2, 3, kNoId, 1})},
+                {Kind::ConvTranspose2d, window({0, 0, 0, 0}, {1u << 30, 1}, {kMax, kMax},
+                                               {kMax, kMax}, {0, 1, 1, 0, 0, 2, 3, kNoId, 1})},
                 {{1, 4, 4, 0}, {1, 1u << 30, 1, 0}}),
           kEmpty),
       row("AverageOfPaddingAlone",
@@ -116,12 +116,12 @@ Rows windows() {
       row("ConvolutionOfHugePadsAndStrides",
           convolution({1, 3, 3, 3}, squares(kHalf, 1, kHalf, 1, rest))),
       row("ConvolutionOfTheLargestPadsAndStrides",
-          convolution({1, 4, 4, 3}, squares(kMost, 1, kMost, 1, rest))),
+          convolution({1, 4, 4, 3}, squares(kMax, 1, kMax, 1, rest))),
       row("ConvolutionOfTheLargestDilation",
-          convolution({1, 4, 4, 3}, squares(0, 1, 1, kMost, rest))),
+          convolution({1, 4, 4, 3}, squares(0, 1, 1, kMax, rest))),
       row("ConvolutionOfPadsBeforeAlone",
           convolution({1, 4, 2, 3},
-                      window({kMost, 0, 0, kMost}, {1, 1}, {kMost, kMost}, {1, 1}, rest))),
+                      window({kMax, 0, 0, kMax}, {1, 1}, {kMax, kMax}, {1, 1}, rest))),
       row("ConvolutionOfAsManyGroupsAsWrapAround",
           graph({1, 4, 4, 2}, {1, 4, 4, 3},
                 {Kind::Conv2d, squares(0, 1, 1, 1, {kHalf, 3, 4, 0, 0, 0, 2, kNoId, 1})},
@@ -137,23 +137,23 @@ Rows windows() {
           kStrides),
       row("TransposedConvolutionOfHugeAdjustments",
           graph({1, 1, 1, 2}, {1, 64, 64, 3},
-                {Kind::ConvTranspose2d, squares(0, 1, kMost, 1, {2, 3, 1, 63, 63, 0, 2, kNoId, 1})},
+                {Kind::ConvTranspose2d, squares(0, 1, kMax, 1, {2, 3, 1, 63, 63, 0, 2, kNoId, 1})},
                 {{3, 1, 1, 2}}),
           kStrides),
       row("MaximumOfTheLargestDilation",
-          graph({1, 4, 4, 2}, {1, 4, 4, 2}, {Kind::MaxPooling2d, squares(0, 1, 1, kMost, {0, 1})})),
+          graph({1, 4, 4, 2}, {1, 4, 4, 2}, {Kind::MaxPooling2d, squares(0, 1, 1, kMax, {0, 1})})),
       row("MaximumOfAHugeStride",
-          graph({1, 4, 4, 2}, {1, 1, 1, 2}, {Kind::MaxPooling2d, squares(0, 2, kMost, 1, {0, 1})})),
+          graph({1, 4, 4, 2}, {1, 1, 1, 2}, {Kind::MaxPooling2d, squares(0, 2, kMax, 1, {0, 1})})),
       row("AverageOfAHugeWindow",
           graph({1, 4, 4, 2}, {1, 1, 1, 2},
-                {Kind::AvgPooling2d, squares(kHalf - 2, kMost, 1, 1, {0, 1})}),
+                {Kind::AvgPooling2d, squares(kHalf - 2, kMax, 1, 1, {0, 1})}),
           kMisfit),
       row("MaximumOfTheSameSizeByAHugeWindow",
           graph({1, 4, 4, 2}, {1, 1, 1, 2},
                 {Kind::MaxPooling2d, squares(0, 1u << 20, 4, 1, {0, 1, kSame})})),
       row("ArgMaxOfMoreThanTheImage",
           graph({1, 4, 4, 2}, {1, 1, 1, 2},
-                {Kind::ArgMaxPooling2d, {kHalf, kHalf, kHalf, kHalf, kMost, kMost, 0, 1, 1}}),
+                {Kind::ArgMaxPooling2d, {kHalf, kHalf, kHalf, kHalf, kMax, kMax, 0, 1, 1}}),
           kMisfit),
   };
 }
@@ -184,7 +184,7 @@ Rows variable_weights() {
                         {{3, 1, 1, 2}});
             p.values.push_back({});
             p.values[3].dims = {1, 2, 1, 2};
-            p.nodes.push_back({Kind::Conv2d, window({kMost, 0, 0, 0}, {1, 1}, {kMost, 1}, {1, 1},
+            p.nodes.push_back({Kind::Conv2d, window({kMax, 0, 0, 0}, {1, 1}, {kMax, 1}, {1, 1},
                                                     {2, 3, 1, 0, 0, 3, 2, kNoId, 1})});
             return p;
           }()),
@@ -196,9 +196,9 @@ Rows moves() {
       row("ASliceBeginsAtTheEnd",
           graph({2, 4}, {2, 1}, {Kind::StaticSlice, {2, 0, 1}, {{0, 4}, {0, 0}}}), kMisfit),
       row("ASliceWrapsAround",
-          graph({2, 4}, {2, 1}, {Kind::StaticSlice, {2, 0, 1}, {{0, kMost}, {0, 2}}}), kMisfit),
+          graph({2, 4}, {2, 1}, {Kind::StaticSlice, {2, 0, 1}, {{0, kMax}, {0, 2}}}), kMisfit),
       row("PadsThatWrapAround",
-          graph({2, 4}, {2, 3}, {Kind::StaticConstantPad, {0, 0, 1}, {{0, kMost}, {0, 0}}}),
+          graph({2, 4}, {2, 3}, {Kind::StaticConstantPad, {0, 0, 1}, {{0, kMax}, {0, 0}}}),
           kMisfit),
       row("AReshapeInfersTwoSizes",
           graph({2, 4}, {2, 4}, {Kind::StaticReshape, {2, 0, 1}, {{0, 0}}}), kMisfit),
@@ -209,7 +209,7 @@ Rows moves() {
       row("ATransposeCountsOtherDims",
           graph({2, 4}, {4, 2}, {Kind::StaticTranspose, {3, 0, 1}, {{1, 0}}}), kMisfit),
       row("AConcatenationAlongNoDim",
-          graph({2, 4}, {4, 4}, {Kind::Concatenate2, {kMost, 0, 0, kNoId, kNoId, 1}}), kMisfit),
+          graph({2, 4}, {4, 4}, {Kind::Concatenate2, {kMax, 0, 0, kNoId, kNoId, 1}}), kMisfit),
       row("OneOperandFiveTimes",
           graph({2, 4}, {10, 4}, {Kind::Concatenate5, {0, 0, 0, 0, 0, 1, 0, 0}})),
       row("AResizeToOnePixelWithAlignedCorners",
