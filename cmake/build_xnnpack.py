@@ -145,7 +145,7 @@ def main() -> int:
                 compile_library(arguments, scratch, scratch / "installed")
                 (scratch / "installed").chmod(0o755)
                 for path in (scratch / "installed").rglob("*"):
-                    path.chmod(path.stat().st_mode & ~0o022)  # check_private() wants that, whatever the umask was
+                    path.chmod(path.stat().st_mode & ~0o022)  # check_private() requires it, whatever the umask is
                 (scratch / "installed").rename(prefix)
     print(prefix)
     return 0

@@ -284,7 +284,7 @@ function(gen_operators_lib)
   set(registration ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/RegisterKernels.cpp)
   get_property(uses_aten GLOBAL PROPERTY EXECUTORCH_USES_ATEN_${ARG_LIB_NAME})
   add_library(${ARG_LIB_NAME} STATIC ${registration})
-  if(uses_aten)  # torch's headers want exceptions and type information
+  if(uses_aten)  # torch's headers need exceptions and type information
     target_link_libraries(${ARG_LIB_NAME} PUBLIC ${ARG_KERNEL_LIBS} ${ARG_DEPS} aten_kernels)
   else()
     target_link_libraries(${ARG_LIB_NAME} PUBLIC ${ARG_KERNEL_LIBS} ${ARG_DEPS} executorch_core)

@@ -254,7 +254,7 @@ class ToEdgeStage(_BuiltinStage):
 
 
 class EdgeProgramManagerTransformStage(_BuiltinStage):
-    """The recipe's passes on an edge program: those by method first, then those that want the manager, one by one."""
+    """The recipe's passes on an edge program: first those by method, then those that take the manager, in turn."""
 
     stage_type = StageType.EDGE_PROGRAM_MANAGER_TRANSFORM
     valid_predecessor_stages = [StageType.TO_EDGE]

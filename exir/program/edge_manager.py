@@ -127,8 +127,9 @@ class EdgeProgramManager:
     def to_backend(self, partitioner: Partitioner | dict[str, Partitioner]) -> EdgeProgramManager:
         """Delegate with one partitioner for all methods, or with a dict of partitioners by method.
 
-        Directly after `to_edge` this is `to_edge_transform_and_lower`: a partitioner gets the operators that it wants
-        whole, and constants are folded. After `transform` or another `to_backend` it gets the programs as they are.
+        Directly after `to_edge` this is `to_edge_transform_and_lower`: the operators that a partitioner preserves are
+        not decomposed, and constants are folded. After `transform` or another `to_backend`, partitioners get the
+        programs as they are.
         """
         by_method = partitioner if isinstance(partitioner, dict) else dict.fromkeys(self._edge_programs, partitioner)
         origin = self._origin

@@ -38,7 +38,7 @@ def _is_wanted(node: fx.Node, keeps: list[Keep]) -> bool:
 def _lower_method(
     program: ExportedProgram, partitioners: Sequence[Partitioner], config: EdgeCompileConfig
 ) -> tuple[ExportedProgram, list[OpOverload]]:
-    """The edge program in which just those calls are whole that a partitioner wants, and the operators it wants."""
+    """Return the edge program, with the calls that a partitioner preserves, and the operators of these calls."""
     keeps: list[Keep] = [partitioner.ops_to_not_decompose(program) for partitioner in partitioners]
     kept = list(dict.fromkeys(op for operators, _ in keeps for op in operators))
     edge = edge_program(program, config, kept)
