@@ -42,9 +42,10 @@ class XnnpackBackend(BackendDetails):
             if node.op != "call_function" or node in absorbed or node.target is operator.getitem:
                 continue
             rule = rule_of(node)
-            reason = refusal(node, edge_program)
-            if rule is None or reason is not None:
-                raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {reason}")
+            rejection = refusal(node, edge_program)
+            if rejection is not None:
+                raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {rejection.reason}")
+            assert rule is not None, "refusal() rejects operators without a rule"
             if product_of(edge_program, node) is not None:
                 continue  # the product reads the integers directly
             low.start(node)

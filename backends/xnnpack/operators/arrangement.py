@@ -16,13 +16,14 @@ from executorch.backends.xnnpack.lowering.views import order_of_view
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import MAX_RANK, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 _CONCATENATES = {2: g.Concatenate2, 3: g.Concatenate3, 4: g.Concatenate4, 5: g.Concatenate5}
 _MAX_CONCATENATED = max(_CONCATENATES)
 
 
-def _refuse_cat(node: Node, program: ExportedProgram) -> str | None:
-    return None if len(cast("list[Node]", node.args[0])) > 1 else "it has one operand"
+def _refuse_cat(node: Node, program: ExportedProgram) -> Rejection | None:
+    return None if len(cast("list[Node]", node.args[0])) > 1 else Rejection("it has one operand")
 
 
 def _cat(low: Lowering, node: Node) -> None:
@@ -59,10 +60,10 @@ def _joined(axis: int, parts: list[int], result: int) -> object:
     return _CONCATENATES[len(parts)](axis, *padded[:4], result, 0, padded[4])
 
 
-def _refuse_pad(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_pad(node: Node, program: ExportedProgram) -> Rejection | None:
     paddings = cast("list[int]", node.args[1])
     if any(not isinstance(padding, int) or padding < 0 for padding in paddings):
-        return f"paddings are {paddings}, expected static sizes of at least 0"
+        return Rejection(f"paddings are {paddings}, expected static sizes of at least 0")
     return None
 
 
@@ -83,15 +84,15 @@ def _permute(low: Lowering, node: Node) -> None:
     low.permute(node, cast(Node, node.args[0]), order)
 
 
-def _refuse_view(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_view(node: Node, program: ExportedProgram) -> Rejection | None:
     sizes = node.meta["val"].shape
     unknown = [size for size in sizes if not isinstance(size, int)]
     if numbers_in(sizes):
         return None
     source = cast(Node, node.args[0])
-    return (
-        None if same_sizes(source.meta["val"].shape, sizes) else f"{len(unknown)} sizes are dynamic, expected at most 1"
-    )
+    if same_sizes(source.meta["val"].shape, sizes):
+        return None
+    return Rejection(f"{len(unknown)} sizes are dynamic, expected at most 1")
 
 
 def _view(low: Lowering, node: Node) -> None:
@@ -106,11 +107,11 @@ def _view(low: Lowering, node: Node) -> None:
     low.add(reshape(arranged(wanted, found), low.read(source, order), low.result(node, found)), node)
 
 
-def _refuse_expand(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_expand(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         return None
-    return None if is_static(node.meta["val"].shape) else "it repeats elements and its sizes are dynamic"
+    return None if is_static(node.meta["val"].shape) else Rejection("it repeats elements and its sizes are dynamic")
 
 
 def _expand(low: Lowering, node: Node) -> None:
@@ -134,11 +135,11 @@ def _parts_of_repeat(node: Node) -> tuple[list[int], list[int]]:
     return apart, ones
 
 
-def _refuse_repeat(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_repeat(node: Node, program: ExportedProgram) -> Rejection | None:
     if not is_static(node.meta["val"].shape) or not is_static(cast("list[object]", node.args[1])):
-        return "its sizes are dynamic"
+        return Rejection("its sizes are dynamic")
     needed = len(_parts_of_repeat(node)[0])
-    return None if needed <= MAX_RANK else f"it needs {needed} dimensions, at most {MAX_RANK}"
+    return None if needed <= MAX_RANK else Rejection(f"it needs {needed} dimensions, at most {MAX_RANK}")
 
 
 def _repeat(low: Lowering, node: Node) -> None:
@@ -151,9 +152,11 @@ def _repeat(low: Lowering, node: Node) -> None:
     low.add(reshape(low.shape(node), repeated, low.result(node)), node)
 
 
-def _refuse_copy(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_copy(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
-    return None if source.meta["val"].dtype == node.meta["val"].dtype or rank(node) else "it converts a rank-0 tensor"
+    if source.meta["val"].dtype == node.meta["val"].dtype or rank(node):
+        return None
+    return Rejection("it converts a rank-0 tensor")
 
 
 def _copy(low: Lowering, node: Node) -> None:
@@ -165,10 +168,10 @@ def _copy(low: Lowering, node: Node) -> None:
     low.add(g.Convert(low.read(source, order), low.result(node, order)), node)
 
 
-def _refuse_shuffle(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_shuffle(node: Node, program: ExportedProgram) -> Rejection | None:
     if rank(cast(Node, node.args[0])) != 4:
-        return "its operand is not a batch of images (rank 4)"
-    return None if is_static(node.meta["val"].shape[1:]) else "the size of its images is dynamic"
+        return Rejection("its operand is not a batch of images (rank 4)")
+    return None if is_static(node.meta["val"].shape[1:]) else Rejection("the size of its images is dynamic")
 
 
 def _pixel_shuffle(low: Lowering, node: Node) -> None:

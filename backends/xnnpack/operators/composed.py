@@ -17,6 +17,7 @@ from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.integers import if_scales
 from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 
 class _Formula:
@@ -121,8 +122,10 @@ _POWERS: dict[float, Callable[[_Formula, Node], None]] = {
 }
 
 
-def _refuse_power(node: Node, program: ExportedProgram) -> str | None:
-    return None if node.args[1] in _POWERS else f"exponent is {node.args[1]}, expected one of {sorted(_POWERS)}"
+def _refuse_power(node: Node, program: ExportedProgram) -> Rejection | None:
+    if node.args[1] in _POWERS:
+        return None
+    return Rejection(f"exponent is {node.args[1]}, expected one of {sorted(_POWERS)}")
 
 
 def _power(f: _Formula, node: Node) -> None:
@@ -138,12 +141,12 @@ def _softplus_arguments(node: Node) -> tuple[object, object]:
     return argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)
 
 
-def _refuse_softplus(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_softplus(node: Node, program: ExportedProgram) -> Rejection | None:
     beta, threshold = _softplus_arguments(node)
     if not isinstance(beta, (int, float)) or not beta > 0:
-        return f"beta is {beta}, expected a positive number"
+        return Rejection(f"beta is {beta}, expected a positive number")
     if not isinstance(threshold, (int, float)) or not _MIN_THRESHOLD <= threshold <= _MAX_THRESHOLD:
-        return f"threshold is {threshold}, expected {_MIN_THRESHOLD} to {_MAX_THRESHOLD}"
+        return Rejection(f"threshold is {threshold}, expected {_MIN_THRESHOLD} to {_MAX_THRESHOLD}")
     return None
 
 

@@ -17,6 +17,7 @@ from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_s
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 _SIGNALS: Order = (0, 2, 1)
 """Dim order of 1-D signals: batch, length, channels."""
@@ -52,20 +53,20 @@ def _call(node: Node) -> _Call:
     )
 
 
-def _refuse(node: Node, program: ExportedProgram) -> str | None:
+def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     call = _call(node)
     if any(each is not None and not is_constant(program, each) for each in (call.weight, call.bias)):
-        return "its weight or bias is computed, expected a constant"
+        return Rejection("its weight or bias is computed, expected a constant")
     if rank(call.source) not in (3, 4) or rank(call.weight) != rank(call.source):
-        return f"its operand has {rank(call.source)} dimensions, expected 3 or 4"
+        return Rejection(f"its operand has {rank(call.source)} dimensions, expected 3 or 4")
     if rank(call.source) == 3 and not (
         numbers_in(call.source.meta["val"].shape) and numbers_in(node.meta["val"].shape)
     ):
-        return "more than one of its sizes is dynamic"
+        return Rejection("more than one of its sizes is dynamic")
     if any(padding < 0 for padding in call.padding):
-        return f"padding {call.padding} is negative"
+        return Rejection(f"padding {call.padding} is negative")
     if call.transposed and any(more >= stride for more, stride in zip(call.output_padding, call.stride, strict=True)):
-        return f"output padding is {call.output_padding}, expected less than stride {call.stride}"
+        return Rejection(f"output padding is {call.output_padding}, expected less than stride {call.stride}")
     return None
 
 
@@ -227,13 +228,13 @@ def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, t
     return factor.to(dtype), offset.to(dtype)
 
 
-def _refuse_norm(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_norm(node: Node, program: ExportedProgram) -> Rejection | None:
     call = _Norm(*node.args)  # type: ignore[arg-type]
     operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
     if any(not is_constant(program, operand) for operand in operands):
-        return "its statistics are computed, expected constants"
+        return Rejection("its statistics are computed, expected constants")
     others = [user for user in node.users if user.args[1] != 0]
-    return "its statistics are used" if any(user.users for user in others) else None
+    return Rejection("its statistics are used") if any(user.users for user in others) else None
 
 
 def _norm(low: Lowering, node: Node) -> None:

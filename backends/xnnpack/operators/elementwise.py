@@ -18,6 +18,7 @@ from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.integers import if_scales, products_fit, sums_fit
 from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 
 def unary(
@@ -76,9 +77,9 @@ _ON_INTEGERS: dict[type, OnIntegers] = {
 }
 
 
-def _refuse_alpha(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_alpha(node: Node, program: ExportedProgram) -> Rejection | None:
     alpha = node.kwargs.get("alpha", 1)
-    return None if isinstance(alpha, (int, float)) else "alpha is not fixed"
+    return None if isinstance(alpha, (int, float)) else Rejection("alpha is not fixed")
 
 
 def _with_number(kind: type) -> Rule:
@@ -94,9 +95,9 @@ def _with_number(kind: type) -> Rule:
     return Rule(emit, _refuse_number, fuses_activation=True)
 
 
-def _refuse_number(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_number(node: Node, program: ExportedProgram) -> Rejection | None:
     fixed = all(isinstance(arg, (int, float)) for arg in node.args[1:])
-    return None if fixed else "its scalar operand is computed, expected a constant"
+    return None if fixed else Rejection("its scalar operand is computed, expected a constant")
 
 
 def limits_of(node: Node) -> Limits:
@@ -113,11 +114,11 @@ def limits_of(node: Node) -> Limits:
     )
 
 
-def _refuse_limits(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_limits(node: Node, program: ExportedProgram) -> Rejection | None:
     if len(tensors_of(node)) != 1:
-        return "its bounds are tensors"
+        return Rejection("its bounds are tensors")
     low, high = limits_of(node)
-    return None if low < high else f"its bounds {low} and {high} are out of order"
+    return None if low < high else Rejection(f"its bounds {low} and {high} are out of order")
 
 
 def _clamp(low: Lowering, node: Node) -> None:
@@ -142,12 +143,12 @@ def _leaky_relu_on_integers(node: Node, result: Affine, program: ExportedProgram
     return if_scales(fit)(node, result, program)
 
 
-def _refuse_elu(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_elu(node: Node, program: ExportedProgram) -> Rejection | None:
     input_scale = argument(node, 3, "input_scale", 1)
     if input_scale != 1:
-        return f"input_scale is {input_scale}, expected 1"
+        return Rejection(f"input_scale is {input_scale}, expected 1")
     alpha = cast(float, argument(node, 1, "alpha", 1.0))
-    return None if alpha > 0 and math.isfinite(alpha) else f"alpha is {alpha}, expected a positive number"
+    return None if alpha > 0 and math.isfinite(alpha) else Rejection(f"alpha is {alpha}, expected a positive number")
 
 
 def _elu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
@@ -166,11 +167,11 @@ def _elu(low: Lowering, node: Node) -> None:
     low.add(g.Multiply(curve, low.number(node, scale), low.result(node, order)), node)
 
 
-def _refuse_prelu(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_prelu(node: Node, program: ExportedProgram) -> Rejection | None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
     if rank(weight) == 0 or rank(source) == rank(weight):
         return None  # it has the shape that the kernel reads
-    return None if rank(source) > 1 else "its operand has no channels"
+    return None if rank(source) > 1 else Rejection("its operand has no channels")
 
 
 def _prelu(low: Lowering, node: Node) -> None:

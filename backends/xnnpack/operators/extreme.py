@@ -15,6 +15,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.reduction import parts_of, reduced_dims, without
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 
 def _values(node: Node) -> Node:
@@ -27,23 +28,23 @@ def _dims(node: Node) -> list[int]:
     return [dim % rank(cast(Node, node.args[0]))] if isinstance(dim, int) else reduced_dims(node)
 
 
-def _refuse_with_indices(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_with_indices(node: Node, program: ExportedProgram) -> Rejection | None:
     results = taken(node)
     if 1 in results and results[1].users:
-        return "its indices are used"
-    return _refuse(node, program) if 0 in results else "its values are not used"
+        return Rejection("its indices are used")
+    return _refuse(node, program) if 0 in results else Rejection("its values are not used")
 
 
-def _refuse(node: Node, program: ExportedProgram) -> str | None:
+def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
-        return "its operand has rank 0"
+        return Rejection("its operand has rank 0")
     reduced = [source.meta["val"].shape[dim] for dim in _dims(node)]
     if not is_static(reduced):
-        return "a size that it reduces is dynamic"
+        return Rejection("a size that it reduces is dynamic")
     if torch.Size(reduced).numel() < 2:
-        return "its window has a single element"
-    return None if numbers_in(_values(node).meta["val"].shape) else "more than one of its sizes is dynamic"
+        return Rejection("its window has a single element")
+    return None if numbers_in(_values(node).meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
 
 
 def _order(low: Lowering, source: Node, dims: list[int]) -> Order:

@@ -18,6 +18,7 @@ from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_s
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 _NIBBLE = 4  # bits
 _NIBBLE_ZERO = 8  # zero point of XNNPACK's 4-bit weights
@@ -25,10 +26,12 @@ _GROUPS_OF = 32  # XNNPACK's group sizes are multiples of 32
 _TRANSPOSED = 1  # XNN_FLAG_TRANSPOSE_WEIGHTS: the right operand is transposed
 
 
-def _refuse_linear(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_linear(node: Node, program: ExportedProgram) -> Rejection | None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
     computed = [operand for operand in node.args[1:3] if operand and not is_constant(program, operand)]
-    return "it is a product of two computed vectors" if computed and min(rank(source), rank(weight)) < 2 else None
+    if computed and min(rank(source), rank(weight)) < 2:
+        return Rejection("it is a product of two computed vectors")
+    return None
 
 
 def _bias(node: Node) -> Node | None:
@@ -119,15 +122,15 @@ def _transposed_product(left: int, right: int, made: int) -> object:
     return g.BatchMatrixMultiply(left, right, made, _TRANSPOSED)
 
 
-def _refuse_addmm(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_addmm(node: Node, program: ExportedProgram) -> Rejection | None:
     if node.kwargs.get("alpha", 1) != 1 or node.kwargs.get("beta", 1) != 1:
-        return "alpha or beta is not 1"
+        return Rejection("alpha or beta is not 1")
     bias, weight = (constant_tensor(program, node.args[place]) for place in (0, 2))
     if bias is None or weight is None:
-        return "its weight or bias is computed, expected a constant"
+        return Rejection("its weight or bias is computed, expected a constant")
     columns = weight.shape[1]
     is_row = bias.shape[:-1].numel() == 1 and bias.numel() in (1, columns)
-    return None if is_row else f"its bias has shape {tuple(bias.shape)}, expected ({columns},)"
+    return None if is_row else Rejection(f"its bias has shape {tuple(bias.shape)}, expected ({columns},)")
 
 
 def _addmm(low: Lowering, node: Node) -> None:
@@ -148,9 +151,11 @@ def _row(low: Lowering, bias: Node, columns: int) -> int:
     return low.writer.constant(tensor.reshape(-1).expand(columns).contiguous())
 
 
-def _refuse_product(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_product(node: Node, program: ExportedProgram) -> Rejection | None:
     ranks = [rank(cast(Node, operand)) for operand in node.args[:2]]
-    return None if min(ranks) > 1 else f"its operands have {ranks[0]} and {ranks[1]} dimensions, expected at least 2"
+    if min(ranks) > 1:
+        return None
+    return Rejection(f"its operands have {ranks[0]} and {ranks[1]} dimensions, expected at least 2")
 
 
 def _product(low: Lowering, node: Node) -> None:

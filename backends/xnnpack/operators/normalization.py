@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.reduction import image_mean
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 
 class _Rows:
@@ -97,18 +98,20 @@ def _affine(low: Lowering, weight: object, bias: object, shape: Sequence[int]) -
     return steps
 
 
-def _refuse_norm(node: Node, program: ExportedProgram, weights: tuple[int, int], sizes: Sequence[object]) -> str | None:
+def _refuse_norm(
+    node: Node, program: ExportedProgram, weights: tuple[int, int], sizes: Sequence[object]
+) -> Rejection | None:
     operands = [node.args[place] for place in weights]
     if any(isinstance(operand, Node) and not is_constant(program, operand) for operand in operands):
-        return "its weight or bias is computed, expected a constant"
+        return Rejection("its weight or bias is computed, expected a constant")
     if any(user.users for place, user in taken(node).items() if place != 0):
-        return "its statistics are used"
+        return Rejection("its statistics are used")
     if not numbers_in(cast(Node, node.args[0]).meta["val"].shape):
-        return "more than one of its sizes is dynamic"
-    return None if is_static(sizes) else "the sizes it normalizes over are dynamic"
+        return Rejection("more than one of its sizes is dynamic")
+    return None if is_static(sizes) else Rejection("the sizes it normalizes over are dynamic")
 
 
-def _refuse_layer_norm(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_layer_norm(node: Node, program: ExportedProgram) -> Rejection | None:
     return _refuse_norm(node, program, (2, 3), cast("list[object]", node.args[1]))
 
 
@@ -120,7 +123,7 @@ def _layer_norm(low: Lowering, node: Node) -> None:
     _finish(low, node, target, value, _affine(low, node.args[2], node.args[3], shape))
 
 
-def _refuse_group_norm(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_group_norm(node: Node, program: ExportedProgram) -> Rejection | None:
     return _refuse_norm(node, program, (1, 2), cast(Node, node.args[0]).meta["val"].shape[1:])
 
 
@@ -136,10 +139,10 @@ def _group_norm(low: Lowering, node: Node) -> None:
     _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 
 
-def _refuse_instances(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_instances(node: Node, program: ExportedProgram) -> Rejection | None:
     shape = cast(Node, node.args[0]).meta["val"].shape
     if len(shape) < 3 or shape[0] != 1:
-        return "it computes statistics over a batch of more than one"
+        return Rejection("it computes statistics over a batch of more than one")
     return _refuse_norm(node, program, (1, 2), shape)
 
 
@@ -153,10 +156,10 @@ def _instances(low: Lowering, node: Node) -> None:
     _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 
 
-def _refuse_softmax(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_softmax(node: Node, program: ExportedProgram) -> Rejection | None:
     if rank(cast(Node, node.args[0])) == 0:
-        return "its operand has no dimensions"
-    return "half_to_float" if node.args[2] else None
+        return Rejection("its operand has no dimensions")
+    return Rejection("half_to_float") if node.args[2] else None
 
 
 def _softmax(low: Lowering, node: Node) -> None:
@@ -167,15 +170,15 @@ def _softmax(low: Lowering, node: Node) -> None:
     low.add(g.Softmax(low.read(source, order), low.result(node, order)), node)
 
 
-def _refuse_log_softmax(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_log_softmax(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
-    reason = _refuse_softmax(node, program)
-    if reason is not None:
-        return reason
+    rejection = _refuse_softmax(node, program)
+    if rejection is not None:
+        return rejection
     size = source.meta["val"].shape[cast(int, node.args[1])]
     if not isinstance(size, int) or size == 1:
-        return f"it is over {size} elements, expected a static size above 1"
-    return None if numbers_in(source.meta["val"].shape) else "more than one of its sizes is dynamic"
+        return Rejection(f"it is over {size} elements, expected a static size above 1")
+    return None if numbers_in(source.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
 
 
 def _log_softmax(low: Lowering, node: Node) -> None:

@@ -34,37 +34,36 @@ from executorch.backends.xnnpack.operators.convolution import takes_quantized_im
 from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 
-def _refuse_parameters(found: Affine) -> str | None:
+def _refuse_parameters(found: Affine) -> Rejection | None:
     if not isinstance(found.scale, (int, float)) or not isinstance(found.zero_point, int):
-        return "its scale or zero point is computed, expected a constant"
+        return Rejection("its scale or zero point is computed, expected a constant")
     if found.dtype not in (torch.int8, torch.uint8):
-        return f"its dtype is {found.dtype}, expected int8 or uint8"
+        return Rejection(f"its dtype is {found.dtype}, expected int8 or uint8")
     if not math.isfinite(found.scale) or found.scale < sys.float_info.epsilon**2:
-        return f"its scale is {found.scale}, expected a positive number"
+        return Rejection(f"its scale is {found.scale}, expected a positive number")
     limits = torch.iinfo(found.dtype)
     if not limits.min <= found.zero_point <= limits.max:
-        return f"its zero point {found.zero_point} is out of range of {found.dtype}"
-    return (
-        None
-        if found.quant_min < found.quant_max
-        else f"quant_min {found.quant_min} is not below quant_max {found.quant_max}"
-    )
+        return Rejection(f"its zero point {found.zero_point} is out of range of {found.dtype}")
+    if found.quant_min < found.quant_max:
+        return None
+    return Rejection(f"quant_min {found.quant_min} is not below quant_max {found.quant_max}")
 
 
-def _refuse(node: Node, program: ExportedProgram) -> str | None:
+def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     found = cast(Affine, affine(node))
-    reason = _refuse_parameters(found)
-    if reason is not None:
-        return reason
+    rejection = _refuse_parameters(found)
+    if rejection is not None:
+        return rejection
     real, integer = (source, node) if operator_of(node) == QUANTIZE else (node, source)
-    reason = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (found.dtype,))
+    rejection = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (found.dtype,))
     meant = stands_for(integer)
-    if reason is None and meant is not None and not found.is_as(meant):
-        return f"another reader dequantizes {integer.name} with other parameters"
-    return reason
+    if rejection is None and meant is not None and not found.is_as(meant):
+        return Rejection(f"another reader dequantizes {integer.name} with other parameters")
+    return rejection
 
 
 def _quantize(low: Lowering, node: Node) -> None:
@@ -82,12 +81,10 @@ def _nothing(low: Lowering, node: Node) -> None:
     """Emit no node: readers convert the value as they need it."""
 
 
-def _refuse_computed(node: Node, program: ExportedProgram) -> str | None:
-    return (
-        refusal_of_tensor(node, FLOATS)
-        if is_constant(program, node)
-        else "it dequantizes a computed value, expected a constant"
-    )
+def _refuse_computed(node: Node, program: ExportedProgram) -> Rejection | None:
+    if is_constant(program, node):
+        return refusal_of_tensor(node, FLOATS)
+    return Rejection("it dequantizes a computed value, expected a constant")
 
 
 def _choice(node: Node) -> Node | None:
@@ -102,26 +99,30 @@ def takes_quantized(node: Node, program: ExportedProgram) -> bool:
     return takes_quantized_rows(node, program) or takes_quantized_images(node, program)
 
 
-def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_dynamic(node: Node, program: ExportedProgram) -> Rejection | None:
     """All nodes of a dynamic quantization are lowered together with the layers that read it, or none is."""
     choice = _choice(node)
     if choice is None:
-        return "the node that chooses its parameters is unknown"
+        return Rejection("the node that chooses its parameters is unknown")
     if operator_of(choice).endswith("choose_qparams.tensor") and tuple(choice.args[1:3]) != (-128, 127):
-        return f"its quant_min and quant_max are {choice.args[1]} and {choice.args[2]}, expected -128 and 127"
+        return Rejection(
+            f"its quant_min and quant_max are {choice.args[1]} and {choice.args[2]}, expected -128 and 127"
+        )
     if argument(choice, 4 if len(choice.args) > 2 else 1, "dtype") != torch.int8:
-        return "its integers have another dtype than int8"
+        return Rejection("its integers have another dtype than int8")
     source = choice.args[0]
-    reason = refusal_of_tensor(cast(Node, source), FLOATS)
-    if reason is not None:
-        return reason
+    rejection = refusal_of_tensor(cast(Node, source), FLOATS)
+    if rejection is not None:
+        return rejection
     numbers = [number for part in choice.users for quantize in part.users for number in (quantize, *quantize.users)]
     last = {number for number in numbers if dynamic_source(number) is source}
     readers = {reader for number in last for reader in number.users}
     if not readers or not all(takes_quantized(reader, program) for reader in readers):
-        return "a reader is neither a linear layer nor a non-depthwise convolution with constant integer weights"
+        return Rejection(
+            "a reader is neither a linear layer nor a non-depthwise convolution with constant integer weights"
+        )
     allowed = {*last, *(cast(Node, number.args[0]) for number in last)}
-    return None if set(numbers) <= allowed | readers else "its integers are used elsewhere"
+    return None if set(numbers) <= allowed | readers else Rejection("its integers are used elsewhere")
 
 
 RULES: dict[str, Rule] = {

@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 _KEEP_DIMS = 0x40  # XNNPACK's flag
 
@@ -62,13 +63,13 @@ def reduced_dims(node: Node) -> list[int]:
     return sorted(dim % ranks for dim in given) if given else list(range(ranks))
 
 
-def _refuse(node: Node, program: ExportedProgram) -> str | None:
+def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
-        return "its operand has rank 0"
+        return Rejection("its operand has rank 0")
     fixed = is_static([source.meta["val"].shape[dim] for dim in reduced_dims(node)])
     sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
-    return None if numbers_in(sizes) else "more than one of its sizes is dynamic"
+    return None if numbers_in(sizes) else Rejection("more than one of its sizes is dynamic")
 
 
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:

@@ -14,11 +14,12 @@ from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
+from executorch.exir.rewrite.rejection import Rejection
 
 MAX_RANK = 6
 """XNN_MAX_TENSOR_DIMS."""
 
-Check = Callable[[Node, ExportedProgram], str | None]
+Check = Callable[[Node, ExportedProgram], Rejection | None]
 Emit = Callable[[Lowering, Node], None]
 OnIntegers = Callable[[Node, Affine, ExportedProgram], bool]
 
@@ -29,7 +30,7 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 class Rule:
     """How one operator is lowered.
 
-    refusal: return why a node cannot be lowered exactly; None if it can.
+    refusal: return a Rejection if a node cannot be lowered exactly; None if it can.
     emit: add the XNNPACK nodes of a node.
     fuses_activation: a following clamp is fused if nothing else reads the result.
     mixes_dtypes: the tensors may have different dtypes, all supported by XNNPACK.
@@ -46,32 +47,32 @@ class Rule:
     any_tensors: bool = False
 
 
-def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
-    """Why XNNPACK cannot represent the operands and used results of a call; None if it can."""
+def refusal_of_tensors(node: Node, mixed: bool) -> Rejection | None:
+    """Return why XNNPACK cannot represent the operands and used results of a call; None if it can."""
     if len(tensors_of(node)) < len(node.all_input_nodes):
-        return "an argument is a size computed at run time"
+        return Rejection("an argument is a size computed at run time")
     several = not isinstance(node.meta.get("val"), torch.Tensor)
     results = [user for user in node.users if user.users] if several else [node]
     for each in (*tensors_of(node), *results):
-        reason = refusal_of_tensor(each, FLOATS)
-        if reason is not None:
-            return reason
+        rejection = refusal_of_tensor(each, FLOATS)
+        if rejection is not None:
+            return rejection
     dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
-    return None if mixed or len(dtypes) == 1 else f"mixed dtypes {sorted(map(str, dtypes))}"
+    return None if mixed or len(dtypes) == 1 else Rejection(f"mixed dtypes {sorted(map(str, dtypes))}")
 
 
-def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> str | None:
-    """Why XNNPACK cannot represent a node's result; None if it can. dtypes: the accepted ones."""
+def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> Rejection | None:
+    """Return why XNNPACK cannot represent a node's result; None if it can. dtypes: the accepted ones."""
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
-        return f"{node.name} is not a tensor"
+        return Rejection(f"{node.name} is not a tensor")
     if value.dtype not in dtypes:
         expected = " or ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
-        return f"{node.name} has dtype {value.dtype}, expected {expected}"
+        return Rejection(f"{node.name} has dtype {value.dtype}, expected {expected}")
     if rank(node) > MAX_RANK:
-        return f"{node.name} has {rank(node)} dimensions, expected at most {MAX_RANK}"
+        return Rejection(f"{node.name} has {rank(node)} dimensions, expected at most {MAX_RANK}")
     if any(isinstance(size, int) and size == 0 for size in value.shape):
-        return f"{node.name} is empty"
+        return Rejection(f"{node.name} is empty")
     if any(upper_bound(size) is None for size in value.shape):
-        return f"{node.name} has a size without an upper bound: {tuple(value.shape)}"
+        return Rejection(f"{node.name} has a size without an upper bound: {tuple(value.shape)}")
     return None

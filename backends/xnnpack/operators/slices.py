@@ -19,6 +19,7 @@ from executorch.backends.xnnpack.operators.arrangement import concatenate, conca
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 _TO_THE_END = 2**63 - 1
 _MAX_RUNS = 8
@@ -51,23 +52,25 @@ def _bounds(node: Node) -> tuple[object, object]:
     return first, last
 
 
-def _refuse_slice(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_slice(node: Node, program: ExportedProgram) -> Rejection | None:
     first, last = _bounds(node)
     size, found = (each.meta["val"].shape[_dim(node, 1)] for each in (_source(node), node))
     if not isinstance(first, int) or first < 0:
-        return "its start is dynamic"
+        return Rejection("its start is dynamic")
     if argument(node, 4, "step", 1) != 1:
         return _refuse_steps(node)
     whole = isinstance(last, int) and last == _TO_THE_END
     if whole or (isinstance(size, int) and isinstance(last, int)):
         return None
-    return None if isinstance(found, int) else "its end is dynamic"
+    return None if isinstance(found, int) else Rejection("its end is dynamic")
 
 
-def _refuse_steps(node: Node) -> str | None:
+def _refuse_steps(node: Node) -> Rejection | None:
     if not isinstance(_source(node).meta["val"].shape[_dim(node, 1)], int):
-        return "its step is not 1 and the size of that dimension is dynamic"
-    return None if numbers_in(node.meta["val"].shape) else "its step is not 1 and more than one size is dynamic"
+        return Rejection("its step is not 1 and the size of that dimension is dynamic")
+    if numbers_in(node.meta["val"].shape):
+        return None
+    return Rejection("its step is not 1 and more than one size is dynamic")
 
 
 def _slice(low: Lowering, node: Node) -> None:
@@ -115,11 +118,11 @@ def _slice_of(axis: int, first: int, size: int, whole: Sequence[object], value: 
     return g.StaticSlice(len(sizes), offsets, sizes, value, made)
 
 
-def _refuse_select(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], node.args[2]
     if not isinstance(index, int) or not (index >= 0 or isinstance(size, int)):
-        return "its index is dynamic"
-    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
+        return Rejection("its index is dynamic")
+    return None if numbers_in(node.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
 
 
 def _without(order: Order, dim: int) -> Order:
@@ -144,9 +147,9 @@ def _select(low: Lowering, node: Node) -> None:
     _take_one(low, _source(node), node, dim, index % size if isinstance(size, int) else index)
 
 
-def _refuse_unbind(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_unbind(node: Node, program: ExportedProgram) -> Rejection | None:
     parts = node.meta["val"]
-    return None if all(numbers_in(part.shape) for part in parts) else "more than one of its sizes is dynamic"
+    return None if all(numbers_in(part.shape) for part in parts) else Rejection("more than one of its sizes is dynamic")
 
 
 def _unbind(low: Lowering, node: Node) -> None:
@@ -154,8 +157,8 @@ def _unbind(low: Lowering, node: Node) -> None:
         _take_one(low, _source(node), user, _dim(node, 1), index)
 
 
-def _refuse_split(node: Node, program: ExportedProgram) -> str | None:
-    return None if is_static(cast("list[object]", node.args[1])) else "the sizes of its parts are dynamic"
+def _refuse_split(node: Node, program: ExportedProgram) -> Rejection | None:
+    return None if is_static(cast("list[object]", node.args[1])) else Rejection("the sizes of its parts are dynamic")
 
 
 def _split(low: Lowering, node: Node) -> None:
@@ -173,14 +176,16 @@ def _runs(index: torch.Tensor, size: int) -> list[tuple[int, int]]:
     return [(places[i], end - i) for i, end in zip(starts, [*starts[1:], len(places)], strict=True)]
 
 
-def _refuse_index_select(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_index_select(node: Node, program: ExportedProgram) -> Rejection | None:
     """Accept indices of few consecutive runs. A roll is an index_select of two runs for each dimension."""
-    reason = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
+    rejection = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], constant_tensor(program, node.args[2])
-    if reason or index is None or not isinstance(size, int):
-        return reason or "its indices are computed, expected constants"
+    if rejection or index is None or not isinstance(size, int):
+        return rejection or Rejection("its indices are computed, expected constants")
     runs = len(_runs(index, size))
-    return None if runs <= _MAX_RUNS else f"its indices form {runs} consecutive runs, expected at most {_MAX_RUNS}"
+    if runs > _MAX_RUNS:
+        return Rejection(f"its indices form {runs} consecutive runs, expected at most {_MAX_RUNS}")
+    return None
 
 
 def _index_select(low: Lowering, node: Node) -> None:
@@ -199,16 +204,16 @@ def _index_select(low: Lowering, node: Node) -> None:
     concatenate(low, node, parts, [size for _, size in runs], place_of(dim, order), order)
 
 
-def _refuse_unfold(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_unfold(node: Node, program: ExportedProgram) -> Rejection | None:
     source = _source(node)
     if rank(source) == 0:
-        return "its operand has rank 0"
+        return Rejection("its operand has rank 0")
     windows = node.meta["val"].shape[_dim(node, 1)]
     if not isinstance(source.meta["val"].shape[_dim(node, 1)], int) or not isinstance(windows, int):
-        return "the size of that dimension is dynamic"
+        return Rejection("the size of that dimension is dynamic")
     if windows > _MAX_WINDOWS:
-        return f"it has {windows} windows, expected at most {_MAX_WINDOWS}"
-    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
+        return Rejection(f"it has {windows} windows, expected at most {_MAX_WINDOWS}")
+    return None if numbers_in(node.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
 
 
 def _unfold(low: Lowering, node: Node) -> None:
@@ -240,20 +245,20 @@ def _written(node: Node) -> tuple[int, int]:
     return first, last
 
 
-def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> Rejection | None:
     sizes = [each.meta["val"].shape[_dim(node, 2)] for each in (_source(node), cast(Node, node.args[1]))]
     bounds = [argument(node, 3, "start"), argument(node, 4, "end")]
     if not is_static(sizes) or not all(bound is None or isinstance(bound, int) for bound in bounds):
-        return "the part that it writes is dynamic"
+        return Rejection("the part that it writes is dynamic")
     if argument(node, 5, "step", 1) != 1:
-        return "its step is not 1"
+        return Rejection("its step is not 1")
     if {source.meta["val"].dtype for source in node.all_input_nodes} != {node.meta["val"].dtype}:
-        return "its operands differ in dtype"
+        return Rejection("its operands differ in dtype")
     written = program.graph_signature.buffers_to_mutate.values()
     if program.graph_signature.inputs_to_buffers.get(_source(node).name) in written:
-        return "it writes to a buffer, in its place outside of delegates"
+        return Rejection("it writes to a buffer, in its place outside of delegates")
     first, last = _written(node)
-    return None if last > first else "it writes nothing"
+    return None if last > first else Rejection("it writes nothing")
 
 
 def _slice_scatter(low: Lowering, node: Node) -> None:

@@ -25,6 +25,7 @@ from executorch.backends.xnnpack.operators import (
     window,
 )
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensors
+from executorch.exir.rewrite.rejection import Rejection
 
 _MODULES = (elementwise, composed, matrix, convolution, window, reduction, extreme, normalization, arrangement, slices)
 
@@ -39,14 +40,16 @@ def rule_of(node: Node) -> Rule | None:
     return RULES.get(operator_of(node).replace("dim_order_ops.", "aten."))
 
 
-def refusal(node: Node, program: ExportedProgram) -> str | None:
-    """Why a call cannot be lowered to XNNPACK; None if it can. A getitem follows the call whose result it takes."""
+def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
+    """Return why XNNPACK cannot compute a call; None if it can. A getitem follows the call whose result it takes."""
     if node.target is operator.getitem:
         source = node.args[0]
-        return refusal(source, program) if isinstance(source, Node) else "it is a getitem whose operand is not a node"
+        if isinstance(source, Node):
+            return refusal(source, program)
+        return Rejection("it is a getitem whose operand is not a node")
     rule = rule_of(node)
     if rule is None:
-        return "XNNPACK lacks this operator"
+        return Rejection("XNNPACK lacks this operator")
     product = product_of(program, node)
     if product is not None:  # a weight conversion follows the product that reads it
         return refusal(product, program)

@@ -19,6 +19,7 @@ from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.reduction import image_mean
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 _ALIGN_CORNERS = 0x08  # XNNPACK's flag
 _MAX_SHARES = 64 * 1024  # largest averaging matrix, in elements
@@ -35,14 +36,14 @@ def _window(node: Node) -> tuple[list[int], list[int], list[int]]:
     return kernel, _pair(argument(node, 2, "stride"), kernel), _pair(argument(node, 3, "padding"), [0, 0])
 
 
-def _refuse_window(node: Node) -> str | None:
+def _refuse_window(node: Node) -> Rejection | None:
     kernel, stride, _ = _window(node)
     if rank(cast(Node, node.args[0])) != 4:
-        return "its operand is not a batch of images (rank 4)"
+        return Rejection("its operand is not a batch of images (rank 4)")
     if kernel == [1, 1]:
-        return "its window has a single element"
+        return Rejection("its window has a single element")
     if any(step > size for step, size in zip(stride, kernel, strict=True)):
-        return f"stride {stride} skips elements between windows of {kernel}"
+        return Rejection(f"stride {stride} skips elements between windows of {kernel}")
     return None
 
 
@@ -61,14 +62,14 @@ def _ceil_padding(node: Node, dilation: list[int]) -> list[int] | None:
     return [max(0, (made - 1) * s + (k - 1) * d + 1 - n - 2 * p) for n, made, k, s, p, d in parts]
 
 
-def _refuse_rounding(node: Node, dilation: list[int]) -> str | None:
+def _refuse_rounding(node: Node, dilation: list[int]) -> Rejection | None:
     extra_padding, (kernel, _, padding) = _ceil_padding(node, dilation), _window(node)
     if extra_padding is None:
-        return "ceil_mode is set and the size of its images is dynamic"
+        return Rejection("ceil_mode is set and the size of its images is dynamic")
     if any(extra_padding) and dilation != [1, 1]:
-        return "ceil_mode is set and its windows are dilated"
+        return Rejection("ceil_mode is set and its windows are dilated")
     far = any(p + more >= k for k, p, more in zip(kernel, padding, extra_padding, strict=True))
-    return "ceil_mode is set and its windows reach too far past the image" if far else None
+    return Rejection("ceil_mode is set and its windows reach too far past the image") if far else None
 
 
 def _first(node: Node) -> torch.Tensor:
@@ -76,21 +77,21 @@ def _first(node: Node) -> torch.Tensor:
     return cast(torch.Tensor, value if isinstance(value, torch.Tensor) else value[0])
 
 
-def _refuse_max(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_max(node: Node, program: ExportedProgram) -> Rejection | None:
     users = [user for user in node.users if "getitem" in str(user.target)]
     if any(user.args[1] != 0 and user.users for user in users):
-        return "its indices are used"
+        return Rejection("its indices are used")
     dilation = _pair(argument(node, 4, "dilation"), [1, 1])
     return _refuse_window(node) or _refuse_rounding(node, dilation) or _refuse_dilated(node, dilation)
 
 
-def _refuse_dilated(node: Node, dilation: list[int]) -> str | None:
+def _refuse_dilated(node: Node, dilation: list[int]) -> Rejection | None:
     """XNNPACK replaces padding by the first element of a dilated window inside the image; that element must exist."""
     kernel, _, padding = _window(node)
     sizes = cast(Node, node.args[0]).meta["val"].shape[-2:]
     for n, k, p, d in zip(sizes, kernel, padding, dilation, strict=True):
         if dilation != [1, 1] and (2 * p - (k - 1) * d - 1 >= p % d or (isinstance(n, int) and p % d and n < d)):
-            return "it is dilated and a window may begin past the image"
+            return Rejection("it is dilated and a window may begin past the image")
     return None
 
 
@@ -110,14 +111,18 @@ def _takes_single_elements(node: Node) -> bool:
     return kernel == [1, 1] and stride != [1, 1] and not any(padding) and argument(node, 6, "divisor_override") is None
 
 
-def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_average(node: Node, program: ExportedProgram) -> Rejection | None:
     if _takes_single_elements(node) and rank(cast(Node, node.args[0])) == 4:
         return _refuse_rounding(node, [1, 1])
-    reason = _refuse_window(node) or _refuse_rounding(node, [1, 1])
+    rejection = _refuse_window(node) or _refuse_rounding(node, [1, 1])
     counted = any(_window(node)[2]) and argument(node, 5, "count_include_pad", True)
-    if reason is None and any(_ceil_padding(node, [1, 1]) or ()) and (counted or argument(node, 6, "divisor_override")):
-        return "ceil_mode is set and a window reaches past the padding that it counts"
-    return reason
+    if (
+        rejection is None
+        and any(_ceil_padding(node, [1, 1]) or ())
+        and (counted or argument(node, 6, "divisor_override"))
+    ):
+        return Rejection("ceil_mode is set and a window reaches past the padding that it counts")
+    return rejection
 
 
 def _average_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
@@ -186,14 +191,16 @@ def _average(low: Lowering, node: Node) -> None:
     low.add(g.Multiply(mean, factor, low.result(node, CHANNELS_LAST)), node)
 
 
-def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_adaptive(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) != 4 or not is_static(source.meta["val"].shape[2:]):
-        return "its operand is not a batch of images (rank 4) of static size"
+        return Rejection("its operand is not a batch of images (rank 4) of static size")
     sizes, wanted = source.meta["val"].shape[2:], cast("list[int]", node.args[1])
     if not _is_even(sizes, wanted) and torch.Size([*sizes, *wanted]).numel() > _MAX_SHARES:
-        return f"{list(sizes)} are not multiples of {wanted}, and the averaging matrix has over {_MAX_SHARES} elements"
-    return "its window has a single element" if list(sizes) == list(wanted) else None
+        return Rejection(
+            f"{list(sizes)} are not multiples of {wanted}, and the averaging matrix has over {_MAX_SHARES} elements"
+        )
+    return Rejection("its window has a single element") if list(sizes) == list(wanted) else None
 
 
 def _is_even(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
@@ -256,18 +263,18 @@ def _pool(
     low.add(kind(*paddings, *kernel, *stride, *dilation, source, made), node)
 
 
-def _refuse_resize(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_resize(node: Node, program: ExportedProgram) -> Rejection | None:
     source, _, corners, factors = node.args
     sizes, wanted = cast(Node, source).meta["val"].shape[2:], node.meta["val"].shape[2:]
     if not is_static(wanted):
-        return "the size of its result is dynamic"
+        return Rejection("the size of its result is dynamic")
     if corners or factors is None:
         return None
     if not is_static(sizes):
-        return "the size of its images is dynamic"
+        return Rejection("the size of its images is dynamic")
     # XNNPACK uses the ratio of the sizes, PyTorch the factor: both agree only if the factor gives whole sizes.
     if any(old * factor != new for old, new, factor in zip(sizes, wanted, cast(list[float], factors), strict=True)):
-        return f"{list(sizes)} times {factors} are not the whole numbers {list(wanted)}"
+        return Rejection(f"{list(sizes)} times {factors} are not the whole numbers {list(wanted)}")
     return None
 
 
@@ -279,12 +286,12 @@ def _resize(low: Lowering, node: Node) -> None:
     low.add(g.StaticResizeBilinear2D(height, width, *operands, flags), node)
 
 
-def _refuse_nearest(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_nearest(node: Node, program: ExportedProgram) -> Rejection | None:
     sizes, wanted = cast(Node, node.args[0]).meta["val"].shape[2:], node.meta["val"].shape[2:]
     if not is_static([*sizes, *wanted]):
-        return "the size of its images is dynamic"
+        return Rejection("the size of its images is dynamic")
     if any(new % old for old, new in zip(sizes, wanted, strict=True)):
-        return f"{list(wanted)} are not multiples of {list(sizes)}"
+        return Rejection(f"{list(wanted)} are not multiples of {list(sizes)}")
     return None
 
 

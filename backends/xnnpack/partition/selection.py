@@ -17,6 +17,7 @@ from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMI
 from executorch.backends.xnnpack.operators import quantization
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
+from executorch.exir.rewrite.rejection import Rejection
 
 _DEQUANTIZES = (DEQUANTIZE, PER_CHANNEL, PER_GROUP)
 _PART_OF_DYNAMIC = {*DYNAMIC, *(name for names in DYNAMIC.values() for name in names)}
@@ -47,8 +48,8 @@ class Selection:
     def _in_integers(self) -> set[Node]:
         return {node for nodes in self._on_integers.values() for node in nodes}
 
-    def refusal(self, node: Node) -> str | None:
-        """Why the configuration excludes a node; None if it includes the node."""
+    def refusal(self, node: Node) -> Rejection | None:
+        """Return why the configuration excludes a node; None if it includes the node."""
         if node.target is operator.getitem:
             return self.refusal(node.args[0])  # type: ignore[arg-type]
         product = product_of(self._program, node)
@@ -56,12 +57,12 @@ class Selection:
             return self.refusal(product)
         precision = None if self._precisions is None else self._precision(node)
         if self._precisions is not None and precision is not None and precision not in self._precisions:
-            return f"config_precisions excludes {precision.name}"
+            return Rejection(f"config_precisions excludes {precision.name}")
         if self._names is None or self._is_named(node):
             return None
         if operator_of(node) in quantization.RULES and any(self._is_named(each) for each in self._served(node)):
             return None
-        return "configs excludes this operator"
+        return Rejection("configs excludes this operator")
 
     def _is_named(self, node: Node) -> bool:
         name = operator_of(node).partition(".")[2]

@@ -164,11 +164,11 @@ class XnnpackPartitioner(Partitioner):
         def is_supported(node: Node) -> bool:
             if node.op != "call_function":
                 return False
-            reason = refusal(node, program) or selection.refusal(node)
-            if reason is not None:
+            rejection = refusal(node, program) or selection.refusal(node)
+            if rejection is not None:
                 for piece in layers.original_nodes(node):
-                    why(piece, reason)
-            return reason is None
+                    why(piece, rejection.reason)
+            return rejection is None
 
         found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found

@@ -25,6 +25,7 @@ from executorch.backends.xnnpack.quantizer.patterns import (
     is_float32,
     only_follower,
 )
+from executorch.exir.rewrite.rejection import Rejection
 
 _LARGEST_OBSERVED = 3.4028235e15
 """Largest constant that torch's histogram observer accepts as a single value."""
@@ -49,14 +50,14 @@ def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:
     node.meta[Q_ANNOTATION_KEY] = QuantizationAnnotation(operands, result, _annotated=True)
 
 
-def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | None:
+def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> Rejection | None:
     """Why a call stays float; None if it can be quantized as configured."""
     if is_dynamic(config) and not pattern.dynamic:
-        return "dynamic quantization supports only linear layers and convolutions"
+        return Rejection("dynamic quantization supports only linear layers and convolutions")
     operands = tensors_read(node)
     if not operands or not all(_may_be_observed(each, node, config) for each in [*operands, node]):
         dtypes = sorted({str(getattr(each.meta.get("val"), "dtype", None)) for each in [*operands, node]})
-        return f"its tensors are {' and '.join(dtypes)}, expected torch.float32"
+        return Rejection(f"its tensors are {' and '.join(dtypes)}, expected torch.float32")
     return _refusal_of_weights(node, config) if pattern.kind is Kind.WEIGHTED else _refusal_of_operands(node)
 
 
@@ -79,10 +80,10 @@ def tensors_read(node: Node) -> list[Node]:
     return [argument for argument in node.args[:2] if isinstance(argument, Node)]
 
 
-def _refusal_of_operands(node: Node) -> str | None:
+def _refusal_of_operands(node: Node) -> Rejection | None:
     for each in tensors_read(node):
         if each.op == "get_attr" and _is_huge(each):
-            return f"its constant {each.target} has a magnitude above {_LARGEST_OBSERVED}"
+            return Rejection(f"its constant {each.target} has a magnitude above {_LARGEST_OBSERVED}")
     return None
 
 
@@ -104,20 +105,22 @@ def _groups(node: Node) -> int:
     return cast(int, node.args[_GROUPS]) if len(node.args) > _GROUPS else cast(int, node.kwargs.get("groups", 1))
 
 
-def _refusal_of_weights(node: Node, config: QuantizationConfig) -> str | None:
+def _refusal_of_weights(node: Node, config: QuantizationConfig) -> Rejection | None:
     weight = cast(Node, node.args[1])
     if not _is_constant(weight):
-        return "its weights are computed, expected constants"
+        return Rejection("its weights are computed, expected constants")
     several = config.weight is not None and config.weight.qscheme == torch.per_channel_symmetric
     transposed = node.target in TRANSPOSED
     if transposed and several and _groups(node) != 1:
-        return "torchao cannot quantize a grouped transposed convolution per channel: configure it per tensor"
+        return Rejection(
+            "torchao cannot quantize a grouped transposed convolution per channel: configure it per tensor"
+        )
     if is_dynamic(config) and "conv" in str(node.target):
         sizes = weight.meta["val"].shape
         if len(sizes) != 4:
-            return "dynamic quantization supports only 2-D convolutions"
+            return Rejection("dynamic quantization supports only 2-D convolutions")
         if not transposed and _groups(node) > 1 and sizes[1] == 1:
-            return "dynamic quantization does not support depthwise convolutions"
+            return Rejection("dynamic quantization does not support depthwise convolutions")
     return None
 
 

@@ -128,13 +128,13 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
                 pass_on(node)
             return
         if config is None or not self._filter(node):
-            reason: str | None = "no configuration matches it, or the filter excludes it"
-        else:
-            reason = refusal(node, pattern, config)
-        if reason is None:
+            self._reasons.append(f"{described(node)}: no configuration matches it, or the filter excludes it")
+            return
+        rejection = refusal(node, pattern, config)
+        if rejection is None:
             annotate(node, pattern, config, lambda other: self._config(other) is config)
         else:
-            self._reasons.append(f"{described(node)}: {reason}")
+            self._reasons.append(f"{described(node)}: {rejection.reason}")
 
     def _report_nothing(self, why: str) -> None:
         if self._strict:
