@@ -1,0 +1,84 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Conversion of exported programs to an `OperatorGraph`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.devtools.debug_format.base_schema import Node, OperatorGraph, OperatorNode, ValueNode
+from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY
+
+_KEPT_METADATA = (DEBUG_HANDLE_KEY, "stack_trace", "nn_module_stack")
+
+
+def operator_graph(program: ExportedProgram) -> OperatorGraph:
+    """Convert the main graph of a program. A node that selects one result of a call is that call."""
+    nodes: dict[fx.Node, Node] = {}
+    inputs: list[Node | OperatorGraph] = []
+    forward: list[Node | OperatorGraph] = []
+    outputs: list[Node | OperatorGraph] = []
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            nodes[node] = _value(node, [])
+            inputs.append(nodes[node])
+        elif node.op == "output":
+            outputs.append(_value(node, [nodes[each] for each in node.all_input_nodes if each in nodes]))
+        elif node.target is operator.getitem and node.args[0] in nodes:
+            nodes[node] = nodes[node.args[0]]
+        elif node.op == "call_function":
+            forward.extend(_call(node, nodes, len(forward)))
+    parts = (("inputs", inputs), ("forward", forward), ("outputs", outputs))
+    return OperatorGraph("base", [OperatorGraph(name, elements) for name, elements in parts])
+
+
+def operator_nodes(graph: OperatorGraph) -> Iterator[OperatorNode]:
+    """Yield the calls of a graph and of those inside it."""
+    for element in graph.elements:
+        if isinstance(element, OperatorGraph):
+            yield from operator_nodes(element)
+        elif isinstance(element, OperatorNode):
+            yield element
+
+
+def _call(node: fx.Node, nodes: dict[fx.Node, Node], index: int) -> list[Node]:
+    """Return the node of a call, after nodes of the lists of numbers that it takes."""
+    schema = getattr(node.target, "_schema", None)
+    names = [each.name for each in schema.arguments] if schema is not None else None
+    taken: list[Node] = []
+    lists: list[Node] = []
+    for position, value in enumerate(node.args):
+        if isinstance(value, (list, tuple)) and value and all(isinstance(each, (int, float)) for each in value):
+            name = names[position] if names is not None and position < len(names) else "list"
+            lists.append(ValueNode(f"{name}_{index + len(lists)}", val=list(value)))
+            taken.append(lists[-1])
+        else:
+            found: list[fx.Node] = []
+            fx.map_arg(value, found.append)
+            taken.extend(nodes[each] for each in found if each in nodes)
+    nodes[node] = OperatorNode(
+        node.name,
+        taken,
+        [list(each.shape) for each in _tensors(node)],
+        {key: node.meta[key] for key in _KEPT_METADATA if key in node.meta},
+        names,
+        str(node.target),
+    )
+    return [*lists, nodes[node]]
+
+
+def _value(node: fx.Node, inputs: list[Node]) -> ValueNode:
+    tensors = _tensors(node) or [tensor for each in node.all_input_nodes for tensor in _tensors(each)]
+    return ValueNode(
+        node.name, inputs, [list(each.shape) for each in tensors], {}, None, [each.dtype for each in tensors]
+    )
+
+
+def _tensors(node: fx.Node) -> list[torch.Tensor]:
+    value = node.meta.get("val")
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [each for each in values if isinstance(each, torch.Tensor)]
