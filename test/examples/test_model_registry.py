@@ -27,6 +27,7 @@ from executorch.examples.models.wav2letter import Wav2Letter
 from executorch.examples.portable.scripts import export
 from executorch.examples.portable.utils import export_to_edge, export_to_exec_prog
 from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS, QuantType, XNNPACKOptions, aot_compiler
+from executorch.examples.xnnpack.quantization import example
 from executorch.examples.xnnpack.quantization.utils import quantize
 from executorch.runtime import Runtime
 
@@ -137,7 +138,17 @@ def test_the_xnnpack_command_writes_a_program_that_runs(
     assert (tmp_path / "etrecord").exists()
 
 
-@pytest.mark.parametrize("command", [export.main, aot_compiler.main], ids=["portable", "xnnpack"])
+def test_the_quantization_example_writes_a_program_without_delegates(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    example.main(["--model_name", "linear", "-o", str(tmp_path)])
+    program = (tmp_path / "linear_quantized.pte").read_bytes()
+    assert b"XnnpackBackend" not in program and b"quantized" in program
+    assert _run(program, (torch.randn(3, 3),))[0].shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "command", [export.main, aot_compiler.main, example.main], ids=["portable", "xnnpack", "quantization"]
+)
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -13,7 +13,7 @@ __all__ = ["LLMEdgeManager"]
 
 def __getattr__(name: str) -> Any:
     if name != "LLMEdgeManager":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} lacks {name!r}")
     from executorch.extension.llm.export.builder import LLMEdgeManager
 
     return LLMEdgeManager

@@ -1,0 +1,60 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Quantize an example model without a delegate: ``python -m executorch.examples.xnnpack.quantization.example``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+
+import torch
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import NothingQuantizedError
+from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
+from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS
+from executorch.examples.xnnpack.quantization.utils import quantize
+from executorch.extension.export_util.utils import export_to_exec_prog, save_pte_program
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="executorch.examples.xnnpack.quantization.example", description=__doc__)
+    names = ", ".join(name for name in available_models() if name in MODEL_NAME_TO_OPTIONS)
+    parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {names}")
+    parser.add_argument(
+        "-s", "--so_library", help="library with out variants of quantized operators; this package has its own"
+    )
+    parser.add_argument("-o", "--output_dir", default=".", help="folder of the program (default: the current one)")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write MODEL_NAME_quantized.pte into the output folder and print its path.
+
+    Exits with code 2 for a model that is unknown, or of which nothing can be quantized.
+    """
+    logging.basicConfig(level=logging.INFO, format="[%(levelname)s %(filename)s:%(lineno)s] %(message)s")
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    name = options.model_name
+    if options.so_library:
+        torch.ops.load_library(options.so_library)
+    try:
+        found = find_model(name)
+        if name not in MODEL_NAME_TO_OPTIONS:
+            parser.error(f"no quantization is known for example model '{name}'")
+        model, inputs, keywords, shapes = EagerModelFactory.create_model(*found)
+    except (UnknownModelError, UnavailableModelError, ImportError) as error:
+        parser.error(str(error))
+    with torch.no_grad():
+        exported = torch.export.export(model.eval(), inputs, keywords, dynamic_shapes=shapes)
+        try:
+            graph = quantize(exported.module(), inputs, MODEL_NAME_TO_OPTIONS[name].quantization, strict=True)
+        except NothingQuantizedError as error:
+            parser.error(f"NothingQuantizedError: example model '{name}': {error}")
+        program = export_to_exec_prog(graph, inputs, example_kwarg_inputs=keywords, dynamic_shapes=shapes, strict=False)
+    print(f"wrote {save_pte_program(program, f'{name}_quantized', options.output_dir)}")
+
+
+if __name__ == "__main__":
+    main()
