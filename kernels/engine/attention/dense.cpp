@@ -94,18 +94,6 @@ Offsets offsets_of(const DenseAttentionCall& call, size_t index) {
   return at;
 }
 
-/// Packs the columns that begin at `right`; fewer than the side's, and less depth, in the last
-/// block.
-void pack(const Side& side, const RightMatrix& right, size_t columns, size_t depth, float* to) {
-  const size_t panel = side.tiles->panel;
-  for (size_t c = 0; c < columns; c += panel) {
-    const RightMatrix at = {right.data + c * right.column_stride, right.depth_stride,
-                            right.column_stride};
-    pack_panel(*side.tiles, at, nullptr, std::min(panel, columns - c), depth, to);
-    to += panel_floats(*side.tiles, side.tiles->words(depth));
-  }
-}
-
 /// How many queries an item has: all, unless threads would have too little to share.
 size_t queries_of_item(const DenseAttentionCall& call, size_t batch, size_t threads) {
   if (threads == 1 || batch >= 2 * threads) return call.queries;
@@ -152,12 +140,12 @@ class Item final {
 
   void pack_block(size_t key, size_t count) {
     const DenseOperand &k = call_.key, &v = call_.value;
-    pack(layout_.scores,
-         {k.data + at_.key + key * k.position_stride, k.channel_stride, k.position_stride}, count,
-         call_.channels, keys_);
-    pack(layout_.results,
-         {v.data + at_.value + key * v.position_stride, v.position_stride, v.channel_stride},
-         call_.value_channels, count, values_);
+    pack_panels(*layout_.scores.tiles,
+                {k.data + at_.key + key * k.position_stride, k.channel_stride, k.position_stride},
+                nullptr, count, call_.channels, keys_);
+    pack_panels(*layout_.results.tiles,
+                {v.data + at_.value + key * v.position_stride, v.position_stride, v.channel_stride},
+                nullptr, call_.value_channels, count, values_);
   }
 
   /// Adds a block of keys to the results of a block of queries.

@@ -110,7 +110,7 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
   const size_t column_items = divide_up(call.columns, columns_each);
   const size_t rows_each = rows_of_item(call, batch * column_items, threads.count());
   const size_t row_items = divide_up(call.rows, rows_each);
-  const size_t depth = tiles.words(call.depth), floats = panel_floats(tiles, depth);
+  const size_t depth = tiles.words(call.depth);
   const size_t of_worker = worker_floats(tiles, call);
   const auto activate = activation_function(call.epilogue.activation, tiles.set);
   for_each_item(threads, batch * column_items * row_items, [&](size_t item, size_t worker) {
@@ -119,13 +119,10 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     const Offsets at = offsets_of(call, item / row_items / column_items);
     const size_t columns = std::min(columns_each, call.columns - column);
     float* const packed = static_cast<float*>(scratch) + worker * of_worker;
-    for (size_t c = 0; c < columns; c += tiles.panel) {
-      const RightMatrix right = {
-          call.right.data + at.right + (column + c) * call.right.column_stride,
-          call.right.depth_stride, call.right.column_stride};
-      pack_panel(tiles, right, call.bias == nullptr ? nullptr : call.bias + column + c,
-                 std::min(tiles.panel, columns - c), call.depth, packed + c / tiles.panel * floats);
-    }
+    const RightMatrix right = {call.right.data + at.right + column * call.right.column_stride,
+                               call.right.depth_stride, call.right.column_stride};
+    pack_panels(tiles, right, call.bias == nullptr ? nullptr : call.bias + column, columns,
+                call.depth, packed);
     Product product;
     product.tiles = &tiles;
     product.rows = std::min(rows_each, call.rows - row);

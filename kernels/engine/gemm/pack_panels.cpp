@@ -5,8 +5,37 @@
 #include <cstring>
 
 #include <executorch/kernels/engine/gemm/bf16.h>
+#include <executorch/kernels/engine/gemm/driver.h>
 
 namespace executorch::kernels::engine {
+namespace {
+
+/// Copies whole panels of contiguous columns. A row of all panels is read at once, because rows may
+/// lie in different pages; the width is a constant, so that a copy is a few instructions.
+template <size_t kPanel>
+void copy_panels(const RightMatrix& right, size_t panels, size_t depth, float* to, size_t apart) {
+  for (size_t d = 0; d < depth; ++d) {
+    const float* const from = right.data + d * right.depth_stride;
+    for (size_t i = 0; i < panels; ++i) {
+      std::memcpy(to + i * apart + d * kPanel, from + i * kPanel, kPanel * sizeof(float));
+    }
+  }
+}
+
+/// The same for the panel of the tiles.
+void copy_panels(size_t panel, const RightMatrix& right, size_t panels, size_t depth, float* to,
+                 size_t apart) {
+  switch (panel) {
+    case 32:
+      return copy_panels<32>(right, panels, depth, to, apart);
+    case 16:
+      return copy_panels<16>(right, panels, depth, to, apart);
+    default:
+      return copy_panels<8>(right, panels, depth, to, apart);
+  }
+}
+
+}  // namespace
 
 void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                   float* to) {
@@ -42,6 +71,23 @@ void pack_panel(const GemmTiles& tiles, const RightMatrix& right, const float* b
                 size_t depth, float* to) {
   pack_bias(tiles, bias, columns, to);
   pack_weights(tiles, right, columns, depth, to + tiles.panel);
+}
+
+void pack_panels(const GemmTiles& tiles, const RightMatrix& right, const float* bias,
+                 size_t columns, size_t depth, float* to) {
+  const size_t panel = tiles.panel, apart = panel_floats(tiles, tiles.words(depth));
+  const bool copies = right.column_stride == 1 && tiles.precision == Precision::Float32 &&
+                      (panel == 8 || panel == 16 || panel == 32);
+  const size_t copied = copies ? columns / panel : 0;
+  copy_panels(panel, right, copied, depth, to + panel, apart);
+  for (size_t c = 0; c < columns; c += panel, to += apart) {
+    const size_t valid = std::min(panel, columns - c);
+    pack_bias(tiles, bias == nullptr ? nullptr : bias + c, valid, to);
+    if (c < copied * panel) continue;
+    const RightMatrix part = {right.data + c * right.column_stride, right.depth_stride,
+                              right.column_stride};
+    pack_weights(tiles, part, valid, depth, to + panel);
+  }
 }
 
 }  // namespace executorch::kernels::engine

@@ -21,5 +21,8 @@ void pack_bias(const GemmTiles& tiles, const float* bias, size_t columns, float*
 /// Both.
 void pack_panel(const GemmTiles& tiles, const RightMatrix& right, const float* bias, size_t columns,
                 size_t depth, float* to);
+/// All panels of `columns`, one after the other.
+void pack_panels(const GemmTiles& tiles, const RightMatrix& right, const float* bias,
+                 size_t columns, size_t depth, float* to);
 
 }  // namespace executorch::kernels::engine

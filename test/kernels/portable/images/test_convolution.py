@@ -106,6 +106,15 @@ def test_weights_and_images_of_different_layouts_match_eager() -> None:
         assert_kernel_matches_eager(CONVOLUTION, x, w, bias, *rest, memory_format=layout)
 
 
+@pytest.mark.parametrize("inputs", [1, 40])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_channels_last_images_with_more_weights_than_pixels_match_eager(inputs: int, stride: int) -> None:
+    image = torch.randn(2, inputs, 5, 6).to(memory_format=torch.channels_last)
+    weight, bias = torch.randn(48, inputs, 3, 3), torch.randn(48)
+    order = ([stride] * 2, [1, 1], [1, 1], False, [0, 0], 1)
+    assert_kernel_matches_eager(CONVOLUTION, image, weight, bias, *order, memory_format=torch.channels_last)
+
+
 def test_an_empty_batch_gives_an_empty_result() -> None:
     check(torch.randn(0, 3, 8, 8), 4, (3, 3))
 
