@@ -28,8 +28,8 @@ void multiply_float32(const portable::Product& product, bool is_few, void* scrat
 /// without a result, if temporary memory is missing.
 bool multiply_reduced(KernelRuntimeContext& ctx, const portable::Product& product);
 
-/// A portable::FloatProduct. Returns false if rows of an operand of float32 are not contiguous, if
-/// the addend is the result, or if temporary memory is missing.
+/// A portable::FloatProduct. Returns false for operands of float32 without contiguous rows, for an
+/// addend that is the result, and without temporary memory.
 bool multiply_floats(KernelRuntimeContext& ctx, const portable::Product& product);
 
 }  // namespace executorch::kernels::optimized

@@ -22,7 +22,8 @@ constexpr int64_t kSize = sizeof(float);
 constexpr size_t kLeastConversion = 1 << 16;
 /// Elements of the planes that are converted together; input and result fit the second-level cache.
 constexpr size_t kElementsOfPlanes = 1 << 14;
-/// The same for the pixels of pointwise convolutions, of which a multiple is converted together.
+/// Elements of the pixels that a pointwise convolution converts together: a multiple of kPixelStep
+/// pixels.
 constexpr size_t kElementsOfPixels = 1 << 16, kPixelStep = 64;
 
 struct ReducedConvolution {
@@ -55,7 +56,7 @@ bool is_pointwise(const ConvGeometry& g) {
   return is_plain;
 }
 
-/// Calls f(first, count) for runs of elements, on as many threads as are worth it.
+/// Calls f(first, count) for runs of elements that are divided between the threads.
 template <class F>
 void for_each_run(size_t count, F&& f) {
   KernelThreads threads(count, kLeastConversion);

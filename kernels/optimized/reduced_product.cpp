@@ -56,8 +56,8 @@ Batch matrix_of(float* data, int64_t rows, int64_t columns, bool by_columns = fa
   return {{bytes, ScalarType::Float, row_stride, column_stride}, 0, 1, rows, columns};
 }
 
-/// What a worker needs for its blocks. The left operand's rows stay converted while a worker
-/// multiplies them by several blocks of columns.
+/// A worker's memory. The left operand's rows stay converted while a worker multiplies them by
+/// several blocks of columns.
 struct Buffers {
   int64_t* converted_rows;  ///< the rows' number, counted through the batch; -1 for none
   float *left, *right, *sums, *addend;
@@ -180,13 +180,14 @@ class ReducedProduct {
     call.right = {b.right, size_t(columns), 1};
     call.out = b.sums;
     call.out_stride = size_t(columns);
-    for (int64_t d = 0; d == 0 || d < depth_; d += depths_) {
+    call.adds = true;
+    std::fill(b.sums, b.sums + rows * columns, 0.0f);
+    for (int64_t d = 0; d < depth_; d += depths_) {
       const int64_t depth = std::min(depths_, depth_ - d);
       convert(right.dtype, at(p_.right, index, d, column), depth, right.row_stride, columns,
               right.column_stride, b.right);
       call.depth = size_t(depth);
       call.left = b.left + d;
-      call.adds = d > 0;
       engine::CallingThread thread;
       engine::multiply_few_rows(call, thread);
     }

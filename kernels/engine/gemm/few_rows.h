@@ -27,8 +27,8 @@ struct FewRowsCall {
   RightMatrix right = {};  ///< one of the strides is 1
   float* out = nullptr;
   size_t out_stride = 0;
-  /// Continues sums that `out` has: calls of four rows of `right`, or a multiple, give the bits of
-  /// one call for all. Only for a right operand of contiguous rows.
+  /// Adds to `out`, for a right operand of contiguous rows. Calls for four rows of it, or a
+  /// multiple, that begin with zeros give the bits of one call for all rows.
   bool adds = false;
 };
 

@@ -406,7 +406,7 @@ TEST(FewRows, MatchDoublePrecisionAndKeepTheBitsOfARow) {
       last.out = alone.data();
       few_rows_function(set)(last);
       EXPECT_TRUE(std::equal(alone.begin(), alone.end(), out.end() - call.columns));
-      if (!transposed) {
+      if (!transposed && call.columns > 1) {
         Floats twice(out.size(), kNaN);
         FewRowsCall part = call;
         part.out = twice.data();
@@ -417,7 +417,7 @@ TEST(FewRows, MatchDoublePrecisionAndKeepTheBitsOfARow) {
         part.depth = call.depth - part.depth;
         part.adds = true;
         multiply_few_rows(part, threads, set);
-        EXPECT_EQ(out, twice);
+        EXPECT_TRUE(std::equal(out.begin(), out.end(), twice.begin()));
       }
       for (size_t at = 0; at < out.size(); ++at) {
         const size_t row = at / call.columns, column = at % call.columns;

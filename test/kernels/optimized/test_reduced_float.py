@@ -141,3 +141,15 @@ def test_conversions_round_to_nearest_even(dtype: torch.dtype) -> None:
         torch.testing.assert_close(out, values.to(dtype), rtol=0, atol=0, equal_nan=True)
     back = call_kernel("aten::_to_copy.out", bits, out=torch.empty(bits.shape)).outputs[0]
     torch.testing.assert_close(back, widened, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", REDUCED, ids=str)
+def test_the_bits_of_a_column_do_not_depend_on_the_number_of_columns(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    for rows in (1, 3, 20):
+        left, right = _values(rows, 150, dtype=dtype), _values(150, 2049, dtype=dtype)
+        all_columns, last = (
+            call_kernel("aten::mm.out", left, each, out=torch.empty(rows, each.shape[1]).to(dtype)).outputs[0]
+            for each in (right, right[:, -2:].contiguous())
+        )
+        torch.testing.assert_close(all_columns[:, -2:], last, rtol=0, atol=0)
