@@ -37,7 +37,7 @@ def operator_graph(program: ExportedProgram) -> OperatorGraph:
 
 
 def operator_nodes(graph: OperatorGraph) -> Iterator[OperatorNode]:
-    """Yield the calls of a graph and of those inside it."""
+    """Yield the calls of a graph and of its nested graphs."""
     for element in graph.elements:
         if isinstance(element, OperatorGraph):
             yield from operator_nodes(element)
