@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Arena", "Delegate", "LargeTensor", "MethodSummary", "ProgramSummary", "summarize"]
 
 _LARGEST = 8
+_TensorKind = Literal["constant", "state", "planned"]
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ class Delegate:
 
 @dataclass(frozen=True)
 class LargeTensor:
-    """A large tensor. kind: "constant", "state" (mutated buffer) or "planned". name: of the weight or first node."""
+    """A large tensor. kind: a state is a mutated buffer. name: of the weight or first node."""
 
     name: str
-    kind: str
+    kind: _TensorKind
     dtype: str
     sizes: tuple[int, ...]
     bytes: int
@@ -213,7 +214,7 @@ def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
     for spec in signature.input_specs:
         value = exported.state_dict.get(spec.target, exported.constants.get(spec.target))
         if isinstance(value, torch.Tensor):
-            kind = "state" if spec.target in updated else "constant"
+            kind: _TensorKind = "state" if spec.target in updated else "constant"
             found.append(_large_tensor(str(spec.target), kind, value.dtype, value.shape, value.nbytes))
     states = {name for name, target in signature.inputs_to_buffers.items() if target in updated}
     for planned, name in _planned_specs(exported).items():
@@ -222,5 +223,5 @@ def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
     return tuple(sorted(found, key=lambda tensor: -tensor.bytes)[:_LARGEST])
 
 
-def _large_tensor(name: str, kind: str, dtype: torch.dtype, sizes: Iterable[int], size: int) -> LargeTensor:
+def _large_tensor(name: str, kind: _TensorKind, dtype: torch.dtype, sizes: Iterable[int], size: int) -> LargeTensor:
     return LargeTensor(name, kind, str(dtype).removeprefix("torch."), tuple(int(one) for one in sizes), size)

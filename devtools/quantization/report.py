@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from tabulate import tabulate
@@ -25,6 +25,7 @@ from executorch.exir.lowered_backend_module import get_lowered_submodules
 from executorch.exir.passes.quantized.fuse_quantized_pass import fusion_refusals
 from executorch.exir.program.target import installed_kernels
 
+Scheme = Literal["static", "dynamic", "weights only", "float"]
 _LAYERS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "linear", "embedding")
 _WEIGHTED_IN_EDGE = ("aten::convolution", "aten::linear", "aten::addmm", "aten::mm", "aten::embedding")
 _FUSED_IN_EDGE = (
@@ -40,7 +41,7 @@ _TORCHAO = "torchao.dequantize_affine"
 class LayerReport:
     """One layer with weights.
 
-    scheme: "static", "dynamic", "weights only" or "float". bits: of weights and operands (32: float). sqnr: of the
+    bits: of weights and operands (32: float). sqnr: of the
     layer's result in dB, with the float model's operands. runs: "" before lowering; else "delegated to …", "fused in …"
     (an integer kernel of the installed runtime), "dequantized" or "in float". why: reasons of the partitioner and of
     the missing integer kernel, or that the quantizer skipped the layer, or why a delegate computes it in float.
@@ -48,7 +49,7 @@ class LayerReport:
 
     layer: str
     operator: str
-    scheme: str
+    scheme: Scheme
     weight_bits: int
     operand_bits: int
     per_channel: bool
@@ -165,7 +166,7 @@ def _layer(key: CallKey, node: Node, sqnr: float, place: tuple[str, str], is_low
     is_table = key[1].endswith("embedding")
     weight, operand = (node.args[0], None) if is_table else (node.args[1], node.args[0])
     weight_bits, operand_bits = _bits(weight), _bits(operand)
-    scheme = "weights only"
+    scheme: Scheme = "weights only"
     if weight_bits == 32:  # computed in float even if its operand was quantized
         scheme, operand_bits = "float", 32
     elif operand_bits < 32:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Literal
 
 from executorch.devtools.checked_program import arguments_of
 from executorch.exir.scalar_type import to_dtype
@@ -22,6 +23,8 @@ from executorch.exir.schema import (
     TensorList,
 )
 
+CallKind = Literal["input", "kernel", "delegate", "control flow", "output"]
+
 
 @dataclass
 class Call:
@@ -32,7 +35,7 @@ class Call:
     """
 
     key: str
-    kind: str
+    kind: CallKind
     label: str
     value: str
     instruction: int | None = None
@@ -82,7 +85,8 @@ class _Follower:
 
     def _call(self, number: int, instruction: InstructionArguments) -> Call:
         plan = self._plan
-        kind, label = "control flow", type(instruction).__name__.removesuffix("Call").lower()
+        kind: CallKind = "control flow"
+        label = type(instruction).__name__.removesuffix("Call").lower()
         if isinstance(instruction, KernelCall):
             kind, label = "kernel", plan.operators[instruction.op_index].name.split("::")[-1]
         elif isinstance(instruction, DelegateCall):
