@@ -1,0 +1,213 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Each how-to of docs/contributing adds one thing in the places that it names, and the thing works.
+
+The tests add it to copies of the files, in a temporary folder.
+"""
+
+import dataclasses
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from docs.code_blocks import ROOT
+
+from executorch.backends.xnnpack.operators import composed, table
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.codegen.binding import Library, bind_kernels
+from executorch.examples.models.llama import hugging_face_config
+from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
+from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.program import executorch_steps
+from executorch.exir.rewrite.rejection import Rejection
+from executorch.runtime import Runtime
+
+# Names that a how-to gives to what is added.
+PLACEHOLDERS = {"VerbNounPass", "verb_noun_pass", "test_verb_noun"}
+COMPILER = shutil.which(os.environ.get("CXX", "c++"))
+
+
+def _changed(source: str, folder: Path, *changes: tuple[str, str]) -> Path:
+    """Copy a file of the project to a folder, with each text that occurs once replaced."""
+    text = (ROOT / source).read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, f"{source}: expected {old!r} once, found it {text.count(old)} times"
+        text = text.replace(old, new)
+    file = folder / Path(source).name
+    file.write_text(text)
+    return file
+
+
+def _load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"how_to_{file.stem.strip('_')}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_devtools_command_is_a_file_and_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "counting.py").write_text(
+        "from pathlib import Path\n"
+        "from executorch.devtools.command.arguments import Command\n"
+        "def _add(parser):\n"
+        "    parser.add_argument('program')\n"
+        "def _run(options):\n"
+        "    print(Path(options.program).stat().st_size, 'bytes')\n"
+        "    return 0\n"
+        "COUNT = Command('count', 'count the bytes of a file', 'Counts bytes.', _add, _run)\n"
+    )
+    imports = "    from executorch.devtools.command.signing import SIGN, VERIFY\n"
+    main = _changed(
+        "devtools/__main__.py",
+        tmp_path,
+        (imports, f"{imports}    from counting import COUNT\n"),
+        ("SIGN, VERIFY):", "SIGN, VERIFY, COUNT):"),
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "model.pte").write_bytes(b"12345")
+    assert _load(main).main(["count", str(tmp_path / "model.pte")]) == 0
+    assert capsys.readouterr().out == "5 bytes\n"
+
+
+def test_an_export_option_is_an_argument_and_its_use(tmp_path: Path) -> None:
+    argument = '    parser.add_argument("model", metavar="MODEL"'
+    command = _changed(
+        "export/command.py",
+        tmp_path,
+        (argument, f"    parser.add_argument('--page', action='store_true', help='align to 4096 bytes')\n{argument}"),
+        (
+            "    if not options.fast_memory:\n",
+            "    config = replace(config, segment_alignment=4096 if options.page else 128)\n"
+            "    if not options.fast_memory:\n",
+        ),
+    )
+    model, program = tmp_path / "model.py", tmp_path / "model.pte"
+    model.write_text("import torch\ndef make():\n    return torch.nn.Linear(4, 2).eval(), (torch.ones(1, 4),)\n")
+    assert _load(command).main([f"{model}:make", "--page", "--quiet", "-o", str(program)]) == 0
+    assert int.from_bytes(program.read_bytes()[24:32], "little") % 4096 == 0  # the first segment's offset
+
+
+def test_a_pass_is_a_file_and_a_line_of_the_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "remove_double_negation_pass.py").write_text(
+        "from executorch.exir.dialects._ops import ops\n"
+        "from executorch.exir.graph_module import all_graph_modules\n"
+        "from executorch.exir.passes.graph_pass import GraphPass\n"
+        "from torch.fx.passes.infra.pass_base import PassResult\n"
+        "class RemoveDoubleNegationPass(GraphPass):\n"
+        "    def call(self, graph_module):\n"
+        "        modified, negation = False, ops.edge.aten.neg.default\n"
+        "        for module in all_graph_modules(graph_module):\n"
+        "            for node in list(module.graph.nodes):\n"
+        "                inner = node.args[0] if node.target is negation else None\n"
+        "                if inner is not None and inner.target is negation:\n"
+        "                    node.replace_all_uses_with(inner.args[0])\n"
+        "                    modified = True\n"
+        "        return PassResult(graph_module, modified)\n"
+    )
+    before = "        _on_graph(CancelRearrangementsPass()),"
+    pipeline = _changed(
+        "exir/program/pipeline.py",
+        tmp_path,
+        (before, f"        _on_graph(RemoveDoubleNegationPass()),  # before no-ops\n{before}"),
+        (
+            "from executorch.exir.passes.simplify.cse_pass",
+            "from remove_double_negation_pass import RemoveDoubleNegationPass\n"
+            "from executorch.exir.passes.simplify.cse_pass",
+        ),
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(executorch_steps, "steps_to_out_variants", _load(pipeline).steps_to_out_variants)
+
+    class Twice(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.neg(torch.neg(x)) + 1
+
+    program = to_edge(torch.export.export(Twice(), (torch.ones(2),))).to_executorch()
+    assert [op.name for op in program.executorch_program.execution_plan[0].operators] == ["aten::add"]
+
+
+def test_an_xnnpack_rule_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = composed._composed(
+        lambda f, node: f.finish(g.Subtract, f.step(g.Exp, f.x), f.number(1.0)),
+        lambda node, program: Rejection("it is scalar") if node.meta["val"].dim() == 0 else None,
+    )
+    monkeypatch.setattr(table, "RULES", {**table.RULES, "aten.expm1.default": rule})
+
+    class Expm1(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.expm1(x)
+
+    def lowered(x: torch.Tensor) -> ExecutorchProgramManager:
+        exported = torch.export.export(Expm1(), (x,))
+        return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+
+    x = torch.linspace(0.5, 2, 12)
+    program = lowered(x)
+    assert not program.executorch_program.execution_plan[0].operators
+    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute([x])
+    torch.testing.assert_close(found, torch.expm1(x))
+    (fallback,) = lowered(torch.tensor(0.5)).verdict.methods[0].fallbacks
+    assert fallback.reasons == {"XnnpackPartitioner": "it is scalar"}
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_a_portable_operator_is_a_row_and_a_line(tmp_path: Path) -> None:
+    line = "- func: rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
+    row = "UNARY_Z(rsqrt, "
+    yaml = _changed("kernels/portable/functions.yaml", tmp_path, (line, f"{line}{line.replace('rsqrt', 'softer')}"))
+    source = _changed(
+        "kernels/portable/pointwise/unary.cpp",
+        tmp_path,
+        (row, f"UNARY(softer, Floating, x / (1 + std::fabs(x)))\n{row}"),
+    )
+    # Rows of other operators take most of the time to compile.
+    other_rows = r"^(UNARY|FASTER)(_Z)?\((?!softer)[^\n]*\n"
+    source.write_text(re.sub(other_rows, "", source.read_text(), flags=re.M))
+    library = Library("portable", "executorch/kernels/portable", yaml, namespace="executorch::kernels::portable")
+    bind_kernels(library, tmp_path / "generated")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/executorch").symlink_to(ROOT)
+    flags = ("-std=c++17", "-fsyntax-only", f"-I{tmp_path / 'generated'}", f"-I{tmp_path / 'root'}")
+    done = subprocess.run([str(COMPILER), *flags, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "softer_out" in (tmp_path / "generated/executorch/kernels/portable/RegisterKernels.cpp").read_text()
+
+
+def test_a_family_of_decoders_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "config.json"
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 64}
+    config.write_text(json.dumps({"model_type": "toy", **sizes}))
+    with pytest.raises(ModelArgsError, match=r"model_type: expected one of .*, found 'toy'"):
+        ModelArgs.from_hugging_face(config)
+    monkeypatch.setitem(hugging_face_config._FAMILIES, "toy", lambda path, config: {"use_qk_norm": True})
+    args = dataclasses.asdict(ModelArgs.from_hugging_face(config))
+    assert args["dim"] == 32 and args["use_qk_norm"]
+
+
+@pytest.fixture(scope="module")
+def words() -> frozenset[str]:
+    """All words of source files, and of their paths."""
+    listed = subprocess.run(
+        ("git", "ls-files"), cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    names = [name for name in listed if name.endswith((".py", ".cpp", ".h", ".inc", ".fbs", ".yaml", ".cmake", ".txt"))]
+    return frozenset(re.findall(r"\w+", " ".join([*names, *((ROOT / name).read_text() for name in names)])))
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/contributing").glob("add-*.md")), ids=lambda page: page.stem)
+def test_a_how_to_names_only_what_exists(page: Path, words: frozenset[str]) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    named = {
+        name for span in re.findall(r"`([^`\n]+)`", prose) for name in re.findall(r"\w*_\w+|[A-Z]+[a-z]+[A-Z]\w+", span)
+    }
+    assert not {name for name in named - PLACEHOLDERS if name not in words}
