@@ -3,6 +3,7 @@
 #pragma once
 
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include <executorch/runtime/core/error.h>
@@ -11,8 +12,9 @@
 namespace executorch::extension {
 
 /// Runs `body` and returns its result, or MemoryAllocationFailed if a container in it cannot
-/// allocate. Use it only in files compiled with exceptions (executorch_exceptions() in CMake),
-/// around code that is also compiled with them: an exception must not pass through the runtime.
+/// allocate, or is asked for more elements than there can be. Use it only in files compiled with
+/// exceptions (executorch_exceptions() in CMake), around code that is also compiled with them: an
+/// exception must not pass through the runtime.
 template <typename Body>
 auto or_no_memory(const char* what, Body&& body) -> decltype(body()) {
 #ifdef __cpp_exceptions
@@ -20,8 +22,10 @@ auto or_no_memory(const char* what, Body&& body) -> decltype(body()) {
     return body();
   } catch (const std::bad_alloc&) {
     ET_LOG(Error, "no memory for %s", what);
-    return runtime::Error::MemoryAllocationFailed;
+  } catch (const std::length_error&) {
+    ET_LOG(Error, "%s: more elements than a container can hold", what);
   }
+  return runtime::Error::MemoryAllocationFailed;
 #else
   static_cast<void>(what);
   return body();

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <utility>
 
 #include <executorch/extension/pybindings/interpreter/raise.h>
 #include <executorch/extension/pybindings/interpreter/signals.h>
+#include <executorch/extension/pybindings/program/thread_pools.h>
 #include <executorch/extension/threadpool/cores.h>
 
 namespace py = pybind11;
@@ -72,6 +74,9 @@ RunningMethod::RunningMethod(std::shared_ptr<LoadedMethod> method, bool clone_ou
 std::shared_ptr<RunningMethod> RunningMethod::start(std::shared_ptr<LoadedMethod> method,
                                                     py::handle inputs, size_t threads,
                                                     bool clone_outputs) {
+  if (threads != 0) {
+    check_thread_count(static_cast<int64_t>(std::min<uint64_t>(threads, INT64_MAX)));
+  }
   const size_t count = threads == 0 ? threadpool::usable_cores() : threads;
   std::shared_ptr<RunningMethod> running(new RunningMethod(std::move(method), clone_outputs));
   const std::shared_ptr<TaskThreads> pool = threads_of_size(count);

@@ -23,13 +23,6 @@ constexpr int64_t kMaxThreads = 4096;
                   "gives no more");
 }
 
-void check(int64_t count) {
-  if (count < 1 || count > kMaxThreads) {
-    raise_error(Error::InvalidArgument, "expected from 1 to " + std::to_string(kMaxThreads) +
-                                            " threads, found " + std::to_string(count));
-  }
-}
-
 std::shared_ptr<ThreadPool> with_all_threads(std::shared_ptr<ThreadPool> pool, int64_t count) {
   if (pool == nullptr) {
     raise_error(Error::MemoryAllocationFailed, "no memory for a thread pool");
@@ -44,13 +37,13 @@ std::shared_ptr<ThreadPool> new_pool(std::optional<int64_t> count) {
   if (!count.has_value()) {
     return std::make_shared<ThreadPool>();
   }
-  check(*count);
+  check_thread_count(*count);
   return with_all_threads(std::make_shared<ThreadPool>(static_cast<size_t>(*count)), *count);
 }
 
 void reset_default_pool(int64_t count) {
   if (count != 0) {
-    check(count);
+    check_thread_count(count);
   }
   if (!threadpool::default_threadpool()->_unsafe_reset_threadpool(static_cast<uint32_t>(count))) {
     refuse(count);
@@ -59,12 +52,19 @@ void reset_default_pool(int64_t count) {
 
 }  // namespace
 
+void check_thread_count(int64_t count) {
+  if (count < 1 || count > kMaxThreads) {
+    raise_error(Error::InvalidArgument, "expected from 1 to " + std::to_string(kMaxThreads) +
+                                            " threads, found " + std::to_string(count));
+  }
+}
+
 std::shared_ptr<ThreadPool> pool_of(const ThreadChoice& choice) {
   if (!choice.has_value()) {
     return nullptr;
   }
   if (const int64_t* count = std::get_if<int64_t>(&*choice)) {
-    check(*count);
+    check_thread_count(*count);
     return with_all_threads(ThreadPool::of_size(static_cast<size_t>(*count)), *count);
   }
   return std::get<std::shared_ptr<ThreadPool>>(*choice);

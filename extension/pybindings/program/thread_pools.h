@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -18,6 +19,9 @@ using ThreadChoice = std::optional<std::variant<std::shared_ptr<threadpool::Thre
 /// Returns the pool for `choice`, or null without one. Raises InvalidArgumentError for less than
 /// one thread, NotSupportedError for more threads than this runtime supports.
 std::shared_ptr<threadpool::ThreadPool> pool_of(const ThreadChoice& choice);
+
+/// Raises InvalidArgumentError for less than one thread or more than a system has.
+void check_thread_count(int64_t count);
 
 /// Binds ThreadPool and the documented functions on the default pool.
 void bind_thread_pools(pybind11::module_& module);

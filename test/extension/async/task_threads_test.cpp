@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -34,6 +35,7 @@ TEST(TaskThreadsTest, WhatIsPostedRunsBeforeTheThreadsEnd) {
   }
   for (const Count& task : tasks) EXPECT_EQ(task.runs, 1);
   EXPECT_EQ(TaskThreads::start(0).error(), Error::InvalidArgument);
+  EXPECT_EQ(TaskThreads::start(SIZE_MAX).error(), Error::MemoryAllocationFailed);
 }
 
 TEST(TaskThreadsTest, AScopeRunsTheTasksThatArePostedWithItAndNoOthers) {

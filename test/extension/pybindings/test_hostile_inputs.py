@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Inputs whose own code fails, or whose sizes have no strides, are refused with an error that names them."""
+"""Inputs that raise while they are read, or whose sizes have no strides, are refused with an error."""
 
 import warnings
 from typing import Any
@@ -10,8 +10,7 @@ import torch
 from torch.export import Dim
 
 from executorch.exir import to_edge
-from executorch.extension.pybindings.portable_lib import ExecuTorchMethod
-from executorch.runtime import InvalidArgumentError, Runtime
+from executorch.runtime import InvalidArgumentError, Method, Runtime
 
 
 class Both(torch.nn.Module):
@@ -32,11 +31,11 @@ def _fail(self: object) -> bool:
 Untrue = type("numpy.bool_", (), {"__bool__": _fail})
 
 
-def method_of(module: torch.nn.Module, inputs: tuple[Any, ...], **options: Any) -> ExecuTorchMethod:
+def method_of(module: torch.nn.Module, inputs: tuple[Any, ...], **options: Any) -> Method:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = to_edge(torch.export.export(module, inputs, **options)).to_executorch()
-    return Runtime.get().load_program(program.buffer).load_method("forward")  # type: ignore[return-value]
+    return Runtime.get().load_program(program.buffer).load_method("forward")
 
 
 @pytest.mark.parametrize("inputs", [[Untrue(), True], [np.ones((), np.bool_), Untrue()]])
@@ -54,3 +53,10 @@ def test_sizes_without_elements_may_have_no_strides() -> None:
     with pytest.raises(InvalidArgumentError, match="found a uint8 tensor"):
         method.execute([np.empty((0, huge, huge), np.uint8)])
     assert method.execute([np.empty((0, 4, 4), np.uint8)])[0].shape == (0, 4, 4)
+
+
+@pytest.mark.parametrize("count", [2**63, 2**40, 4097])
+def test_more_threads_than_a_system_has_are_refused(count: int) -> None:
+    method = method_of(Double(), (torch.ones(2, dtype=torch.uint8),))
+    with pytest.raises(InvalidArgumentError, match="expected from 1 to 4096 threads"):
+        method.execute_async([np.ones(2, np.uint8)], threads=count)
