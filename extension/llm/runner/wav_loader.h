@@ -53,7 +53,7 @@ T wav_number(const char* data) {
   return static_cast<T>(value);
 }
 
-/// Ends the program if the file cannot be read. FIFOs and devices, which have no end, cannot.
+/// Ends the program if the file cannot be read, or is a FIFO or a device.
 inline std::vector<char> wav_file(const std::string& path) {
   std::error_code ignored;
   std::ifstream file;

@@ -44,8 +44,8 @@ class PieceIndex {
         ++first;
       }
       if (first == last || length == text.size()) return;
-      // Long pieces with a common beginning are compared in blocks. The first one is the shortest
-      // of those that begin alike.
+      // Compares a long common prefix of the pieces in blocks. The first piece is the shortest with
+      // this prefix.
       const std::string &low = pieces_[first].first, &high = pieces_[last - 1].first;
       const size_t shared = std::min({low.size(), high.size(), text.size()});
       while (length >= kBlock && shared - length > kBlock &&

@@ -9,8 +9,8 @@
 
 namespace tokenizers::internal {
 
-/// Limits what the steps of a file make of one text, in bytes over all steps: a few steps that
-/// double it would otherwise take all memory.
+/// Limits the bytes that all steps of a file produce from one text together. Otherwise a few steps
+/// that double the text would take all memory.
 class TextBudget {
  public:
   explicit TextBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}

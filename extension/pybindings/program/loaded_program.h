@@ -62,8 +62,8 @@ class LoadedProgram final {
     Mutex mutex;
     std::atomic<std::thread::id> running_in{};
   };
-  /// Makes methods that are loaded later share arenas (see SharedArenas). A second call has no
-  /// effect: loaded methods use the arenas.
+  /// Makes methods that are loaded later share arenas (see SharedArenas). Further calls
+  /// have no effect, because loaded methods use the arenas.
   void share_arenas();
   /// Returns the shared arenas, or null.
   const SharedArenas* arenas() const { return arenas_.has_value() ? &*arenas_ : nullptr; }

@@ -21,7 +21,7 @@ std::string bytes_of(const std::string& piece) {
   return bytes;
 }
 
-/// `to` is not longer than `from`.
+/// Replaces `from` by `to`, which is not longer.
 void shorten_all(std::string& text, const std::string& from, const std::string& to) {
   TextBudget budget(text.size());
   auto made = replaced(text, from, to, budget);
@@ -62,7 +62,7 @@ std::string byte_pairs_piece(const Decoder& step, const PieceInText& decoded) {
                                                                                      : piece;
 }
 
-/// The first bytes of a piece that repeat what is stripped.
+/// Number of bytes that Strip removes from the start of a piece.
 size_t bytes_to_strip(const Decoder& step, const std::string& piece) {
   const size_t each = step.from.size();
   size_t bytes = 0;

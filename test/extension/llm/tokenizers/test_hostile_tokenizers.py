@@ -172,6 +172,6 @@ def test_long_pieces_of_llama2c_are_refused(tmp_path):
 
 def test_the_limits_leave_published_files_alone(tmp_path):
     reference = REFERENCES["Unigram as T5"](tmp_path)
-    text = "\ufdfa" * 5_000  # NFKC makes eleven times as many bytes
+    text = "\ufdfa" * 5_000  # NFKC expands each to 33 bytes
     assert reference.path.exists()
     assert Tokenizer(str(reference.path)).encode(text)
