@@ -26,7 +26,7 @@ __all__ = [
 def gen_graphs_from_etrecord(etrecord: ETRecord, enable_module_hierarchy: bool = False) -> Mapping[str, OperatorGraph]:
     """Convert the programs of a record: those of its `graph_map`, and the edge program by `EDGE_DIALECT_GRAPH_KEY`.
 
-    Of several methods, the edge program is `forward`. Raises ValueError for `enable_module_hierarchy`.
+    The edge program is `forward` if there are several methods. Raises ValueError for `enable_module_hierarchy`.
     """
     if enable_module_hierarchy:
         raise ValueError("enable_module_hierarchy: expected False; nn_module_stack in the metadata has the modules")
