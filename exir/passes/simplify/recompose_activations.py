@@ -24,11 +24,14 @@ def recompose_activations(program: ExportedProgram) -> None:
     """
     constants = constant_tensors(program)
     numbers = {name: tensor.item() for name, tensor in constants.items() if _is_number(tensor)}
+    modified = False
     for node in program.graph.nodes:
         activation, source = _activation(node, numbers)
         if source is not None and _keeps_float(source, node):
             retarget(node, activation, (source,), {})
-    program.graph.eliminate_dead_code()
+            modified = True
+    if modified:
+        program.graph.eliminate_dead_code()
 
 
 def _is_number(tensor: torch.Tensor) -> bool:

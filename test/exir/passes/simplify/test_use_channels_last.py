@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Regions of convolutions in channels last: where they begin and end, and what they must not change."""
+"""Where regions of channels-last convolutions begin and end, and which programs keep their layouts."""
 
 from typing import Any
 
