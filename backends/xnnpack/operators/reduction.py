@@ -149,10 +149,11 @@ def _elements_and_correction(node: Node) -> tuple[int, float]:
     return torch.Size(sizes).numel() if is_static(sizes) else 0, 1.0 if given is None else float(cast(float, given))
 
 
-def _refuse_variance(node: Node, program: ExportedProgram) -> str | None:
+def _refuse_variance(node: Node, program: ExportedProgram) -> Rejection | None:
     elements, correction = _elements_and_correction(node)
     if elements <= correction:
-        return f"it is the variance of {elements or 'a dynamic number of'} elements with the correction {correction}"
+        count = elements or "a dynamic number of"
+        return Rejection(f"it is the variance of {count} elements with the correction {correction}")
     return _refuse(node, program)
 
 
