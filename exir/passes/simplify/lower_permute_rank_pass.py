@@ -16,7 +16,7 @@ from executorch.exir.rewrite.node_rewrite import argument, insert_before
 
 _VIEW, _PERMUTE = torch.ops.aten.view_copy.default, torch.ops.aten.permute_copy.default
 _USUAL_RANK = 4
-"""Of images and of the heads of attention. Backends know such permutes, which stay as they are."""
+"""The rank of images and of heads of attention. Backends know such permutes, which stay as they are."""
 
 
 def _grouped_dims(sizes: list[Any], permuted: list[int]) -> list[list[int]]:
