@@ -36,7 +36,7 @@ _WEIGHT_BITS = {"ours": {32: 32.0, 16: 16.0, 8: 8.0, 4: 4.5}, "llama.cpp": {32: 
 
 
 def _cache_bytes(engine: str, bits: int) -> int:
-    """Of an element of the cache: float16 in llama.cpp, the model's dtype elsewhere."""
+    """Return the size of an element of the cache: float16 in llama.cpp, the model's dtype elsewhere."""
     return 2 if engine == "llama.cpp" or bits == 16 else 4
 
 

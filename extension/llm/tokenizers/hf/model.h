@@ -142,7 +142,7 @@ struct HfModel {
   /// Unigram: the logarithm of each piece's probability, and the pieces.
   std::vector<double> scores;
   double min_score = 0;
-  /// Of Unigram and WordPiece; `continuing_index` has what follows the prefix.
+  /// Used by Unigram and WordPiece; `continuing_index` has what follows the prefix.
   PieceIndex index, continuing_index;
 
   std::vector<Normalizer> normalizers;
