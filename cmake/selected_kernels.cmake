@@ -6,6 +6,8 @@ set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Kernels are those of these opera
 set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Kernels are those of the operators of this program (.pte; several: ;)")
 option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Kernels are for the dtypes of EXECUTORCH_SELECT_OPS_MODEL alone" OFF)
 # Names of the same options in other documented pages.
+set(EXECUTORCH_SELECT_OPS_FROM_MODEL "" CACHE FILEPATH "Another name of EXECUTORCH_SELECT_OPS_MODEL")
+option(EXECUTORCH_DTYPE_SELECTIVE_BUILD "Another name of EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD" OFF)
 if(EXECUTORCH_DTYPE_SELECTIVE_BUILD)
   set(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD ON)
 endif()

@@ -20,6 +20,8 @@ BUILD = {
     "`~/.cache/executorch`. It must belong to the user, and nobody else may write to it",
     "CC": "the C compiler of the XNNPACK build",
     "CXX": "the C++ compiler of the XNNPACK build, of CMake, and of the tests that compile",
+    "CMAKE_PREFIX_PATH": "an installed package, for `examples/portable/custom_ops/test_custom_ops.sh`; default: one "
+    "that the script builds",
     "PYTHON_EXECUTABLE": "the Python of `install_executorch.sh`",
     "EXECUTORCH_VENV": "the virtual environment of the README's commands; default: `.venv`",
     "PYTHON": "the Python that a new virtual environment is made with",

@@ -24,7 +24,10 @@ BYTES = 4096
 
 
 def inspected(values: list[Value], folder: Path) -> Inspector:
-    events = [Event(debug_event=DebugEvent(0, index, value)) for index, value in enumerate(values)]
+    events = [
+        Event(debug_event=DebugEvent(chain_index=0, instruction_id=index, debug_entry=value))
+        for index, value in enumerate(values)
+    ]
     (folder / "buffer").write_bytes(bytes(BYTES))
     trace = serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", -1, [], events)]))
     return Inspector(etdump_data=trace, debug_buffer_path=folder / "buffer")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,36 +69,45 @@ class Chain(nn.Module):
 
 
 IMAGE, ROWS = (2, 4, 9, 9), (3, 20)
-CASES: dict[str, tuple[nn.Module, tuple[int, ...], set[str]]] = {
-    "convolution": (nn.Conv2d(4, 6, 3, padding=1, bias=False), IMAGE, {"convolution"}),
-    "convolution and relu": (Chain(nn.Conv2d(4, 6, 3, stride=2), torch.relu), IMAGE, {"convolution"}),
-    "convolution and relu6": (Chain(nn.Conv2d(4, 6, 3), nn.ReLU6(), nn.Conv2d(6, 3, 1)), IMAGE, {"convolution"}),
-    "depthwise": (nn.Conv2d(4, 8, 3, padding=2, dilation=2, groups=4), IMAGE, {"convolution"}),
-    "batch norm": (Chain(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), torch.relu), IMAGE, {"convolution"}),
-    "one dimension": (nn.Conv1d(4, 6, 3, padding=1), (2, 4, 12), {"convolution"}),
-    "linear": (Chain(nn.Linear(20, 7), torch.relu, nn.Linear(7, 5, bias=False)), ROWS, {"linear"}),
-    "linear of three dimensions": (nn.Linear(9, 5), (2, 3, 9), {"linear"}),
-    "maxima": (Chain(nn.Conv2d(4, 6, 3), lambda x: F.max_pool2d(x, 2)), IMAGE, {"convolution", "max_pool2d"}),
+CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], set[str]]] = {
+    "convolution": (lambda: nn.Conv2d(4, 6, 3, padding=1, bias=False), IMAGE, {"convolution"}),
+    "convolution and relu": (lambda: Chain(nn.Conv2d(4, 6, 3, stride=2), torch.relu), IMAGE, {"convolution"}),
+    "convolution and relu6": (
+        lambda: Chain(nn.Conv2d(4, 6, 3), nn.ReLU6(), nn.Conv2d(6, 3, 1)),
+        IMAGE,
+        {"convolution"},
+    ),
+    "depthwise": (lambda: nn.Conv2d(4, 8, 3, padding=2, dilation=2, groups=4), IMAGE, {"convolution"}),
+    "batch norm": (lambda: Chain(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), torch.relu), IMAGE, {"convolution"}),
+    "one dimension": (lambda: nn.Conv1d(4, 6, 3, padding=1), (2, 4, 12), {"convolution"}),
+    "linear": (lambda: Chain(nn.Linear(20, 7), torch.relu, nn.Linear(7, 5, bias=False)), ROWS, {"linear"}),
+    "linear of three dimensions": (lambda: nn.Linear(9, 5), (2, 3, 9), {"linear"}),
+    "maxima": (lambda: Chain(nn.Conv2d(4, 6, 3), lambda x: F.max_pool2d(x, 2)), IMAGE, {"convolution", "max_pool2d"}),
     "means": (
-        Chain(nn.Conv2d(4, 6, 2), lambda x: F.adaptive_avg_pool2d(x, 1), torch.flatten, nn.Linear(12, 3)),
+        lambda: Chain(nn.Conv2d(4, 6, 2), lambda x: F.adaptive_avg_pool2d(x, 1), torch.flatten, nn.Linear(12, 3)),
         IMAGE,
         {"convolution", "mean", "linear"},
     ),
-    "fitted means": (Chain(nn.Conv2d(4, 6, 2), nn.AdaptiveAvgPool2d(4)), IMAGE, {"convolution", "avg_pool2d"}),
-    "functions": (Chain(nn.Linear(20, 8), torch.sigmoid, nn.Linear(8, 8), F.hardswish), ROWS, {"linear", "lookup"}),
+    "fitted means": (lambda: Chain(nn.Conv2d(4, 6, 2), nn.AdaptiveAvgPool2d(4)), IMAGE, {"convolution", "avg_pool2d"}),
+    "functions": (
+        lambda: Chain(nn.Linear(20, 8), torch.sigmoid, nn.Linear(8, 8), F.hardswish),
+        ROWS,
+        {"linear", "lookup"},
+    ),
     "transposed": (
-        Chain(nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1), nn.ReLU(), nn.ConvTranspose2d(6, 3, 2)),
+        lambda: Chain(nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1), nn.ReLU(), nn.ConvTranspose2d(6, 3, 2)),
         IMAGE,
         {"transposed_convolution"},
     ),
-    "a table alone": (Chain(torch.tanh), ROWS, {"lookup"}),
+    "a table alone": (lambda: Chain(torch.tanh), ROWS, {"lookup"}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_layers_are_fused_and_part_by_a_quantum_at_most(name: str) -> None:
     torch.manual_seed(0)
-    model, sizes, expected = CASES[name]
+    make, sizes, expected = CASES[name]
+    model = make()
     data = [(torch.randn(sizes),) for _ in range(2)]
     module = converted(model, data, per_channel=len(name) % 2 == 0)
     operators, result = execute(edge(module, data[0]), data[0])
