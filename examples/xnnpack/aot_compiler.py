@@ -11,11 +11,9 @@ from typing import Any
 import torch
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import NothingQuantizedError
 from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
 from executorch.examples.models.model_factory import EagerModelFactory
-from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS
-from executorch.examples.xnnpack.quantization.utils import quantize
+from executorch.examples.xnnpack.quantization.utils import check_is_quantizable, quantize_example
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.extension.export_util.utils import save_pte_program
 
@@ -56,9 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     name = options.model_name
     try:
         found = find_model(name)
-        if options.quantize and name not in MODEL_NAME_TO_OPTIONS:
-            quantizable = ", ".join(n for n in available_models() if n in MODEL_NAME_TO_OPTIONS)
-            parser.error(f"no quantization is known for example model '{name}': expected one of: {quantizable}")
+        if options.quantize:
+            check_is_quantizable(parser, name)
         model, inputs, keywords, shapes = EagerModelFactory.create_model(*found)
     except (UnknownModelError, UnavailableModelError, ImportError) as error:
         parser.error(str(error))
@@ -66,11 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with torch.no_grad():
         exported = torch.export.export(model.eval(), inputs, keywords, dynamic_shapes=shapes)
         if options.quantize:
-            kind = MODEL_NAME_TO_OPTIONS[name].quantization
-            try:
-                graph = quantize(exported.module(), inputs, kind, strict=True)
-            except NothingQuantizedError as error:
-                parser.error(f"NothingQuantizedError: example model '{name}' with {kind}: {error}")
+            graph = quantize_example(parser, name, exported, inputs)
             exported = torch.export.export(graph, inputs, keywords, dynamic_shapes=shapes)
         lowered = to_edge_transform_and_lower(
             exported,

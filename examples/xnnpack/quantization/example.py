@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 import torch
 
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import NothingQuantizedError
 from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
 from executorch.examples.models.model_factory import EagerModelFactory
 from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS
-from executorch.examples.xnnpack.quantization.utils import quantize
+from executorch.examples.xnnpack.quantization.utils import check_is_quantizable, quantize_example
 from executorch.extension.export_util.utils import export_to_exec_prog, save_pte_program
 
 
@@ -41,17 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         torch.ops.load_library(options.so_library)
     try:
         found = find_model(name)
-        if name not in MODEL_NAME_TO_OPTIONS:
-            parser.error(f"no quantization is known for example model '{name}'")
+        check_is_quantizable(parser, name)
         model, inputs, keywords, shapes = EagerModelFactory.create_model(*found)
     except (UnknownModelError, UnavailableModelError, ImportError) as error:
         parser.error(str(error))
     with torch.no_grad():
         exported = torch.export.export(model.eval(), inputs, keywords, dynamic_shapes=shapes)
-        try:
-            graph = quantize(exported.module(), inputs, MODEL_NAME_TO_OPTIONS[name].quantization, strict=True)
-        except NothingQuantizedError as error:
-            parser.error(f"NothingQuantizedError: example model '{name}': {error}")
+        graph = quantize_example(parser, name, exported, inputs)
         program = export_to_exec_prog(graph, inputs, example_kwarg_inputs=keywords, dynamic_shapes=shapes, strict=False)
     print(f"wrote {save_pte_program(program, f'{name}_quantized', options.output_dir)}")
 

@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
 
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from executorch.examples.xnnpack import QuantType
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    NothingQuantizedError,
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
+from executorch.examples.models import available_models
+from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS, QuantType
 
 
 def quantize(
@@ -34,3 +41,21 @@ def quantize(
     prepared(*example_inputs)
     quantized: torch.fx.GraphModule = convert_pt2e(prepared)
     return quantized
+
+
+def check_is_quantizable(parser: argparse.ArgumentParser, name: str) -> None:
+    """End the command with code 2 if no quantization of the example model is known."""
+    if name not in MODEL_NAME_TO_OPTIONS:
+        known = ", ".join(model for model in available_models() if model in MODEL_NAME_TO_OPTIONS)
+        parser.error(f"no quantization is known for example model '{name}': expected one of: {known}")
+
+
+def quantize_example(
+    parser: argparse.ArgumentParser, name: str, exported: ExportedProgram, example_inputs: tuple[Any, ...]
+) -> torch.fx.GraphModule:
+    """Return an example model quantized as its options say. Ends the command with code 2 if nothing is quantized."""
+    kind = MODEL_NAME_TO_OPTIONS[name].quantization
+    try:
+        return quantize(exported.module(), example_inputs, kind, strict=True)
+    except NothingQuantizedError as error:
+        parser.error(f"NothingQuantizedError: example model '{name}' with {kind}: {error}")
