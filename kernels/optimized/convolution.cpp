@@ -8,6 +8,7 @@
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/conv_call.h>
 #include <executorch/kernels/optimized/kernel_threads.h>
+#include <executorch/kernels/optimized/product.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 
 namespace executorch::kernels::optimized {
@@ -20,8 +21,6 @@ using engine::ImageSize;
 using portable::ConvGeometry;
 
 constexpr int64_t kSize = sizeof(float);
-/// Multiplications of a product that are worth the start of a thread: some 5 us.
-constexpr size_t kLeastWork = 1 << 18;
 /// Winograd transforms the weights at every call, which pays off from this number of outputs on
 /// (measured by test/benchmark/kernels.py convolution).
 constexpr int64_t kOutputsWorthWinograd = 20 * 20;
@@ -79,7 +78,7 @@ bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
 template <class BytesOf, class Compute>
 bool on_images(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw, bool transposes,
                BytesOf&& bytes_of, Compute&& compute) {
-  KernelThreads threads(c.work(), kLeastWork);
+  KernelThreads threads(c.work(), kLeastProductWork);
   const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
   const size_t in_bytes = transposes ? whole(batch * pixels * c.inputs() * kSize) : 0;
   const size_t out_bytes = transposes ? whole(batch * c.outputs() * c.channels() * kSize) : 0;
@@ -125,7 +124,7 @@ bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
 
 /// A window over the whole image: one product of a matrix and a vector.
 void of_one_output(const ConvCall& c) {
-  KernelThreads threads(c.work(), kLeastWork);
+  KernelThreads threads(c.work(), kLeastProductWork);
   const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
   for (size_t i = 0; i < size_t(c.g.batch) * c.p.groups; ++i) {
     const size_t group = i % c.p.groups, outputs = c.p.group_outputs;
