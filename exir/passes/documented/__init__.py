@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 
 from executorch.exir.passes.documented import (
+    _quant_patterns_and_replacements,
     replace_aten_with_edge_pass,
     replace_sym_size_op_pass,
 )
@@ -51,6 +52,7 @@ from executorch.exir.passes.views import (
 )
 
 DOCUMENTED_MODULES = (
+    _quant_patterns_and_replacements,
     const_prop_pass,
     constant_prop_pass,
     convert_constant_dim_order_pass,

@@ -9,12 +9,14 @@ import torch
 from torch.export import export
 
 from executorch.exir import passes, to_edge
+from executorch.exir.dialects._ops import bind_pattern_to_op
 from executorch.exir.passes import (
     ConstPropPass,
     ToDevicePass,
     dead_code_elimination_pass,
     insert_write_back_for_buffers_pass,
 )
+from executorch.exir.passes._quant_patterns_and_replacements import _trace_and_lower_to_edge_ops
 from executorch.exir.passes.documented import DOCUMENTED_MODULES
 from executorch.exir.passes.remove_noop_pass import RemoveToCopyPass
 
@@ -80,6 +82,27 @@ def test_calls_name_the_device_that_a_graph_is_moved_to() -> None:
     assert result is not None
     devices = {node.kwargs["device"] for node in result.graph_module.graph.nodes if "device" in node.kwargs}
     assert devices <= {torch.device("meta")} and devices
+
+
+def test_a_pattern_of_operators_is_replaced_by_a_backend_operator() -> None:
+    class AddRelu(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return torch.relu(x + y)
+
+    library = torch.library.Library("documented_fusion", "DEF")
+
+    @bind_pattern_to_op(library, "add_relu(Tensor self, Tensor other) -> Tensor")
+    def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten.relu.default(torch.ops.aten.add.Tensor(x, y))
+
+    def replacement(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.ops.documented_fusion.add_relu.default(x, y)
+
+    graph_module = to_edge(export(AddRelu(), (torch.ones(2), torch.ones(2)))).exported_program().graph_module
+    before, after = (_trace_and_lower_to_edge_ops(each) for each in (pattern, replacement))
+    torch.fx.subgraph_rewriter.replace_pattern(graph_module, before, after)
+    assert _calls(graph_module) == ["documented_fusion::add_relu"]
+    assert torch.equal(graph_module(torch.tensor([1.0, -5.0]), torch.ones(2))[0], torch.tensor([2.0, 0.0]))
 
 
 def test_every_documented_module_path_gives_the_module_of_its_folder() -> None:
