@@ -48,6 +48,8 @@ from executorch.extension.llm.export.quantize import (
     store_integers,
 )
 from executorch.extension.llm.export.quantizer_lib import get_pt2e_quantization_params, get_pt2e_quantizers
+from executorch.util.activation_memory_profiler import generate_memory_trace
+from executorch.util.python_profiler import CProfilerFlameGraph
 
 __all__ = ["build_model", "export_llama", "lower_llama", "lower_methods"]
 
@@ -63,6 +65,13 @@ def export_llama(config: LlmConfig) -> str:
     CheckpointFileError, GGUFError and CheckpointError for files, OSError for those that cannot be read or written.
     """
     config.refuse_unsupported()
+    if config.debug.profile_path is None:
+        return _export(config)
+    with CProfilerFlameGraph(config.debug.profile_path):
+        return _export(config)
+
+
+def _export(config: LlmConfig) -> str:
     if config.export.export_only:
         return _save_exported(config)
     program = lower_methods(config) if config.multimethod.enabled else lower_llama(build_model(config), config)
@@ -73,6 +82,10 @@ def export_llama(config: LlmConfig) -> str:
     program.write_tensor_data_to_file(path.parent)
     if config.debug.generate_etrecord:
         program.get_etrecord().save(path.parent / "etrecord.bin")
+    if config.debug.profile_memory:
+        for method in program.memory_plans:
+            name = "memory_profile.json" if method == "forward" else f"memory_profile_{method}.json"
+            generate_memory_trace(program, str(path.parent / name), method_name=method)
     logger.info("wrote %s (%.1f MB)", path, path.stat().st_size / 1e6)
     return str(path)
 

@@ -191,7 +191,11 @@ class ExportConfig:
 
 @dataclass
 class DebugConfig:
-    """Records and messages of an export. generate_etrecord: write etrecord.bin beside the program."""
+    """Records and messages of an export. generate_etrecord: write etrecord.bin beside the program.
+
+    profile_memory: write memory_profile.json beside the program, the tensors of each step for chrome://tracing.
+    profile_path: a page (.html) of the time that each function of the export takes.
+    """
 
     profile_memory: bool = False
     profile_path: str | None = None
@@ -366,8 +370,6 @@ class LlmConfig:
             "model.output_prune_map": self.model.output_prune_map,
             "model.input_prune_map": self.model.input_prune_map,
             "export.so_library": self.export.so_library,
-            "debug.profile_memory": self.debug.profile_memory,
-            "debug.profile_path": self.debug.profile_path,
             "quantization.calibration_tasks": self.quantization.calibration_tasks,
             "quantization.calibration_limit": self.quantization.calibration_limit,
             "quantization.calibration_seq_length": self.quantization.calibration_seq_length,

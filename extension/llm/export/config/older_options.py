@@ -59,8 +59,8 @@ OLDER_OPTIONS = _table("""
 -v --verbose | debug.verbose | print the exported graph
 --generate_full_logits | debug.generate_full_logits | logits of every token, not of the last one alone
 --generate_etrecord | debug.generate_etrecord | write an ETRecord beside the file, for `executorch.devtools`
---profile_memory | debug.profile_memory | refused; `python -m executorch.devtools memory` of the file shows its plan
--prof --profile_path | debug.profile_path | refused
+--profile_memory | debug.profile_memory | write memory_profile.json, the tensors of each step for chrome://tracing
+-prof --profile_path | debug.profile_path | write a page (.html) of the time that each function takes
 -qmode --quantization_mode | quantization.qmode | of linear layers: int8, 8da4w, 4w, torchao:8daNw or torchao:fpaNw
 -G --group_size | quantization.group_size | weights that share a scale; 0: a row
 -E --embedding-quantize | quantization.embedding_quantize | bits,group size of the embedding; group size 0: a row

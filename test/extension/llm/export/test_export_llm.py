@@ -183,10 +183,13 @@ def test_records_of_an_export_stand_beside_the_file(tmp_path, caplog):
     arguments = f"-p {tmp_path / 'params.json'} -kv -X --max_seq_length 4 --max_context_length 8 -o {tmp_path} -n m"
     torch.manual_seed(0)
     with caplog.at_level("INFO"):
-        assert export_older([*arguments.split(), "--generate_etrecord", "--verbose"]) == 0
+        reports = ["--generate_etrecord", "--verbose", "--profile_memory", "-prof", str(tmp_path / "time.html")]
+        assert export_older([*arguments.split(), *reports]) == 0
     assert "exported graph of" in caplog.text
     assert "delegation of forward" in caplog.text
     assert parse_etrecord(str(tmp_path / "etrecord.bin")).edge_dialect_program is not None
+    assert json.loads((tmp_path / "memory_profile.json").read_text())["traceEvents"]
+    assert "lower_llama" in (tmp_path / "time.html").read_text()
 
     torch.manual_seed(0)  # the weights are random
     assert export_older([*arguments.split(), "--export_only"]) == 0
