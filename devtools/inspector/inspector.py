@@ -25,6 +25,7 @@ from executorch.devtools.inspector.attribution import (
 from executorch.devtools.inspector.debug_values import DebugBuffer
 from executorch.devtools.inspector.event import Event, MetadataParser
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
+from executorch.devtools.inspector.exported_reference import EXPORTED, comparable, exported_reference
 from executorch.devtools.inspector.numeric_gap import last_pairs, pairs_of
 from executorch.devtools.inspector.numerical_comparator import (
     L1Comparator,
@@ -220,11 +221,14 @@ class Inspector:
             return None
         return self._etrecord.edge_dialect_program if graph is None else (self._etrecord.graph_map or {}).get(graph)
 
-    def _reference_program(self, name: str | None) -> ExportedProgram:
+    def _reference_program(self, name: str | None, must_match: bool) -> ExportedProgram:
         if self._etrecord is None:
             raise ValueError("calculate_numeric_gap requires an ETRecord: Inspector(etrecord=…)")
         others = self._etrecord.graph_map or {}
-        found = self._edge_program() if name in (None, _EDGE) else others.get(f"{name}/forward", others.get(str(name)))
+        edge = self._edge_program()
+        if name == EXPORTED and edge is not None and self._method == "forward":
+            return exported_reference(self._etrecord, edge, must_match)
+        found = edge if name in (None, _EDGE) else others.get(f"{name}/forward", others.get(str(name)))
         if found is None:
             raise ValueError(f"the record has no program '{name or _EDGE}': expected one of {[_EDGE, *others]}")
         return found
@@ -239,17 +243,19 @@ class Inspector:
 
         Args:
             distance: 'MSE', 'L1', 'SNR', or a custom comparator.
-            disable_debug_handle_valdiation: accepted and ignored; nodes are found by their own handles.
-            reference_graph: 'edge_dialect_exported_program' (default), or a program of the record's `graph_map`.
+            disable_debug_handle_valdiation: compare with the exported program even if parts of the edge program come
+                from no node of it.
+            reference_graph: 'edge_dialect_exported_program' (default), 'exported_program' (as torch.export made it,
+                for `forward`), or a program of the record's `graph_map`.
 
         Returns: a table with aot_debug_handle, aot_ops, aot_intermediate_output, runtime_debug_handle, runtime_ops,
             runtime_intermediate_output, gap (a list), stacktraces (by operator).
 
-        Raises: ValueError without a record, its representative inputs or recorded values.
+        Raises: ValueError without a record, its representative inputs, recorded values or that program.
         """
         import pandas as pd
 
-        program = self._reference_program(reference_graph)
+        program = self._reference_program(reference_graph, not disable_debug_handle_valdiation)
         assert self._etrecord is not None
         inputs = self._etrecord._representative_inputs
         if inputs is None:
@@ -260,6 +266,8 @@ class Inspector:
         comparator = _comparator(distance)
         comparator.inspector = comparator.inspector or self
         pairs = last_pairs(pairs_of(Reference(program).run(inputs).values, events))
+        if reference_graph == EXPORTED:
+            pairs = comparable(pairs)
         mapping: OutputMapping = {}
         by_handles: dict[tuple[int, ...], list[Any]] = {}
         for pair in pairs:

@@ -121,6 +121,23 @@ def test_the_gap_begins_at_the_operator_that_is_wrong(run: Recorded) -> None:
     assert first == "aten_addmm_default_1"
 
 
+def test_the_exported_program_is_a_reference_too(run: Recorded) -> None:
+    record = run.record.copy()
+    record.add_executorch_program(run.program)
+    record.update_representative_inputs([run.x])
+    gap = inspector(run, etrecord=record).calculate_numeric_gap("L1", reference_graph="exported_program")
+    assert {name for names in gap["aot_ops"] for name in names} >= {"linear", "relu", "linear_1", "relu_1"}
+    assert max(max(each) for each in gap["gap"]) < 1e-5
+    record.export_graph_id = 0
+    found = inspector(run, etrecord=record)
+    with pytest.raises(ValueError, match=r"Cannot use 'exported_program': debug handles .* belong to no node"):
+        found.calculate_numeric_gap("L1", reference_graph="exported_program")
+    assert found.calculate_numeric_gap("L1", True, "exported_program").empty
+    record.exported_program = None
+    with pytest.raises(ValueError, match="the record lacks it"):
+        found.calculate_numeric_gap("L1", reference_graph="exported_program")
+
+
 def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
     class Largest(NumericalComparatorBase):
         def element_compare(self, a: Any, b: Any) -> float:
