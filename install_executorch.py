@@ -14,8 +14,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 REFUSED = {
     "--use-pt-pinned-commit": "this project is built on released versions of torch only",
-    "--pybind": "the Python extension has XNNPACK wherever XNNPACK can be had; "
-    "CMAKE_ARGS=-DEXECUTORCH_BUILD_XNNPACK=OFF leaves it out",
     "--optional-submodule": "this project has no submodules",
 }
 
@@ -26,10 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-e", "--editable", action="store_true", help="install links to this tree instead of copies")
     parser.add_argument("-m", "--minimal", action="store_true", help="leave out the dependencies of the examples")
     parser.add_argument("--clean", action="store_true", help="delete the folders of earlier builds, install nothing")
+    parser.add_argument(
+        "--pybind", action="extend", nargs="+", default=[], help="xnnpack alone, which the Python extension has anyway"
+    )
     options, others = parser.parse_known_args(arguments)
     for argument in others:
         name = argument.partition("=")[0]
         parser.error(f"{name}: {REFUSED[name]}" if name in REFUSED else f"unknown option {argument}")
+    for backend in options.pybind:
+        if backend != "xnnpack":
+            parser.error(
+                f"--pybind {backend}: the Python extension has XNNPACK wherever XNNPACK can be had; "
+                "CMAKE_ARGS=-DEXECUTORCH_BUILD_XNNPACK=OFF leaves it out"
+            )
     if options.clean:
         clean()
         return 0

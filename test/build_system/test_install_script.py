@@ -32,6 +32,7 @@ def _install(tree: Path, *options: str) -> tuple[int, str, list[str]]:
     ("options", "expected"),
     [
         ((), "install {tree}[export,examples]"),
+        (("--pybind", "xnnpack"), "install {tree}[export,examples]"),
         (("--minimal",), "install {tree}[export]"),
         (("-e", "-m"), "install --editable {tree}[export]"),
     ],
@@ -49,7 +50,8 @@ def test_the_exact_torch_is_installed_first(tree: Path, options: tuple[str, ...]
             ("--use-pt-pinned-commit",),
             "--use-pt-pinned-commit: this project is built on released versions of torch only",
         ),
-        (("--pybind", "coreml"), "--pybind: the Python extension has XNNPACK"),
+        (("--pybind", "xnnpack", "coreml"), "--pybind coreml: the Python extension has XNNPACK"),
+        (("--pybind", "off"), "--pybind off: the Python extension has XNNPACK"),
         (("--fast",), "unknown option --fast"),
     ],
 )
