@@ -7,7 +7,8 @@ need_packages g++ git
 want_packages ccache
 make_venv
 install export,examples
-program=${TMPDIR:-/tmp}/minilm.pte
+program=$root/build/minilm.pte  # not in /tmp, where another user's file of that name could lie
+mkdir -p "$root/build"
 step "searching"
 python "$root/examples/minilm/search.py" "$@" --program "$program"
 step "the same program in executor_runner"
