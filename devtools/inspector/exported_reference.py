@@ -50,7 +50,7 @@ def exported_reference(record: ETRecord, edge: ExportedProgram, must_match: bool
 
 
 def comparable(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs of tensors with equal sizes, up to views of them that the edge program computes apart."""
+    """Return the pairs whose tensors have equally many elements, with the runtime's tensor in the sizes of the node's."""
     found = (replace(pair, found=_like(pair.expected, pair.found)) for pair in pairs)
     return [pair for pair in found if pair.found is not None]
 
