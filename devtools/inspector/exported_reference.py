@@ -50,7 +50,7 @@ def exported_reference(record: ETRecord, edge: ExportedProgram, must_match: bool
 
 
 def comparable(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs whose tensors have equally many elements, with the runtime's tensor in the sizes of the node's."""
+    """Return the pairs with equally many elements, each with the runtime's tensor in the sizes of its node's."""
     found = (replace(pair, found=_like(pair.expected, pair.found)) for pair in pairs)
     return [pair for pair in found if pair.found is not None]
 
@@ -66,6 +66,8 @@ def _like(expected: Any, found: Any) -> Any:
     """Return the runtime's value with the sizes of the exported node's; None if they are different results."""
     if isinstance(expected, torch.Tensor) and isinstance(found, (list, tuple)) and found:
         found = found[0]  # native_layer_norm and others return more than the operator that they come from
+    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):
+        return found if len(expected) == len(found) else None
     if not isinstance(expected, torch.Tensor) or not isinstance(found, torch.Tensor):
         return found if type(expected) is type(found) else None
     return found.reshape(expected.shape) if expected.numel() == found.numel() else None

@@ -64,7 +64,7 @@ def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Sequence[Any]]) -
     computing: tuple[fx.Node, ...] = ()
     if event.name == DELEGATE_CALL:  # the outputs are the last arguments
         members = set(inside)
-        results = [node for node in inside if any(user not in members for user in node.users)]
+        results = [node for node in inside if _is_read_outside(node, members)]
     else:  # a fused operator returns the last node's value
         results = inside[::-1]
         computing = tuple(node for node in inside if computes(node))
@@ -80,6 +80,15 @@ def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Sequence[Any]]) -
             Pair(node, turn, ran[node], event, value, computing or (node,)) for node, value in _matched(ran, found)
         ]
     return pairs
+
+
+def _is_read_outside(node: fx.Node, members: set[fx.Node]) -> bool:
+    """Look through readers without a handle: nodes of an exported program that lowering removed, as `dropout`."""
+    return any(
+        user.op == "output" or bool(handles_of_node(user)) or _is_read_outside(user, members)
+        for user in node.users
+        if user not in members
+    )
 
 
 def _turns(node: fx.Node, expected: Sequence[Any], event: Event) -> list[Pair]:

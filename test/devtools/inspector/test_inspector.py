@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 import torch
 from recorded_run import Recorded, recorded
+from torch.export import export
 
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import ETRecord, Inspector
 from executorch.devtools.etdump.schema_flatcc import ETDumpFlatCC, Event, ProfileEvent, RunData
 from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 from executorch.devtools.inspector import TimeScale, compare_results
 from executorch.devtools.inspector.numerical_comparator import NumericalComparatorBase
+from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.serialize import MalformedProgramError
+from executorch.runtime import Runtime
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +140,34 @@ def test_the_exported_program_is_a_reference_too(run: Recorded) -> None:
     record.exported_program = None
     with pytest.raises(ValueError, match="the record lacks it"):
         found.calculate_numeric_gap("L1", reference_graph="exported_program")
+
+
+def test_a_delegate_is_compared_with_the_exported_node_whose_value_it_returns(tmp_path: Path) -> None:
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = torch.nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> Any:
+            rows = torch.nn.functional.dropout(self.lin(x).relu(), training=self.training)  # removed by lowering
+            return torch.topk((rows + self.lin(rows)).cumsum(0), 2)
+
+    x = (torch.randn(3, 4),)
+    exported = export(Model().eval(), x)
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()], generate_etrecord=True)
+    program = edge.to_executorch()
+    record = program.get_etrecord()
+    record.update_representative_inputs(x)
+    loaded = Runtime.get().load_program(program.buffer, enable_etdump=True, debug_buffer_size=1 << 16)
+    loaded.load_method("forward").execute(x)
+    trace, values = tmp_path / "trace.etdp", tmp_path / "values.bin"
+    loaded.write_etdump_result_to_file(str(trace), str(values))
+    found = Inspector(trace, etrecord=record, debug_buffer_path=values)
+    gap = found.calculate_numeric_gap("L1", reference_graph="exported_program")
+    pairs = [(*names, *runtime) for names, runtime in zip(gap["aot_ops"], gap["runtime_ops"], strict=True)]
+    assert pairs[0] == ("add", "DELEGATE_CALL")
+    assert [node for node, _ in pairs[1:]] == ["cumsum", "topk"]
+    assert max(max(each) for each in gap["gap"]) < 1e-4
 
 
 def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
