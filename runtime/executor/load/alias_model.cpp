@@ -96,9 +96,9 @@ Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(Instruction&))
 
 bool AliasModel::is_view_call(const Instruction& loaded) const {
   // The full name decides: the file may split it into name and overload differently.
-  return loaded.opcode == Opcode::Kernel && is_view(*plan_.operators()->Get(loaded.op)) &&
-         loaded.number >= 3 && is_tensor(index_of(loaded.arguments[0])) &&
-         is_tensor(index_of(loaded.arguments[2]));
+  return loaded.opcode == Opcode::Kernel && loaded.number >= 3 &&
+         is_tensor(index_of(loaded.arguments[0])) && is_tensor(index_of(loaded.arguments[2])) &&
+         is_view(*plan_.operators()->Get(loaded.op));
 }
 
 /// Merges the classes of the source and the destination of a move or view.
@@ -221,9 +221,9 @@ Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t f
   // Mark written arguments first: the last argument repeats the operator's result, and by then it
   // has its role.
   for (int pass = 0; pass < 2; ++pass) {
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const bool is_written =
-          i >= first_written || (i < Kernel::kMostWritten && (written >> i & 1) != 0);
+    uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
+    for (size_t i = 0; i < arguments.size(); ++i, bits >>= 1) {
+      const bool is_written = i >= first_written || (bits & 1) != 0;
       if (is_written == (pass != 0)) {
         continue;
       }

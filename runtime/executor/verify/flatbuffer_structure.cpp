@@ -60,7 +60,7 @@ class Walk final {
     return true;
   }
 
-  /// The result of checking a vtable for a type of table. Writers share vtables, so the next table
+  /// The result of checking a vtable for a type of table. Writers share vtables, so a later table
   /// of the type usually matches: it needs only enough room and the same alignment.
   struct Layout {
     uint32_t vtable = 0;
@@ -97,14 +97,14 @@ class Walk final {
   size_t last_offset_;
   const StructureRules& rules_;
   size_t visits_left_;
-  /// Indexed by the type modulo kLayouts.
+  /// Indexed by the type and the vtable: tables of one type often take turns in their vtables.
   Layout layouts_[kLayouts];
 };
 
 bool Walk::table(size_t position, size_t type) {
   // A vtable before the bytes wraps around: its position is then beyond their end.
   const size_t vtable = position - static_cast<size_t>(read<int32_t>(position));
-  Layout& known = layouts_[type % kLayouts];
+  Layout& known = layouts_[(type ^ vtable) % kLayouts];
   if (!visit() ||
       (!matches(known, position, vtable, type) && !read_layout(position, vtable, type, &known))) {
     return false;

@@ -1,13 +1,16 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// loading_benchmark [LARGEST_MB [SHAPE]]: what verifying a program and loading its method take, for
-// files of growing size, and of shapes that could make either quadratic. Milliseconds of the
-// processor: the least of some rounds. A file that is refused is as slow as one that is not, up to
-// where it is refused.
+// loading_benchmark [LARGEST_MB [SHAPE] | FILE.pte]: what verifying a program and loading its
+// method take, for files of growing size, and of shapes that could make either quadratic, or for
+// the file alone. Milliseconds of the processor: the least of some rounds. A file that is refused
+// is as slow as one that is not, up to where it is refused.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -191,15 +194,17 @@ double load_method(const Program& program, Error* error) {
   });
 }
 
-void measure(Shape shape, size_t megabytes) {
-  const std::vector<uint8_t> file = Writer().write(shape, megabytes << 20);
-  const double size = static_cast<double>(file.size()) / (1 << 20);
+void measure(const char* name, const std::vector<uint8_t>& file) {
+  uint64_t flatbuffer = file.size();
+  if (file.size() >= 24 && memcmp(&file[8], "eh00", 4) == 0) {
+    memcpy(&flatbuffer, &file[16], sizeof(flatbuffer));
+  }
+  const double size = static_cast<double>(flatbuffer) / (1 << 20);
   const BufferDataLoader loader(file.data(), file.size());
   Error error = Error::Ok;
   const double verified =
       milliseconds([&] { error = Program::load(const_cast<BufferDataLoader*>(&loader)).error(); });
-  printf("%-20s %6.1f MB  verify %8.2f ms, %6.3f ms a MB", kNames[shape], size, verified,
-         verified / size);
+  printf("%-20s %7.3f MB  verify %8.2f ms, %6.3f ms a MB", name, size, verified, verified / size);
   if (error == Error::Ok) {
     const Result<Program> program = Program::load(const_cast<BufferDataLoader*>(&loader));
     const double loaded = load_method(*program, &error);
@@ -217,11 +222,16 @@ int main(int count, char** arguments) {
       executorch::runtime::PalImpl::create([](et_timestamp_t, et_pal_log_level_t, const char*,
                                               const char*, size_t, const char*, size_t) {},
                                            __FILE__));
+  if (count > 1 && strchr(arguments[1], '.') != nullptr) {
+    std::ifstream in(arguments[1], std::ios::binary);
+    measure("file", std::vector<uint8_t>(std::istreambuf_iterator<char>(in), {}));
+    return 0;
+  }
   const int only = count > 2 ? atoi(arguments[2]) : -1;
   for (int shape = 0; shape < kShapes; ++shape) {
     if (only >= 0 && shape != only) continue;
     for (size_t megabytes = 1; megabytes <= largest; megabytes *= 4) {
-      measure(static_cast<Shape>(shape), megabytes);
+      measure(kNames[shape], Writer().write(static_cast<Shape>(shape), megabytes << 20));
     }
   }
   return 0;
