@@ -162,9 +162,9 @@ Result<bool> ETDumpGen::record(const Result<RecordedValue>& value, bool is_outpu
 
 bool ETDumpGen::reserve_value(size_t tensors, const char* name) {
   const size_t length = name == nullptr ? 0 : strlen(name);
-  constexpr size_t kMostTensors = UINT32_MAX / (kTensorBytes + 2 * sizeof(Place)) / 2;
+  constexpr size_t kMaxTensors = UINT32_MAX / (kTensorBytes + 2 * sizeof(Place)) / 2;
   // A list of a hostile program may have more items than memory can describe.
-  return blocks_ != 0 && tensors <= kMostTensors &&
+  return blocks_ != 0 && tensors <= kMaxTensors &&
          reserve(6 * TraceTables::kMaxTableBytes + TraceTables::bytes_of(length + 1, 1) +
                  tensors * (kTensorBytes + 2 * sizeof(Place)));
 }

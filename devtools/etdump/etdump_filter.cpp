@@ -17,7 +17,7 @@ using runtime::Result;
 namespace {
 
 /// std::regex takes stack for each character: a name of 50,000 overflows it.
-constexpr size_t kMostNameBytes = 1024;
+constexpr size_t kMaxNameBytes = 1024;
 
 }  // namespace
 
@@ -61,9 +61,9 @@ Result<bool> ETDumpFilter::filter(const char* name, DelegateDebugIntId delegate_
     const auto index = static_cast<size_t>(delegate_debug_index);
     return range_end_ == 0 || (index >= range_start_ && index < range_end_);
   }
-  ET_CHECK_OR_RETURN_ERROR(patterns_.empty() || strnlen(name, kMostNameBytes + 1) <= kMostNameBytes,
+  ET_CHECK_OR_RETURN_ERROR(patterns_.empty() || strnlen(name, kMaxNameBytes + 1) <= kMaxNameBytes,
                            NotSupported, "an operator's name of more than %zu bytes",
-                           kMostNameBytes);
+                           kMaxNameBytes);
   // Matching a complicated pattern may run out of memory.
   try {
     for (const auto& pattern : patterns_) {

@@ -14,7 +14,7 @@ using executorch::aten::Tensor;
 using namespace executorch::runtime;
 
 constexpr uint32_t kMagic = 0x594C4F50;
-constexpr size_t kMostValues = 64;
+constexpr size_t kMaxValues = 64;
 
 struct Step {
   uint32_t operation, a, b;
@@ -40,9 +40,9 @@ struct Polynomial {
 // A payload is bytes of a file: every number that execute() relies on is checked here.
 Error check(const Polynomial& found, size_t nbytes) {
   ET_CHECK_OR_RETURN_ERROR(
-      found.inputs <= kMostValues && found.steps <= kMostValues &&
-          found.inputs + found.steps <= kMostValues && found.outputs <= kMostValues,
-      DelegateInvalidCompatibility, "PolynomialBackend: more than %zu values", kMostValues);
+      found.inputs <= kMaxValues && found.steps <= kMaxValues &&
+          found.inputs + found.steps <= kMaxValues && found.outputs <= kMaxValues,
+      DelegateInvalidCompatibility, "PolynomialBackend: more than %zu values", kMaxValues);
   const size_t expected = found.steps * sizeof(Step) + found.outputs * sizeof(uint32_t);
   ET_CHECK_OR_RETURN_ERROR(nbytes == expected, DelegateInvalidCompatibility,
                            "PolynomialBackend: expected %zu bytes of steps, found %zu", expected,
@@ -100,7 +100,7 @@ class PolynomialBackend final : public BackendInterface {
                                "PolynomialBackend: expected float tensors of one size");
     }
     for (ssize_t at = 0; at < count; ++at) {
-      float values[kMostValues];
+      float values[kMaxValues];
       for (uint32_t i = 0; i < polynomial.inputs; ++i) {
         values[i] = args[i]->toTensor().const_data_ptr<float>()[at];
       }

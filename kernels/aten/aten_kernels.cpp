@@ -86,7 +86,7 @@ std::mutex& operators_mutex() {
 }
 
 /// An OpFunction carries nothing else with it, so there is one for each operator.
-const Operator* called_by[kMostAtenKernels];
+const Operator* called_by[kMaxAtenKernels];
 size_t functions_used = 0;
 
 /// Marks operators that torch has no longer: their handles must not be used.
@@ -167,7 +167,7 @@ template <size_t... indices>
 constexpr std::array<OpFunction, sizeof...(indices)> functions_of(std::index_sequence<indices...>) {
   return {&call_operator<indices>...};
 }
-constexpr auto kFunctions = functions_of(std::make_index_sequence<kMostAtenKernels>());
+constexpr auto kFunctions = functions_of(std::make_index_sequence<kMaxAtenKernels>());
 
 /// Sorted by name, so that the registry finds them by bisection; without those that are known.
 std::map<std::string, c10::OperatorHandle> new_operators(
@@ -195,9 +195,9 @@ Error register_operators(const std::vector<c10::OperatorHandle>& handles, Kernel
   watch_for_gone_operators();
   const std::lock_guard<std::mutex> lock(operators_mutex());
   const std::map<std::string, c10::OperatorHandle> added = new_operators(handles);
-  ET_CHECK_OR_RETURN_ERROR(added.size() <= kMostAtenKernels - functions_used, OutOfResources,
+  ET_CHECK_OR_RETURN_ERROR(added.size() <= kMaxAtenKernels - functions_used, OutOfResources,
                            "%zu operators of torch, beside the %zu there are, are more than %zu",
-                           added.size(), functions_used, kMostAtenKernels);
+                           added.size(), functions_used, kMaxAtenKernels);
   if (added.empty()) {
     return Error::Ok;
   }
@@ -219,8 +219,8 @@ const Kernel* late_kernel(const char* name) {
   if (known != operators().end()) {
     return &known->second.kernel;
   }
-  if (functions_used == kMostAtenKernels) {
-    ET_LOG(Error, "%s is one operator of torch more than %zu", name, kMostAtenKernels);
+  if (functions_used == kMaxAtenKernels) {
+    ET_LOG(Error, "%s is one operator of torch more than %zu", name, kMaxAtenKernels);
     return nullptr;
   }
   return &add_operator(name, *handle);

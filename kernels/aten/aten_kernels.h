@@ -13,7 +13,7 @@
 namespace executorch::kernels {
 
 /// How many operators there can be, of all calls.
-inline constexpr size_t kMostAtenKernels = 3072;
+inline constexpr size_t kMaxAtenKernels = 3072;
 
 /// Registers operators of torch's dispatcher, custom ones included. A name is "aten::add.out", or
 /// "aten::relu_" without an overload. Operators that an earlier call registered are skipped.
@@ -24,7 +24,7 @@ inline constexpr size_t kMostAtenKernels = 3072;
 /// outputs.
 /// @param priority Preferred: takes precedence over portable kernels, but not over overriding ones.
 /// @retval Error::OperatorMissing torch lacks one of the operators; nothing is registered.
-/// @retval Error::OutOfResources More than kMostAtenKernels; nothing is registered.
+/// @retval Error::OutOfResources More than kMaxAtenKernels; nothing is registered.
 /// @retval Others As register_kernel_table().
 [[nodiscard]] runtime::Error register_aten_kernels(
     runtime::Span<const char* const> names,

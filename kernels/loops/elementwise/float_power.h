@@ -43,8 +43,8 @@ ET_VECTOR_INLINE double accurate_exp2(double t) {
 /// True if float_power has x^y: x is zero or a normal number, y is finite.
 ET_VECTOR_INLINE bool has_power(float x, float y) {
   const float a = float_abs<float, int32_t>(x), b = float_abs<float, int32_t>(y);
-  constexpr float kMost = std::numeric_limits<float>::max();
-  return ((a == 0) | (a >= std::numeric_limits<float>::min())) & (a <= kMost) & (b <= kMost);
+  constexpr float kMax = std::numeric_limits<float>::max();
+  return ((a == 0) | (a >= std::numeric_limits<float>::min())) & (a <= kMax) & (b <= kMax);
 }
 ET_VECTOR_INLINE float float_power(float x, float y) {
   const float a = float_abs<float, int32_t>(x);

@@ -211,9 +211,9 @@ bool resize_like(KernelRuntimeContext& ctx, Tensor& out, const Tensor& like) {
 
 void* allocate(KernelRuntimeContext& ctx, int64_t count, int64_t item_size) {
   const int64_t items = count > 0 ? count : 1;
-  constexpr auto kMostBytes =
+  constexpr auto kMaxBytes =
       static_cast<int64_t>(std::min<uint64_t>(SIZE_MAX, std::numeric_limits<int64_t>::max()));
-  if (!ET_EXPECT(ctx, items <= kMostBytes / item_size,
+  if (!ET_EXPECT(ctx, items <= kMaxBytes / item_size,
                  "temporary memory for %" PRId64 " items of %" PRId64 " bytes is too large", items,
                  item_size)) {
     return nullptr;

@@ -25,11 +25,11 @@ C shift_left(C x, C bits) {
 }
 template <class C>
 C shift_right(C x, C bits) {
-  constexpr C kBits = 8 * sizeof(C), kMost = kBits - std::is_signed_v<C>;
+  constexpr C kBits = 8 * sizeof(C), kMax = kBits - std::is_signed_v<C>;
   if constexpr (sizeof(C) < sizeof(int)) {
-    return static_cast<C>(x >> ((bits < 0) | (bits > kMost) ? kMost : bits));
+    return static_cast<C>(x >> ((bits < 0) | (bits > kMax) ? kMax : bits));
   } else {
-    return x >> ((bits < 0) | (bits > kMost) ? kMost : bits);
+    return x >> ((bits < 0) | (bits > kMax) ? kMax : bits);
   }
 }
 

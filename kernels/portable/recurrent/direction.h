@@ -215,10 +215,10 @@ class Direction {
   static void multiply(const RecurrentLoopsOf<T>& loops, int64_t m, int64_t n, int64_t k,
                        const T* a, const Rows& weights, int64_t first, T* c, int64_t step,
                        bool backwards) {
-    constexpr int64_t kMost = int64_t(RowsProduct<T>::kMaxRows);
-    const int64_t few = m <= kMost ? m : kMost - 1;  // the shape that registers hold best
+    constexpr int64_t kMax = int64_t(RowsProduct<T>::kMaxRows);
+    const int64_t few = m <= kMax ? m : kMax - 1;  // the shape that registers hold best
     // For many sequences, a block of weight rows that stays in the level 1 cache.
-    const int64_t bytes = m <= kMost ? kTurnedBytes : kCachedBytes;
+    const int64_t bytes = m <= kMax ? kTurnedBytes : kCachedBytes;
     const int64_t together =
         std::max<int64_t>(bytes / int64_t(sizeof(T)) / std::max<int64_t>(k, 1), 16);
     const int64_t blocks = (n + together - 1) / together;

@@ -252,7 +252,7 @@ class Stack {
       return;
     }
     for (int64_t d = 0; d < s_.directions; ++d) {
-      Team team(int32_t(steps), int32_t(std::min<int64_t>(of_step, Team::kMostParts)));
+      Team team(int32_t(steps), int32_t(std::min<int64_t>(of_step, Team::kMaxParts)));
       const auto run_part = [&](int32_t i, int32_t part) {
         const int64_t begin = s_.hidden * part / team.parts();
         const int64_t end = s_.hidden * (part + 1) / team.parts();

@@ -11,9 +11,9 @@ namespace executorch::kernels {
 /// or never, except for the part that it has claimed.
 class Team {
  public:
-  static constexpr int32_t kMostParts = 32;
+  static constexpr int32_t kMaxParts = 32;
 
-  /// parts: at most kMostParts.
+  /// parts: at most kMaxParts.
   Team(int32_t steps, int32_t parts) : steps_(steps), parts_(parts) {}
 
   int32_t parts() const { return parts_; }
@@ -44,9 +44,9 @@ class Team {
   }
 
   const int32_t steps_, parts_;
-  std::atomic<int32_t> step_{0};                ///< all before it are finished
-  std::atomic<int32_t> done_{0};                ///< parts of all steps
-  std::atomic<int32_t> next_[kMostParts] = {};  ///< for each part, the next step to take
+  std::atomic<int32_t> step_{0};               ///< all before it are finished
+  std::atomic<int32_t> done_{0};               ///< parts of all steps
+  std::atomic<int32_t> next_[kMaxParts] = {};  ///< for each part, the next step to take
 };
 
 }  // namespace executorch::kernels

@@ -150,7 +150,7 @@ class GridSampler {
   }
 
  private:
-  static constexpr int kMostTaps = 16;
+  static constexpr int kMaxTaps = 16;
 
   void sample(int64_t image, const int64_t* q, int64_t count) {
     find_taps(image, q, count);
@@ -237,8 +237,8 @@ class GridSampler {
   GridAxis<T> axes_[kSpatial];
   AxisSamples<T> samples_[kSpatial];
   int taps_ = 0;
-  int64_t offsets_[kMostTaps][kGridPoints];
-  T weights_[kMostTaps][kGridPoints];
+  int64_t offsets_[kMaxTaps][kGridPoints];
+  T weights_[kMaxTaps][kGridPoints];
   uint32_t outside_[kGridPoints];
   int64_t special_[kGridPoints];
   int64_t special_count_ = 0;

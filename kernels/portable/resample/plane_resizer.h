@@ -19,14 +19,14 @@ struct ResizeAxis {
   double ratio = 1;
 
   /// With aligned corners, the ratio maps the ends to each other; otherwise it is the inverse of a
-  /// given factor, or the quotient of the sizes. It is clamped to kMost, beyond which results are
+  /// given factor, or the quotient of the sizes. It is clamped to kMax, beyond which results are
   /// equal.
   void set_ratio(bool align_corners, std::optional<double> scale) {
-    constexpr double kMost = 2147483648.0;
+    constexpr double kMax = 2147483648.0;
     if (align_corners) {
       ratio = out > 1 ? double(in - 1) / double(out - 1) : 0;
     } else {
-      ratio = scale && *scale > 0 ? std::min(1 / *scale, kMost) : double(in) / double(out);
+      ratio = scale && *scale > 0 ? std::min(1 / *scale, kMax) : double(in) / double(out);
     }
   }
 };
