@@ -26,7 +26,7 @@ def generate_etrecord(
 
     Args:
         et_record: a path, or a file opened for writing bytes.
-        edge_dialect_program: a copy of the result of `to_edge` before delegation.
+        edge_dialect_program: a copy of the result of `to_edge` or `to_edge_transform_and_lower`.
         executorch_program: the result of `to_executorch`, or a bundled program, whose test cases are recorded too.
         exported_program: the result of `torch.export.export`.
         extra_recorded_export_modules: further programs by user-chosen names.

@@ -81,18 +81,22 @@ class ETRecord:
     def add_edge_dialect_program(self, edge_dialect_program: EdgeProgramManager | ExportedProgram) -> None:
         """Add copies of the edge programs, which later steps cannot change. Raises RuntimeError if the record already
         has some.
+
+        Operators of delegates stand in the place of their calls again, so that traces of a delegate find them.
         """
+        from executorch.exir.backend.delegate.inline_delegates import inline_delegates
         from executorch.exir.rewrite.program_copy import copy_program
 
         if self.edge_dialect_program is not None:
             raise RuntimeError("the record already has an edge program")
         if isinstance(edge_dialect_program, ExportedProgram):
-            self.edge_dialect_program = copy_program(edge_dialect_program)
+            self.edge_dialect_program = copy_program(inline_delegates(edge_dialect_program))
             return
         if not isinstance(edge_dialect_program, EdgeProgramManager):
             raise RuntimeError(f"expected an EdgeProgramManager; found {type(edge_dialect_program).__name__}")
         names = sorted(edge_dialect_program.methods)
-        copies = {name: copy_program(edge_dialect_program.exported_program(name)) for name in names}
+        programs = {name: inline_delegates(edge_dialect_program.exported_program(name)) for name in names}
+        copies = {name: copy_program(program) for name, program in programs.items()}
         self.edge_dialect_program = next(iter(copies.values())) if len(copies) == 1 else copies
 
     def add_executorch_program(self, executorch_program: ExecutorchProgramManager | BundledProgram) -> None:

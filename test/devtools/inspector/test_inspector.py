@@ -1,5 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 import contextlib
+import copy
 import io
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ from recorded_run import Recorded, recorded
 from torch.export import export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.devtools import ETRecord, Inspector
+from executorch.devtools import ETRecord, Inspector, generate_etrecord, parse_etrecord
 from executorch.devtools.etdump.schema_flatcc import ETDumpFlatCC, Event, ProfileEvent, RunData
 from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 from executorch.devtools.inspector import TimeScale, compare_results
 from executorch.devtools.inspector.numerical_comparator import NumericalComparatorBase
-from executorch.exir import to_edge_transform_and_lower
+from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.serialize import MalformedProgramError
 from executorch.runtime import Runtime
@@ -142,32 +143,56 @@ def test_the_exported_program_is_a_reference_too(run: Recorded) -> None:
         found.calculate_numeric_gap("L1", reference_graph="exported_program")
 
 
+class _PartlyDelegated(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        rows = torch.nn.functional.dropout(self.lin(x).relu(), training=self.training)  # removed by lowering
+        values, indices = torch.topk((rows + self.lin(rows)).cumsum(0), 2)
+        return values, indices
+
+
+def _traced(program: ExecutorchProgramManager, inputs: tuple[torch.Tensor], folder: Path) -> tuple[Path, Path]:
+    loaded = Runtime.get().load_program(program.buffer, enable_etdump=True, debug_buffer_size=1 << 16)
+    loaded.load_method("forward").execute(inputs)
+    trace, values = folder / "trace.etdp", folder / "values.bin"
+    loaded.write_etdump_result_to_file(str(trace), str(values))
+    return trace, values
+
+
 def test_a_delegate_is_compared_with_the_exported_node_whose_value_it_returns(tmp_path: Path) -> None:
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lin = torch.nn.Linear(4, 4)
-
-        def forward(self, x: torch.Tensor) -> Any:
-            rows = torch.nn.functional.dropout(self.lin(x).relu(), training=self.training)  # removed by lowering
-            return torch.topk((rows + self.lin(rows)).cumsum(0), 2)
-
     x = (torch.randn(3, 4),)
-    exported = export(Model().eval(), x)
+    exported = export(_PartlyDelegated().eval(), x)
     edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()], generate_etrecord=True)
     program = edge.to_executorch()
     record = program.get_etrecord()
     record.update_representative_inputs(x)
-    loaded = Runtime.get().load_program(program.buffer, enable_etdump=True, debug_buffer_size=1 << 16)
-    loaded.load_method("forward").execute(x)
-    trace, values = tmp_path / "trace.etdp", tmp_path / "values.bin"
-    loaded.write_etdump_result_to_file(str(trace), str(values))
+    trace, values = _traced(program, x, tmp_path)
     found = Inspector(trace, etrecord=record, debug_buffer_path=values)
     gap = found.calculate_numeric_gap("L1", reference_graph="exported_program")
     pairs = [(*names, *runtime) for names, runtime in zip(gap["aot_ops"], gap["runtime_ops"], strict=True)]
     assert pairs[0] == ("add", "DELEGATE_CALL")
     assert [node for node, _ in pairs[1:]] == ["cumsum", "topk"]
     assert max(max(each) for each in gap["gap"]) < 1e-4
+
+
+def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_path: Path) -> None:
+    x = (torch.randn(3, 4),)
+    edge = to_edge_transform_and_lower(export(_PartlyDelegated().eval(), x), partitioner=[XnnpackPartitioner()])
+    kept = copy.deepcopy(edge)
+    program = edge.to_executorch()
+    generate_etrecord(tmp_path / "record.bin", kept, program)
+    record = parse_etrecord(tmp_path / "record.bin")
+    record.update_representative_inputs(x)
+    trace, values = _traced(program, x, tmp_path)
+    found = Inspector(trace, etrecord=record, debug_buffer_path=values)
+    gap = found.calculate_numeric_gap("L1")
+    assert gap["runtime_ops"][0] == ["DELEGATE_CALL"] and len(gap) == 3
+    assert max(max(each) for each in gap["gap"]) < 1e-4
+    (call,) = [event for event in found.event_blocks[-1].events if event.name == "DELEGATE_CALL"]
+    assert "aten.relu.default" in call.op_types and "_PartlyDelegated" in str(call.module_hierarchy)
 
 
 def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:

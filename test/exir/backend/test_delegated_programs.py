@@ -14,6 +14,7 @@ from executorch.exir import EdgeProgramManager, to_edge, to_edge_transform_and_l
 from executorch.exir.backend.backend_api import to_backend
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegation_info import get_delegation_info
+from executorch.exir.backend.delegate.inline_delegates import inline_delegates
 from executorch.exir.backend.test.backend_with_named_data_map import BackendWithNDMPartitioner
 from executorch.exir.backend.test.op_partitioner_demo import (
     AddAttributePartitionerDemo,
@@ -182,3 +183,13 @@ def test_every_graph_of_a_delegated_program_is_free_of_tags() -> None:
     program = lowered(Branches(), (torch.randn(2, 2),), AddMulPartitionerDemo()).exported_program()
     nodes = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
     assert not [node.name for node in nodes if "delegation_tag" in node.meta]
+
+
+@pytest.mark.parametrize(("model", "inputs"), [(MatmulAddSub(), SQUARES), (Shifted(), (torch.randn(2, 3),))])
+def test_operators_of_delegates_can_stand_in_the_program_again(model: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
+    program = lowered(model, inputs, AddMulPartitionerDemo()).exported_program()
+    inlined = inline_delegates(program)
+    assert get_delegates(program.graph) and not get_delegates(inlined.graph)
+    assert all(node.meta["debug_handle"] for node in inlined.graph.nodes if node.op == "call_function")
+    assert inline_delegates(inlined) is inlined
+    torch.testing.assert_close(inlined.module()(*inputs), model(*inputs))
