@@ -2,6 +2,7 @@
 #ifndef USE_ATEN_LIB
 #include <pybind11/stl.h>
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,20 @@ namespace executorch::extension::pybindings {
 
 using llm::GenerationConfig;
 using llm::Stats;
+
+std::string repr_of(const py::object& self, std::initializer_list<const char*> attributes) {
+  std::string text = py::str(py::type::of(self).attr("__name__"));
+  const char* separator = "(";
+  for (const char* name : attributes) {
+    const py::object value = self.attr(name);
+    // Six digits: a float32 of 0.7 is 0.699999988079071 as a Python float.
+    const py::str shown = py::isinstance<py::float_>(value) ? py::str("{:.6g}").format(value)
+                                                            : py::str(py::repr(value));
+    text += separator + std::string(name) + "=" + std::string(shown);
+    separator = ", ";
+  }
+  return text + ")";
+}
 
 void bind_config(py::module_& module) {
   py::class_<GenerationConfig>(module, "GenerationConfig", py::module_local(),
@@ -62,7 +77,14 @@ void bind_config(py::module_& module) {
       .def_readwrite("stop_strings", &GenerationConfig::stop_strings)
       .def_readwrite("reuse_prefix", &GenerationConfig::reuse_prefix)
       .def("resolve_max_new_tokens", &GenerationConfig::resolve_max_new_tokens,
-           py::arg("max_context_len"), py::arg("num_prompt_tokens"));
+           py::arg("max_context_len"), py::arg("num_tokens_occupied"))
+      .def("resolve_max_new_tokens", &GenerationConfig::resolve_max_new_tokens,
+           py::arg("max_context_len"), py::arg("num_prompt_tokens"))  // the older name
+      .def("__repr__", [](const py::object& self) {
+        return repr_of(self, {"echo", "max_new_tokens", "warming", "seq_len", "temperature",
+                              "num_bos", "num_eos", "ignore_eos", "topp", "topk", "minp",
+                              "repetition_penalty", "seed", "stop_strings", "reuse_prefix"});
+      });
 }
 
 void bind_stats(py::module_& module) {

@@ -150,9 +150,13 @@ void bind_media(py::module_& module) {
                                return image.is_uint8() ? image.get_uint8_data()
                                                        : std::vector<uint8_t>();
                              })
-      .def_property_readonly("float_data", [](const Image& image) {
-        return image.is_float() ? image.get_float_data() : std::vector<float>();
-      });
+      .def_property_readonly("float_data",
+                             [](const Image& image) {
+                               return image.is_float() ? image.get_float_data()
+                                                       : std::vector<float>();
+                             })
+      .def("__repr__",
+           [](const py::object& self) { return repr_of(self, {"height", "width", "channels"}); });
   py::class_<Audio>(module, "Audio", py::module_local(), "Preprocessed audio.")
       .def(py::init<>())
       .def(py::init(
@@ -167,7 +171,10 @@ void bind_media(py::module_& module) {
            py::arg("data"), py::arg("batch_size"), py::arg("n_bins"), py::arg("n_frames"))
       .def_property_readonly("batch_size", &Audio::get_batch_size)
       .def_property_readonly("n_bins", &Audio::get_n_bins)
-      .def_property_readonly("n_frames", &Audio::get_n_frames);
+      .def_property_readonly("n_frames", &Audio::get_n_frames)
+      .def("__repr__", [](const py::object& self) {
+        return repr_of(self, {"batch_size", "n_bins", "n_frames"});
+      });
   py::class_<RawAudio>(module, "RawAudio", py::module_local(), "Samples of audio.")
       .def(py::init<>())
       .def(py::init([](std::vector<uint8_t> data, int32_t batch_size, int32_t n_channels,
@@ -178,7 +185,10 @@ void bind_media(py::module_& module) {
       .def_readonly("data", &RawAudio::data)
       .def_readonly("batch_size", &RawAudio::batch_size)
       .def_readonly("n_channels", &RawAudio::n_channels)
-      .def_readonly("n_samples", &RawAudio::n_samples);
+      .def_readonly("n_samples", &RawAudio::n_samples)
+      .def("__repr__", [](const py::object& self) {
+        return repr_of(self, {"batch_size", "n_channels", "n_samples"});
+      });
 }
 
 }  // namespace
@@ -208,7 +218,16 @@ void bind_multimodal_input(py::module_& module) {
       .def("get_raw_audio",
            [](const MultimodalInput& input) { return copy_or_none(input.try_get_raw_audio()); })
       .def("__repr__", [](const MultimodalInput& input) {
-        return std::string("MultimodalInput(") + input.type_name() + ")";
+        std::string text = std::string("MultimodalInput(type=") + input.type_name();
+        if (const std::string* content = input.try_get_text()) {
+          const bool is_long = content->size() > 50;
+          const std::string shown = is_long ? content->substr(0, 47) + "..." : *content;
+          // The cut may leave a part of a character.
+          const auto decoded = py::reinterpret_steal<py::str>(
+              PyUnicode_DecodeUTF8(shown.data(), Py_ssize_t(shown.size()), "replace"));
+          text += ", content=" + std::string(py::repr(decoded));
+        }
+        return text + ")";
       });
   module.def("make_text_input", &llm::make_text_input, py::arg("text"));
   module.def("make_token_input", &llm::make_token_input, py::arg("tokens"));

@@ -154,6 +154,18 @@ def test_images_have_channels_first_or_last_and_any_layout(files):
     assert pixels.uint8_data == list(range(90))
 
 
+def test_inputs_show_their_type_and_sizes():
+    assert repr(MultimodalInput("This is a test")) == "MultimodalInput(type=text, content='This is a test')"
+    assert (
+        repr(MultimodalInput("é" * 40))
+        == f"MultimodalInput(type=text, content='{'é' * 23}\N{REPLACEMENT CHARACTER}...')"
+    )
+    assert repr(MultimodalInput(Image([0, 0, 0], 1, 1, 3))) == "MultimodalInput(type=image)"
+    assert repr(Image([0] * 6, width=2, height=1, channels=3)) == "Image(height=1, width=2, channels=3)"
+    audio = make_audio_input(torch.zeros(1, 2, 3)).get_audio()
+    assert repr(audio) == "Audio(batch_size=1, n_bins=2, n_frames=3)"
+
+
 def test_inputs_know_their_type():
     assert make_text_input("a").get_text() == "a"
     assert make_token_input([1, 2]).get_tokens() == [1, 2]

@@ -250,6 +250,16 @@ def test_lengths_end_the_generation(runner):
     assert generated(runner)[1].num_generated_tokens == CONTEXT - len(PROMPT)
     assert GenerationConfig(seq_len=20, max_new_tokens=50).resolve_max_new_tokens(32, 12) == 8
     assert GenerationConfig().resolve_max_new_tokens(32, 40) == 0
+    for name in ("num_tokens_occupied", "num_prompt_tokens"):
+        assert GenerationConfig().resolve_max_new_tokens(max_context_len=32, **{name: 12}) == 20
+
+
+def test_a_configuration_shows_its_values():
+    shown = repr(GenerationConfig(max_new_tokens=100, temperature=0.7, stop_strings=["."]))
+    assert shown.startswith(
+        "GenerationConfig(echo=True, max_new_tokens=100, warming=False, seq_len=-1, temperature=0.7,"
+    )
+    assert "stop_strings=['.']" in shown
 
 
 def test_the_same_seed_draws_the_same_text_and_limits_leave_the_likeliest_token(runner):
