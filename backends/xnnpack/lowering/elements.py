@@ -14,6 +14,7 @@ _DATATYPES = {
     torch.float16: g.DataType.FP16,
     torch.bfloat16: g.DataType.BF16,
     torch.int32: g.DataType.INT32,
+    torch.bool: g.DataType.BOOL,
 }
 _INTEGERS = {torch.int8: g.DataType.QINT8, torch.uint8: g.DataType.QUINT8, torch.int32: g.DataType.QINT32}
 _BY_CHANNEL = {torch.int8: g.DataType.QCINT8, torch.int32: g.DataType.QCINT32}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 import torch
@@ -16,6 +17,7 @@ from executorch.backends.xnnpack.lowering.views import order_of_view
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import MAX_RANK, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 from executorch.exir.rewrite.rejection import Rejection
 
 _CONCATENATES = {2: g.Concatenate2, 3: g.Concatenate3, 4: g.Concatenate4, 5: g.Concatenate5}
@@ -62,21 +64,37 @@ def _joined(axis: int, parts: list[int], result: int) -> object:
 
 def _refuse_pad(node: Node, program: ExportedProgram) -> Rejection | None:
     paddings = cast("list[int]", node.args[1])
-    if any(not isinstance(padding, int) or padding < 0 for padding in paddings):
-        return Rejection(f"paddings are {paddings}, expected static sizes of at least 0")
+    if not is_static(paddings):
+        return Rejection(f"paddings are {paddings}, expected static sizes")
+    before, after = _paddings(node)
+    for size, first, last in zip(cast(Node, node.args[0]).meta["val"].shape, before, after, strict=True):
+        if last < 0 and not isinstance(size, int):
+            return Rejection("it cuts the end of a dimension of dynamic size")
+        if min(first, last) < 0 and upper_bound(size + min(first, 0) + min(last, 0)) == 0:
+            return Rejection("it cuts all elements of a dimension")
     return None
 
 
-def _pad(low: Lowering, node: Node) -> None:
-    source, given = cast(Node, node.args[0]), cast("list[int]", node.args[1])
-    order = low.order_of(source)
+def _paddings(node: Node) -> tuple[list[int], list[int]]:
+    """Sizes before and after each dimension. They are given from the last dimension to the first; negative ones cut."""
+    given = cast("list[int]", node.args[1])
     missing = [0] * (rank(node) - len(given) // 2)
-    # Given from the last dimension to the first.
-    before = arranged([*missing, *given[-2::-2]], order)
-    after = arranged([*missing, *given[-1::-2]], order)
-    value = float(cast(float, argument(node, 2, "value", 0.0)))
-    operands = low.read(source, order), low.result(node, order)
-    low.add(g.StaticConstantPad(before, after, value, *operands), node)
+    return [*missing, *given[-2::-2]], [*missing, *given[-1::-2]]
+
+
+def _pad(low: Lowering, node: Node) -> None:
+    source = cast(Node, node.args[0])
+    order = low.order_of(source)
+    before, after = (arranged(sizes, order) for sizes in _paddings(node))
+    number, value = float(cast(float, argument(node, 2, "value", 0.0))), low.read(source, order)
+    if min(*before, *after) < 0:
+        cut = [max(-first, 0) for first in before], [max(-last, 0) for last in after]
+        bounds = [size - first - last for size, first, last in zip(low.shape(source, order), *cut, strict=True)]
+        whole = arranged(source.meta["val"].shape, order)
+        sizes = [bound if isinstance(size, int) else 0 for bound, size in zip(bounds, whole, strict=True)]
+        value = low.step(node, partial(g.StaticSlice, len(sizes), cut[0], sizes), value, shape=bounds)
+        before, after = [max(first, 0) for first in before], [max(last, 0) for last in after]
+    low.add(g.StaticConstantPad(before, after, number, value, low.result(node, order)), node)
 
 
 def _permute(low: Lowering, node: Node) -> None:
@@ -111,7 +129,8 @@ def _refuse_expand(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         return None
-    return None if is_static(node.meta["val"].shape) else Rejection("it repeats elements and its sizes are dynamic")
+    fixed = is_static(_repeated_sizes(node))
+    return None if fixed else Rejection("the number of times that it repeats elements is dynamic")
 
 
 def _expand(low: Lowering, node: Node) -> None:
@@ -120,8 +139,19 @@ def _expand(low: Lowering, node: Node) -> None:
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         low.rename(node, source)
         return
-    ones = low.writer.constant(torch.ones(low.shape(node), dtype=node.meta["val"].dtype))
-    low.add(g.Multiply(low.read(source), ones, low.result(node)), node)
+    ones = low.writer.constant(torch.ones(_repeated_sizes(node), dtype=node.meta["val"].dtype))
+    if node.meta["val"].dtype == torch.bool:
+        low.add(g.Select(low.read(source), ones, truth(low, False), low.result(node)), node)
+    else:
+        low.add(g.Multiply(low.read(source), ones, low.result(node)), node)
+
+
+def _repeated_sizes(node: Node) -> list[int]:
+    """Return the sizes of the result, 1 for dimensions that are not repeated."""
+    sizes, wanted = cast(Node, node.args[0]).meta["val"].shape, node.meta["val"].shape
+    padded = [*[1] * (len(wanted) - len(sizes)), *sizes]
+    pairs = zip(padded, wanted, strict=True)
+    return [1 if same_sizes([size], [other]) else cast(int, other) for size, other in pairs]
 
 
 def _parts_of_repeat(node: Node) -> tuple[list[int], list[int]]:
@@ -165,7 +195,19 @@ def _copy(low: Lowering, node: Node) -> None:
         low.rename(node, source)
         return
     order = low.order_of(source)
-    low.add(g.Convert(low.read(source, order), low.result(node, order)), node)
+    value, made = low.read(source, order), low.result(node, order)
+    if source.meta["val"].dtype == torch.bool:
+        low.add(g.Select(value, low.number(node, 1.0), low.number(node, 0.0), made), node)
+    elif node.meta["val"].dtype == torch.bool:
+        zero = low.writer.constant(torch.zeros((), dtype=source.meta["val"].dtype))
+        low.add(g.NotEqual(value, zero, made), node)
+    else:
+        low.add(g.Convert(value, made), node)
+
+
+def truth(low: Lowering, value: bool) -> int:
+    """A boolean constant."""
+    return low.writer.constant(torch.tensor(value))
 
 
 def _refuse_shuffle(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -191,17 +233,17 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike),
-    "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike),
-    "permute_copy.default": Rule(_permute, on_integers=if_alike),
-    "view_copy.default": Rule(_view, _refuse_view, on_integers=if_alike),
-    "unsqueeze_copy.default": Rule(_view, _refuse_view, on_integers=if_alike),
-    "squeeze_copy.dim": Rule(_view, _refuse_view, on_integers=if_alike),
-    "squeeze_copy.dims": Rule(_view, _refuse_view, on_integers=if_alike),
-    "expand_copy.default": Rule(_expand, _refuse_expand),
+    "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike, booleans=True),
+    "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike, booleans=True),
+    "permute_copy.default": Rule(_permute, on_integers=if_alike, booleans=True),
+    "view_copy.default": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
+    "unsqueeze_copy.default": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
+    "squeeze_copy.dim": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
+    "squeeze_copy.dims": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
+    "expand_copy.default": Rule(_expand, _refuse_expand, booleans=True),
     "repeat.default": Rule(_repeat, _refuse_repeat),
-    "clone.default": Rule(_copy, on_integers=if_alike),
-    "_clone_dim_order.default": Rule(_copy, on_integers=if_alike),
-    "_to_dim_order_copy.default": Rule(_copy, _refuse_copy, mixes_dtypes=True),
+    "clone.default": Rule(_copy, on_integers=if_alike, booleans=True),
+    "_clone_dim_order.default": Rule(_copy, on_integers=if_alike, booleans=True),
+    "_to_dim_order_copy.default": Rule(_copy, _refuse_copy, mixes_dtypes=True, booleans=True),
     "pixel_shuffle.default": Rule(_pixel_shuffle, _refuse_shuffle, on_integers=if_alike),
 }

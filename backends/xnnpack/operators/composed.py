@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import torch
@@ -33,7 +34,7 @@ class _Formula:
         self.x = x if self._dtype is None else self.step(g.Convert, x)
         self.is_of_integers = low.on_integers(node)
 
-    def step(self, kind: type, *operands: int) -> int:
+    def step(self, kind: Callable[..., object], *operands: int) -> int:
         shape = self._low.shape(self._node, self._order)
         return self._low.step(self._node, kind, *operands, shape=shape, dtype=self._dtype)
 
@@ -41,6 +42,11 @@ class _Formula:
         dtype = self._dtype or self._node.meta["val"].dtype
         made = self._low.writer.value(dtype, self._low.shape(self._node, self._order))
         self._low.writer.node(g.Clamp(value, made), 0, (low, high))
+        return made
+
+    def compare(self, kind: type, left: int, right: int) -> int:
+        made = self._low.writer.value(torch.bool, self._low.shape(self._node, self._order))
+        self._low.writer.node(kind(left, right, made), 0)
         return made
 
     def number(self, value: float) -> int:
@@ -90,6 +96,25 @@ def _truncate(f: _Formula, node: Node) -> None:
     """Towards zero: down where positive, up where negative."""
     down = f.step(g.Floor, f.between(f.x, 0.0, math.inf))
     f.finish(g.Add, down, f.step(g.Ceiling, f.between(f.x, -math.inf, 0.0)))
+
+
+def _exponential_less_one(f: _Formula, node: Node) -> None:
+    """An ELU where x is negative; else the ELU of -x times -exp(x). Neither cancels where x is small."""
+    below = f.step(partial(g.ELU, 1.0), f.step(g.Negate, f.step(g.Abs, f.x)))
+    above = f.step(g.Multiply, f.step(g.Negate, below), f.step(g.Exp, f.x))
+    f.finish(g.Select, f.compare(g.Less, f.x, f.number(0.0)), below, above)
+
+
+def _logarithm_of_one_more(f: _Formula, node: Node) -> None:
+    """log(u) * x / (u - 1) with u = 1 + x: the quotient corrects the rounding of u. The quotient is
+    1 where u - 1 equals x, as for infinity; the result is x where u is 1.
+    """
+    u = f.step(g.Add, f.x, f.number(1.0))
+    rounded = f.step(g.Subtract, u, f.number(1.0))
+    exact = f.compare(g.Equal, rounded, f.x)
+    quotient = f.step(g.Select, exact, f.number(1.0), f.step(g.Div, f.x, rounded))
+    product = f.step(g.Multiply, f.step(g.Log, u), quotient)
+    f.finish(g.Select, f.compare(g.Equal, rounded, f.number(0.0)), f.x, product)
 
 
 def _square_root(f: _Formula, node: Node) -> None:
@@ -175,6 +200,8 @@ def _mish(f: _Formula, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
+    "expm1.default": _composed(_exponential_less_one, single=True),
+    "log1p.default": _composed(_logarithm_of_one_more, single=True),
     "sign.default": _composed(lambda f, node: f.finish(g.Sign, f.x), single=True),
     "softplus.default": _composed(_softplus, _refuse_softplus, single=True),
     "mish.default": _composed(_mish, single=True),

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Convolutions (1-D, 2-D, transposed, grouped) and the batch norm that follows one."""
+"""Convolutions (1-D to 3-D, transposed, grouped) and the batch norm that follows one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from executorch.backends.xnnpack.lowering.elements import per_channel
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, numbers_in, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
-from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_source, weights_of
+from executorch.backends.xnnpack.lowering.quantization import Affine, Weights, dynamic_source, weights_of
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.volumes import (
+    VOLUMES,
+    Windows,
+    as_images,
+    filters_of_volumes,
+    windows_of_volumes,
+)
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -53,13 +60,27 @@ def _call(node: Node) -> _Call:
     )
 
 
+def _depth_of(call: _Call) -> Windows:
+    """The windows over the depth of volumes."""
+    kernel = int(call.weight.meta["val"].shape[2])
+    return Windows(kernel, call.stride[0], call.padding[0], call.dilation[0], call.groups)
+
+
+def _if_images(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    return rank(node) < 5 and if_weights(_channels_of)(node, result, program)
+
+
 def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     call = _call(node)
     if any(each is not None and not is_constant(program, each) for each in (call.weight, call.bias)):
         return Rejection("its weight or bias is computed, expected a constant")
-    if rank(call.source) not in (3, 4) or rank(call.weight) != rank(call.source):
-        return Rejection(f"its operand has {rank(call.source)} dimensions, expected 3 or 4")
-    if rank(call.source) == 3 and not (
+    if rank(call.source) not in (3, 4, 5) or rank(call.weight) != rank(call.source):
+        return Rejection(f"its operand has {rank(call.source)} dimensions, expected 3 to 5")
+    if rank(call.source) == 5 and call.transposed:
+        return Rejection("it is a transposed convolution of volumes")
+    if rank(call.source) == 5 and not isinstance(call.source.meta["val"].shape[2], int):
+        return Rejection("the depth of its volumes is dynamic")
+    if rank(call.source) != 4 and not (
         numbers_in(call.source.meta["val"].shape) and numbers_in(node.meta["val"].shape)
     ):
         return Rejection("more than one of its sizes is dynamic")
@@ -71,9 +92,12 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _of_images(call: _Call) -> _Call:
-    """A convolution of signals as one of images of height 1."""
+    """A convolution of signals as one of images of height 1; of volumes, as one of the images in their depth."""
     if rank(call.source) == 4:
         return call
+    if rank(call.source) == 5:
+        strides = call.stride[1:], call.padding[1:], call.dilation[1:]
+        return call._replace(stride=strides[0], padding=strides[1], dilation=strides[2], output_padding=[0, 0])
     (stride,), (padding,), (dilation,), (more,) = call.stride, call.padding, call.dilation, call.output_padding
     return call._replace(stride=[1, stride], padding=[0, padding], dilation=[1, dilation], output_padding=[0, more])
 
@@ -85,6 +109,14 @@ def _convolution(low: Lowering, node: Node) -> None:
     if rank(node) == 4:
         images = low.read(call.source, CHANNELS_LAST) if weights is None else _quantized_images(low, call)
         _add(low, node, call, kind, filters, bias, images, low.result(node, CHANNELS_LAST))
+        return
+    if rank(node) == 5:
+        images, channels = windows_of_volumes(low, node, _depth_of(_call(node)))
+        sizes, bounds = as_images(low, node)
+        made = low.writer.value(low.elements(node), bounds)
+        _add(low, node, call, kind, filters, bias, images, made, channels)
+        volumes = arranged(node.meta["val"].shape, VOLUMES)
+        low.writer.node(reshape(volumes, made, low.result(node, VOLUMES)), 0)
         return
     signals = low.read(call.source, _SIGNALS)
     images = low.reshaped(node, signals, *_as_images(low, call.source), low.elements(call.source))
@@ -109,7 +141,7 @@ def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -
         return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias)
     tensor, folded = low.constant(call.weight), low.folded_scale(node)
     assert tensor is not None
-    weight = _of_rank_4(tensor)
+    weight = _of_rank_4(tensor, call.groups)
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
     kind, weight = _kind_and_filter(call, weight)
@@ -145,7 +177,9 @@ def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weight
     return weights if images and constant_bias and not (depthwise or before_norm) else None
 
 
-def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:
+def _of_rank_4(weight: torch.Tensor, groups: int = 1) -> torch.Tensor:
+    if weight.dim() == 5:
+        return filters_of_volumes(weight, groups)
     return weight if weight.dim() == 4 else weight.unsqueeze(2)
 
 
@@ -161,14 +195,25 @@ def _as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
     return [sizes[0], 1, *sizes[1:]], [bounds[0], 1, *bounds[1:]]
 
 
-def _add(low: Lowering, node: Node, call: _Call, kind: type, filters: int, bias: int, source: int, made: int) -> None:
-    outputs, inputs = low.shape(node)[1], low.shape(call.source)[1]
+def _add(
+    low: Lowering,
+    node: Node,
+    call: _Call,
+    kind: type,
+    filters: int,
+    bias: int,
+    source: int,
+    made: int,
+    channels: int | None = None,
+) -> None:
+    """channels: of the images, if not those of the operand."""
+    outputs, inputs = low.shape(node)[1], channels or low.shape(call.source)[1]
     vertical, horizontal = call.padding
     kernel = call.weight.meta["val"].shape[2:]
     low.add(
         kind(
             *(vertical, horizontal, vertical, horizontal),
-            *(int(kernel[0]) if len(kernel) > 1 else 1, int(kernel[-1])),
+            *(int(kernel[-2]) if len(kernel) > 1 else 1, int(kernel[-1])),
             *call.stride,
             *call.dilation,
             *(inputs // call.groups, outputs // call.groups, call.groups),
@@ -253,6 +298,6 @@ def _norm(low: Lowering, node: Node) -> None:
 NORM = "_native_batch_norm_legit_no_training.default"
 
 RULES: dict[str, Rule] = {
-    "convolution.default": Rule(_convolution, _refuse, fuses_activation=True, on_integers=if_weights(_channels_of)),
+    "convolution.default": Rule(_convolution, _refuse, fuses_activation=True, on_integers=_if_images),
     NORM: Rule(_norm, _refuse_norm),
 }

@@ -128,6 +128,27 @@ def _clamp(low: Lowering, node: Node) -> None:
     low.add(kind, node, limits_of(node))
 
 
+def _refuse_larger_bounds(node: Node, program: ExportedProgram) -> Rejection | None:
+    source, *bounds = tensors_of(node)
+    fits = all(rank(bound) <= rank(source) for bound in bounds)
+    return None if fits else Rejection("its bounds have more dimensions than its operand")
+
+
+def _clamp_to_tensors(low: Lowering, node: Node) -> None:
+    """The maximum with `min`, then the minimum with `max`."""
+    source, smallest, largest = (argument(node, place, name) for place, name in enumerate(("self", "min", "max")))
+    bounds = [(g.Maximum, smallest), (g.Minimum, largest)]
+    given = [(kind, bound) for kind, bound in bounds if isinstance(bound, Node)]
+    order = low.order_of(cast(Node, source), *(bound for _, bound in given))
+    value = low.operand(cast(Node, source), order)
+    for number, (kind, bound) in enumerate(given):
+        operands = value, low.operand(bound, order)
+        if number + 1 < len(given):
+            value = low.step(node, kind, *operands, shape=low.shape(node, order))
+        else:
+            low.add(kind(*operands, low.result(node, order)), node)
+
+
 def _leaky_relu(node: Node, source: int, made: int) -> object:
     return g.LeakyReLU(float(cast(float, argument(node, 1, "negative_slope", 0.01))), source, made)
 
@@ -233,6 +254,7 @@ RULES: dict[str, Rule] = {
     **{name: _binary(kind) for name, kind in _BINARY.items()},
     **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
     **{name: Rule(_clamp, _refuse_limits, on_integers=if_scales(lambda operands, result: True)) for name in CLAMPS},
+    "clamp.Tensor": Rule(_clamp_to_tensors, _refuse_larger_bounds),
     "leaky_relu.default": unary(_leaky_relu, on_integers=_leaky_relu_on_integers),
     "elu.default": Rule(_elu, _refuse_elu, on_integers=_elu_on_integers),
     "_prelu_kernel.default": Rule(_prelu, _refuse_prelu),

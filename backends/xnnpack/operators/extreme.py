@@ -47,6 +47,12 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     return None if numbers_in(_values(node).meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
 
 
+def _refuse_any(node: Node, program: ExportedProgram) -> Rejection | None:
+    if cast(Node, node.args[0]).meta["val"].dtype != torch.bool:
+        return Rejection("it takes numbers for booleans")
+    return _refuse(node, program)
+
+
 def _order(low: Lowering, source: Node, dims: list[int]) -> Order:
     """An existing order of the source with `dims` adjacent before others, which the pooling treats as channels; else
     an order to transpose it to."""
@@ -68,7 +74,7 @@ def _smallest(low: Lowering, node: Node) -> None:
 
 
 def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
-    """The minimum is the negated maximum of the negated operand."""
+    """The minimum is the negated maximum of the negated operand. Booleans are compared as 0 and 1."""
     source, dims, keep = cast(Node, node.args[0]), _dims(node), bool(argument(node, 2, "keepdim", False))
     result = _values(node)
     order = _order(low, source, dims)
@@ -76,18 +82,26 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     assert parts is not None and bounds is not None
     before, reduced, after = (torch.Size(cast("list[int]", bound)).numel() for bound in bounds)
     value, kernel, images = low.read(source, order), [reduced, 1], [before, reduced, 1, after]
+    dtype: torch.dtype = result.meta["val"].dtype
+    if dtype == torch.bool:
+        dtype = torch.float32
+        one, zero = (low.writer.constant(torch.tensor(number)) for number in (1.0, 0.0))
+        value = low.step(node, g.Select, value, one, zero, shape=low.shape(source, order), dtype=dtype)
     if [len(part) for part in parts] == [1, 2, 1]:
         kernel = cast("list[int]", bounds.reduced)
         images = [before, *kernel, after]
     else:
-        value = low.reshaped(node, value, parts.as_images(), images)
+        value = low.reshaped(node, value, parts.as_images(), images, dtype)
     if opposite:
         value = low.step(node, g.Negate, value, shape=images)
     pooled = [before, 1, 1, after]
-    found = low.writer.value(result.meta["val"].dtype, pooled)
+    found = low.writer.value(dtype, pooled)
     low.add(g.MaxPooling2d(0, 0, 0, 0, *kernel, *kernel, 1, 1, value, found), node)
     if opposite:
         found = low.step(node, g.Negate, found, shape=pooled)
+    if result.meta["val"].dtype == torch.bool:
+        zero = low.writer.constant(torch.tensor(0.0))
+        found = low.step(node, g.NotEqual, found, zero, shape=pooled)
     left = order if keep else without(order, dims)
     low.add(reshape(arranged(result.meta["val"].shape, left), found, low.result(result, left)), node)
 
@@ -95,6 +109,7 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
 RULES: dict[str, Rule] = {
     "amax.default": Rule(_largest, _refuse),
     "amin.default": Rule(_smallest, _refuse),
+    **{f"any.{name}": Rule(_largest, _refuse_any, booleans=True) for name in ("default", "dim", "dims")},
     "max.dim": Rule(_largest, _refuse_with_indices),
     "min.dim": Rule(_smallest, _refuse_with_indices),
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import torch
@@ -11,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
-from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last
+from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule
@@ -182,7 +183,42 @@ def without(order: Order, dims: Sequence[int]) -> Order:
     return tuple(dim - sum(gone < dim for gone in dims) for dim in order if dim not in dims)
 
 
+_MAX_SUMMED = 4096
+"""Elements of a cumulative sum."""
+
+
+def _refuse_cumulative(node: Node, program: ExportedProgram) -> Rejection | None:
+    source = cast(Node, node.args[0])
+    size = source.meta["val"].shape[cast(int, node.args[1])] if rank(source) else 1
+    if not isinstance(size, int) or not 1 < size <= _MAX_SUMMED:
+        return Rejection(f"it sums {size} elements, expected a static number from 2 to {_MAX_SUMMED}")
+    return None
+
+
+def _cumulative(low: Lowering, node: Node) -> None:
+    """Add the elements 1, 2, 4, … places before each: no element meets a zero factor, which would spread infinity."""
+    source = cast(Node, node.args[0])
+    order = low.order_of(source)
+    value, bounds = low.read(source, order), low.shape(source, order)
+    axis = place_of(cast(int, node.args[1]), order)
+    size, shift = bounds[axis], 1
+    sizes = [each if isinstance(each, int) else 0 for each in arranged(source.meta["val"].shape, order)]
+    zeros = [0] * len(sizes)
+    while shift < size:
+        kept = [size - shift if place == axis else each for place, each in enumerate(bounds)]
+        sizes[axis] = size - shift
+        before = [shift if place == axis else 0 for place in range(len(sizes))]
+        part = low.step(node, partial(g.StaticSlice, len(sizes), zeros, list(sizes)), value, shape=kept)
+        moved = low.step(node, partial(g.StaticConstantPad, before, zeros, 0.0), part, shape=bounds)
+        shift *= 2
+        if shift < size:
+            value = low.step(node, g.Add, value, moved, shape=bounds)
+        else:
+            low.add(g.Add(value, moved, low.result(node, order)), node)
+
+
 RULES: dict[str, Rule] = {
+    "cumsum.default": Rule(_cumulative, _refuse_cumulative),
     "mean.default": Rule(_mean, _refuse, on_integers=if_alike),
     "mean.dim": Rule(_mean, _refuse, on_integers=if_alike),
     "sum.dim_IntList": Rule(_sum, _refuse),

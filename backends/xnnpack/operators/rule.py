@@ -24,6 +24,7 @@ Emit = Callable[[Lowering, Node], None]
 OnIntegers = Callable[[Node, Affine, ExportedProgram], bool]
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+FLOATS_AND_BOOLEANS = (*FLOATS, torch.bool)
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Rule:
     on_integers: return whether `emit` computes a call between dequantize and quantize (the second argument) on
     integers; None if the operator is always computed in float.
     any_tensors: `refusal` checks the tensors itself.
+    booleans: the tensors may be boolean.
     """
 
     emit: Emit
@@ -45,20 +47,21 @@ class Rule:
     mixes_dtypes: bool = False
     on_integers: OnIntegers | None = None
     any_tensors: bool = False
+    booleans: bool = False
 
 
-def refusal_of_tensors(node: Node, mixed: bool) -> Rejection | None:
+def refusal_of_tensors(node: Node, mixed: bool, dtypes: Sequence[torch.dtype] = FLOATS) -> Rejection | None:
     """Return why XNNPACK cannot represent the operands and used results of a call; None if it can."""
     if len(tensors_of(node)) < len(node.all_input_nodes):
         return Rejection("an argument is a size computed at run time")
     several = not isinstance(node.meta.get("val"), torch.Tensor)
     results = [user for user in node.users if user.users] if several else [node]
     for each in (*tensors_of(node), *results):
-        rejection = refusal_of_tensor(each, FLOATS)
+        rejection = refusal_of_tensor(each, dtypes)
         if rejection is not None:
             return rejection
-    dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
-    return None if mixed or len(dtypes) == 1 else Rejection(f"mixed dtypes {sorted(map(str, dtypes))}")
+    found = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
+    return None if mixed or len(found) == 1 else Rejection(f"mixed dtypes {sorted(map(str, found))}")
 
 
 def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> Rejection | None:

@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.arrangement import concatenate, concatenate_into
+from executorch.backends.xnnpack.operators.gather import gather, refusal_of_places
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -177,23 +178,23 @@ def _runs(index: torch.Tensor, size: int) -> list[tuple[int, int]]:
 
 
 def _refuse_index_select(node: Node, program: ExportedProgram) -> Rejection | None:
-    """Accept indices of few consecutive runs. A roll is an index_select of two runs for each dimension."""
     rejection = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], constant_tensor(program, node.args[2])
     if rejection or index is None or not isinstance(size, int):
         return rejection or Rejection("its indices are computed, expected constants")
-    runs = len(_runs(index, size))
-    if runs > _MAX_RUNS:
-        return Rejection(f"its indices form {runs} consecutive runs, expected at most {_MAX_RUNS}")
-    return None
+    return refusal_of_places(node, index.numel())
 
 
 def _index_select(low: Lowering, node: Node) -> None:
+    """Few runs become slices, which ExecuTorch 1.4 has too. A roll has two runs for each dimension."""
     source, dim = _source(node), _dim(node, 1)
     runs = _runs(cast(torch.Tensor, low.constant(cast(Node, node.args[2]))), source.meta["val"].shape[dim])
     order = low.order_of(source)
     if len(runs) == 1:
         low.add(_part(low, source, dim, *runs[0], order, low.result(node, order)), node)
+        return
+    if len(runs) > _MAX_RUNS:
+        gather(low, node, source, dim, [first + place for first, size in runs for place in range(size)])
         return
     parts = []
     for first, size in runs:
@@ -211,8 +212,9 @@ def _refuse_unfold(node: Node, program: ExportedProgram) -> Rejection | None:
     windows = node.meta["val"].shape[_dim(node, 1)]
     if not isinstance(source.meta["val"].shape[_dim(node, 1)], int) or not isinstance(windows, int):
         return Rejection("the size of that dimension is dynamic")
-    if windows > _MAX_WINDOWS:
-        return Rejection(f"it has {windows} windows, expected at most {_MAX_WINDOWS}")
+    rejection = refusal_of_places(node, windows * cast(int, node.args[2]))
+    if rejection:
+        return rejection
     return None if numbers_in(node.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
 
 
@@ -223,6 +225,14 @@ def _unfold(low: Lowering, node: Node) -> None:
     order = low.order_of(source)
     axis, windows = place_of(dim, order), cast(int, node.meta["val"].shape[dim])
     bounds = low.shape(source, order)
+    made = (*order[: axis + 1], rank(source), *order[axis + 1 :])
+    if windows > _MAX_WINDOWS:
+        bounds[axis] = windows * width
+        places = [window * step + place for window in range(windows) for place in range(width)]
+        kind = partial(g.StaticGather, axis, places)
+        joined = low.step(node, kind, low.read(source, order), shape=bounds)
+        low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
+        return
     bounds[axis] = width
     parts = []
     for window in range(windows):
@@ -233,7 +243,6 @@ def _unfold(low: Lowering, node: Node) -> None:
         bounds = [*bounds[:axis], windows * width, *bounds[axis + 1 :]]
         joined = low.writer.value(low.elements(node), bounds)
         concatenate_into(low, node, parts, [width] * windows, axis, joined, bounds)
-    made = (*order[: axis + 1], rank(source), *order[axis + 1 :])
     low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
 
 
@@ -284,9 +293,9 @@ def _slice_scatter(low: Lowering, node: Node) -> None:
 RULES: dict[str, Rule] = {
     "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter),
     "unfold_copy.default": Rule(_unfold, _refuse_unfold),
-    "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike),
+    "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike, booleans=True),
     "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True),
-    "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike),
+    "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike, booleans=True),
     "split_with_sizes_copy.default": Rule(_split, _refuse_split),
     "unbind_copy.int": Rule(_unbind, _refuse_unbind),
 }

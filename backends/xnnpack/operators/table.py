@@ -13,10 +13,12 @@ from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.facts import operator_of
 from executorch.backends.xnnpack.operators import (
     arrangement,
+    booleans,
     composed,
     convolution,
     elementwise,
     extreme,
+    gather,
     matrix,
     normalization,
     quantization,
@@ -24,10 +26,13 @@ from executorch.backends.xnnpack.operators import (
     slices,
     window,
 )
-from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensors
+from executorch.backends.xnnpack.operators.rule import FLOATS, FLOATS_AND_BOOLEANS, Rule, refusal_of_tensors
 from executorch.exir.rewrite.rejection import Rejection
 
-_MODULES = (elementwise, composed, matrix, convolution, window, reduction, extreme, normalization, arrangement, slices)
+_MODULES = (
+    *(elementwise, composed, matrix, convolution, window, reduction),
+    *(extreme, normalization, arrangement, slices, booleans, gather),
+)
 
 RULES: Mapping[str, Rule] = {
     **{f"aten.{name}": rule for module in _MODULES for name, rule in module.RULES.items()},
@@ -53,5 +58,6 @@ def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
     product = product_of(program, node)
     if product is not None:  # a weight conversion follows the product that reads it
         return refusal(product, program)
-    tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes)
+    dtypes = FLOATS_AND_BOOLEANS if rule.booleans else FLOATS
+    tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes, dtypes)
     return tensors or rule.refusal(node, program)

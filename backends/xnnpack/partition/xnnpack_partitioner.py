@@ -13,6 +13,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
+from executorch.backends.xnnpack.partition.boolean_nodes import idle_booleans, is_boolean
 from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS as ALL_PARTITIONER_CONFIGS
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.float_fallback import arithmetic_of
@@ -170,7 +171,10 @@ class XnnpackPartitioner(Partitioner):
                     why(piece, rejection.reason)
             return rejection is None
 
-        found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
+        supported = {node for node in program.graph.nodes if is_supported(node)}
+        supported -= idle_booleans(program.graph, supported)
+        found = largest_partitions(program.graph, supported.__contains__, layers_of_one_operand(program.graph))
+        found = [nodes for nodes in found if not all(map(is_boolean, nodes))]
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
         for group in groups:
             arithmetic = arithmetic_of(program, group)

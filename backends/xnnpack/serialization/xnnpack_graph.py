@@ -31,6 +31,7 @@ class DataType(IntEnum):
     INT32 = 12
     PFP32 = 13
     BF16 = 14
+    BOOL = 15
 
 
 @dataclass
@@ -244,6 +245,24 @@ class ScaledDotProductAttention:
 
 
 @dataclass
+class Select:
+    condition_id: int
+    input1_id: int
+    input2_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class StaticGather:
+    axis: int
+    indices: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
 class ELU:
     alpha: float
     input_id: int
@@ -276,7 +295,7 @@ def _kinds(base: type, *names: str) -> tuple[type, ...]:
     *("Negate", "Square", "Abs", "ReciprocalSquareRoot", "Log", "Gelu", "Tanh", "Exp", "Sin", "Copy", "Cos"),
 )
 (BankersRounding, Sign, Sum) = _kinds(Node1x1, "BankersRounding", "Sign", "Sum")
-(CopySign,) = _kinds(Node2x1, "CopySign")
+(CopySign, Equal, NotEqual, Less, LessOrEqual) = _kinds(Node2x1, "CopySign", "Equal", "NotEqual", "Less", "LessOrEqual")
 (Concatenate2, Concatenate3, Concatenate4, Concatenate5) = _kinds(
     Concatenate, "Concatenate2", "Concatenate3", "Concatenate4", "Concatenate5"
 )
@@ -335,6 +354,12 @@ NODE_KINDS: tuple[type, ...] = (
     Sign,
     CopySign,
     Sum,
+    Select,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    StaticGather,
 )
 """Members of the node union. A node's tag in the payload is its position here, from 1. Add new kinds at the end; those
 after Cos are unknown to ExecuTorch 1.4.

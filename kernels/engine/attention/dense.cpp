@@ -77,7 +77,7 @@ struct Layout {
 };
 
 struct Offsets {
-  size_t query = 0, key = 0, value = 0, mask = 0, out = 0;
+  size_t query = 0, key = 0, value = 0, mask = 0, replaced = 0, out = 0;
 };
 
 Offsets offsets_of(const DenseAttentionCall& call, size_t index) {
@@ -90,6 +90,7 @@ Offsets offsets_of(const DenseAttentionCall& call, size_t index) {
     at.value += coordinate * call.value.batch_strides[d];
     at.out += coordinate * call.out_batch_strides[d];
     if (call.mask.data != nullptr) at.mask += coordinate * call.mask.batch_strides[d];
+    if (call.replaced.data != nullptr) at.replaced += coordinate * call.replaced.batch_strides[d];
   }
   return at;
 }
@@ -161,6 +162,9 @@ class Item final {
              call_.query.position_stride, call_.channels);
     const DenseOperand& mask = call_.mask;
     const size_t mask_at = at_.mask + query * mask.position_stride + key * mask.channel_stride;
+    const ReplacedScores& replaced = call_.replaced;
+    const size_t replaced_at =
+        at_.replaced + query * replaced.position_stride + key * replaced.channel_stride;
     const ScoreRows block = {scores_,
                              rows,
                              count,
@@ -169,6 +173,11 @@ class Item final {
                              mask.data == nullptr ? nullptr : mask.data + mask_at,
                              mask.position_stride,
                              mask.channel_stride,
+                             replaced.data == nullptr ? nullptr : replaced.data + replaced_at,
+                             replaced.position_stride,
+                             replaced.channel_stride,
+                             replaced.replaces_true,
+                             replaced.score,
                              key == 0,
                              largest_ + row,
                              sums_ + row,

@@ -1,7 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Attention of float32 as two products of packed operands:
 //
-//   scores[i, j] = scale * (sum over d of query[i, d] * key[j, d]) + mask[i, j]
+//   scores[i, j] = scale * (sum over d of query[i, d] * key[j, d]) + mask[i, j],
+//                  or a given score where a boolean says so
 //   out[i, c] = (sum over j of exp(scores[i, j] - most[i]) * value[j, c]) / sum[i]
 //   most[i] = max over j of scores[i, j];  sum[i] = sum over j of exp(scores[i, j] - most[i])
 //
@@ -15,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/precision.h>
@@ -30,6 +32,15 @@ struct DenseOperand {
   size_t channel_stride = 1;   ///< 1 in queries
 };
 
+/// Booleans, bytes, where scores are replaced. Null: nowhere. Strides as those of a mask.
+struct ReplacedScores {
+  const uint8_t* data = nullptr;
+  const size_t* batch_strides = nullptr;
+  size_t position_stride = 0, channel_stride = 0;
+  bool replaces_true = true;  ///< which booleans replace scores
+  float score = 0;
+};
+
 struct DenseAttentionCall {
   size_t batch_rank = 0;
   const size_t* batch_sizes = nullptr;
@@ -39,6 +50,7 @@ struct DenseAttentionCall {
   /// Null: nothing is added. position_stride is from query to query, channel_stride from key to
   /// key; each may be 0.
   DenseOperand mask;
+  ReplacedScores replaced;
   float* out = nullptr;
   const size_t* out_batch_strides = nullptr;
   size_t out_position_stride = 0;

@@ -241,6 +241,31 @@ TEST(GraphPasses, AttentionBecomesOneNode) {
   EXPECT_EQ(fused.unfused, weights);
 }
 
+TEST(GraphPasses, AttentionWhoseScoresAreReplacedBecomesOneNode) {
+  for (const bool replaces_true : {true, false}) {
+    Builder b;
+    const uint32_t q = b.input(), k = b.input(), v = b.input(), hidden = b.value(Datatype::Bool);
+    const uint32_t y = b.output(), number = b.constant(), scores = b.value(), chosen = b.value();
+    const uint32_t weights = b.value();
+    b.graph.values[k].declared = b.graph.values[v].declared = {2, {8, 8}};
+    b.graph.values[number].declared = {};
+    b.node(NodeKind::BatchMatrixMultiply, {q, k}, scores);
+    const std::vector<uint32_t> select = replaces_true
+                                             ? std::vector<uint32_t>{hidden, number, scores}
+                                             : std::vector<uint32_t>{hidden, scores, number};
+    b.node(NodeKind::Select, select, chosen);
+    b.node(NodeKind::Softmax, {chosen}, weights);
+    b.node(NodeKind::BatchMatrixMultiply, {weights, v}, y);
+    fuse_attention(&b.graph, takes_attention);
+    ASSERT_EQ(b.graph.nodes.size(), 1u);
+    const Node& fused = b.graph.nodes[0];
+    EXPECT_EQ(fused.fused, Fused::Attention);
+    EXPECT_EQ(fused.operand(FusedAttention::kReplaced), hidden);
+    EXPECT_EQ(fused.attention.replaces_true, replaces_true);
+    EXPECT_EQ(fused.attention.replacement, 1.0f);
+  }
+}
+
 TEST(GraphPasses, AttentionOfSizesThatDoNotFitStays) {
   Builder b;
   const uint32_t q = b.input(), k = b.input(), v = b.input(), y = b.output();

@@ -22,6 +22,9 @@ struct Case {
   bool shares_keys = false;
   /// Heads beside each other in the memory of a position.
   bool is_interleaved = false;
+  /// Booleans that replace scores: bytes of any bits, false ones or true ones. Shares as the
+  /// mask's.
+  bool has_replaced = false, replaces_true = false;
 };
 
 Case random_case(Random& random) {
@@ -37,6 +40,8 @@ Case random_case(Random& random) {
   c.has_mask_keys = random.size(0, 3) != 0;
   c.shares_keys = random.size(0, 2) == 0;
   c.is_interleaved = random.size(0, 1) == 0;
+  c.has_replaced = random.size(0, 1) == 0;
+  c.replaces_true = random.size(0, 1) == 0;
   return c;
 }
 
@@ -67,6 +72,8 @@ struct Problem {
   Tensor query, key, value, out;
   Floats mask;
   Batch mask_strides;
+  std::vector<uint8_t> replaced;
+  static constexpr float kScore = -1.25f;
 
   Problem(const Case& given, Random& random)
       : c(given),
@@ -75,7 +82,9 @@ struct Problem {
         value(c, c.keys, c.value_channels, c.shares_keys),
         out(c, c.queries, c.value_channels, false),
         mask(c.batch[0] * c.queries * c.keys),
-        mask_strides{c.queries * c.keys, 0} {
+        mask_strides{c.queries * c.keys, 0},
+        replaced(mask.size()) {
+    for (uint8_t& each : replaced) each = random.one_of<uint8_t>({0, 0, 1, 63});
     for (Floats* each : {&query.data, &key.data, &value.data, &mask}) {
       for (float& number : *each) number = random.number(-2, 2);
     }
@@ -97,6 +106,14 @@ struct Problem {
       call.mask = {mask.data(), mask_strides.data(), c.has_mask_rows ? c.keys : 0,
                    c.has_mask_keys ? size_t{1} : 0};
     }
+    if (c.has_replaced) {
+      call.replaced = {replaced.data(),
+                       mask_strides.data(),
+                       c.has_mask_rows ? c.keys : 0,
+                       c.has_mask_keys ? size_t{1} : 0,
+                       c.replaces_true,
+                       kScore};
+    }
     call.out = out.data.data();
     call.out_batch_strides = out.strides.data();
     call.out_position_stride = out.position_stride;
@@ -114,9 +131,15 @@ struct Problem {
   }
 
   float mask_at(size_t b, size_t query_index, size_t key_index) const {
-    if (!c.has_mask) return 0;
-    return mask[b * mask_strides[0] + (c.has_mask_rows ? query_index * c.keys : 0) +
-                (c.has_mask_keys ? key_index : 0)];
+    return c.has_mask ? mask[mask_place(b, query_index, key_index)] : 0;
+  }
+  bool is_replaced(size_t b, size_t query_index, size_t key_index) const {
+    return c.has_replaced &&
+           (replaced[mask_place(b, query_index, key_index)] != 0) == c.replaces_true;
+  }
+  size_t mask_place(size_t b, size_t query_index, size_t key_index) const {
+    return b * mask_strides[0] + (c.has_mask_rows ? query_index * c.keys : 0) +
+           (c.has_mask_keys ? key_index : 0);
   }
 
   /// The results of a query.
@@ -128,7 +151,7 @@ struct Problem {
       for (size_t d = 0; d < c.channels; ++d) {
         score += double(query.at(b, h, i, d)) * key.at(b, h, j, d);
       }
-      weights[j] = score * c.scale + mask_at(b, i, j);
+      weights[j] = is_replaced(b, i, j) ? double(kScore) : score * c.scale + mask_at(b, i, j);
       most = std::isnan(weights[j]) || weights[j] > most ? weights[j] : most;
     }
     for (double& weight : weights) sum += weight = std::exp(weight - most);
@@ -185,6 +208,19 @@ TEST(DenseAttention, RoundsFactorsToBfloat16WherePermitted) {
       if (testing::Test::HasFatalFailure()) return;
       ASSERT_TRUE(same_bits(found, problem.run(set, 3, Precision::BFloat16)));
     }
+  }
+}
+
+TEST(DenseAttention, ReplacesNaNAndAllScoresOfAQuery) {
+  Random random(65);
+  Case c = {{1, 2}, 20, 37, 16, 16, 0.25f, true, true, true, false, false, true, false};
+  Problem problem(c, random);
+  problem.mask[3 * c.keys + 5] = kNaN;
+  problem.replaced[3 * c.keys + 5] = 0;
+  for (size_t j = 0; j < c.keys; ++j) problem.replaced[7 * c.keys + j] = 0;
+  for (InstructionSet set : instruction_sets()) {
+    SCOPED_TRACE(name_of(set));
+    problem.expect(problem.run(set, 1), 3e-5);
   }
 }
 

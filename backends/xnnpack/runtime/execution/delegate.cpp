@@ -69,6 +69,8 @@ Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
     case fb_xnnpack::Datatype::QInt32:
     case fb_xnnpack::Datatype::Int32:
       return ScalarType::Int;
+    case fb_xnnpack::Datatype::Bool:
+      return ScalarType::Bool;
     default:
       ET_LOG(Error, "xnnpack: argument %" PRIu32 " has datatype %s", value.external_id(),
              fb_xnnpack::EnumNameDatatype(value.datatype()));

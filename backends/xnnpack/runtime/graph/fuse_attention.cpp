@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Fuses attention. A payload spells it out as a product of queries and keys, a softmax and a
 // product with values; a mask, constant factors and changes of layout or batch may stand between
-// them.
+// them. A selection may replace scores before the softmax.
 #include <string.h>
 
 #include <algorithm>
@@ -37,7 +37,8 @@ class AttentionFusion final : SubgraphFusion {
   struct Found {
     bool steps_over_reshapes = true;  ///< of operands
     std::vector<size_t> inner;        ///< nodes that become part of the fused one
-    uint32_t operands[4] = {kNoValue, kNoValue, kNoValue, kNoValue};  ///< by FusedAttention
+    uint32_t operands[FusedAttention::kOperands] = {kNoValue, kNoValue, kNoValue, kNoValue,
+                                                    kNoValue};
     uint32_t scores = kNoValue;
     FusedAttention attention;
     /// A reshape of queries that follows a product with a factor, and the value before that
@@ -163,11 +164,34 @@ class AttentionFusion final : SubgraphFusion {
     }
   }
 
-  /// True if scores and their sum with the mask have the same shape.
+  /// True if a mask does not make scores larger.
   bool fits(uint32_t mask, const Shape& scores) const {
     Shape sum;
-    return is_float(mask) && broadcast(shape(mask), scores, &sum) && sum.rank == scores.rank &&
+    return broadcast(shape(mask), scores, &sum) && sum.rank == scores.rank &&
            std::equal(sum.dims, sum.dims + sum.rank, scores.dims);
+  }
+
+  /// Steps back over a selection between scores and one constant number.
+  uint32_t skip_selection(Found* found, uint32_t id) {
+    const Node* const node = plain_producer(id, 1);
+    if (node == nullptr || node->kind != NodeKind::Select || node->fused != Fused::No) {
+      return id;
+    }
+    const size_t side = graph_.values[node->operand(1)].is_constant() ? 1 : 2;
+    const Value& score = graph_.values[node->operand(side)];
+    const uint32_t other = node->operand(3 - side);
+    if (!score.is_constant() || score.datatype != Datatype::Float32 ||
+        elements(score.declared) != 1 || shape(other).rank != shape(id).rank ||
+        score.declared.rank > shape(id).rank || !is_float(other) ||
+        !fits(node->operand(0), shape(other)) ||
+        !std::equal(shape(id).dims, shape(id).dims + shape(id).rank, shape(other).dims)) {
+      return id;
+    }
+    memcpy(&found->attention.replacement, score.data, sizeof(float));
+    found->attention.replaces_true = side == 1;
+    found->operands[FusedAttention::kReplaced] = node->operand(0);
+    take(found, id);
+    return skip_batch_reshapes(found, other);
   }
 
   bool find(Found* found, const Node& last) {
@@ -180,11 +204,13 @@ class AttentionFusion final : SubgraphFusion {
     found->scores = id;
     const Shape& scores = shape(id);
     id = skip_batch_reshapes(found, softmax->operand(0));
+    id = skip_selection(found, id);
     const Node* const sum = maker(id, NodeKind::Add);
     if (sum != nullptr) {
       const size_t side = find_scores(*sum);
       const uint32_t mask = side < 2 ? sum->operand(1 - side) : kNoValue;
-      if (mask == kNoValue || shape(id).rank != scores.rank || !fits(mask, shape(id)) ||
+      if (mask == kNoValue || !is_float(mask) || shape(id).rank != scores.rank ||
+          !fits(mask, shape(id)) ||
           !std::equal(scores.dims, scores.dims + scores.rank, shape(id).dims)) {
         return false;
       }
@@ -283,8 +309,8 @@ class AttentionFusion final : SubgraphFusion {
     Node fused = graph_.nodes[index];
     fused.fused = Fused::Attention;
     fused.attention = found->attention;
-    std::copy_n(found->operands, 4, fused.operands);
-    fused.operand_count = 4;
+    std::copy_n(found->operands, FusedAttention::kOperands, fused.operands);
+    fused.operand_count = FusedAttention::kOperands;
     fused.unfused = found->scores;
     if (writes_layout) {
       read_result(&fused, &found->inner);

@@ -275,6 +275,7 @@ size_t bytes_of(Datatype datatype, const Shape& shape) {
     case Datatype::QCInt8:
     case Datatype::QDInt8:
     case Datatype::QPInt8:
+    case Datatype::Bool:
       return static_cast<size_t>(total);
     case Datatype::QCInt4:
     case Datatype::QBInt4:

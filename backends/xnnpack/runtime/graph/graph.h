@@ -77,9 +77,11 @@ struct Clamp {
 enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention, Lookup };
 
 /// Parameters of a node that fuse_attention() makes. Its operands are queries, keys,
-/// values and the mask, or kNoValue; its result has the shape of the last product's.
+/// values, the mask or kNoValue, and the booleans that replace scores or kNoValue; its result has
+/// the shape of the last product's.
 struct FusedAttention {
   enum : size_t { kQuery, kKey, kValue, kMask, kResult, kOrders };
+  static constexpr size_t kReplaced = 4, kOperands = 5;
 
   /// Changes of layout behind an operand and behind the result: dimension d is dimension order[d]
   /// of the operand.
@@ -89,6 +91,9 @@ struct FusedAttention {
   /// Values are [..., channels, keys]; else [..., keys, channels].
   bool values_are_columns = false;
   float scale = 1;
+  /// The score that replaces others, and where: at booleans that are true, or at false ones.
+  float replacement = 0;
+  bool replaces_true = true;
 
   FusedAttention() {
     for (auto& order : orders) {

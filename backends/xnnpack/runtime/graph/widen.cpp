@@ -18,6 +18,7 @@ bool only_moves(const Node& node) {
     case NodeKind::StaticConstantPad:
     case NodeKind::StaticReshape:
     case NodeKind::StaticSlice:
+    case NodeKind::StaticGather:
     case NodeKind::Concatenate2:
     case NodeKind::Concatenate3:
     case NodeKind::Concatenate4:

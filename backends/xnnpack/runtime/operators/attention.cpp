@@ -81,7 +81,7 @@ bool batch_strides(const Matrices& from, const Shape& batch, size_t* strides) {
 
 /// The shapes that a node of attention depends on.
 struct AttentionShapes {
-  const Shape* operands[FusedAttention::kResult] = {};  ///< the mask's may be null
+  const Shape* operands[FusedAttention::kOperands] = {};  ///< those of masks may be null
   const Shape *scores = nullptr, *result = nullptr;
 };
 
@@ -92,6 +92,8 @@ class AttentionPlan final {
       : attention_(attention) {
     call_.scale = attention.scale;
     call_.precision = precision;
+    call_.replaced.score = attention.replacement;
+    call_.replaced.replaces_true = attention.replaces_true;
   }
   AttentionPlan(const AttentionPlan&) = delete;
   AttentionPlan& operator=(const AttentionPlan&) = delete;
@@ -132,7 +134,9 @@ class AttentionPlan final {
            (has_key_rows ? k.rows() : k.columns()) == call_.keys &&
            (has_key_rows ? k.columns() : k.rows()) == call_.channels &&
            (has_columns ? v.columns() : v.rows()) == call_.keys &&
-           (has_columns ? v.rows() : v.columns()) == call_.value_channels && set_mask(s);
+           (has_columns ? v.rows() : v.columns()) == call_.value_channels &&
+           set_mask(s.operands[FusedAttention::kMask], strides_[3], &call_.mask) &&
+           set_mask(s.operands[FusedAttention::kReplaced], strides_[5], &call_.replaced);
   }
 
   engine::DenseAttentionCall& call() { return call_; }
@@ -142,8 +146,9 @@ class AttentionPlan final {
     return matrices_of(*s.operands[which], attention_.orders[which]);
   }
 
-  bool set_mask(const AttentionShapes& s) {
-    const Shape* const given = s.operands[FusedAttention::kMask];
+  /// @param given Shape of the mask; null for none.
+  template <typename Mask>
+  bool set_mask(const Shape* given, size_t* batch, Mask* to) const {
     if (given == nullptr) {
       return true;
     }
@@ -154,9 +159,10 @@ class AttentionPlan final {
       shape.dims[0] = 1;
     }
     const Matrices mask = matrices_of(shape, kInOrder);
-    call_.mask = {nullptr, strides_[3], mask.rows() == 1 ? 0 : mask.row_stride(),
-                  mask.columns() == 1 ? size_t{0} : size_t{1}};
-    return batch_strides(mask, batch_, strides_[3]) &&
+    to->batch_strides = batch;
+    to->position_stride = mask.rows() == 1 ? 0 : mask.row_stride();
+    to->channel_stride = mask.columns() == 1 ? 0 : 1;
+    return batch_strides(mask, batch_, batch) &&
            (mask.rows() == 1 || mask.rows() == call_.queries) &&
            (mask.columns() == 1 || mask.columns() == call_.keys);
   }
@@ -165,8 +171,8 @@ class AttentionPlan final {
   Shape batch_;
   engine::DenseAttentionCall call_;
   size_t sizes_[Shape::kMaxRank];
-  /// Batch strides of queries, keys, values, the mask and results.
-  size_t strides_[5][Shape::kMaxRank];
+  /// Batch strides of queries, keys, values, the mask, results and the booleans.
+  size_t strides_[6][Shape::kMaxRank];
 };
 
 class Attention final : public EngineOperator {
@@ -180,7 +186,7 @@ class Attention final : public EngineOperator {
 
   Error reshape(const Tensors& t) override {
     AttentionShapes shapes;
-    for (size_t i = 0; i < FusedAttention::kResult; ++i) {
+    for (size_t i = 0; i < FusedAttention::kOperands; ++i) {
       shapes.operands[i] = t.operands[i].shape;
     }
     shapes.scores = t.unfused.shape;
@@ -198,6 +204,8 @@ class Attention final : public EngineOperator {
     call.key.data = operand(FusedAttention::kKey);
     call.value.data = operand(FusedAttention::kValue);
     call.mask.data = operand(FusedAttention::kMask);
+    call.replaced.data =
+        static_cast<const uint8_t*>(tensors().operands[FusedAttention::kReplaced].data);
     call.out = result();
     engine::dense_attention(call, scratch(), threads());
     return Error::Ok;
@@ -211,7 +219,7 @@ class Attention final : public EngineOperator {
 
 bool takes_attention(const Graph& graph, const Node& node) {
   AttentionShapes shapes;
-  for (size_t i = 0; i < FusedAttention::kResult; ++i) {
+  for (size_t i = 0; i < FusedAttention::kOperands; ++i) {
     shapes.operands[i] =
         node.operand(i) == kNoValue ? nullptr : &graph.values[node.operand(i)].declared;
   }

@@ -228,6 +228,8 @@ uint32_t padding_bits(float padding, const Value& value) {
     case Datatype::Float16: {
       return executorch::aten::Half(padding).x;
     }
+    case Datatype::Bool:
+      return padding != 0 ? 1 : 0;
     default:
       memcpy(&bits, &padding, sizeof(bits));
       return bits;

@@ -58,7 +58,10 @@ OperatorResult create_copy(const Node& node, const OperatorContext& context);
 OperatorResult create_slice(const Node& node, const OperatorContext& context);
 OperatorResult create_pad(const Node& node, const OperatorContext& context);
 OperatorResult create_concatenate(const Node& node, const OperatorContext& context);
-/// For builds without XNNPACK.
+OperatorResult create_gather(const Node& node, const OperatorContext& context);
+OperatorResult create_select(const Node& node, const OperatorContext& context);
+OperatorResult create_comparison(const Node& node, const OperatorContext& context);
+/// For booleans and for builds without XNNPACK.
 OperatorResult create_plain_transpose(const Node& node, const OperatorContext& context);
 OperatorResult create_plain_convert(const Node& node, const OperatorContext& context);
 

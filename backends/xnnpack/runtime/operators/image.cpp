@@ -231,6 +231,9 @@ OperatorResult create_resize(const Node& node, const OperatorContext& context) {
 OperatorResult create_transpose(const Node& node, const OperatorContext& context) {
   const Value &x = context.graph.values[node.operand(0)], &y = context.graph.values[node.result()];
   size_t first = 0, middle = 0;
+  if (x.datatype == Datatype::Bool) {
+    return create_plain_transpose(node, context);
+  }
   if (!have_same_elements(x, y) || !swaps_neighbors(node, &first, &middle)) {
     return create_xnn_transpose(node, context);
   }

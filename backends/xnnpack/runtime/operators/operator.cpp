@@ -30,6 +30,7 @@ bool have_same_elements(const Value& a, const Value& b) {
     case Datatype::Float16:
     case Datatype::BFloat16:
     case Datatype::Int32:
+    case Datatype::Bool:
       return a.datatype == b.datatype;
     case Datatype::QInt8:
     case Datatype::QUInt8:

@@ -71,6 +71,7 @@ uint8_t bits_of(Datatype datatype) {
     case Datatype::QCInt8:
     case Datatype::QDInt8:
     case Datatype::QPInt8:
+    case Datatype::Bool:
       return 8;
     case Datatype::QCInt4:
     case Datatype::QBInt4:

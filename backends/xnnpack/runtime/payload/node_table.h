@@ -29,6 +29,8 @@ enum class Layout : uint8_t {
   Concatenate,
   StaticSlice,
   ScaledDotProductAttention,
+  Select,
+  StaticGather,
 };
 
 /// Rules for the datatypes of operands and results.
@@ -39,6 +41,10 @@ enum class Datatypes : uint8_t {
   MatrixProduct,
   /// The first result is like the operand, the second one has 32 bits.
   MaximaAndPositions,
+  /// The first operand is boolean, the others are like the result.
+  Selection,
+  /// Operands are like each other, the result is boolean.
+  Comparison,
   /// Operators decide.
   Any,
 };
@@ -173,6 +179,16 @@ constexpr NodeField kNodeFields[] = {
      Role::MaybeOperand},
     {Layout::ScaledDotProductAttention, fb::ScaledDotProductAttention::VT_OUTPUT_ID, Role::Result},
     {Layout::ScaledDotProductAttention, fb::ScaledDotProductAttention::VT_FLAGS, Role::Flags},
+    {Layout::Select, fb::Select::VT_CONDITION_ID, Role::Operand},
+    {Layout::Select, fb::Select::VT_INPUT1_ID, Role::Operand},
+    {Layout::Select, fb::Select::VT_INPUT2_ID, Role::Operand},
+    {Layout::Select, fb::Select::VT_OUTPUT_ID, Role::Result},
+    {Layout::Select, fb::Select::VT_FLAGS, Role::Flags},
+    {Layout::StaticGather, fb::StaticGather::VT_AXIS, Role::Number},
+    {Layout::StaticGather, fb::StaticGather::VT_INDICES, Role::Numbers},
+    {Layout::StaticGather, fb::StaticGather::VT_INPUT_ID, Role::Operand},
+    {Layout::StaticGather, fb::StaticGather::VT_OUTPUT_ID, Role::Result},
+    {Layout::StaticGather, fb::StaticGather::VT_FLAGS, Role::Flags},
 };
 
 struct NodeRow {

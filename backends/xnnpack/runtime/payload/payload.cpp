@@ -52,6 +52,23 @@ Result<Span<const uint8_t>> part(Span<const uint8_t> bytes, const char* what, ui
   return Span<const uint8_t>(bytes.data() + offset, static_cast<size_t>(size));
 }
 
+/// True for nodes that choose, compare or move.
+bool takes_booleans(const fb::XNode& node) {
+  switch (node.xnode_union_type()) {
+    case fb::XNodeUnion::StaticTranspose:
+    case fb::XNodeUnion::StaticConstantPad:
+    case fb::XNodeUnion::StaticReshape:
+    case fb::XNodeUnion::StaticSlice:
+    case fb::XNodeUnion::StaticGather:
+    case fb::XNodeUnion::Copy:
+      return true;
+    default:
+      return concatenated(node.xnode_union_type()) != 0 ||
+             row_of(node).datatypes == Datatypes::Selection ||
+             row_of(node).datatypes == Datatypes::Comparison;
+  }
+}
+
 /// Checks values and nodes against each other.
 class Verifier final {
  public:
@@ -322,6 +339,11 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
                              ", quantized while running over %" PRId32 " of %zu dimensions",
                              index, fb::EnumNameXNodeUnion(node.xnode_union_type()), id,
                              together_[id], count(values_[id]->dims()));
+    ET_CHECK_OR_RETURN_ERROR(left_out || datatype(id) != Datatype::Bool || takes_booleans(node),
+                             InvalidProgram,
+                             "xnnpack payload: node %zu (%s) has value %" PRIu32
+                             " of datatype Bool, which it does not take",
+                             index, fb::EnumNameXNodeUnion(node.xnode_union_type()), id);
     ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || node.output_min_max() == nullptr ||
                                  can_be_limited(datatype(id)),
                              InvalidProgram,
@@ -410,15 +432,23 @@ bool Verifier::datatypes_fit(const fb::XNode& node) const {
     }
     case Datatypes::Any:
       return true;
-    case Datatypes::Same:
+    default:
       break;
   }
   const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+  const Datatypes rule = row_of(node).datatypes;
   Datatype expected = Datatype::Invalid;
   for (const NodeField& row : rows::kNodeFields) {
     if (row.layout == layout_of(node) && row.role <= Role::Result) {
       const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
       const Datatype found = id == kInvalidId ? expected : datatype(id);
+      if ((rule == Datatypes::Selection && row.vtable_slot == fb::Select::VT_CONDITION_ID) ||
+          (rule == Datatypes::Comparison && row.role == Role::Result)) {
+        if (found != Datatype::Bool) {
+          return false;
+        }
+        continue;
+      }
       if (expected != Datatype::Invalid && found != expected) {
         return false;
       }
@@ -429,39 +459,6 @@ bool Verifier::datatypes_fit(const fb::XNode& node) const {
 }
 
 }  // namespace
-
-const fb::TensorValue& tensor_of(const fb::XValue& value) {
-  const auto* quantized = value.xvalue_union_as_QuantizedTensorValue();
-  return quantized == nullptr ? *value.xvalue_union_as_TensorValue() : *quantized->tensor_value();
-}
-
-std::vector<const fb::XValue*> values_by_id(const fb::XNNGraph& graph) {
-  std::vector<const fb::XValue*> values(count(graph.xvalues()));
-  for (uint32_t i = 0; i < values.size(); ++i) {
-    const fb::XValue* value = graph.xvalues()->Get(i);
-    values[tensor_of(*value).id_out()] = value;
-  }
-  return values;
-}
-
-std::vector<uint32_t> argument_ids(const fb::XNNGraph& graph) {
-  std::vector<uint32_t> ids(graph.num_externs());
-  for (uint32_t i = 0; i < count(graph.xvalues()); ++i) {
-    const fb::TensorValue& tensor = tensor_of(*graph.xvalues()->Get(i));
-    if (tensor.external_id() != kInvalidId) {
-      ids[tensor.external_id()] = tensor.id_out();
-    }
-  }
-  return ids;
-}
-
-size_t tensor_bytes(const fb::TensorValue& tensor) {
-  uint64_t bits = bits_of(tensor.datatype());
-  for (size_t d = 0; d < count(tensor.dims()); ++d) {
-    bits *= tensor.dims()->Get(static_cast<uint32_t>(d));
-  }
-  return static_cast<size_t>((bits + 7) / 8);
-}
 
 Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
   ET_CHECK_OR_RETURN_ERROR(bytes.size() >= kHeaderSize, InvalidProgram,

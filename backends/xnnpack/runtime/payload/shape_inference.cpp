@@ -76,6 +76,7 @@ class Step final {
     return x != nullptr && x->rank > 0 && same(n);
   }
   bool binary(const fb::Node2x1& n);
+  bool select(const fb::Select& n);
   bool fully_connected(const fb::FullyConnected& n);
   bool batch_matrix_multiply(const fb::Node2x1& n);
   bool attention(const fb::ScaledDotProductAttention& n);
@@ -89,6 +90,7 @@ class Step final {
   bool transpose(const fb::StaticTranspose& n);
   bool reshape(const fb::StaticReshape& n);
   bool slice(const fb::StaticSlice& n);
+  bool gather(const fb::StaticGather& n);
   bool concatenate(const fb::Concatenate& n);
   bool weights_fit(const fb::Convolution& n, const Shape& expected) const;
 
@@ -101,6 +103,14 @@ bool Step::binary(const fb::Node2x1& n) {
   Shape out;
   return a != nullptr && b != nullptr && broadcast(*a, *b, &out) &&
          shapes_.make(n.output_id(), out);
+}
+
+bool Step::select(const fb::Select& n) {
+  const Shape *condition = shapes_[n.condition_id()], *a = shapes_[n.input1_id()],
+              *b = shapes_[n.input2_id()];
+  Shape chosen, out;
+  return condition != nullptr && a != nullptr && b != nullptr && broadcast(*a, *b, &chosen) &&
+         broadcast(*condition, chosen, &out) && shapes_.make(n.output_id(), out);
 }
 
 bool Step::fully_connected(const fb::FullyConnected& n) {
@@ -338,6 +348,21 @@ bool Step::slice(const fb::StaticSlice& n) {
     // 0 means all elements that follow.
     out.dims[d] = size == 0 ? x->dims[d] - first : size;
   }
+  return shapes_.make(n.output_id(), out);
+}
+
+bool Step::gather(const fb::StaticGather& n) {
+  const Shape* x = shapes_[n.input_id()];
+  if (x == nullptr || n.axis() >= x->rank) {
+    return false;
+  }
+  for (uint32_t i = 0; i < count(n.indices()); ++i) {
+    if (n.indices()->Get(i) >= x->dims[n.axis()]) {
+      return false;
+    }
+  }
+  Shape out = *x;
+  out.dims[n.axis()] = count(n.indices());
   return shapes_.make(n.output_id(), out);
 }
 

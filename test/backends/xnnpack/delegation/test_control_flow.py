@@ -100,7 +100,7 @@ def _check(model: nn.Module, lowered: EdgeProgramManager, *inputs: torch.Tensor)
 
 @pytest.mark.parametrize(
     ("kind", "delegates", "dynamic"),
-    [(Branches, 6, False), (Loop, 2, True), (Steps, 3, True), (Rows, 2, True), (Written, 3, False)],
+    [(Branches, 6, False), (Loop, 2, True), (Steps, 2, True), (Rows, 2, True), (Written, 3, False)],
 )
 def test_bodies_of_control_flow_are_delegated_with_their_weights(
     kind: type[nn.Module], delegates: int, dynamic: bool

@@ -45,6 +45,8 @@ INSTANTIATE_TEST_SUITE_P(Constants, HostilePayloadTest, ::testing::ValuesIn(host
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Numbers, HostilePayloadTest, ::testing::ValuesIn(hostile_numbers()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Booleans, HostilePayloadTest, ::testing::ValuesIn(hostile_booleans()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Arguments, HostilePayloadTest, ::testing::ValuesIn(hostile_arguments()),
                          name_of);
 

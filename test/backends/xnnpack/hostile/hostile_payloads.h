@@ -42,5 +42,7 @@ std::vector<HostilePayload> hostile_constants();
 std::vector<HostilePayload> hostile_numbers();
 /// Calls of delegates with arguments that do not fit, or that alias.
 std::vector<HostilePayload> hostile_arguments();
+/// Selections, comparisons, and booleans in other nodes.
+std::vector<HostilePayload> hostile_booleans();
 
 }  // namespace executorch::backends::xnnpack

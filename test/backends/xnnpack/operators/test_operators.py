@@ -28,8 +28,8 @@ def _r(*shape: int) -> torch.Tensor:
     return torch.randn(*shape)
 
 
-def _norm(channels: int) -> nn.BatchNorm2d:
-    norm = nn.BatchNorm2d(channels)
+def _norm(channels: int, kind: type[nn.BatchNorm2d | nn.BatchNorm3d] = nn.BatchNorm2d) -> nn.Module:
+    norm = kind(channels)
     for tensor in (norm.running_mean, norm.weight, norm.bias):
         nn.init.normal_(tensor)
     nn.init.uniform_(norm.running_var, 0.5, 2.0)
@@ -66,6 +66,8 @@ UNARY = {
     "relu": F.relu,
     "relu6": F.relu6,
     "clamp": lambda x: x.clamp(-0.5, 0.25),
+    "expm1": torch.expm1,
+    "log1p": lambda x: torch.log1p(x.abs() - 0.5),
     "clamp_min": lambda x: x.clamp(min=0.1),
     "gelu": F.gelu,
     "leaky_relu": lambda x: F.leaky_relu(x, 0.2),
@@ -128,6 +130,16 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "transposed convolution and norm": lambda: (
         nn.Sequential(nn.ConvTranspose2d(4, 6, 2, groups=2), _norm(6)),
         (_r(1, 4, 5, 5),),
+    ),
+    "convolution of volumes": lambda: (nn.Conv3d(3, 5, (3, 2, 3), padding=1, stride=(2, 1, 2)), (_r(2, 3, 6, 5, 7),)),
+    "patches of volumes": lambda: (nn.Conv3d(3, 5, (2, 4, 4), stride=(2, 4, 4)), (_r(2, 3, 6, 8, 8),)),
+    "grouped convolution of volumes, norm, relu": lambda: (
+        nn.Sequential(nn.Conv3d(4, 6, (2, 3, 1), groups=2, dilation=(2, 1, 1)), _norm(6, nn.BatchNorm3d), nn.ReLU()),
+        (_r(2, 4, 6, 5, 4),),
+    ),
+    "depthwise convolutions of volumes": lambda: (
+        nn.Sequential(nn.Conv3d(4, 4, 3, groups=4, padding=1), nn.Conv3d(4, 4, (1, 3, 3), groups=4)),
+        (_r(1, 4, 3, 5, 4),),
     ),
     "norm alone": lambda: (_norm(4), (_r(2, 4, 5, 5),)),
     "channels last": lambda: _channels_last(nn.Conv2d(3, 8, 3), _r(2, 3, 7, 7)),
@@ -206,6 +218,24 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
         nn.utils.parametrizations.weight_norm(nn.Conv2d(3, 4, 3)),
         (_r(1, 3, 5, 5),),
     ),
+    "many places": lambda: (Function(lambda x: x.index_select(1, torch.arange(40) * 7 % 20)), (_r(2, 20, 3),)),
+    "places of one dimension": lambda: (Function(lambda x: x[:, torch.tensor([3, 0, -1, 3])] * 2), (_r(2, 5, 4),)),
+    "places of images": lambda: (
+        Function(lambda x: F.relu(F.pad(F.relu(x), (2, 1, 3, 0), mode="reflect"))),
+        (_r(2, 3, 6, 5),),
+    ),
+    "patches": lambda: (Function(lambda x: F.unfold(x, (3, 2), padding=1, stride=2)), (_r(2, 3, 8, 7),)),
+    "a diagonal of places": lambda: (
+        Function(lambda x: x[:, torch.tensor([0, 2, 1]), torch.tensor([3, -1, 0])] + 1),
+        (_r(2, 3, 4),),
+    ),
+    "a table of places": lambda: (Function(lambda x: x[torch.tensor([[0, 2], [1, 1], [-1, 0]])] + 1), (_r(3, 4),)),
+    "flipped": lambda: (Function(lambda x: F.relu(x).flip(-1, 1)), (_r(2, 3, 4, 5),)),
+    "many windows": lambda: (Function(lambda x: x.unfold(1, 4, 1) * 2), (_r(2, 50, 3),)),
+    "cut and padded": lambda: (Function(lambda x: F.pad(x, (-1, 2, 1, -2), value=0.5)), (_r(2, 3, 4),)),
+    "cut images": lambda: (Function(lambda x: F.relu(F.pad(F.relu(x), (-1, 0, 0, -1)))), (_r(1, 3, 4, 5),)),
+    "cumulative sums": lambda: (Function(lambda x: (x.cumsum(-1), x.cumsum(1))), (_r(2, 13, 8),)),
+    "clamped to tensors": lambda: (Function(lambda x, y: x.clamp(y.neg().abs().neg(), y.abs())), (_r(3, 4), _r(4))),
     "tables read at fixed places": lambda: (_Table(), (_r(2, 3, 4),)),
     "concatenation of one": lambda: (Function(lambda x: torch.cat([x * 2]) + 1), (_r(2, 3),)),
     "average pool to one number, channels last": lambda: _channels_last(

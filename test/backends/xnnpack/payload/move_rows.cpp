@@ -7,6 +7,7 @@ std::vector<Row> move_rows() {
   const Kind pad = Kind::StaticConstantPad, transpose = Kind::StaticTranspose;
   const Kind reshape = Kind::StaticReshape, slice = Kind::StaticSlice;
   const Kind two = Kind::Concatenate2, three = Kind::Concatenate3;
+  const Kind gather = Kind::StaticGather;
   const uint32_t no = kNoId;
   return {
       {"Pad", pad, {{2, 3}}, {0, 0, kOut}, {{1, 0}, {0, 2}}, {3, 5}},
@@ -58,6 +59,11 @@ std::vector<Row> move_rows() {
       {"SliceFromFewerDimensions", slice, {{4, 5}}, {2, 0, kOut}, {{1}, {2, 3}}, {}},
       {"SliceOfFewerDimensions", slice, {{4, 5}}, {2, 0, kOut}, {{1, 0}, {2}}, {}},
       {"SliceOfNothing", slice, {{4, 5}}, {2, kOut, kOut}, {{1, 0}, {2, 3}}, {}},
+      {"Gather", gather, {{4, 5}}, {1, 0, kOut}, {{4, 0, 4}}, {4, 3}},
+      {"GatherBeyondTheDimensions", gather, {{4, 5}}, {2, 0, kOut}, {{0}}, {}},
+      {"GatherBeyondTheSize", gather, {{4, 5}}, {0, 0, kOut}, {{3, 4}}, {}, {2, 5}},
+      {"GatherOfNoPlaces", gather, {{4, 5}}, {0, 0, kOut}, {{}}, {}},
+      {"GatherOfNothing", gather, {{4, 5}}, {0, kOut, kOut}, {{1}}, {}},
       {"Concatenation", two, {{2, 3}, {4, 3}}, {0, 0, 1, no, no, kOut, 0, no}, {}, {6, 3}},
       {"ConcatenationOfThree",
        three,

@@ -111,6 +111,16 @@ TEST(ShapeInference, GivesEveryElementwiseNodeTheShapeOfItsOperands) {
   }
 }
 
+TEST(ShapeInference, BroadcastsAllOperandsOfASelection) {
+  TestPayload payload;
+  payload.values = {with(input(0, {4, 1, 1}), fb_xnnpack::Datatype::Bool), input(1, {3, 1}),
+                    input(2, {5}), output(3, {4, 3, 5})};
+  payload.nodes = {{Kind::Select, {0, 1, 2, 3}}};
+  const auto found = infer(payload, {{4, 1, 1}, {3, 1}, {5}});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Dims(found->front().dims, found->front().dims + 3), (Dims{4, 3, 5}));
+}
+
 TEST(ShapeInference, RefusesInputsThatWereNotDeclared) {
   const TestPayload payload = payload_of({"", Kind::Tanh, {{2, 3}}, {0, kOut}, {}, {2, 3}});
   for (const auto& [dims, message] : std::vector<std::pair<Dims, std::string>>{

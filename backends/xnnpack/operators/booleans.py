@@ -1,0 +1,203 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Selections by masks, the comparisons that make masks, and the logic between them.
+
+A payload has two kinds of nodes for them: comparisons and Select. Logic is a selection: `a and b` is `a ? b : false`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import (
+    constant_tensor,
+    is_constant,
+    rank,
+    tensors_of,
+)
+from executorch.backends.xnnpack.lowering.layout import Order, plain
+from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.operators.arrangement import truth
+from executorch.backends.xnnpack.operators.rule import (
+    FLOATS,
+    FLOATS_AND_BOOLEANS,
+    Check,
+    Emit,
+    Rule,
+    refusal_of_tensor,
+)
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
+
+
+def _dtype(node: Node) -> torch.dtype:
+    dtype: torch.dtype = node.meta["val"].dtype
+    return dtype
+
+
+def _is_fixed_number(node: Node, program: ExportedProgram) -> bool:
+    """Return whether a node is a constant without dimensions, which takes the dtype of the result."""
+    return rank(node) == 0 and is_constant(program, node)
+
+
+def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
+    condition, *chosen = (cast(Node, arg) for arg in node.args)
+    rejection = refusal_of_tensor(condition, [torch.bool]) or refusal_of_tensor(node, FLOATS_AND_BOOLEANS)
+    for each in chosen:
+        if rejection is None and not _is_fixed_number(each, program):
+            rejection = refusal_of_tensor(each, [_dtype(node)])
+    return rejection
+
+
+def _select(low: Lowering, node: Node) -> None:
+    condition, *chosen = (cast(Node, arg) for arg in node.args)
+    numbers = [each for each in chosen if _is_fixed_number(each, low.program)]
+    order = low.order_of(condition, *(each for each in chosen if each not in numbers))
+    if len(order) != rank(node):
+        order = plain(rank(node))
+    on_true, on_false = (_chosen(low, each, node, order) for each in chosen)
+    low.add(g.Select(low.operand(condition, order), on_true, on_false, low.result(node, order)), node)
+
+
+def _chosen(low: Lowering, source: Node, node: Node, order: Order) -> int:
+    if not _is_fixed_number(source, low.program):
+        return low.operand(source, order)
+    number = cast(torch.Tensor, constant_tensor(low.program, source))
+    return low.writer.constant(number.to(_dtype(node)))
+
+
+def _comparison(kind: type, swapped: bool = False) -> Rule:
+    """Rule of the comparison of two tensors; `swapped`: of the second with the first."""
+
+    def emit(low: Lowering, node: Node) -> None:
+        left, right = (cast(Node, arg) for arg in node.args)
+        order = low.order_of(left, right)
+        operands = low.operand(left, order), low.operand(right, order)
+        low.add(kind(*(operands[::-1] if swapped else operands), low.result(node, order)), node)
+
+    return Rule(emit, _refuse_operands(kind), mixes_dtypes=True, booleans=True)
+
+
+def _comparison_with_number(kind: type, swapped: bool = False) -> Rule:
+    def emit(low: Lowering, node: Node) -> None:
+        source = cast(Node, node.args[0])
+        order = low.order_of(source)
+        number = low.writer.constant(torch.tensor(node.args[1]).to(_dtype(source)))
+        operands = low.read(source, order), number
+        low.add(kind(*(operands[::-1] if swapped else operands), low.result(node, order)), node)
+
+    return Rule(emit, _refuse_number, mixes_dtypes=True, booleans=True)
+
+
+def _refuse_number(node: Node, program: ExportedProgram) -> Rejection | None:
+    source = cast(Node, node.args[0])
+    if not isinstance(node.args[1], (int, float)):
+        return Rejection("its scalar operand is computed, expected a constant")
+    return None if _dtype(source) in FLOATS else Rejection(f"it compares {_dtype(source)} with a number")
+
+
+def _refuse_operands(kind: type) -> Check:
+    def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
+        dtypes = {_dtype(source) for source in tensors_of(node)}
+        if len(dtypes) > 1:
+            return Rejection(f"it compares {sorted(map(str, dtypes))}")
+        if torch.bool in dtypes and kind not in (g.Equal, g.NotEqual):
+            return Rejection("it orders booleans")
+        return None
+
+    return refusal
+
+
+def _logic(emit: Emit) -> Rule:
+    return Rule(emit, _refuse_floats, mixes_dtypes=True, booleans=True)
+
+
+def _refuse_floats(node: Node, program: ExportedProgram) -> Rejection | None:
+    if all(_dtype(source) == torch.bool for source in tensors_of(node)):
+        return None
+    return Rejection("it takes numbers for booleans")
+
+
+def _operands(low: Lowering, node: Node) -> tuple[int, int, Order]:
+    left, right = (cast(Node, arg) for arg in node.args)
+    order = low.order_of(left, right)
+    return low.operand(left, order), low.operand(right, order), order
+
+
+def _and(low: Lowering, node: Node) -> None:
+    left, right, order = _operands(low, node)
+    low.add(g.Select(left, right, truth(low, False), low.result(node, order)), node)
+
+
+def _or(low: Lowering, node: Node) -> None:
+    left, right, order = _operands(low, node)
+    low.add(g.Select(left, truth(low, True), right, low.result(node, order)), node)
+
+
+def _exclusive_or(low: Lowering, node: Node) -> None:
+    left, right, order = _operands(low, node)
+    low.add(g.NotEqual(left, right, low.result(node, order)), node)
+
+
+def _not(low: Lowering, node: Node) -> None:
+    """Of numbers, true for zeros."""
+    (source,) = tensors_of(node)
+    order = low.order_of(source)
+    zero = low.writer.constant(torch.zeros((), dtype=_dtype(source)))
+    low.add(g.Equal(low.read(source, order), zero, low.result(node, order)), node)
+
+
+def _is_nan(low: Lowering, node: Node) -> None:
+    (source,) = tensors_of(node)
+    order = low.order_of(source)
+    value = low.read(source, order)
+    low.add(g.NotEqual(value, value, low.result(node, order)), node)
+
+
+def _is_infinite(low: Lowering, node: Node) -> None:
+    (source,) = tensors_of(node)
+    order = low.order_of(source)
+    size = low.step(node, g.Abs, low.read(source, order), shape=low.shape(source, order), dtype=_dtype(source))
+    infinity = low.writer.constant(torch.tensor(math.inf, dtype=_dtype(source)))
+    low.add(g.Equal(size, infinity, low.result(node, order)), node)
+
+
+def _refuse_fill(node: Node, program: ExportedProgram) -> Rejection | None:
+    fixed = isinstance(node.args[1], (int, float))
+    return None if fixed else Rejection("the number that it repeats is computed")
+
+
+def _fill(low: Lowering, node: Node) -> None:
+    """Choose the number instead of each element: a payload has no node that makes values without reading any."""
+    (source,) = tensors_of(node)
+    order = low.order_of(source)
+    number = low.writer.constant(torch.tensor(node.args[1], dtype=_dtype(node)))
+    low.add(g.Select(truth(low, True), number, low.read(source, order), low.result(node, order)), node)
+
+
+_COMPARISONS: dict[str, tuple[type, bool]] = {
+    "eq": (g.Equal, False),
+    "ne": (g.NotEqual, False),
+    "lt": (g.Less, False),
+    "le": (g.LessOrEqual, False),
+    "gt": (g.Less, True),
+    "ge": (g.LessOrEqual, True),
+}
+
+RULES: dict[str, Rule] = {
+    "where.self": Rule(_select, _refuse_select, any_tensors=True),
+    **{f"{name}.Tensor": _comparison(*row) for name, row in _COMPARISONS.items()},
+    **{f"{name}.Scalar": _comparison_with_number(*row) for name, row in _COMPARISONS.items()},
+    **{name: _logic(_and) for name in ("logical_and.default", "bitwise_and.Tensor")},
+    **{name: _logic(_or) for name in ("logical_or.default", "bitwise_or.Tensor")},
+    **{name: _logic(_exclusive_or) for name in ("logical_xor.default", "bitwise_xor.Tensor")},
+    "full_like.default": Rule(_fill, _refuse_fill, booleans=True),
+    "bitwise_not.default": _logic(_not),
+    "logical_not.default": Rule(_not, mixes_dtypes=True, booleans=True),
+    "isnan.default": Rule(_is_nan, mixes_dtypes=True, booleans=True),
+    "isinf.default": Rule(_is_infinite, mixes_dtypes=True, booleans=True),
+}

@@ -1,0 +1,134 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Elements at constant places: index, index_select, flip."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.layout import arranged, place_of, plain
+from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_tensor
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
+
+_MAX_PLACES = 1 << 16
+"""The places are numbers of the payload."""
+
+
+def gather(low: Lowering, node: Node, source: Node, dim: int, places: list[int]) -> None:
+    """Emit `node` as the elements of `source` at these places of a dimension."""
+    order = low.order_of(source)
+    value, made = low.read(source, order), low.result(node, order)
+    low.add(g.StaticGather(place_of(dim, order), places, value, made), node)
+
+
+def refusal_of_places(node: Node, count: int) -> Rejection | None:
+    """Refuse to gather more places than a payload should hold."""
+    return None if count <= _MAX_PLACES else Rejection(f"it reads {count} places, expected at most {_MAX_PLACES}")
+
+
+def _indexed(node: Node) -> dict[int, Node]:
+    """Dimension → its indices."""
+    given = cast("list[Node | None]", node.args[1])
+    return {dim: index for dim, index in enumerate(given) if index is not None}
+
+
+def _refuse_index(node: Node, program: ExportedProgram) -> Rejection | None:
+    source, indexed = cast(Node, node.args[0]), _indexed(node)
+    rejection = refusal_of_tensor(source, FLOATS_AND_BOOLEANS) or refusal_of_tensor(node, FLOATS_AND_BOOLEANS)
+    if rejection:
+        return rejection
+    if not all(is_constant(program, index) for index in indexed.values()):
+        return Rejection("its indices are computed, expected constants")
+    if any(index.meta["val"].dtype not in (torch.int64, torch.int32) for index in indexed.values()):
+        return Rejection("its indices are not int32 or int64")
+    dims = list(indexed)
+    if dims != list(range(dims[0], dims[-1] + 1)):
+        return Rejection("it indexes dimensions that are not neighbors")
+    if not is_static([source.meta["val"].shape[dim] for dim in dims]):
+        return Rejection("the size of an indexed dimension is dynamic")
+    if len(dims) > 1 and not numbers_in(source.meta["val"].shape):
+        return Rejection("more than one of its sizes is dynamic")
+    places = torch.broadcast_shapes(*(index.meta["val"].shape for index in indexed.values()))
+    if len(places) != 1 and not numbers_in(node.meta["val"].shape):
+        return Rejection("more than one of its sizes is dynamic")
+    return refusal_of_places(node, places.numel())
+
+
+def _steps(low: Lowering, node: Node) -> list[tuple[int, int, list[int]]]:
+    """(first dimension, number of dimensions that are read as one, places) of each gather, the last dimension first.
+
+    Indices of which each varies along dimensions of its own, as for windows, are gathered one after the other.
+    """
+    source, indexed = cast(Node, node.args[0]), _indexed(node)
+    tensors = {dim: cast(torch.Tensor, constant_tensor(low.program, index)) for dim, index in indexed.items()}
+    sizes = {dim: int(source.meta["val"].shape[dim]) for dim in indexed}
+    wrapped = {dim: tensor % sizes[dim] for dim, tensor in tensors.items()}
+    result = torch.broadcast_shapes(*(tensor.shape for tensor in tensors.values()))
+    varying = [_varying(tensor, len(result)) for tensor in wrapped.values()]
+    each = [dim for dims in varying for dim in dims]
+    if each == sorted(set(each)):
+        return [(dim, 1, tensor.flatten().tolist()) for dim, tensor in reversed(wrapped.items())]
+    places = torch.zeros((), dtype=torch.int64)
+    for dim, tensor in wrapped.items():
+        places = places * sizes[dim] + tensor
+    return [(min(indexed), len(indexed), places.expand(result).flatten().tolist())]
+
+
+def _varying(tensor: torch.Tensor, ranks: int) -> list[int]:
+    """The dimensions of a broadcast result along which a tensor has more than one element."""
+    return [dim + ranks - tensor.dim() for dim, size in enumerate(tensor.shape) if size != 1]
+
+
+def _index(low: Lowering, node: Node) -> None:
+    source = cast(Node, node.args[0])
+    steps, result = _steps(low, node), node.meta["val"].shape
+    if len(steps) == 1 and steps[0][1] == 1 and rank(node) == rank(source):
+        gather(low, node, source, steps[0][0], steps[0][2])
+        return
+    value, sizes, bounds = low.read(source, plain(rank(source))), list(source.meta["val"].shape), low.shape(source)
+    for first, count, places in steps:
+        if count > 1:
+            for values in (sizes, bounds):
+                values[first : first + count] = [math.prod(cast("list[int]", values[first : first + count]))]
+            value = low.reshaped(node, value, sizes, bounds)
+        sizes[first] = bounds[first] = len(places)
+        value = low.step(node, partial(g.StaticGather, first, places), value, shape=bounds)
+    low.add(reshape(arranged(result, plain(len(result))), value, low.result(node)), node)
+
+
+def _flipped(node: Node) -> list[int]:
+    return [dim % max(rank(node), 1) for dim in cast("list[int]", node.args[1])]
+
+
+def _refuse_flip(node: Node, program: ExportedProgram) -> Rejection | None:
+    sizes = [node.meta["val"].shape[dim] for dim in _flipped(node)]
+    if not sizes or not is_static(sizes):
+        return Rejection("the size of a flipped dimension is dynamic" if sizes else "it flips no dimension")
+    return refusal_of_places(node, sum(cast("list[int]", sizes)))
+
+
+def _flip(low: Lowering, node: Node) -> None:
+    source, dims = cast(Node, node.args[0]), _flipped(node)
+    order = low.order_of(source)
+    value, shape = low.read(source, order), low.shape(source, order)
+    for number, dim in enumerate(dims):
+        axis = place_of(dim, order)
+        kind = partial(g.StaticGather, axis, list(range(shape[axis]))[::-1])
+        if number + 1 < len(dims):
+            value = low.step(node, kind, value, shape=shape)
+        else:
+            low.add(kind(value, low.result(node, order)), node)
+
+
+RULES: dict[str, Rule] = {
+    "index.Tensor": Rule(_index, _refuse_index, any_tensors=True),
+    "flip.default": Rule(_flip, _refuse_flip, booleans=True),
+}

@@ -1,0 +1,46 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Boolean nodes that are not worth a delegate.
+
+A delegate gains nothing by logic and moves of booleans alone, and an unsupported reader of their results would divide
+it. They are delegated where that joins them to the computation that they are part of:
+
+    int64 ─▶ eq ─▶ [not] ─▶ where ─▶ embedding ─▶ [linear]      `not` stays in the program: an unsupported node reads it
+    int64 ─▶ eq ─▶ [not ─▶ where ─▶ linear]                     all its readers are delegated
+    [linear ─▶ gt ─▶ not] ─▶ nonzero                            it reads what a delegate computes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import torch
+from torch.fx import Graph, Node
+
+
+def idle_booleans(graph: Graph, supported: Collection[Node]) -> set[Node]:
+    """Return the supported nodes on booleans alone that no delegate has to compute."""
+    fed: set[Node] = set()
+    alone: list[Node] = []
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        is_alone = node in supported and _has_only_booleans(node)
+        if (node in supported and not is_alone) or any(source in fed for source in node.all_input_nodes):
+            fed.add(node)
+        elif is_alone:
+            alone.append(node)
+    idle: set[Node] = set()
+    for node in reversed(alone):
+        if any(user not in supported or user in idle for user in node.users):
+            idle.add(node)
+    return idle
+
+
+def _has_only_booleans(node: Node) -> bool:
+    return all(map(is_boolean, (node, *node.all_input_nodes)))
+
+
+def is_boolean(node: Node) -> bool:
+    """Return whether a node's result is a tensor of booleans. A delegate of such nodes alone gains nothing."""
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype == torch.bool
