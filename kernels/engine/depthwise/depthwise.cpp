@@ -7,6 +7,7 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/depthwise/row.h>
+#include <executorch/kernels/engine/depthwise/window_table.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
 
 namespace executorch::kernels::engine {
@@ -21,18 +22,6 @@ size_t zero_floats(const Conv2dParams& p) {
   return round_up(p.groups, kAlignment / sizeof(float)) + kDepthwiseBlock;
 }
 
-/// Windows of a row share the pointers of columns that they share.
-bool shares_columns(const Conv2dParams& p) { return p.dilation_width == 1; }
-
-size_t table_step(const Conv2dParams& p) {
-  return shares_columns(p) ? p.stride_width * p.kernel_height : taps_of(p);
-}
-
-size_t row_pointers(const Conv2dParams& p, ImageSize output) {
-  if (output.width == 0) return 0;
-  return round_up((output.width - 1) * table_step(p) + taps_of(p), kAlignment / sizeof(float*));
-}
-
 bool is_square(const Conv2dParams& p) {
   return p.group_outputs == 1 && p.kernel_height == p.kernel_width &&
          p.stride_height == p.stride_width && p.dilation_height * p.dilation_width == 1;
@@ -45,6 +34,7 @@ class Work {
       : p_(params),
         call_(call),
         output_(output_size(params, call.input_size)),
+        table_(params, call.input_size),
         zero_(static_cast<float*>(call.scratch)),
         taps_function_(depthwise_taps_function(set)),
         activate_(activation_function(call.epilogue.activation, set)) {
@@ -114,41 +104,23 @@ class Work {
       row_function_(row_at(image, y, 1));
       return;
     }
-    const float** const table = reinterpret_cast<const float**>(zero_ + zero_floats(p_)) +
-                                worker * row_pointers(p_, output_);
-    fill_table(image, y, table);
+    const float** const table =
+        reinterpret_cast<const float**>(zero_ + zero_floats(p_)) + worker * table_.pointers();
+    table_.fill(line_at(image, 0), call_.input_pixel_stride, static_cast<const float*>(zero_), y,
+                table);
     DepthwiseTaps row = {};
     row.channels = outputs_of(p_);
     row.width = output_.width;
     row.multiplier = p_.group_outputs;
     row.table = table;
     row.taps = taps_of(p_);
-    row.step = table_step(p_);
+    row.step = table_.step();
     row.weights = call_.packed;
     row.out = call_.output + offset_of(image, y);
     row.out_pixel_stride = call_.output_pixel_stride;
     row.clamp_min = clamp_min();
     row.clamp_max = clamp_max();
     taps_function_(row);
-  }
-
-  /// The pointers of a row's windows, column after column.
-  void fill_table(size_t image, size_t y, const float** table) const {
-    const size_t windows = shares_columns(p_) ? 1 : output_.width;
-    const size_t columns = shares_columns(p_)
-                               ? (output_.width - 1) * p_.stride_width + p_.kernel_width
-                               : p_.kernel_width;
-    for (size_t window = 0; window < windows; ++window) {
-      for (size_t column = 0; column < columns; ++column) {
-        const size_t x =
-            window * p_.stride_width + column * p_.dilation_width - p_.pad_left;  // wraps
-        for (size_t ky = 0; ky < p_.kernel_height; ++ky) {
-          const size_t in_y = y * p_.stride_height + ky * p_.dilation_height - p_.pad_top;
-          const bool is_inside = in_y < call_.input_size.height && x < call_.input_size.width;
-          *table++ = is_inside ? line_at(image, in_y) + x * call_.input_pixel_stride : zero_;
-        }
-      }
-    }
   }
 
   void finish_row(size_t image, size_t y) const {
@@ -172,6 +144,7 @@ class Work {
   const Conv2dParams& p_;
   const Conv2dCall& call_;
   const ImageSize output_;
+  const WindowTable table_;
   float* const zero_;
   const DepthwiseTapsFunction taps_function_;
   const MapFunction activate_;
@@ -207,7 +180,7 @@ void pack_depthwise(const Conv2dParams& p, const ConvWeights& weights, float* pa
 
 size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads) {
   return zero_floats(params) * sizeof(float) +
-         threads * row_pointers(params, output_size(params, input)) * sizeof(float*);
+         threads * WindowTable(params, input).pointers() * sizeof(float*);
 }
 
 void depthwise(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <executorch/kernels/engine/conv/indirection.h>
+#include <executorch/kernels/engine/qdepthwise/qdepthwise.h>
 #include <executorch/kernels/engine/qgemm/division.h>
 #include <executorch/kernels/engine/qgemm/tiles.h>
 #include <executorch/kernels/engine/threads.h>
@@ -42,7 +43,8 @@ ImageSize padded_size(const Conv2dParams& p, ImageSize input) {
 /// The size of the padded copy of an image; 0 without a copy.
 size_t padded_bytes(const Conv2dParams& p, ImageSize input) {
   const ImageSize padded = padded_size(p, input);
-  return joins_columns(p) ? round_up(padded.height * padded.width * p.group_inputs, kAlignment) : 0;
+  if (!joins_columns(p)) return 0;
+  return round_up(padded.height * padded.width * p.group_inputs + kReadBeyond, kAlignment);
 }
 
 /// Copies a row of an image, `zero` at both ends.
@@ -189,6 +191,7 @@ void convolve(const QGemmTiles& tiles, const Conv2dParams& p, const Call& call, 
     }
     left.parts = parts.count;
     left.depth = parts.depth;
+    left.may_read_beyond = joins_columns(p);
     const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
                                  (group * panels + at.column / tiles.panel) * panel_bytes;
     for (size_t row = 0; row < at.rows; row += tiles.rows) {
@@ -211,15 +214,18 @@ QConv2d QConv2d::plan(const Conv2dParams& params, InstructionSet set) {
   QConv2d conv;
   conv.params_ = params;
   conv.tiles_ = &qgemm_tiles(set);
+  conv.set_ = set;
   return conv;
 }
 
 uint32_t QConv2d::layout() const {
-  constexpr uint32_t kJoined = uint32_t{1} << 15;
+  constexpr uint32_t kJoined = uint32_t{1} << 15, kDepthwise = uint32_t{1} << 14;
+  if (is_qdepthwise(params_)) return kDepthwise;
   return layout_of(*tiles_) | (joins_columns(params_) ? kJoined : 0);
 }
 
 size_t QConv2d::packed_bytes() const {
+  if (is_qdepthwise(params_)) return round_up(qdepthwise_packed_bytes(params_), kAlignment);
   const size_t panels = params_.groups * divide_up(params_.group_outputs, tiles_->panel);
   return round_up(panels * tiles_->panel_bytes(parts_of(params_).count, parts_of(params_).depth),
                   kAlignment);
@@ -228,6 +234,9 @@ size_t QConv2d::packed_bytes() const {
 void QConv2d::pack(const QConvWeights& weights, int32_t input_zero_point, const float* scales,
                    const int32_t* bias, void* packed) const {
   std::memset(packed, 0, packed_bytes());
+  if (is_qdepthwise(params_)) {
+    return pack_qdepthwise(params_, weights, input_zero_point, scales, bias, packed);
+  }
   for_each_panel(*tiles_, params_, static_cast<int8_t*>(packed),
                  [&](size_t output, size_t columns, int8_t* to) {
                    pack_qpanel(*tiles_, weights_at(params_, weights, output, columns),
@@ -239,6 +248,9 @@ void QConv2d::pack(const QConvWeights& weights, int32_t input_zero_point, const 
 void QConv2d::pack_dynamic(const QConvWeights& weights, const float* scales, const float* bias,
                            void* packed) const {
   std::memset(packed, 0, packed_bytes());
+  if (is_qdepthwise(params_)) {
+    return pack_dynamic_qdepthwise(params_, weights, scales, bias, packed);
+  }
   for_each_panel(*tiles_, params_, static_cast<int8_t*>(packed),
                  [&](size_t output, size_t columns, int8_t* to) {
                    pack_dynamic_qpanel(*tiles_, weights_at(params_, weights, output, columns),
@@ -248,6 +260,7 @@ void QConv2d::pack_dynamic(const QConvWeights& weights, const float* scales, con
 }
 
 size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
+  if (is_qdepthwise(params_)) return qdepthwise_scratch_bytes(params_, batch, input, threads);
   const ImageSize output = output_size(params_, input);
   return batch * (zero_bytes(params_) + padded_bytes(params_, input)) +
          threads * worker_pointers(*tiles_, params_, output.height * output.width) *
@@ -255,6 +268,7 @@ size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) con
 }
 
 void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
+  if (is_qdepthwise(params_)) return qdepthwise(params_, call, threads, set_);
   convolve(
       *tiles_, params_, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
       [&](const QLeftRows& left, const int8_t* packed, size_t columns, size_t to, size_t) {
@@ -264,6 +278,7 @@ void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
 }
 
 void QConv2d::run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const {
+  if (is_qdepthwise(params_)) return dynamic_qdepthwise(params_, call, threads, set_);
   convolve(
       *tiles_, params_, call, threads,
       [&](size_t image) { return int8_t(call.zero_points[image]); },

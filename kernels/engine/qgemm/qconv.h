@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Two-dimensional convolutions of int8 images in NHWC: the sums of conv.h, without transposition,
 // of (in - zero point) and weights, quantized as qgemm.h says. Padding is the zero point. Strides
-// count elements. A group with one input is computed as any other: a matrix product with few
-// columns.
+// count elements. Groups of one input and one output are computed by a depthwise kernel
+// (qdepthwise/qdepthwise.h), all others as matrix products.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +65,7 @@ class QConv2d {
  private:
   Conv2dParams params_;
   const QGemmTiles* tiles_ = nullptr;
+  InstructionSet set_ = InstructionSet::Scalar;
 };
 
 }  // namespace executorch::kernels::engine

@@ -13,6 +13,9 @@
 
 namespace executorch::kernels::engine {
 
+/// Bytes after a part that a kernel may read if it may read beyond at all.
+inline constexpr size_t kReadBeyond = 15;
+
 /// Rows of the left operand, each `parts` parts of `depth` elements.
 struct QLeftRows {
   const int8_t* first = nullptr;  ///< without a table: one part, `stride` bytes from row to row
@@ -24,6 +27,7 @@ struct QLeftRows {
   const int8_t *zero = nullptr, *zero_data = nullptr;
   size_t parts = 1, depth = 0;
   size_t count = 0;
+  bool may_read_beyond = false;  ///< kReadBeyond bytes after each part, whose values do not matter
 
   const int8_t* row(size_t part, size_t index) const {
     if (table == nullptr) return first + index * stride;

@@ -4,15 +4,13 @@
 // register. The loops are assembly: 12 sums, two vectors of weights, one element and a product take
 // all 16 registers.
 #include <executorch/kernels/engine/qgemm/tiles.h>
+#include <executorch/kernels/engine/qgemm/words_avx2.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #include <algorithm>
 #include <cstring>
-
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX2_INLINE AVX2 inline __attribute__((always_inline))
 
 namespace executorch::kernels::engine {
 namespace {
@@ -27,7 +25,6 @@ static_assert(kRowBytes == 2 * kMaxExtended + 64, "the assembly has the number, 
 /// Rows, or pieces of them, extended to 16 bits; each part has an even number of elements.
 struct Extended {
   alignas(64) int8_t rows[kRows * kRowBytes];
-  size_t length = 0;  ///< of all parts together if they fit, else 0
 };
 
 /// The position from which the next piece is extended.
@@ -35,9 +32,10 @@ struct Place {
   size_t part = 0, d = 0;
 };
 
-AVX2 void extend(const int8_t* from, size_t count, int16_t* to) {
+ET_AVX2_INLINE void extend(const int8_t* from, size_t count, bool may_read_beyond, int16_t* to) {
   size_t d = 0;
-  for (; d + 16 <= count; d += 16) {
+  for (const size_t whole = may_read_beyond ? count + kReadBeyond : count; d + 16 <= whole;
+       d += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + d));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + d), _mm256_cvtepi8_epi16(bytes));
   }
@@ -52,13 +50,13 @@ AVX2 void extend(const int8_t* from, size_t count, int16_t* to) {
 
 /// Extends as many parts, or as much of one part, as there is room for; returns the number of
 /// elements.
-size_t extend_next(const QLeftRows& left, Place& place, Extended& to) {
+ET_AVX2 size_t extend_next(const QLeftRows& left, Place& place, Extended& to) {
   size_t filled = 0;
   while (place.part < left.parts && filled < kMaxExtended) {
     const size_t taken = std::min(left.depth - place.d, kMaxExtended - filled);
     for (size_t r = 0; r < left.count; ++r) {
       auto* const row = reinterpret_cast<int16_t*>(to.rows + r * kRowBytes);
-      extend(left.row(place.part, r) + place.d, taken, row + filled);
+      extend(left.row(place.part, r) + place.d, taken, left.may_read_beyond, row + filled);
     }
     filled += taken + taken % 2;
     place.d += taken;
@@ -78,14 +76,24 @@ size_t extend_next(const QLeftRows& left, Place& place, Extended& to) {
   "vpmaddwd %%ymm13, %%ymm14, %%ymm14\n"                 \
   "vpaddd %%ymm15, %[s" #low "], %[s" #low "]\n"         \
   "vpaddd %%ymm14, %[s" #high "], %[s" #high "]\n"
-#define LOAD_WEIGHTS(w0, w1)               \
-  "vpmovsxbw " #w0 "(%[w]), %%ymm12\n"     \
-  "vpmovsxbw " #w1 "(%[w]), %%ymm13\n"
+// The same for the first eight columns.
+#define TIMES_ROW_LOW(r, at, low, high)                  \
+  "vpbroadcastd " #at "+4160*" #r "(%[a]), %%ymm14\n"    \
+  "vpmaddwd %%ymm12, %%ymm14, %%ymm14\n"                 \
+  "vpaddd %%ymm14, %[s" #low "], %[s" #low "]\n"
+#define ROWS_1(TIMES, at) TIMES(0, at, 0, 1)
+#define ROWS_3(TIMES, at) ROWS_1(TIMES, at) TIMES(1, at, 2, 3) TIMES(2, at, 4, 5)
+#define ROWS_6(TIMES, at) \
+  ROWS_3(TIMES, at) TIMES(3, at, 6, 7) TIMES(4, at, 8, 9) TIMES(5, at, 10, 11)
 // Two steps along depth. `at`: bytes of the rows; `w0`, `w1`: bytes of the weights.
-#define STEP_1(at, w0, w1) LOAD_WEIGHTS(w0, w1) TIMES_ROW(0, at, 0, 1)
-#define STEP_3(at, w0, w1) STEP_1(at, w0, w1) TIMES_ROW(1, at, 2, 3) TIMES_ROW(2, at, 4, 5)
-#define STEP_6(at, w0, w1) \
-  STEP_3(at, w0, w1) TIMES_ROW(3, at, 6, 7) TIMES_ROW(4, at, 8, 9) TIMES_ROW(5, at, 10, 11)
+#define LOAD_LOW(w0) "vpmovsxbw " #w0 "(%[w]), %%ymm12\n"
+#define LOAD_HIGH(w1) "vpmovsxbw " #w1 "(%[w]), %%ymm13\n"
+#define STEP_1(at, w0, w1) LOAD_LOW(w0) LOAD_HIGH(w1) ROWS_1(TIMES_ROW, at)
+#define STEP_3(at, w0, w1) LOAD_LOW(w0) LOAD_HIGH(w1) ROWS_3(TIMES_ROW, at)
+#define STEP_6(at, w0, w1) LOAD_LOW(w0) LOAD_HIGH(w1) ROWS_6(TIMES_ROW, at)
+#define STEP_1_LOW(at, w0, w1) LOAD_LOW(w0) ROWS_1(TIMES_ROW_LOW, at)
+#define STEP_3_LOW(at, w0, w1) LOAD_LOW(w0) ROWS_3(TIMES_ROW_LOW, at)
+#define STEP_6_LOW(at, w0, w1) LOAD_LOW(w0) ROWS_6(TIMES_ROW_LOW, at)
 #define ALONG_DEPTH(STEP) \
   "sub $4, %[n]\n"        \
   "jl 2f\n"               \
@@ -120,41 +128,92 @@ size_t extend_next(const QLeftRows& left, Place& place, Extended& to) {
 /// memory neither before nor after.
 using Sums = __m256i[2 * kRows];
 
-#define SUMS_2(s) [s0] "+x"(s[0]), [s1] "+x"(s[1])
-#define SUMS_6(s) SUMS_2(s), [s2] "+x"(s[2]), [s3] "+x"(s[3]), [s4] "+x"(s[4]), [s5] "+x"(s[5])
-#define SUMS_12(s)                                                               \
-  SUMS_6(s), [s6] "+x"(s[6]), [s7] "+x"(s[7]), [s8] "+x"(s[8]), [s9] "+x"(s[9]), \
-      [s10] "+x"(s[10]), [s11] "+x"(s[11])
+#define SUM(i) [s##i] "+x"(sums[i])
+#define SUMS_1_LOW SUM(0)
+#define SUMS_3_LOW SUM(0), SUM(2), SUM(4)
+#define SUMS_6_LOW SUMS_3_LOW, SUM(6), SUM(8), SUM(10)
+#define SUMS_1 SUM(0), SUM(1)
+#define SUMS_3 SUMS_3_LOW, SUM(1), SUM(3), SUM(5)
+#define SUMS_6 SUMS_6_LOW, SUM(1), SUM(3), SUM(5), SUM(7), SUM(9), SUM(11)
 
-/// Adds to the sums of kUsed rows, of which all may be read; returns what follows the weights.
-template <size_t kUsed>
-AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t length, const int8_t* w,
-                                       Sums& sums) {
+/// Adds to the sums of kUsed rows, of which all may be read, and of all columns of a panel or the
+/// first half; returns what follows the weights.
+template <size_t kUsed, bool kIsHalf>
+ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t length, const int8_t* w,
+                                          Sums& sums) {
   auto n = intptr_t(length / 2);
   if constexpr (kUsed == 1) {
-    ADD_PRODUCTS(STEP_1, SUMS_2(sums));
+    if constexpr (kIsHalf) {
+      ADD_PRODUCTS(STEP_1_LOW, SUMS_1_LOW);
+    } else {
+      ADD_PRODUCTS(STEP_1, SUMS_1);
+    }
   } else if constexpr (kUsed == 3) {
-    ADD_PRODUCTS(STEP_3, SUMS_6(sums));
+    if constexpr (kIsHalf) {
+      ADD_PRODUCTS(STEP_3_LOW, SUMS_3_LOW);
+    } else {
+      ADD_PRODUCTS(STEP_3, SUMS_3);
+    }
+  } else if constexpr (kIsHalf) {
+    ADD_PRODUCTS(STEP_6_LOW, SUMS_6_LOW);
   } else {
-    ADD_PRODUCTS(STEP_6, SUMS_12(sums));
+    ADD_PRODUCTS(STEP_6, SUMS_6);
   }
   return w;
 }
 
-/// Same as above, for all of the rows.
 template <size_t kUsed>
-AVX2_INLINE const int8_t* add_panel(const QLeftRows& left, Extended& as, const int8_t* w,
-                                    Sums& sums) {
-  if (as.length != 0) return add_products<kUsed>(as.rows, as.length, w, sums);
-  Place place;
-  while (place.part < left.parts) {
-    const size_t length = extend_next(left, place, as);
-    w = add_products<kUsed>(as.rows, length, w, sums);
-    if (place.part == left.parts && left.parts * round_up(left.depth, 2) <= kMaxExtended) {
-      as.length = length;
+ET_AVX2_INLINE const int8_t* add_panel(const Extended& as, size_t length, size_t columns,
+                                       const int8_t* w, Sums& sums) {
+  return columns > kPanel / 2 ? add_products<kUsed, false>(as.rows, length, w, sums)
+                              : add_products<kUsed, true>(as.rows, length, w, sums);
+}
+
+/// Panels that share a piece of long rows, so that it is extended once for them all.
+constexpr size_t kJoinedPanels = 4;
+
+/// Computes the sums of panels that begin at begin(packed, sums), for rows that are extended piece
+/// by piece, and calls finish(first column, sums, scales) for each.
+template <size_t kUsed, class Begin, class Finish>
+ET_AVX2_INLINE void add_long_rows(const QLeftRows& left, Extended& as, const int8_t* packed,
+                                  size_t columns, const Begin& begin, const Finish& finish) {
+  const size_t bytes = qgemm_tiles_avx2().panel_bytes(left.parts, left.depth);
+  for (size_t first = 0; first < columns; first += kJoinedPanels * kPanel) {
+    const size_t panels = std::min(kJoinedPanels, divide_up(columns - first, kPanel));
+    Sums sums[kJoinedPanels];
+    const int8_t* w[kJoinedPanels];
+    for (size_t i = 0; i < panels; ++i, packed += bytes) {
+      begin(packed, sums[i]);
+      w[i] = packed + 4 * kPanel;
     }
+    Place place;
+    while (place.part < left.parts) {
+      const size_t length = extend_next(left, place, as);
+      for (size_t i = 0; i < panels; ++i) {
+        w[i] = add_panel<kUsed>(as, length, columns - first - i * kPanel, w[i], sums[i]);
+      }
+    }
+    for (size_t i = 0; i < panels; ++i) finish(first + i * kPanel, sums[i], w[i]);
   }
-  return w;
+}
+
+/// Same as above, for rows of any length.
+template <size_t kUsed, class Begin, class Finish>
+ET_AVX2_INLINE void add_rows(const QLeftRows& left, const int8_t* packed, size_t columns,
+                             const Begin& begin, const Finish& finish) {
+  Extended as;
+  Place place;
+  const size_t length = extend_next(left, place, as);
+  if (place.part < left.parts) {
+    return add_long_rows<kUsed>(left, as, packed, columns, begin, finish);
+  }
+  for (size_t first = 0; first < columns; first += kPanel) {
+    Sums sums;
+    begin(packed, sums);
+    packed = add_panel<kUsed>(as, length, columns - first, packed + 4 * kPanel, sums);
+    finish(first, sums, packed);
+    packed += 2 * kPanel * sizeof(float);
+  }
 }
 
 /// A row of results: all of a panel, or as many as are valid.
@@ -167,76 +226,77 @@ void put(const void* results, size_t columns, T* to) {
   }
 }
 
-AVX2 __m256i ints_at(const int8_t* bytes, size_t index) {
+ET_AVX2 __m256i ints_at(const int8_t* bytes, size_t index) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + index * sizeof(int32_t)));
 }
 
-AVX2 __m256 floats_at(const int8_t* bytes, size_t index) {
+ET_AVX2 __m256 floats_at(const int8_t* bytes, size_t index) {
   return _mm256_loadu_ps(reinterpret_cast<const float*>(bytes) + index);
 }
 
+/// The first sums of dynamic products: minus the sums of weights, times each row's zero point.
 template <size_t kUsed>
-AVX2 void panels_to_floats(const QLeftRows& left, const int8_t* w, size_t columns, float* out,
-                           size_t out_stride, const QDynamic& how) {
-  Extended as;
-  const __m256 least = _mm256_set1_ps(how.clamp_min), most = _mm256_set1_ps(how.clamp_max);
-  for (size_t first = 0; first < columns; first += kPanel) {
-    Sums sums;
-    const __m256i begin[] = {ints_at(w, 0), ints_at(w, 8)};
-    for (size_t r = 0; r < kUsed; ++r) {
-      const __m256i zero = _mm256_set1_epi32(how.zero_points[r < left.count ? r * how.step : 0]);
-      sums[2 * r] = _mm256_mullo_epi32(begin[0], zero);
-      sums[2 * r + 1] = _mm256_mullo_epi32(begin[1], zero);
-    }
-    w = add_panel<kUsed>(left, as, w + 4 * kPanel, sums);
+struct DynamicSums {
+  const QLeftRows& left;
+  const QDynamic& how;
+
+  ET_AVX2_INLINE void operator()(const int8_t* packed, Sums& sums) const {
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; ++r) {
-      if (r >= left.count) break;
-      const __m256 scale = _mm256_set1_ps(how.row_scales[r * how.step]);
-      __m256 results[2];
-      for (size_t half = 0; half < 2; ++half) {
-        const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[2 * r + half]), scale);
-        const __m256 y =
-            _mm256_fmadd_ps(scaled, floats_at(w, 8 * half), floats_at(w, kPanel + 8 * half));
-        // The instructions return their second operand where either is NaN.
-        results[half] = _mm256_min_ps(most, _mm256_max_ps(least, y));
-      }
-      put(results, columns - first, out + r * out_stride + first);
+      const __m256i zero = _mm256_set1_epi32(how.zero_points[r < left.count ? r * how.step : 0]);
+      sums[2 * r] = _mm256_mullo_epi32(ints_at(packed, 0), zero);
+      sums[2 * r + 1] = _mm256_mullo_epi32(ints_at(packed, 8), zero);
     }
-    w += 2 * kPanel * sizeof(float);
   }
-}
+};
 
-/// Quantizes 16 sums to words in the order of the pack instruction: 0-3, 8-11, 4-7, 12-15.
-struct ToWords {
-  __m256 scales[2], most;
-  __m256i zeros;
-  AVX2_INLINE __m256i operator()(__m256i low, __m256i high) const {
-    const __m256 a = _mm256_mul_ps(_mm256_cvtepi32_ps(low), scales[0]);
-    const __m256 b = _mm256_mul_ps(_mm256_cvtepi32_ps(high), scales[1]);
-    return _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_min_ps(a, most)),
-                                                _mm256_cvtps_epi32(_mm256_min_ps(b, most))),
-                             zeros);
+/// The first sums of static products, the same for all rows.
+template <size_t kUsed>
+struct StaticSums {
+  ET_AVX2_INLINE void operator()(const int8_t* packed, Sums& sums) const {
+#pragma GCC unroll 6
+    for (size_t r = 0; r < kUsed; ++r) {
+      sums[2 * r] = ints_at(packed, 0);
+      sums[2 * r + 1] = ints_at(packed, 8);
+    }
   }
 };
 
 template <size_t kUsed>
-AVX2 void panels_to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, int8_t* out,
-                          size_t out_stride, const Requantization& to) {
-  Extended as;
-  const __m256i least = _mm256_set1_epi8(int8_t(to.out_min));
-  for (size_t first = 0; first < columns; first += kPanel) {
-    Sums sums;
-    const __m256i begin[] = {ints_at(w, 0), ints_at(w, 8)};
+struct StoreFloats {
+  const QLeftRows& left;
+  size_t columns;
+  float* out;
+  size_t stride;
+  const QDynamic& how;
+  ToFloats to_float;
+
+  ET_AVX2_INLINE void operator()(size_t first, const Sums& sums, const int8_t* scales) const {
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; ++r) {
-      sums[2 * r] = begin[0];
-      sums[2 * r + 1] = begin[1];
+      if (r >= left.count) break;
+      const __m256 row_scale = _mm256_set1_ps(how.row_scales[r * how.step]);
+      __m256 results[2];
+      for (size_t half = 0; half < 2; ++half) {
+        results[half] = to_float(sums[2 * r + half], row_scale, floats_at(scales, 8 * half),
+                                 floats_at(scales, kPanel + 8 * half));
+      }
+      put(results, columns - first, out + r * stride + first);
     }
-    w = add_panel<kUsed>(left, as, w + 4 * kPanel, sums);
-    const ToWords words = {{floats_at(w, 0), floats_at(w, 8)},
-                           _mm256_set1_ps(float(to.out_max - to.zero_point)),
-                           _mm256_set1_epi16(int16_t(to.zero_point))};
+  }
+};
+
+template <size_t kUsed>
+struct StoreBytes {
+  const QLeftRows& left;
+  size_t columns;
+  int8_t* out;
+  size_t stride;
+  const Requantization& to;
+
+  ET_AVX2_INLINE void operator()(size_t first, const Sums& sums, const int8_t* scales) const {
+    const ToWords words(to, floats_at(scales, 0), floats_at(scales, 8));
+    const __m256i least = _mm256_set1_epi8(int8_t(to.out_min));
     __m128i results[kRows];
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; r += 2) {
@@ -252,20 +312,33 @@ AVX2 void panels_to_bytes(const QLeftRows& left, const int8_t* w, size_t columns
     }
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; ++r) {
-      if (r < left.count) put(results + r, columns - first, out + r * out_stride + first);
+      if (r < left.count) put(results + r, columns - first, out + r * stride + first);
     }
-    w += 2 * kPanel * sizeof(float);
   }
+};
+
+template <size_t kUsed>
+ET_AVX2 void panels_to_floats(const QLeftRows& left, const int8_t* packed, size_t columns,
+                              float* out, size_t stride, const QDynamic& how) {
+  add_rows<kUsed>(left, packed, columns, DynamicSums<kUsed>{left, how},
+                  StoreFloats<kUsed>{left, columns, out, stride, how, ToFloats(how)});
 }
 
-AVX2 void to_floats(const QLeftRows& left, const int8_t* w, size_t columns, float* out,
-                    size_t out_stride, const QDynamic& how) {
+template <size_t kUsed>
+ET_AVX2 void panels_to_bytes(const QLeftRows& left, const int8_t* packed, size_t columns,
+                             int8_t* out, size_t stride, const Requantization& to) {
+  add_rows<kUsed>(left, packed, columns, StaticSums<kUsed>(),
+                  StoreBytes<kUsed>{left, columns, out, stride, to});
+}
+
+ET_AVX2 void to_floats(const QLeftRows& left, const int8_t* w, size_t columns, float* out,
+                       size_t out_stride, const QDynamic& how) {
   using Panels = decltype(&to_floats);
   const Panels by_count[] = {panels_to_floats<1>, panels_to_floats<3>, panels_to_floats<kRows>};
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, how);
 }
-AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, int8_t* out,
-                   size_t out_stride, const Requantization& to) {
+ET_AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, int8_t* out,
+                      size_t out_stride, const Requantization& to) {
   using Panels = decltype(&to_bytes);
   const Panels by_count[] = {panels_to_bytes<1>, panels_to_bytes<3>, panels_to_bytes<kRows>};
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, to);

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include <executorch/kernels/engine/qgemm/requantize.h>
 #include <executorch/kernels/engine/qgemm/tiles.h>
 
 namespace executorch::kernels::engine {
@@ -41,14 +41,6 @@ int32_t beginning_at(const int8_t* bytes, size_t index) {
 
 const QGemmTiles& tiles() { return qgemm_tiles_portable(); }
 
-int8_t requantized(int32_t sum, float scale, const Requantization& to) {
-  const auto least = float(to.out_min - to.zero_point), most = float(to.out_max - to.zero_point);
-  const float scaled = float(sum) * scale;
-  const float below = scaled < most ? scaled : most;
-  const float within = below < least ? least : below;
-  return int8_t(int32_t(std::nearbyint(within)) + to.zero_point);
-}
-
 void to_bytes(const QLeftRows& left, const int8_t* packed, size_t columns, int8_t* out,
               size_t out_stride, const Requantization& to) {
   const size_t bytes = tiles().panel_bytes(left.parts, left.depth);
@@ -84,10 +76,9 @@ void to_floats(const QLeftRows& left, const int8_t* packed, size_t columns, floa
         packed + tiles().sums_bytes() + tiles().weights_bytes(left.parts, left.depth);
     for (size_t r = 0; r < left.count; ++r) {
       for (size_t c = 0; c < std::min(kPanel, columns - first); ++c) {
-        const float scaled = float(sums[r][c]) * how.row_scales[r * how.step];
-        const float y = scaled * float_at(scales, c) + float_at(scales, kPanel + c);
-        const float above = y < how.clamp_min ? how.clamp_min : y;  // NaN stays
-        out[r * out_stride + c] = above > how.clamp_max ? how.clamp_max : above;
+        out[r * out_stride + c] =
+            dequantized(sums[r][c], how.row_scales[r * how.step], float_at(scales, c),
+                        float_at(scales, kPanel + c), how);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <executorch/kernels/engine/eltwise/eltwise.h>
 #include <executorch/kernels/engine/norm/norm.h>
 #include <executorch/kernels/engine/pool/pool.h>
+#include <executorch/kernels/engine/qgemm/qconv.h>
 #include <executorch/kernels/engine/softmax/softmax.h>
 
 #include <algorithm>
@@ -178,6 +179,39 @@ void time_windows(Bench& bench) {
   }
 }
 
+void time_int8_depthwise(Bench& bench) {
+  const ImageSize size = {28, 28};
+  const auto* const bytes = reinterpret_cast<const int8_t*>(bench.in.data());
+  for (size_t kernel : {3, 5}) {
+    for (size_t stride : {1, 2}) {
+      Conv2dParams p;
+      p.groups = 192;
+      p.kernel_height = p.kernel_width = kernel;
+      p.stride_height = p.stride_width = stride;
+      p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = kernel / 2;
+      const QConvWeights weights = {bytes, kernel * kernel, kernel, 1, 1};
+      bench.time(
+          "int8 depthwise " + std::to_string(kernel) + "/" + std::to_string(stride) + " 192 @28",
+          [&](InstructionSet set) {
+            static std::unique_ptr<void, Free> packed, scratch;
+            const QConv2d conv = QConv2d::plan(p, set);
+            packed = aligned(conv.packed_bytes());
+            scratch = aligned(conv.scratch_bytes(1, size, 1));
+            conv.pack(weights, 3, bench.in.data(), nullptr, packed.get());
+            QConv2dCall call;
+            call.batch = 1;
+            call.input_size = size;
+            call.input = bytes;
+            call.packed = packed.get();
+            call.output = reinterpret_cast<int8_t*>(bench.out.data());
+            call.input_pixel_stride = call.output_pixel_stride = p.groups;
+            call.scratch = scratch.get();
+            conv.run(call, bench.alone);
+          });
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -185,5 +219,6 @@ int main(int argc, char** argv) {
   time_functions(bench);
   time_rows(bench);
   time_windows(bench);
+  time_int8_depthwise(bench);
   return 0;
 }

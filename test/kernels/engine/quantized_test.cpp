@@ -138,6 +138,69 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
   }
 }
 
+/// Compares a convolution of random images, static and dynamic, with sums in its definition's
+/// order.
+void check_convolution(const Conv2dParams& p, Random& random) {
+  const ImageSize input = {random.size(1, 10), random.size(1, 10)};
+  const ImageSize output = output_size(p, input);
+  const size_t batch = 2, inputs = p.groups * p.group_inputs;
+  const size_t outputs = p.groups * p.group_outputs;
+  const size_t taps = p.kernel_height * p.kernel_width;
+  const size_t pixel_stride = inputs + random.size(0, 1);
+  const Bytes in(batch * input.height * input.width * pixel_stride, random);
+  const Bytes weights(outputs * taps * p.group_inputs, random);
+  const Quantized q(outputs, random);
+  const std::vector<int32_t> zeros = {q.input_zero, 5};
+  const Floats image_scales = random.floats(batch, 1e-3f, 1e-2f);
+  const QConvWeights w = {weights.data(), taps * p.group_inputs, p.kernel_width * p.group_inputs,
+                          p.group_inputs, 1};
+  const auto sum_at = [&](size_t at, const int32_t* zero_of_image) {
+    const size_t o = at % outputs, x = at / outputs % output.width;
+    const size_t y = at / outputs / output.width % output.height;
+    const size_t n = at / outputs / output.width / output.height;
+    int32_t sum = 0;
+    for (size_t tap = 0; tap < taps; ++tap) {
+      const size_t in_y =
+          y * p.stride_height + tap / p.kernel_width * p.dilation_height - p.pad_top;
+      const size_t in_x = x * p.stride_width + tap % p.kernel_width * p.dilation_width - p.pad_left;
+      if (in_y >= input.height || in_x >= input.width) continue;
+      for (size_t k = 0; k < p.group_inputs; ++k) {
+        const size_t pixel = ((n * input.height + in_y) * input.width + in_x) * pixel_stride;
+        sum += (in[pixel + o / p.group_outputs * p.group_inputs + k] - zero_of_image[n]) *
+               weights[(o * taps + tap) * p.group_inputs + k];
+      }
+    }
+    return sum;
+  };
+  for (InstructionSet set : instruction_sets()) {
+    ManyThreads threads(random.size(1, 3));
+    const QConv2d conv = QConv2d::plan(p, set);
+    Aligned packed(conv.packed_bytes());
+    Aligned scratch(conv.scratch_bytes(batch, input, threads.count()));
+    conv.pack(w, q.input_zero, q.scales.data(), q.bias_sums.data(), packed.data());
+    Bytes out(batch * output.height * output.width * outputs);
+    conv.run({batch, input, in.data(), pixel_stride, packed.data(), q.input_zero, out.data(),
+              outputs, q.to, scratch.data()},
+             threads);
+    const int32_t same_zeros[] = {q.input_zero, q.input_zero};
+    for (size_t at = 0; at < out.size(); ++at) {
+      const int32_t sum = q.bias_sums[at % outputs] + sum_at(at, same_zeros);
+      ASSERT_EQ(requantized(sum, q.scales[at % outputs], q.to), int(out[at])) << name_of(set);
+    }
+    conv.pack_dynamic(w, q.scales.data(), q.bias.data(), packed.data());
+    Floats floats(out.size());
+    conv.run_dynamic({batch, input, in.data(), pixel_stride, zeros.data(), image_scales.data(),
+                      packed.data(), floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
+                     threads);
+    for (size_t at = 0; at < out.size(); ++at) {
+      const size_t o = at % outputs, image = at / (out.size() / batch);
+      const double expected =
+          double(sum_at(at, zeros.data())) * image_scales[image] * q.scales[o] + q.bias[o];
+      ASSERT_TRUE(is_near(expected, floats[at], 1e-6 + 1e-6 * std::fabs(expected)));
+    }
+  }
+}
+
 TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
   Random random(53);
   for (int i = 0; i < 80; ++i) {
@@ -150,69 +213,32 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
     p.stride_height = random.size(1, 2);
     p.stride_width = random.size(1, 2);
     p.dilation_height = random.size(1, 2);
+    p.dilation_width = random.size(1, 2);
     p.pad_top = random.size(0, 2);
     p.pad_left = random.size(0, 2);
     p.pad_bottom = random.size(0, 2);
     p.pad_right = random.size(0, 2);
-    const ImageSize input = {random.size(1, 10), random.size(1, 10)};
-    const ImageSize output = output_size(p, input);
-    const size_t batch = 2, inputs = p.groups * p.group_inputs;
-    const size_t outputs = p.groups * p.group_outputs;
-    const size_t taps = p.kernel_height * p.kernel_width;
-    const size_t pixel_stride = inputs + random.size(0, 1);
-    const Bytes in(batch * input.height * input.width * pixel_stride, random);
-    const Bytes weights(outputs * taps * p.group_inputs, random);
-    const Quantized q(outputs, random);
-    const std::vector<int32_t> zeros = {q.input_zero, 5};
-    const Floats image_scales = random.floats(batch, 1e-3f, 1e-2f);
-    const QConvWeights w = {weights.data(), taps * p.group_inputs, p.kernel_width * p.group_inputs,
-                            p.group_inputs, 1};
-    const auto sum_at = [&](size_t at, const int32_t* zero_of_image) {
-      const size_t o = at % outputs, x = at / outputs % output.width;
-      const size_t y = at / outputs / output.width % output.height;
-      const size_t n = at / outputs / output.width / output.height;
-      int32_t sum = 0;
-      for (size_t tap = 0; tap < taps; ++tap) {
-        const size_t in_y =
-            y * p.stride_height + tap / p.kernel_width * p.dilation_height - p.pad_top;
-        const size_t in_x = x * p.stride_width + tap % p.kernel_width - p.pad_left;
-        if (in_y >= input.height || in_x >= input.width) continue;
-        for (size_t k = 0; k < p.group_inputs; ++k) {
-          const size_t pixel = ((n * input.height + in_y) * input.width + in_x) * pixel_stride;
-          sum += (in[pixel + o / p.group_outputs * p.group_inputs + k] - zero_of_image[n]) *
-                 weights[(o * taps + tap) * p.group_inputs + k];
-        }
-      }
-      return sum;
-    };
-    for (InstructionSet set : instruction_sets()) {
-      ManyThreads threads(random.size(1, 3));
-      const QConv2d conv = QConv2d::plan(p, set);
-      Aligned packed(conv.packed_bytes());
-      Aligned scratch(conv.scratch_bytes(batch, input, threads.count()));
-      conv.pack(w, q.input_zero, q.scales.data(), q.bias_sums.data(), packed.data());
-      Bytes out(batch * output.height * output.width * outputs);
-      conv.run({batch, input, in.data(), pixel_stride, packed.data(), q.input_zero, out.data(),
-                outputs, q.to, scratch.data()},
-               threads);
-      const int32_t same_zeros[] = {q.input_zero, q.input_zero};
-      for (size_t at = 0; at < out.size(); ++at) {
-        const int32_t sum = q.bias_sums[at % outputs] + sum_at(at, same_zeros);
-        ASSERT_EQ(requantized(sum, q.scales[at % outputs], q.to), int(out[at])) << name_of(set);
-      }
-      conv.pack_dynamic(w, q.scales.data(), q.bias.data(), packed.data());
-      Floats floats(out.size());
-      conv.run_dynamic(
-          {batch, input, in.data(), pixel_stride, zeros.data(), image_scales.data(), packed.data(),
-           floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
-          threads);
-      for (size_t at = 0; at < out.size(); ++at) {
-        const size_t o = at % outputs, image = at / (out.size() / batch);
-        const double expected =
-            double(sum_at(at, zeros.data())) * image_scales[image] * q.scales[o] + q.bias[o];
-        ASSERT_TRUE(is_near(expected, floats[at], 1e-6 + 1e-6 * std::fabs(expected)));
-      }
-    }
+    check_convolution(p, random);
+  }
+}
+
+TEST(QConv2d, DepthwiseGivesTheSameIntegersOnEveryInstructionSet) {
+  Random random(54);
+  for (int i = 0; i < 80; ++i) {
+    Conv2dParams p;
+    p.groups = random.one_of<size_t>({2, 8, 16, 24, random.size(2, 70)});
+    const size_t window = random.one_of<size_t>({3, random.size(1, 5)});
+    p.kernel_height = window;
+    p.kernel_width = random.one_of<size_t>({window, random.size(1, 5)});
+    p.stride_height = random.size(1, 3);
+    p.stride_width = random.size(1, 3);
+    p.dilation_height = random.size(1, 2);
+    p.dilation_width = random.size(1, 2);
+    p.pad_top = random.size(0, 2);
+    p.pad_left = random.size(0, 2);
+    p.pad_bottom = random.size(0, 2);
+    p.pad_right = random.size(0, 2);
+    check_convolution(p, random);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/operators/library.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/qgemm/int4_gemm.h>
 #include <executorch/kernels/engine/qgemm/qconv.h>
@@ -245,10 +246,10 @@ class Int4Linear final : public EngineOperator {
 class QuantizedConvolution final : public EngineOperator {
  public:
   QuantizedConvolution(const Node& node, const OperatorContext& context, const Layer& layer)
-      : EngineOperator(layer.is_dynamic() ? "Convolution (NHWC, QD8, F32, QC8W) IGEMM"
-                                          : "Convolution (NHWC, QC8) IGEMM",
-                       context),
+      : EngineOperator(
+            layer.is_dynamic() ? "Convolution (NHWC, QD8, F32, QC8W) IGEMM" : label(node), context),
         is_dynamic_(layer.is_dynamic()),
+        is_depthwise_(node.kind == NodeKind::DepthwiseConv2d),
         clamp_(node.clamp),
         params_(convolution_params(node)),
         plan_(engine::QConv2d::plan(params_)),
@@ -259,10 +260,7 @@ class QuantizedConvolution final : public EngineOperator {
   }
 
   Error pack(const OperatorContext& context, const Layer& layer) {
-    const size_t taps = params_.kernel_height * params_.kernel_width;
-    const engine::QConvWeights weights = {
-        static_cast<const int8_t*>(layer.filter.data), taps * params_.group_inputs,
-        params_.kernel_width * params_.group_inputs, params_.group_inputs, 1};
+    const engine::QConvWeights weights = weights_at(static_cast<const int8_t*>(layer.filter.data));
     const std::vector<float> scales = layer.scales(params_.groups * params_.group_outputs);
     return packed_.create(
         context, plan_.layout(), layer.filter, layer.bias, plan_.packed_bytes(), [&](float* to) {
@@ -307,6 +305,20 @@ class QuantizedConvolution final : public EngineOperator {
   }
 
  private:
+  static const char* label(const Node& node) {
+    return node.kind == NodeKind::DepthwiseConv2d ? "Convolution (NHWC, QC8) DWConv"
+                                                  : "Convolution (NHWC, QC8) IGEMM";
+  }
+
+  engine::QConvWeights weights_at(const int8_t* data) const {
+    const size_t inputs = params_.group_inputs, row = params_.kernel_width;
+    if (is_depthwise_) {  // [height, width, outputs]
+      const size_t outputs = params_.groups * params_.group_outputs;
+      return {data, 1, row * outputs, outputs, 1};
+    }
+    return {data, params_.kernel_height * row * inputs, row * inputs, inputs, 1};
+  }
+
   template <typename Call>
   void set(Call* call) const {
     call->batch = batch_;
@@ -318,7 +330,7 @@ class QuantizedConvolution final : public EngineOperator {
     call->scratch = scratch() == nullptr ? nullptr : scratch() + parameter_bytes_;
   }
 
-  bool is_dynamic_;
+  bool is_dynamic_, is_depthwise_;
   Clamp clamp_;
   engine::Conv2dParams params_;
   engine::QConv2d plan_;
@@ -337,18 +349,25 @@ OperatorResult create(const Node& node, const OperatorContext& context, const La
   return std::unique_ptr<Operator>(std::move(made));
 }
 
+/// Where the engine's kernel is plain C++, XNNPACK's is faster.
+bool has_depthwise_kernel(const fb::Convolution& n) {
+  return n.group_input_channels() == 1 && n.group_output_channels() == 1 &&
+         (engine::instruction_set() >= engine::InstructionSet::Avx2 || !has_library());
+}
+
 }  // namespace
 
 bool is_engine_quantized(const Node& node, const OperatorContext& context) {
   if (node.kind == NodeKind::FullyConnected) {
     return Layer(node, context).runs_on_engine();
   }
-  if (node.kind != NodeKind::Conv2d || (node.flags & kSamePadding) != 0) {
+  if ((node.kind != NodeKind::Conv2d && node.kind != NodeKind::DepthwiseConv2d) ||
+      (node.flags & kSamePadding) != 0) {
     return false;
   }
-  // XNNPACK's depthwise kernels compute many groups at once.
   const auto& n = node.as<fb::Convolution>();
-  return (n.groups() == 1 || n.group_input_channels() > 1) && Layer(node, context).runs_on_engine();
+  const bool is_product = n.groups() == 1 || n.group_input_channels() > 1;
+  return (is_product || has_depthwise_kernel(n)) && Layer(node, context).runs_on_engine();
 }
 
 OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context) {

@@ -1,0 +1,144 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/qdepthwise/qdepthwise.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/depthwise/window_table.h>
+#include <executorch/kernels/engine/qdepthwise/row.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// The sizes of a row, without its pointers.
+QDepthwiseRow row_of(const Conv2dParams& p) {
+  QDepthwiseRow row = {};
+  row.channels = p.groups;
+  row.taps = p.kernel_height * p.kernel_width;
+  return row;
+}
+
+/// Bytes of a pixel of padding.
+size_t zero_bytes(const Conv2dParams& p) { return round_up(p.groups, kAlignment); }
+
+/// Writes weights, scales and biases to memory of zeros, and calls first_sum(output, sum of
+/// weights, which wraps) for the initial values of sums.
+template <class FirstSum>
+void pack(const Conv2dParams& p, const QConvWeights& w, const float* scales, const float* biases,
+          void* packed, FirstSum&& first_sum) {
+  const QDepthwiseRow row = row_of(p);
+  auto* block = static_cast<int8_t*>(packed);
+  for (size_t first = 0; first < p.groups; first += kQDepthwiseBlock, block += row.block_bytes()) {
+    auto* const sums = reinterpret_cast<uint32_t*>(block);
+    auto* const weights = reinterpret_cast<int16_t*>(sums + kQDepthwiseBlock);
+    auto* const floats = reinterpret_cast<float*>(block + row.scales_at());
+    for (size_t i = 0; i < kQDepthwiseBlock; ++i) {
+      const size_t output = first + kQDepthwiseOrder[i];
+      if (output >= p.groups) continue;
+      const int8_t* const from = w.data + output * w.output_stride;
+      uint32_t sum = 0;
+      for (size_t tap = 0; tap < row.taps; ++tap) {
+        const int8_t weight =
+            from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride];
+        weights[(tap / 2 * kQDepthwiseBlock + i) * 2 + tap % 2] = weight;
+        sum += uint32_t(int32_t(weight));
+      }
+      sums[i] = first_sum(output, sum);
+      floats[i] = scales[output];
+      if (biases != nullptr) floats[kQDepthwiseBlock + i] = biases[output];
+    }
+  }
+}
+
+/// Calls compute(row, offset of its first result, image) for each row of results. zero_of: the
+/// padding of an image.
+template <class Call, class Zero, class Compute>
+void for_each_output_row(const Conv2dParams& p, const Call& call, Threads& threads, Zero&& zero_of,
+                         Compute&& compute) {
+  const WindowTable windows(p, call.input_size);
+  const ImageSize output = output_size(p, call.input_size);
+  auto* const zeros = static_cast<int8_t*>(call.scratch);
+  for (size_t image = 0; image < call.batch; ++image) {
+    std::memset(zeros + image * zero_bytes(p), zero_of(image), zero_bytes(p));
+  }
+  auto* const tables = reinterpret_cast<const int8_t**>(zeros + call.batch * zero_bytes(p));
+  QDepthwiseRow row = row_of(p);
+  row.width = output.width;
+  row.step = windows.step();
+  row.packed = static_cast<const int8_t*>(call.packed);
+  const size_t image_bytes =
+      call.input_size.height * call.input_size.width * call.input_pixel_stride;
+  for_each_item(threads, call.batch * output.height, [&](size_t item, size_t worker) {
+    const size_t image = item / output.height;
+    const int8_t** const table = tables + worker * windows.pointers();
+    windows.fill(call.input + image * image_bytes, call.input_pixel_stride,
+                 static_cast<const int8_t*>(zeros + image * zero_bytes(p)), item % output.height,
+                 table);
+    QDepthwiseRow now = row;
+    now.table = table;
+    compute(now, item * output.width * call.output_pixel_stride, image);
+  });
+}
+
+}  // namespace
+
+const QDepthwiseKernel& qdepthwise_kernel(InstructionSet set) {
+  const QDepthwiseKernel* best = &qdepthwise_portable();
+#define ET_QDEPTHWISE_KERNEL(function, lowest) \
+  if (set >= InstructionSet::lowest) best = &function();
+#include <executorch/kernels/engine/qdepthwise/kernels.inc>
+#undef ET_QDEPTHWISE_KERNEL
+  return *best;
+}
+
+bool is_qdepthwise(const Conv2dParams& p) {
+  return p.groups > 1 && p.group_inputs == 1 && p.group_outputs == 1 && !p.transposed;
+}
+
+size_t qdepthwise_packed_bytes(const Conv2dParams& params) {
+  return divide_up(params.groups, kQDepthwiseBlock) * row_of(params).block_bytes();
+}
+
+void pack_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
+                     int32_t input_zero_point, const float* scales, const int32_t* bias,
+                     void* packed) {
+  pack(params, weights, scales, nullptr, packed, [&](size_t output, uint32_t sum) {
+    return (bias == nullptr ? 0u : uint32_t(bias[output])) - sum * uint32_t(input_zero_point);
+  });
+}
+
+void pack_dynamic_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
+                             const float* scales, const float* bias, void* packed) {
+  pack(params, weights, scales, bias, packed, [](size_t, uint32_t sum) { return 0 - sum; });
+}
+
+size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
+                                size_t threads) {
+  return batch * zero_bytes(params) +
+         threads * WindowTable(params, input).pointers() * sizeof(int8_t*);
+}
+
+void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& threads,
+                InstructionSet set) {
+  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
+  for_each_output_row(
+      params, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
+      [&](const QDepthwiseRow& row, size_t to, size_t) {
+        kernel.to_bytes(row, call.output + to, call.output_pixel_stride, call.to);
+      });
+}
+
+void dynamic_qdepthwise(const Conv2dParams& params, const DynamicQConv2dCall& call,
+                        Threads& threads, InstructionSet set) {
+  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
+  for_each_output_row(
+      params, call, threads, [&](size_t image) { return int8_t(call.zero_points[image]); },
+      [&](const QDepthwiseRow& row, size_t to, size_t image) {
+        const QDynamic how = {call.zero_points + image, call.image_scales + image, 0,
+                              call.clamp_min, call.clamp_max};
+        kernel.to_floats(row, call.output + to, call.output_pixel_stride, how);
+      });
+}
+
+}  // namespace executorch::kernels::engine
