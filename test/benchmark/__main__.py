@@ -10,7 +10,8 @@ the median over the rounds. ``EXECUTORCH_PEER_PYTHON`` names the peer's interpre
 onnxruntime and openvino are installed (default: this one). What is not installed is left out, and said so.
 
 ``--precision half bfloat16 bf16-compute`` adds our engine on ``model.half()`` and ``model.bfloat16()``, and on float32
-with products in bfloat16 beside openvino as it comes.
+with products in bfloat16 beside openvino as it comes. ``--precision int8`` adds models that the quantizers of our
+engine, the peer, onnxruntime and openvino (NNCF) changed to int8; ``--engines`` without a name leaves out float32.
 
 The engine ``xnnpack`` is XNNPACK's operator with nothing around it, for the models that are one operator; build it with
 ``cmake --build BUILD --target xnnpack_direct`` and name the library by ``XNNPACK_DIRECT``.
@@ -59,7 +60,7 @@ def main() -> None:
         prog="python -m test.benchmark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", nargs="*", default=list(MODELS), help=", ".join(MODELS))
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
+    parser.add_argument("--engines", nargs="*", choices=list(ENGINES), default=list(ENGINES))
     parser.add_argument("--precision", nargs="+", choices=list(PRECISIONS), default=[], help="further engines")
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
     parser.add_argument("--rounds", type=int, default=7)

@@ -51,8 +51,15 @@ PRECISIONS = {
         Engine("ours-bf16-compute", "executorch-bf16-compute"),
         Engine("openvino-default", "openvino-default", "BENCHMARK_PYTHON"),
     ],
+    "int8": [
+        Engine("ours-int8", "executorch-int8"),
+        Engine("peer-int8", "executorch-int8", "EXECUTORCH_PEER_PYTHON", own=True),
+        Engine("onnxruntime-int8", "onnxruntime-int8", "BENCHMARK_PYTHON"),
+        Engine("openvino-int8", "openvino-int8", "BENCHMARK_PYTHON"),
+    ],
 }
-"""Engines beside those of float32: models in half precision, and float32 models that products may round in."""
+"""Engines beside those of float32: models in half precision, float32 models that products may round in, and models
+that each engine's quantizer changed to int8."""
 
 
 class EngineUnavailable(RuntimeError):

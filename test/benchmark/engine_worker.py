@@ -44,7 +44,9 @@ def _loaded(load: Callable[[], Any]) -> tuple[Any, float]:
     return loaded, statistics.median(seconds)
 
 
-def _executorch(delegated: bool, dtype: str = "float32", compute: str = "fp32") -> Callable[..., Prepared]:
+def _executorch(
+    delegated: bool, dtype: str = "float32", compute: str = "fp32", int8: bool = False
+) -> Callable[..., Prepared]:
     """dtype: of the model and its inputs. compute: the precision of the factors in float32 products."""
 
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
@@ -57,6 +59,10 @@ def _executorch(delegated: bool, dtype: str = "float32", compute: str = "fp32") 
 
         half = getattr(torch, dtype)
         model, inputs = model.to(half), tuple(x.to(half) if x.is_floating_point() else x for x in inputs)
+        if int8:
+            from benchmark.int8_models import torchao_model
+
+            model = torchao_model(model, inputs)
         exported = torch.export.export(model, inputs)
         start = time.perf_counter()
         # The peer's partitioner lacks this argument.
@@ -92,30 +98,41 @@ def _onnx_file(model: Any, inputs: tuple[Any, ...], folder: Path) -> Path:
     return path
 
 
-def _onnxruntime(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
-    import onnxruntime
+def _onnxruntime(int8: bool) -> Callable[..., Prepared]:
+    def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+        import onnxruntime
 
-    path = _onnx_file(model, inputs, folder)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    session, loaded = _loaded(
-        lambda: onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    )
-    feed = {item.name: value.numpy() for item, value in zip(session.get_inputs(), inputs, strict=True)}
-    return Prepared(lambda: session.run(None, feed), {"load": loaded})
+        path = _onnx_file(model, inputs, folder)
+        if int8:
+            from benchmark.int8_models import onnxruntime_file
+
+            path = onnxruntime_file(model, inputs, path)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        session, loaded = _loaded(
+            lambda: onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        )
+        feed = {item.name: value.numpy() for item, value in zip(session.get_inputs(), inputs, strict=True)}
+        return Prepared(lambda: session.run(None, feed), {"load": loaded})
+
+    return prepare
 
 
-def _openvino(precision: str | None) -> Callable[..., Prepared]:
+def _openvino(precision: str | None, int8: bool = False) -> Callable[..., Prepared]:
     """precision: None leaves it to openvino, which computes in bfloat16 where the processor is good at it."""
 
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
         import openvino
 
-        path = _onnx_file(model, inputs, folder)
+        source: Any = str(_onnx_file(model, inputs, folder))
+        if int8:
+            from benchmark.int8_models import openvino_model
+
+            source = openvino_model(model, inputs, source)
         settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
         if precision is not None:
             settings["INFERENCE_PRECISION_HINT"] = precision
-        compiled, loaded = _loaded(lambda: openvino.Core().compile_model(str(path), "CPU", settings))
+        compiled, loaded = _loaded(lambda: openvino.Core().compile_model(source, "CPU", settings))
         request, feed = compiled.create_infer_request(), [value.numpy() for value in inputs]
         return Prepared(lambda: list(request.infer(feed).values()), {"load": loaded})
 
@@ -164,10 +181,13 @@ PREPARE: dict[str, Callable[..., Prepared]] = {
     "executorch-bfloat16": _executorch(delegated=True, dtype="bfloat16"),
     "executorch-bf16-compute": _executorch(delegated=True, compute="bf16"),
     "executorch-portable": _executorch(delegated=False),
-    "onnxruntime": _onnxruntime,
+    "executorch-int8": _executorch(delegated=True, int8=True),
+    "onnxruntime": _onnxruntime(int8=False),
+    "onnxruntime-int8": _onnxruntime(int8=True),
     "xnnpack": _xnnpack,
     "openvino": _openvino("f32"),
     "openvino-default": _openvino(None),
+    "openvino-int8": _openvino("f32", int8=True),
 }
 
 
