@@ -29,7 +29,7 @@ struct HalfBlock {
   }
 };
 
-/// The channels of a last block that is not whole, read from the last 16 bytes of a pixel.
+/// The channels of a partial last block, loaded from the last 16 bytes of a pixel.
 class LastOfMany {
  public:
   ET_AVX2_INLINE explicit LastOfMany(size_t channels) : first_(channels - kQDepthwiseBlock) {

@@ -136,8 +136,8 @@ using Sums = __m256i[2 * kRows];
 #define SUMS_3 SUMS_3_LOW, SUM(1), SUM(3), SUM(5)
 #define SUMS_6 SUMS_6_LOW, SUM(1), SUM(3), SUM(5), SUM(7), SUM(9), SUM(11)
 
-/// Adds to the sums of kUsed rows, of which all may be read, and of all columns of a panel or the
-/// first half; returns what follows the weights.
+/// Adds the products of kUsed rows, which must all be readable, and a panel's columns or the first
+/// half of them. Returns the end of the weights.
 template <size_t kUsed, bool kIsHalf>
 ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t length, const int8_t* w,
                                           Sums& sums) {

@@ -349,7 +349,7 @@ OperatorResult create(const Node& node, const OperatorContext& context, const La
   return std::unique_ptr<Operator>(std::move(made));
 }
 
-/// Where the engine's kernel is plain C++, XNNPACK's is faster.
+/// True if the engine computes this depthwise convolution. XNNPACK is faster than plain C++.
 bool has_depthwise_kernel(const fb::Convolution& n) {
   return n.group_input_channels() == 1 && n.group_output_channels() == 1 &&
          (engine::instruction_set() >= engine::InstructionSet::Avx2 || !has_library());
