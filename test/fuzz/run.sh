@@ -45,7 +45,8 @@ if [ ! -f "$build/build.ninja" ] || { [ -z "$brief" ] && ! grep -q xnnpack_fuzze
   configure
 fi
 findings=$root/build/fuzz-findings
-private=$(mktemp -d)
+# In memory where that is possible: packed_file writes a file for each input.
+private=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 trap 'rm -r "$private"' EXIT
 # The secret of the user's cache of packed weights stays out of it; the compiler's cache does not.
 apart=(env XDG_CACHE_HOME="$private" TMPDIR="$private")

@@ -44,7 +44,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = 1u << 20;
 constexpr unsigned kSecondsPerRun = 25;
-constexpr size_t kRunsPerLeakCheck = 2000;
+/// Leak checks take time for each living block; they begin when they have taken less of the time
+/// than this share.
+constexpr double kLeakCheckShare = 0.03;
 constexpr size_t kMaxKept = 4000;
 
 struct Options {
@@ -175,6 +177,7 @@ class Child final {
     while (shared_.executions < options_.runs && now() < end_) {
       run(changed(random), /*is_kept=*/false);
     }
+    alarm(0);
     check_leaks();
   }
 
@@ -202,10 +205,14 @@ class Child final {
   void run(Bytes bytes, bool is_kept) {
     memcpy(shared_.input, bytes.data(), bytes.size());
     shared_.size = bytes.size();
-    alarm(kSecondsPerRun);
+    // A system call: not for each of many short runs.
+    const double start = now();
+    if (start >= next_alarm_) {
+      alarm(kSecondsPerRun);
+      next_alarm_ = start + 1;
+    }
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
-    alarm(0);
-    const uint64_t runs = ++shared_.executions;
+    ++shared_.executions;
     bool is_new = false;
     for (const uint64_t feature : take_features()) {
       is_new = features_.insert(feature).second || is_new;
@@ -218,21 +225,26 @@ class Child final {
       }
       corpus_.push_back(std::move(bytes));
     }
-    if (runs % kRunsPerLeakCheck == 0) {
+    if (start >= next_leak_check_) {
       check_leaks();
     }
   }
 
-  static void check_leaks() {
+  void check_leaks() {
+    const double start = now();
     if (__lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0) {
       abort();
     }
+    const double end = now();
+    next_leak_check_ = end + (end - start) / kLeakCheckShare;
   }
 
   const Options& options_;
   Shared& shared_;
   std::vector<Bytes> corpus_;
   double end_;
+  double next_alarm_ = 0;
+  double next_leak_check_ = now() + 1;
   Bytes room_ = Bytes(kMaxBytes);
   std::unordered_set<uint64_t> features_;
 };

@@ -56,6 +56,7 @@ class ConcurrentWriter final {
   explicit ConcurrentWriter(std::vector<std::unique_ptr<GivenTensor>>& tensors)
       : tensors_(tensors), thread_([this] { write(); }) {
     while (!has_begun_) {
+      std::this_thread::yield();
     }
   }
   ~ConcurrentWriter() {
@@ -74,6 +75,8 @@ class ConcurrentWriter final {
               is_bool ? round & 1 : static_cast<uint8_t>(round * 37 + i);
         }
       }
+      // On a busy processor the method would otherwise wait for the end of a time slice.
+      std::this_thread::yield();
     }
   }
 

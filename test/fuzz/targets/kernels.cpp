@@ -153,9 +153,12 @@ class IndexWriter final {
             const_cast<volatile uint8_t&>(byte) = (round & 1) != 0 ? 0 : round;
           }
         }
+        // On a busy processor the kernel would otherwise wait for the end of a time slice.
+        std::this_thread::yield();
       }
     });
     while (!has_begun_) {
+      std::this_thread::yield();
     }
   }
   ~IndexWriter() {
