@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolutions of float32 by the engine, in the layout that the tensors have.
+#include <algorithm>
+
 #include <executorch/kernels/engine/conv/patches.h>
 #include <executorch/kernels/engine/gemm/few_rows.h>
 #include <executorch/kernels/engine/pack/pack.h>
@@ -228,11 +230,39 @@ bool convolve_float32(KernelRuntimeContext& ctx, const ConvCall& call, const Str
 
 namespace {
 
+/// Limits of what the engine may take for a convolution beside its tensors. Sums are in double,
+/// which does not wrap around: padding, strides and dilations are free numbers of the program.
+bool fits_engine(const ConvGeometry& g) {
+  constexpr double kMaxBytes = double(SIZE_MAX / 2), kMaxPhases = 1 << 16;
+  // Copies of padded images may be this large, or so many times the tensors.
+  constexpr double kSmallImages = 1 << 20, kTimesTensors = 64;
+  constexpr double kMaxThreads = 64, kMaxPanel = 32, kFrequencies = 16, kMaxRows = 64;
+  double padded = 1, inputs = 1, outputs = 1, taps = 1, phases = 1;
+  for (int d = 1; d < kSpatial; ++d) {
+    padded *= double(g.in[d]) + 2 * double(g.padding[d]) + double(g.stride[d]);
+    inputs *= double(g.in[d]);
+    outputs *= double(g.out[d]);
+    taps *= double(g.kernel[d]);
+    phases *= g.transposed ? double(g.stride[d]) : 1;
+  }
+  const double channels = double(g.groups) * double(g.in_channels);
+  const double results = double(g.groups) * (double(g.out_channels) + kMaxPanel);
+  const double tensors = inputs * channels + outputs * results;
+  const double images = g.transposed ? inputs * channels : padded * channels;
+  const double weights = results * (phases + taps * double(g.in_channels));
+  const double pointers = (outputs + kMaxRows) * taps;
+  const double plane = g.transposed ? 0 : padded;
+  const double all = images + kFrequencies * weights + kMaxThreads * (2 * plane + 2 * pointers);
+  return phases <= kMaxPhases && all * 2 * sizeof(double) <= kMaxBytes &&
+         images <= std::max(kSmallImages, kTimesTensors * tensors);
+}
+
 /// A portable::FloatConvolution.
 bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Tensor& input,
                      const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
   const ImageLayout layout = layout_of(input, out, g);
-  if (g.spatial == 3 || layout == ImageLayout::Other || (bias && !in_index_order(Strided(*bias)))) {
+  if (g.spatial == 3 || layout == ImageLayout::Other || !fits_engine(g) ||
+      (bias && !in_index_order(Strided(*bias)))) {
     return false;
   }
   const Strided weights(weight);

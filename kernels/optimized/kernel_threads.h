@@ -29,7 +29,9 @@ class KernelThreads final : public engine::Threads {
 template <class BytesOf>
 void* scratch_for(KernelRuntimeContext& ctx, KernelThreads& threads, BytesOf&& bytes_of) {
   const auto take = [&]() -> void* {
-    const auto memory = ctx.allocate_temp(bytes_of(threads.count()) + 1, engine::kAlignment);
+    const size_t bytes = bytes_of(threads.count());
+    if (bytes > SIZE_MAX / 2) return nullptr;
+    const auto memory = ctx.allocate_temp(bytes + 1, engine::kAlignment);
     return memory.ok() ? *memory : nullptr;
   };
   void* const all = take();
