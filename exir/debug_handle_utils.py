@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch.fx import Node
+from torch.fx.traceback import NodeSource
 
 FROM_NODE_KEY = "from_node"
 DEBUG_HANDLE_KEY = "debug_handle"
 UNSET_DEBUG_HANDLE = 0  # debug handle of nodes without a number
 
 
-def root_source(node: Node) -> Any:
+def root_source(node: Node) -> NodeSource | None:
     """Return the oldest entry of a node's history (a torch `NodeSource`), or None for a node without history."""
     sources = node.meta.get(FROM_NODE_KEY)
     if not sources:
         return None
-    root = sources[-1] if isinstance(sources, list) else sources
+    root: NodeSource = sources[-1] if isinstance(sources, list) else sources
     while getattr(root, FROM_NODE_KEY, None):
         root = root.from_node[-1]
     return root

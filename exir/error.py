@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch._export.verifier import SpecViolationError
 
@@ -59,7 +59,7 @@ def module_path(node: Node) -> str:
     return f"{module_name(node) or '<root>'} ({getattr(kind, '__name__', kind)})"
 
 
-def _tensor_text(value: Any) -> str:
+def _tensor_text(value: object) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{str(value.dtype).removeprefix('torch.')}{[str(size) for size in value.shape]}".replace("'", "")
     if isinstance(value, (tuple, list)):
@@ -67,7 +67,7 @@ def _tensor_text(value: Any) -> str:
     return repr(value)
 
 
-def operator_name(target: Any) -> str:
+def operator_name(target: object) -> str:
     """Return the name of a call target: `aten.add.Tensor` for operators, `module.function` for Python functions."""
     name = getattr(target, "_name", None) or getattr(target, "_op", None) or target
     if isinstance(name, str):
@@ -122,7 +122,7 @@ class VerificationError(ExportError, SpecViolationError):
         first_node, first_why = findings[0]
         super().__init__(stage, first_node, first_why)
         self.findings = findings
-        groups: dict[Any, list[tuple[Node | str | None, str]]] = {}
+        groups: dict[object, list[tuple[Node | str | None, str]]] = {}
         for node, why in findings:
             groups.setdefault((getattr(node, "target", node), why), []).append((node, why))
         lines = [_line(stage, group) for group in groups.values()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch.export import ExportedProgram
@@ -24,10 +24,22 @@ from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.rewrite.program_copy import copy_call, copy_program
 
 if TYPE_CHECKING:
+    from executorch.exir.pass_base import PassType
     from executorch.exir.program import ExecutorchProgramManager
     from executorch.exir.schema import CompileSpec, Program
 
 __all__ = ["LoweredBackendModule", "get_lowered_backend_modules", "get_lowered_submodules"]
+
+
+class _Settings(TypedDict, total=False):
+    """Fields of `ExecutorchBackendConfig` that a caller may set for the program of a single delegate."""
+
+    emit_stacktrace: bool
+    extract_delegate_segments: bool
+    segment_alignment: int
+    constant_tensor_alignment: int | None
+    delegate_alignment: int | None
+    memory_planning_pass: PassType
 
 
 class LoweredBackendModule(torch.nn.Module):
@@ -36,7 +48,7 @@ class LoweredBackendModule(torch.nn.Module):
     A call runs the original program eagerly. torch.export preserves the call, so that lowered modules can be composed.
     """
 
-    meta: dict[str, Any] | None
+    meta: dict[str, object] | None
 
     def __init__(
         self,
@@ -54,7 +66,7 @@ class LoweredBackendModule(torch.nn.Module):
         self._named_data_store_output = named_data_store_output
         self.meta = None
 
-    def __deepcopy__(self, memo: dict[int, Any] | None) -> LoweredBackendModule:
+    def __deepcopy__(self, memo: dict[int, object] | None) -> LoweredBackendModule:
         """Copy the module. Payload, weights and named data are shared, because they are never written."""
         twin = LoweredBackendModule(
             copy_program(self._original_exported_program),
@@ -97,10 +109,10 @@ class LoweredBackendModule(torch.nn.Module):
         segment_alignment: int = 128,
         constant_tensor_alignment: int | None = None,
         delegate_alignment: int | None = None,
-        memory_planning: Any = None,
+        memory_planning: PassType | None = None,
     ) -> bytes:
         """Return a `.pte` whose method `forward` only calls this delegate. Alignments in bytes."""
-        settings = {
+        settings: _Settings = {
             "extract_delegate_segments": extract_delegate_segments,
             "segment_alignment": segment_alignment,
             "constant_tensor_alignment": constant_tensor_alignment,
@@ -108,27 +120,25 @@ class LoweredBackendModule(torch.nn.Module):
         }
         return bytes(self._to_executorch(memory_planning, settings).buffer)
 
-    def program(self, emit_stacktrace: bool = False, memory_planning: Any = None) -> Program:
+    def program(self, emit_stacktrace: bool = False, memory_planning: PassType | None = None) -> Program:
         """Return the program of `buffer` before serialization. `memory_planning`: replaces the default pass."""
         return self._to_executorch(memory_planning, {"emit_stacktrace": emit_stacktrace}).executorch_program
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         if kwargs:
             raise TypeError(f"a delegate takes positional inputs only, found keywords {sorted(kwargs)}")
         return executorch_call_delegate(self, *args)
 
-    def _to_executorch(self, memory_planning: Any, settings: dict[str, Any]) -> ExecutorchProgramManager:
+    def _to_executorch(self, memory_planning: PassType | None, settings: _Settings) -> ExecutorchProgramManager:
         # A local import, because the program managers import this module.
         from executorch.exir.capture import ExecutorchBackendConfig
         from executorch.exir.program import EdgeProgramManager
 
         if memory_planning is not None:
-            settings = {**settings, "memory_planning_pass": memory_planning}
-        settings = {name: value for name, value in settings.items() if value is not None}
-        settings["check_target"] = False  # it calls no kernel, and the check of a delegate may run this program
-        return EdgeProgramManager({"forward": _program_calling(self)}).to_executorch(
-            ExecutorchBackendConfig(**settings)
-        )
+            settings["memory_planning_pass"] = memory_planning
+        # No check of the target: the program calls no kernel, and the check of a delegate may run this program.
+        config = ExecutorchBackendConfig(**settings, check_target=False)
+        return EdgeProgramManager({"forward": _program_calling(self)}).to_executorch(config)
 
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:

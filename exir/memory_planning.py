@@ -2,7 +2,6 @@
 """Façade: the documented names of memory planning, over `executorch.exir.memory`."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from torch import fx
 from torch.utils import _pytree as pytree
@@ -54,6 +53,6 @@ __all__ = [
 ]
 
 
-def filter_nodes(inputs: Iterable[Any]) -> Iterable[fx.Node]:
+def filter_nodes(inputs: Iterable[object]) -> Iterable[fx.Node]:
     """Return the nodes among a node's arguments, including items of lists and dicts."""
     return [leaf for leaf in pytree.tree_leaves(list(inputs)) if isinstance(leaf, fx.Node)]

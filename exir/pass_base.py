@@ -19,6 +19,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import OpOverload, OpOverloadPacket
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export import ExportedProgram
+from torch.fx.node import Target
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torch.utils import _pytree as pytree
 
@@ -41,13 +42,13 @@ _MEMORY_FUNCTIONS = (memory.alloc, memory.view, memory.free)
 class NodeMetadata:
     """Metadata of the node that is being interpreted. The keys in `PROTECTED_KEYS` cannot be overwritten."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, object]) -> None:
         self.data = dict(data)
 
     def __getitem__(self, key: str) -> Any:
         return self.data[key]
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         if key in PROTECTED_KEYS:
             raise RuntimeError(f"metadata '{key}' belongs to the compiler: a pass must not overwrite it")
         self.data[key] = value
@@ -69,8 +70,11 @@ class ArgSchema:
 
 
 def map_args(
-    op: Any, fn: Callable[[Any, ArgSchema], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    op: OpOverload | EdgeOpOverload,
+    fn: Callable[[object, ArgSchema], object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> tuple[tuple[object, ...], dict[str, object]]:
     """Apply `fn(value, schema)` to every argument of an operator call. Return the new (args, kwargs)."""
     schema = {item.name: ArgSchema(item.name, item.type) for item in op._schema.arguments}
     ordered = list(schema.values())
@@ -106,14 +110,14 @@ class ExportedProgramPassBase(ABC):
         """Check the program after the pass; override to raise."""
 
 
-def _symbols(value: Any) -> Any:
+def _symbols(value: object) -> object:
     """Return the sizes of a tensor, or a symbol, as text; None for a value without symbols."""
     if isinstance(value, torch.Tensor):
         return [str(size) for size in value.shape] if any(isinstance(n, torch.SymInt) for n in value.shape) else None
     return str(value) if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else None
 
 
-def _symbols_of_inputs(graph_module: fx.GraphModule) -> list[Any]:
+def _symbols_of_inputs(graph_module: fx.GraphModule) -> list[object]:
     inputs = (node for node in graph_module.graph.nodes if node.op == "placeholder")
     return [pytree.tree_map(_symbols, node.meta.get("val")) for node in inputs]
 
@@ -140,7 +144,7 @@ class ExportPass(PassBase):
             self.graph.set_codegen(codegen)
             self.fake_tensor_mode: FakeTensorMode | None = None
 
-        def attribute(self, stem: str, value: Any) -> fx.Node:
+        def attribute(self, stem: str, value: object) -> fx.Node:
             """Return a get_attr node for `value`, which becomes an attribute of the new module."""
             for name, module in [*self.root.named_children(), *vars(self.root).items()]:
                 if module is value:
@@ -158,14 +162,14 @@ class ExportPass(PassBase):
                 node.meta["val"] = self.as_fake(value)
             return node
 
-        def as_fake(self, value: Any) -> Any:
+        def as_fake(self, value: object) -> object:
             """Convert a real tensor to a fake one. Other values do not change."""
             if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
                 assert self.fake_tensor_mode is not None
                 return self.fake_tensor_mode.from_tensor(value, static_shapes=True)
             return value
 
-        def to_node(self, value: Any) -> Any:
+        def to_node(self, value: object) -> object:
             """Convert `value` to an argument of a node of the new graph."""
             if isinstance(value, ProxyValue):
                 return value.node
@@ -184,21 +188,21 @@ class ExportPass(PassBase):
             self.callback = callback
             self.node: fx.Node = next(iter(gm.graph.nodes))
 
-        def run_node(self, n: fx.Node) -> Any:
+        def run_node(self, n: fx.Node) -> object:
             self.node = n
             return super().run_node(n)
 
         def _meta(self) -> NodeMetadata:
             return NodeMetadata(self.node.meta)
 
-        def placeholder(self, target: Any, args: Any, kwargs: Any) -> ProxyValue:
+        def placeholder(self, target: Target, args: Argument, kwargs: Argument) -> ProxyValue:
             value = super().placeholder(target, args, kwargs)
             return self.callback.placeholder(str(target), value, self._meta())
 
-        def output(self, target: Any, args: Any, kwargs: Any) -> Any:
+        def output(self, target: object, args: Argument, kwargs: object) -> object:
             return self.callback.output(args[0], self._meta())
 
-        def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        def get_attr(self, target: Target, args: Argument, kwargs: Argument) -> object:
             value = super().get_attr(target, args, kwargs)
             if not isinstance(value, torch.Tensor):
                 return value
@@ -209,7 +213,8 @@ class ExportPass(PassBase):
             self.callback.on_attr(proxy)
             return proxy
 
-        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        def call_function(self, target: Target, args: Argument, kwargs: Argument) -> object:
+            assert callable(target)
             meta = self._meta()
             hook = self.callback._hooks.get(target)
             if hook is not None:
@@ -224,12 +229,12 @@ class ExportPass(PassBase):
                 return self.callback.call_sym(target, args, meta)
             raise ExportPassBaseError(f"{type(self.callback).__name__}: cannot interpret call of {target}")
 
-        def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+        def call_module(self, target: object, args: object, kwargs: object) -> object:
             raise ExportPassBaseError(
                 f"{type(self.callback).__name__}: call_module '{target}' is not in the edge dialect"
             )
 
-        def call_method(self, target: Any, args: Any, kwargs: Any) -> Any:
+        def call_method(self, target: object, args: object, kwargs: object) -> object:
             raise ExportPassBaseError(
                 f"{type(self.callback).__name__}: call_method '{target}' is not in the edge dialect"
             )
@@ -249,7 +254,7 @@ class ExportPass(PassBase):
         self._tracers = [tracer]
 
     @property
-    def _hooks(self) -> dict[Any, Callable[..., Any]]:
+    def _hooks(self) -> dict[object, Callable[..., object]]:
         import operator
 
         higher_order = torch.ops.higher_order
@@ -261,7 +266,9 @@ class ExportPass(PassBase):
             higher_order.scan: self.call_scan,
         }
 
-    def _emit(self, kind: str, target: Any, args: Any, kwargs: Any, meta: NodeMetadata, data: Any) -> ProxyValue:
+    def _emit(
+        self, kind: str, target: Fn, args: object, kwargs: object, meta: NodeMetadata, data: object
+    ) -> ProxyValue:
         tracer = self.tracer
         leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
         node_args = pytree.tree_map(tracer.to_node, args, is_leaf=leaf)
@@ -272,7 +279,7 @@ class ExportPass(PassBase):
         return ProxyValue(data, node)
 
     def _fx(
-        self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata
+        self, kind: str, target: Fn, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata
     ) -> ProxyValue:
         """Emit a node. Its value is the result of `target` on the fake values of the arguments."""
         unwrap = lambda value: self.tracer.as_fake(value.data if isinstance(value, ProxyValue) else value)  # noqa: E731
@@ -293,14 +300,14 @@ class ExportPass(PassBase):
     def on_attr(self, attr: ProxyValue) -> None:
         """Called with every tensor attribute that the graph reads."""
 
-    def placeholder(self, name: str, arg: Any, meta: NodeMetadata) -> ProxyValue:
+    def placeholder(self, name: str, arg: object, meta: NodeMetadata) -> ProxyValue:
         """An input of the graph."""
         node = self.tracer.graph.placeholder(name)
         node.meta = dict(meta.data)
         node.meta["val"] = arg
         return ProxyValue(arg, node)
 
-    def output(self, results: Any, meta: NodeMetadata) -> ProxyValue:
+    def output(self, results: object, meta: NodeMetadata) -> ProxyValue:
         """The outputs of the graph, in the structure that the graph returns."""
         leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
         node = self.tracer.graph.output(pytree.tree_map(self.tracer.to_node, results, is_leaf=leaf))
@@ -309,11 +316,13 @@ class ExportPass(PassBase):
         node.meta["val"] = data
         return ProxyValue(data, node)
 
-    def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
+    def call_operator(
+        self, op: Fn, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata
+    ) -> ProxyValue:
         """An operator call. `op` is an edge or ATen overload; args and kwargs hold ProxyValues and plain values."""
         return self._fx("call_function", op, args, kwargs, meta)
 
-    def call_sym(self, target: Fn, args: tuple[Any, ...], meta: NodeMetadata) -> ProxyValue:
+    def call_sym(self, target: Fn, args: tuple[object, ...], meta: NodeMetadata) -> ProxyValue:
         """Arithmetic on sizes."""
         return self._fx("call_function", target, args, {}, meta)
 
@@ -328,7 +337,7 @@ class ExportPass(PassBase):
         pred: ProxyValue,
         true_fn: fx.GraphModule,
         false_fn: fx.GraphModule,
-        inputs: list[Any],
+        inputs: list[object],
         meta: NodeMetadata,
     ) -> ProxyValue:
         """`torch.cond`; both branches are interpreted by this pass."""
@@ -347,8 +356,8 @@ class ExportPass(PassBase):
         self,
         cond_fn: fx.GraphModule,
         body_fn: fx.GraphModule,
-        carried_inputs: list[Any],
-        additional_inputs: list[Any],
+        carried_inputs: list[object],
+        additional_inputs: list[object],
         meta: NodeMetadata,
     ) -> ProxyValue:
         """`while_loop`; condition and body are interpreted by this pass."""
@@ -362,7 +371,7 @@ class ExportPass(PassBase):
         self,
         combine_fn: fx.GraphModule,
         init: list[ProxyValue],
-        xs: list[Any],
+        xs: list[object],
         additional_inputs: list[ProxyValue],
         meta: NodeMetadata,
     ) -> ProxyValue:
@@ -372,17 +381,17 @@ class ExportPass(PassBase):
         return self._higher_order(torch.ops.higher_order.scan, args, meta)
 
     def call_delegate(
-        self, lowered_module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata
+        self, lowered_module: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata
     ) -> ProxyValue:
         """A call of a lowered module. Its recorded results are not recomputed."""
         return self._emit(
             "call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta, meta.data.get("val")
         )
 
-    def _higher_order(self, target: Any, args: tuple[Any, ...], meta: NodeMetadata) -> ProxyValue:
+    def _higher_order(self, target: Fn, args: tuple[object, ...], meta: NodeMetadata) -> ProxyValue:
         return self._emit("call_function", target, args, {}, meta, meta.data.get("val"))
 
-    def call_submodule(self, graph_module: fx.GraphModule, inputs: tuple[Any, ...]) -> PassResult:
+    def call_submodule(self, graph_module: fx.GraphModule, inputs: tuple[object, ...]) -> PassResult:
         """Interpret a graph with `inputs` (values or ProxyValues). Return the new graph."""
         values = [value.data if isinstance(value, ProxyValue) else value for value in inputs]
         tracer = self.ExportTracer(self, graph_module.graph._codegen)
@@ -421,7 +430,7 @@ class ExportPass(PassBase):
                 )
 
 
-def _slices(values: list[Any]) -> list[Any]:
+def _slices(values: list[Argument]) -> list[object]:
     """Return the fake value of the first slice along dimension 0 of each value."""
     data = [value.data if isinstance(value, ProxyValue) else value for value in values]
     return [torch.ops.aten.select.int(item, 0, 0) if isinstance(item, torch.Tensor) else item for item in data]

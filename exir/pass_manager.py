@@ -16,15 +16,15 @@ from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, PassType
 
 
-def _flatten(passes: Sequence[Any]) -> list[Any]:
+def _flatten(passes: Sequence[Any]) -> list[Callable[..., Any]]:
     return [one for entry in passes for one in (_flatten(entry) if isinstance(entry, (list, tuple)) else [entry])]
 
 
-def _name(one: Any) -> str:
+def _name(one: object) -> str:
     return str(getattr(one, "__name__", type(one).__name__))
 
 
-def _with_result(one: Any) -> Callable[[fx.GraphModule], Any]:
+def _with_result(one: Callable[..., Any]) -> Callable[[fx.GraphModule], Any]:
     """Wrap a pass: if it returns None, it has changed the graph in place."""
 
     def run(graph_module: fx.GraphModule) -> Any:
@@ -56,7 +56,7 @@ class PassManager(fx_passes.PassManager):
             steps=steps,
         )
 
-    def add_pass(self, _pass: Any) -> None:
+    def add_pass(self, _pass: Callable[..., Any]) -> None:
         """Append a pass."""
         super().add_pass(_with_result(_pass))
 
@@ -94,7 +94,7 @@ class ExportedProgramPassManager(fx_passes.PassManager):
     def __init__(
         self,
         passes: Sequence[PassType] | Sequence[Sequence[PassType]] | None = None,
-        constraints: list[Callable[[Callable[..., Any], Callable[..., Any]], bool]] | None = None,
+        constraints: list[Callable[[Callable[..., object], Callable[..., object]], bool]] | None = None,
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
         steps: int = 1,
@@ -144,7 +144,9 @@ class ExportedProgramPassManager(fx_passes.PassManager):
 
 
 def _run_on_program(
-    one: Any, program: ExportedProgram, update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram]
+    one: Callable[..., Any],
+    program: ExportedProgram,
+    update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram],
 ) -> ExportedProgramPassResult:
     if isinstance(one, ExportedProgramPassBase):
         changed = one(program)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields, is_dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
 from torch import fx
 
@@ -75,10 +75,10 @@ def print_program(
         print(f"  outputs {', '.join(map(show, plan.outputs))}", file=out)
 
 
-def pretty_print(obj: Any, indent: int = 0, out: TextIO | None = None) -> None:
+def pretty_print(obj: object, indent: int = 0, out: TextIO | None = None) -> None:
     """Print dataclasses, lists, tuples and dicts, one field or item a line, indented by two spaces a level."""
     out = out or sys.stdout
-    rows: list[tuple[str, Any]]
+    rows: list[tuple[str, object]]
     if is_dataclass(obj) and not isinstance(obj, type):
         opening, rows, closing = (
             f"{type(obj).__name__}(",

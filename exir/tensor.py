@@ -114,7 +114,7 @@ class TensorSpec:
     sizes before they were replaced by their bounds; None: they were not.
     """
 
-    symbolic_shape: Sequence[Any] | None = None
+    symbolic_shape: Sequence[object] | None = None
 
     def __init__(
         self,
@@ -217,10 +217,10 @@ class TensorSpec:
 def _of_base(name: str) -> Any:
     """Return a property that reads and writes the attribute of the view's base."""
 
-    def read(view: ViewSpec) -> Any:
+    def read(view: ViewSpec) -> object:
         return getattr(view.base, name)
 
-    def write(view: ViewSpec, value: Any) -> None:
+    def write(view: ViewSpec, value: object) -> None:
         setattr(view.base, name, value)
 
     return property(read, write, doc=f"The base's {name}.")
@@ -280,7 +280,7 @@ class ViewSpec(TensorSpec):
 # Documented names, for users' passes; the project itself uses executorch.exir.scalar_type.
 scalar_type_enum = to_scalar_type
 get_scalar_type = to_dtype
-enum_to_scalar_map: dict[ScalarType, torch.dtype] = {each: to_dtype(each) for each in ScalarType}
+enum_to_scalar_map: dict[ScalarType, torch.dtype] = {kind: to_dtype(kind) for kind in ScalarType}
 scalar_type_table: dict[torch.dtype, ScalarType] = {dtype: each for each, dtype in enum_to_scalar_map.items()}
 
 

@@ -36,7 +36,7 @@ __all__ = [
 
 
 @singledispatch
-def to_backend(args: Any, *rest: Any) -> Any:
+def to_backend(args: object, *rest: object) -> Any:
     """Delegate a program or its partitions. The first argument selects one of three forms:
 
     `to_backend(backend_id: str, program: ExportedProgram, compile_specs: list[CompileSpec]) -> LoweredBackendModule`

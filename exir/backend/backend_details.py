@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from torch.export.exported_program import ExportedProgram
 
@@ -19,7 +19,7 @@ from executorch.exir.schema import CompileSpec
 
 __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult", "enforcedmethod", "find_backend"]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def enforcedmethod(func: _Function) -> _Function:
@@ -42,13 +42,13 @@ class PreprocessResult:
     processed_bytes: bytes = b""
     debug_handle_map: dict[int, tuple[int, ...]] | dict[str, tuple[int, ...]] | None = None
     data_store_output: NamedDataStoreOutput | None = None
-    _delegate_info_meta: Any | None = None
+    _delegate_info_meta: object | None = None
 
 
 class BackendDetails(ABC):
     """The ahead-of-time half of a backend. Its class name is the backend's id, in the program and in the runtime."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         for base in cls.__bases__:
             if base is not BackendDetails and issubclass(base, BackendDetails):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from torch._ops import OpOverload
 from torch.fx import Node
@@ -78,7 +77,7 @@ class ExecutorchBackendConfig:
 
     passes: list[PassType] = field(default_factory=list)
     memory_planning_pass: PassType | dict[str, PassType] = field(default_factory=MemoryPlanningPass)
-    propagate_device_config: Any = None
+    propagate_device_config: object = None
     to_out_var_pass: PassType = field(default_factory=ToOutVarPass)
     dynamic_memory_planning_mode: DynamicMemoryPlanningMode = DynamicMemoryPlanningMode.UPPER_BOUND
     emit_stacktrace: bool = False
@@ -94,7 +93,7 @@ class ExecutorchBackendConfig:
     do_quant_fusion_and_const_prop: bool = False
     run_reinplace_pass: bool = True
     enable_non_cpu_memory_planning: bool = True
-    reinplace_extra_ops: frozenset[Any] | None = None
+    reinplace_extra_ops: frozenset[object] | None = None
     fuse_quantized: bool = True
     tune_for_optimized_kernels: bool = False
     check_target: bool = True

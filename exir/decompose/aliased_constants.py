@@ -40,7 +40,7 @@ def _name(spec: InputSpec) -> str:
 
 def _aliases(program: ExportedProgram) -> dict[str, str]:
     """Return the name of each aliased constant's placeholder → the name of the buffer's."""
-    buffers: dict[Any, str] = {}
+    buffers: dict[object, str] = {}
     found: dict[str, str] = {}
     specs = program.graph_signature.input_specs
     for spec in specs:
@@ -54,7 +54,7 @@ def _aliases(program: ExportedProgram) -> dict[str, str]:
     return found
 
 
-def _memory(program: ExportedProgram, spec: InputSpec) -> Any:
+def _memory(program: ExportedProgram, spec: InputSpec) -> object:
     """Return address, dtype and layout of a constant or buffer, None for tensors without memory of their own."""
     value = program.state_dict.get(spec.target or "")
     value = program.constants.get(spec.target or "") if value is None else value

@@ -13,21 +13,21 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.node import map_arg
+from torch.fx.node import Argument, Target, map_arg
 from torch.fx.traceback import NodeSource, NodeSourceAction
 
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.rewrite.node_rewrite import origin_of
 
-Table = dict[Any, Callable[..., Any]]
+Table = dict[OpOverload, Callable[..., object]]
 
 
-def aten_operator(node: fx.Node) -> Any:
+def aten_operator(node: fx.Node) -> Target:
     """Return a node's target, or the ATen operator that an edge operator wraps."""
     return node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
 
 
-def is_composite(op: Any) -> bool:
+def is_composite(op: object) -> bool:
     """Return whether PyTorch implements `op` by other operators on every device."""
     key = "CompositeImplicitAutograd"
     return isinstance(op, OpOverload) and torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key)
@@ -36,7 +36,7 @@ def is_composite(op: Any) -> bool:
 @contextmanager
 def _no_processor_libraries() -> Iterator[None]:
     """Disable mkldnn: composite operators would otherwise call its operators, which no runtime has."""
-    mkldnn: Any = torch.backends.mkldnn
+    mkldnn = torch.backends.mkldnn
     before = mkldnn.set_flags(False)
     try:
         yield
@@ -44,7 +44,7 @@ def _no_processor_libraries() -> Iterator[None]:
         mkldnn.set_flags(*before)
 
 
-def own_value(value: Any) -> Any:
+def own_value(value: object) -> Any:
     """Return a new fake tensor like `value`: tracing identifies inputs by object identity."""
     if isinstance(value, FakeTensor):
         with value.fake_mode, torch.no_grad():
@@ -52,8 +52,8 @@ def own_value(value: Any) -> Any:
     return [own_value(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _distinct(inputs: list[fx.Node]) -> list[Any]:
-    values: list[Any] = []
+def _distinct(inputs: list[fx.Node]) -> list[object]:
+    values: list[object] = []
     for source in inputs:
         value = source.meta["val"]
         values.append(own_value(value) if any(value is other for other in values) else value)
@@ -64,9 +64,10 @@ def traced_body(node: fx.Node, table: Table, mode: FakeTensorMode) -> fx.GraphMo
     """Trace the decomposition of `node` by `table` as a graph whose inputs are the node's input nodes, in order."""
     inputs = node.all_input_nodes
     op = aten_operator(node)
-    decomposition = table.get(op, op)
+    assert isinstance(op, OpOverload)
+    decomposition: Callable[..., object] = table.get(op, op)
 
-    def compute(*values: Any) -> Any:
+    def compute(*values: Argument) -> object:
         given = dict(zip(inputs, values, strict=True))
         args, kwargs = map_arg(node.args, given.__getitem__), map_arg(node.kwargs, given.__getitem__)
         result = decomposition(*args, **kwargs)

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
 
 import torch
 from torch._export.verifier import SpecViolationError
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
+from torch.export.decomp_utils import CustomDecompTable
 from torch.export.graph_signature import InputKind
 from torch.fx.traceback import NodeSource, NodeSourceAction
 
@@ -39,21 +39,23 @@ _UNTRACEABLE_ERRORS = ("FunctionalTensor on its own", "is not in the state dict"
 
 
 @cache
-def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _tables() -> tuple[dict[OpOverload, Callable[..., object]], dict[OpOverload, Callable[..., object]]]:
     """Return PyTorch's table to Core ATen, and our additions and replacements."""
     pytorch_table = dict(torch.export.default_decompositions().items())
     added = {op: made for op, made in extra_decompositions().items() if op not in pytorch_table}
     return pytorch_table, {**added, **REPLACED_DECOMPOSITIONS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 
-def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False) -> dict[Any, Any]:
+def decomposition_table(
+    preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False
+) -> dict[OpOverload, Callable[..., object]]:
     """Return PyTorch's table to Core ATen with our decompositions, without the operators to preserve."""
     whole = set(preserve)
     table = {**_tables()[0], **_ours(unroll_recurrent)}
     return {op: made for op, made in table.items() if op not in whole}
 
 
-def _ours(unroll_recurrent: bool) -> dict[Any, Any]:
+def _ours(unroll_recurrent: bool) -> dict[OpOverload, Callable[..., object]]:
     """Return our decompositions. Without those of recurrent layers, PyTorch's table unrolls the layers."""
     left_out = RECURRENT_DECOMPOSITIONS if unroll_recurrent else {}
     return {
@@ -145,7 +147,7 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
     return traced
 
 
-def _table_to_trace_with(kept: list[OpOverload], unroll_recurrent: bool) -> dict[Any, Any]:
+def _table_to_trace_with(kept: list[OpOverload], unroll_recurrent: bool) -> CustomDecompTable:
     """Return `decomposition_table` in torch's type, which includes composite operators registered later."""
     table = torch.export.default_decompositions()
     table.update(_ours(unroll_recurrent))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
-from typing import Any
 
 import torch
 from torch import fx
@@ -25,7 +24,7 @@ _ATTENTION = _aten.scaled_dot_product_attention.default
 VIEWS = (_aten.view.default, _aten._unsafe_view.default)
 
 
-def free_views(graph: fx.Graph, replaced: Collection[Any]) -> None:
+def free_views(graph: fx.Graph, replaced: Collection[object]) -> None:
     """Replace each `view` that depends on a call in `replaced` by a `reshape`, which copies if necessary."""
     reached: set[fx.Node] = set()
     for node in graph.nodes:
@@ -80,7 +79,7 @@ def _sharing(node: fx.Node, sources: bool) -> set[fx.Node]:
         if sources and _shares_with_operands(current):
             linked += current.all_input_nodes
         # Sizes, which are also operands of views, have no memory.
-        fresh = [each for each in linked if each not in found and not isinstance(each.meta.get("val"), torch.SymInt)]
+        fresh = [node for node in linked if node not in found and not isinstance(node.meta.get("val"), torch.SymInt)]
         found.update(fresh)
         todo += fresh
     return found
@@ -120,7 +119,7 @@ def _base_of(node: fx.Node) -> fx.Node:
     return node
 
 
-def _is_fixed_dense(value: Any) -> bool:
+def _is_fixed_dense(value: object) -> bool:
     """Return whether the tensor has constant sizes, offset 0, and is dense without overlaps."""
     if not isinstance(value, torch.Tensor) or not all(isinstance(n, int) for n in (*value.shape, *value.stride())):
         return False

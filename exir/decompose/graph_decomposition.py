@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
-from typing import Any
 
 import torch
 from torch import fx
@@ -103,7 +102,7 @@ def _is_plain_node(node: fx.Node, table: Table, keeps_composites: bool) -> bool:
     return node.op in ("call_function", "get_attr", "placeholder")
 
 
-def _is_fixed(value: Any) -> bool:
+def _is_fixed(value: object) -> bool:
     if isinstance(value, torch.Tensor):
         return all(isinstance(size, int) for size in value.shape)
     return value is None or isinstance(value, (int, float, bool, str, torch.dtype, torch.device))
@@ -123,7 +122,7 @@ class _Decomposition:
         self._table = table
         self._whole = {*kept, *PRESERVED_ATEN_CIA_OPS}
         self._mode: FakeTensorMode = fake_mode_of(graph_module)
-        self._bodies: dict[Any, fx.GraphModule | None] = {}
+        self._bodies: dict[object, fx.GraphModule | None] = {}
         self._stale: set[fx.Node] = set()
 
     def run(self) -> bool:
@@ -138,7 +137,7 @@ class _Decomposition:
                 return False
         return True
 
-    def _is_decomposable(self, target: Any) -> bool:
+    def _is_decomposable(self, target: object) -> bool:
         if not isinstance(target, OpOverload) or target._schema.is_mutable:
             return False
         return target in self._table or (is_composite(target) and target not in self._whole)
@@ -178,7 +177,7 @@ class _Decomposition:
         return True
 
 
-def _key(node: fx.Node) -> Any:
+def _key(node: fx.Node) -> object:
     """Return a key that is equal for calls with equal bodies: operator, scalars, layouts of tensors."""
     inputs = node.all_input_nodes
     number = {module: index for index, module in enumerate(inputs)}
@@ -186,7 +185,7 @@ def _key(node: fx.Node) -> Any:
     return (node.target, repr(arguments), tuple(_layout(module.meta["val"]) for module in inputs))
 
 
-def _layout(value: Any) -> Any:
+def _layout(value: object) -> object:
     if isinstance(value, torch.Tensor):
         return (value.dtype, _sizes(value), str(value.stride()), value.device)
     return repr(value) if not isinstance(value, (list, tuple)) else tuple(_layout(item) for item in value)

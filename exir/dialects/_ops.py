@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
@@ -81,7 +80,7 @@ def edge_op(op: OpOverload) -> EdgeOpOverload:
 
 def bind_pattern_to_op(
     library: torch.library.Library, schema_or_name: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Return a decorator that binds a function, a pattern of operators, to a backend operator with that meaning.
 
     `schema_or_name`: a schema to define (`"my_op.Tensor(Tensor x) -> Tensor"`, the library's namespace is optional),
@@ -91,7 +90,7 @@ def bind_pattern_to_op(
     RuntimeError: the namespace belongs to another dialect. ValueError: the schema names another library.
     """
 
-    def bind(function: Callable[..., Any]) -> Callable[..., Any]:
+    def bind(function: Callable[..., object]) -> Callable[..., object]:
         require_backend_library(library.ns)
         overload = _defined(library, schema_or_name, function)
         if not can_be_traced(overload):
@@ -104,7 +103,7 @@ def bind_pattern_to_op(
     return bind
 
 
-def _defined(library: torch.library.Library, schema_or_name: str, function: Callable[..., Any]) -> OpOverload:
+def _defined(library: torch.library.Library, schema_or_name: str, function: Callable[..., object]) -> OpOverload:
     """Return the operator, after defining it if necessary."""
     namespace, separator, rest = schema_or_name.partition("(")[0].rpartition("::")
     if separator and namespace != library.ns:

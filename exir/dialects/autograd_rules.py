@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
 
 import torch
 from torch import fx
@@ -42,7 +41,7 @@ def why_not_differentiable(node: fx.Node) -> str:
     return refusal
 
 
-def _refusal(op: OpOverload, values: Any, wanted: int) -> str:
+def _refusal(op: OpOverload, values: object, wanted: int) -> str:
     """Return autograd's error for a call in which the first `wanted` tensors require gradients, or ""."""
     numbers = count()
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: _fresh(t, next(numbers) < wanted), values)

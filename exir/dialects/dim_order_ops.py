@@ -80,7 +80,7 @@ def _empty_out(size: list[int], *, dim_order: list[int] | None = None, out: torc
     return out.resize_(size)
 
 
-def _out(*_: Any, out: torch.Tensor, **__: Any) -> torch.Tensor:
+def _out(*_: object, out: torch.Tensor, **__: object) -> torch.Tensor:
     return out
 
 

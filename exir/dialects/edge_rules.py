@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
-from typing import Any
 
 import torch
 from torch import fx
@@ -25,7 +24,7 @@ _PYTHON_MODULES = ("_operator", "math")
 _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
-def _is_size_function(target: Any) -> bool:
+def _is_size_function(target: object) -> bool:
     known = target is operator.getitem or target in PRIM_OF_PYTHON_FUNCTION or target in FUNCTIONS_OF_SEVERAL_PRIMS
     return known or getattr(target, "__module__", "") in _PYTHON_MODULES
 
@@ -54,14 +53,14 @@ def _numbers_for_tensors(node: fx.Node) -> list[str]:
     ]
 
 
-def _is_dense(value: Any) -> bool:
+def _is_dense(value: object) -> bool:
     if not isinstance(value, torch.Tensor):
         return True
     is_empty = any(isinstance(size, int) and size == 0 for size in value.shape)
     return is_empty or not any(isinstance(step, int) and step == 0 for step in value.stride())
 
 
-def _results(node: fx.Node) -> list[Any]:
+def _results(node: fx.Node) -> list[object]:
     value = node.meta.get("val")
     return list(value) if isinstance(value, (list, tuple)) else [value]
 

@@ -7,7 +7,6 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -21,7 +20,7 @@ _COMPARE = "(Scalar a, Scalar b) -> bool"
 _UNARY = "(Scalar a) -> Scalar"
 
 # operator name → (schema, Python functions that it replaces in exported graphs; the first one implements it)
-_PRIMS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
+_PRIMS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "add": (_BINARY, (operator.add,)),
     "sub": (_BINARY, (operator.sub,)),
     "mul": (_BINARY, (operator.mul,)),
@@ -51,8 +50,8 @@ _PRIMS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
 }
 
 
-def _register() -> dict[Any, EdgeOpOverload]:
-    replacements: dict[Any, EdgeOpOverload] = {}
+def _register() -> dict[object, EdgeOpOverload]:
+    replacements: dict[object, EdgeOpOverload] = {}
     for name, (schema, functions) in _PRIMS.items():
         library.define(f"{name}.Scalar{schema}")
         library.impl(f"{name}.Scalar", functions[0], "CompositeExplicitAutograd")

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
 
 import torch
 from torch import fx
@@ -43,7 +42,7 @@ def tensor_arguments(op: OpOverload) -> tuple[tuple[int, str, bool], ...]:
     )
 
 
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+def tensors_in(value: object) -> Iterator[torch.Tensor]:
     """Yield the fake tensors of an argument or result."""
     for item in value if isinstance(value, (list, tuple)) else (value,):
         found = item.meta.get("val") if isinstance(item, fx.Node) else item
@@ -63,7 +62,7 @@ def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:
     if not op._schema.is_mutable or any(item.is_out for item in op._schema.arguments):
         value = node.meta.get("val")
         several = isinstance(value, (list, tuple)) and len(op._schema.returns) > 1
-        results: list[Any] = list(value) if isinstance(value, (list, tuple)) and several else [value]
+        results: list[object] = list(value) if isinstance(value, (list, tuple)) and several else [value]
         for index, one in enumerate(results):
             names.append(f"result {index}" if several else "result")
             found.append(frozenset(tensor.dtype for tensor in tensors_in(one)))
@@ -87,7 +86,7 @@ def refusal(operator: Operator, names: list[str], found: Found) -> str:
     return _refusal(operator, tuple(names), found)
 
 
-def _words(dtypes: Any) -> str:
+def _words(dtypes: Iterable[torch.dtype]) -> str:
     return ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
 
 

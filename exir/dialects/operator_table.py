@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import torch
 
@@ -125,6 +125,14 @@ class Operator:
         )
 
 
+class _Entry(TypedDict, total=False):
+    """An operator in a table's file. takes: rows of dtypes. promotes: names of arguments. layouts: "contiguous"."""
+
+    takes: list[str]
+    promotes: list[str]
+    layouts: str
+
+
 @dataclass(frozen=True, eq=False)
 class OperatorTable:
     """Operators by kernel name (`aten::add.out`).
@@ -135,7 +143,7 @@ class OperatorTable:
 
     source: str
     names: frozenset[str]
-    _entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _entries: Mapping[str, _Entry] = field(default_factory=dict)
     _dtype_sets: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     backends: frozenset[str] | None = None

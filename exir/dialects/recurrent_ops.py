@@ -13,7 +13,6 @@ states. With zero steps, the final states are the initial ones. All tensors have
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -25,7 +24,7 @@ _THREE_OUT = "*, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a
 LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
-def _states(name: str) -> str:
+def _states_schema(name: str) -> str:
     return "Tensor[] hx" if name == "lstm" else "Tensor hx"
 
 
@@ -37,12 +36,17 @@ def _output(
     return [input.new_empty([input.shape[0], input.shape[1], width]), *finals]
 
 
+def _states(hx: torch.Tensor | list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the initial states, [layers, batch, width] each: two of an LSTM, else one."""
+    return [hx] if isinstance(hx, torch.Tensor) else list(hx)
+
+
 def _compute(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
-    layers: Any = getattr(torch, name)
+    layers: Callable[..., tuple[torch.Tensor, ...]] = getattr(torch, name)
 
     def compute(
         input: torch.Tensor,
-        hx: Any,
+        hx: torch.Tensor | list[torch.Tensor],
         params: list[torch.Tensor],
         has_biases: bool,
         num_layers: int,
@@ -50,26 +54,26 @@ def _compute(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
         batch_first: bool,
     ) -> tuple[torch.Tensor, ...]:
         if input.shape[1 if batch_first else 0] == 0:  # PyTorch refuses it
-            states = hx if name == "lstm" else [hx]
-            made = _output(input, states, bidirectional, batch_first)
-            return (made[0], *(state.clone() for state in states))
+            states = _states(hx)
+            empty, *_ = _output(input, states, bidirectional, batch_first)
+            return (empty, *(state.clone() for state in states))
         made = layers(input, hx, params, has_biases, num_layers, 0.0, False, bidirectional, batch_first)
         return tuple(tensor.contiguous() for tensor in made)
 
     return compute
 
 
-def _fake(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
+def _fake() -> Callable[..., tuple[torch.Tensor, ...]]:
     def fake(
         input: torch.Tensor,
-        hx: Any,
+        hx: torch.Tensor | list[torch.Tensor],
         params: list[torch.Tensor],
         has_biases: bool,
         num_layers: int,
         bidirectional: bool,
         batch_first: bool,
     ) -> tuple[torch.Tensor, ...]:
-        return tuple(_output(input, hx if name == "lstm" else [hx], bidirectional, batch_first))
+        return tuple(_output(input, _states(hx), bidirectional, batch_first))
 
     return fake
 
@@ -77,7 +81,7 @@ def _fake(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
 def _write(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
     compute = _compute(name)
 
-    def write(*args: Any, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def write(*args: object, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         for out, made in zip(outs.values(), compute(*args), strict=True):
             out.resize_(made.shape).copy_(made)
         return tuple(outs.values())
@@ -85,17 +89,17 @@ def _write(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
     return write
 
 
-def _given(*_: Any, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def _given(*_: object, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return tuple(outs.values())
 
 
 for _name in LAYERS:
     _results = "(Tensor, Tensor, Tensor)" if _name == "lstm" else "(Tensor, Tensor)"
-    library.define(f"{_name}(Tensor input, {_states(_name)}, {_REST}) -> {_results}")
+    library.define(f"{_name}(Tensor input, {_states_schema(_name)}, {_REST}) -> {_results}")
     library.define(
-        f"{_name}.out(Tensor input, {_states(_name)}, {_REST}, {_THREE_OUT if _name == 'lstm' else _TWO_OUT}"
+        f"{_name}.out(Tensor input, {_states_schema(_name)}, {_REST}, {_THREE_OUT if _name == 'lstm' else _TWO_OUT}"
     )
     library.impl(_name, _compute(_name), "CompositeExplicitAutograd")
     library.impl(f"{_name}.out", _write(_name), "CompositeExplicitAutograd")
-    torch.library.register_fake(f"recurrent::{_name}", _fake(_name), lib=library)
+    torch.library.register_fake(f"recurrent::{_name}", _fake(), lib=library)
     torch.library.register_fake(f"recurrent::{_name}.out", _given, lib=library)

@@ -1,8 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Convert Python arguments of an operator to values by the types of its schema."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -31,7 +32,7 @@ MEMORY_FORMATS = {
 }
 
 
-def argument(state: MethodState, value: Any, schema_type: Any = None) -> Ref:
+def argument(state: MethodState, value: object, schema_type: torch.JitType | None = None) -> Ref:
     """Return the value of one argument. `schema_type`: its type in the schema, None without a schema.
 
     Raises ValueError for an argument that the format cannot represent.
@@ -39,19 +40,19 @@ def argument(state: MethodState, value: Any, schema_type: Any = None) -> Ref:
     kind = schema_type.kind() if schema_type is not None else ""
     if isinstance(value, Ref):
         # A single int for a list argument such as `int[1] dim`.
-        return state.constant(IntList([value.id])) if kind == "ListType" and _is_int_list(schema_type) else value
+        return state.constant(IntList([value.id])) if _is_int_list(schema_type) else value
     if value is None:
         return state.constant(Null())
-    if kind == "OptionalType":
+    if isinstance(schema_type, torch.OptionalType):
         return argument(state, value, schema_type.getElementType())
+    if isinstance(schema_type, torch.ListType):
+        return _list(state, value if isinstance(value, (list, tuple)) else [value], schema_type.getElementType())
     if isinstance(value, (list, tuple)):
-        return _list(state, value, schema_type.getElementType() if kind == "ListType" else None)
-    if kind == "ListType":
-        return _list(state, [value], schema_type.getElementType())
+        return _list(state, value, None)
     return state.constant(scalar(value, as_float=kind == "FloatType"))
 
 
-def scalar(value: Any, as_float: bool = False) -> KernelTypes:
+def scalar(value: object, as_float: bool = False) -> KernelTypes:
     """Return the value of a Python scalar, dtype, layout or memory format. Raises ValueError for anything else."""
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         number = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else value.node.constant
@@ -77,7 +78,7 @@ def scalar(value: Any, as_float: bool = False) -> KernelTypes:
     raise ValueError(f"the program format has no value for {value!r} of type {type(value).__name__}")
 
 
-def _list(state: MethodState, items: Sequence[Any], element_type: Any) -> Ref:
+def _list(state: MethodState, items: Sequence[object], element_type: torch.JitType | None) -> Ref:
     kind = element_type.kind() if element_type is not None else _kind_of(items)
     if kind == "OptionalType":
         return state.constant(OptionalTensorList([-1 if item is None else _tensor(item).id for item in items]))
@@ -94,11 +95,11 @@ def _list(state: MethodState, items: Sequence[Any], element_type: Any) -> Ref:
     raise ValueError(f"the program format has no list of {element_type} for {items!r}")
 
 
-def _is_int_list(list_type: Any) -> bool:
-    return list_type.getElementType().kind() in ("IntType", "SymIntType")
+def _is_int_list(kind: torch.JitType | None) -> bool:
+    return isinstance(kind, torch.ListType) and kind.getElementType().kind() in ("IntType", "SymIntType")
 
 
-def _kind_of(items: Sequence[Any]) -> str:
+def _kind_of(items: Sequence[object]) -> str:
     """Return the kind of a list without a schema, by its items."""
     if items and all(isinstance(item, bool) for item in items):
         return "BoolType"
@@ -109,13 +110,13 @@ def _kind_of(items: Sequence[Any]) -> str:
     return "IntType"
 
 
-def _tensor(item: Any) -> Ref:
+def _tensor(item: object) -> Ref:
     if not isinstance(item, Ref):
         raise ValueError(f"expected a tensor; found {item!r}")
     return item
 
 
-def _number(item: Any) -> int | float | bool:
+def _number(item: object) -> int | float | bool:
     if not isinstance(item, (int, float, bool)):
         raise ValueError(f"expected a number known when the program is made; found {item!r}")
     return item

@@ -14,7 +14,7 @@ an execution that was stopped half-way leaves nothing behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch.fx import GraphModule, Node
@@ -41,7 +41,7 @@ def emit_control_flow(emitter: GraphEmitter, node: Node) -> list[Ref]:
     return results
 
 
-def _run(emitter: GraphEmitter, subgraph: Any, inputs: Sequence[Any]) -> list[Any]:
+def _run(emitter: GraphEmitter, subgraph: object, inputs: Sequence[object]) -> list[object]:
     if not isinstance(subgraph, GraphModule):
         raise TypeError(f"expected a subgraph; found {type(subgraph).__name__}")
     return type(emitter)(emitter.state, subgraph).run(inputs)
@@ -87,7 +87,7 @@ def _counted_loop(
     body: GraphModule,
     carried: list[Ref],
     over: Sequence[Ref],
-    extra: Sequence[Any],
+    extra: Sequence[object],
     collected: list[Ref],
 ) -> None:
     """Emit a loop over the slices of `over` along dimension 0.
@@ -110,20 +110,20 @@ def _counted_loop(
     to_end = state.jump_if_false(go_on, node)
 
     loop = type(emitter)(state, body)
-    own = [each for each in body.graph.nodes if each.op == "placeholder"][len(carried) : len(carried) + len(over)]
-    slices = [loop.spec_values(placeholder) for placeholder in own]
+    own = [node for node in body.graph.nodes if node.op == "placeholder"][len(carried) : len(carried) + len(over)]
+    slices = [argument(state, loop.spec_values(placeholder)) for placeholder in own]
     for source, piece in zip(over, slices, strict=True):
         state.call("aten::select_copy", "int_out", [source, zero, index, piece, piece], node)
     outputs = loop.run([*carried, *slices, *extra])
     for target, value in zip(collected, outputs[len(carried) :], strict=True):
-        state.call("executorch_prim::et_copy_index", "tensor", [target, value, index], node)
+        state.call("executorch_prim::et_copy_index", "tensor", [target, argument(state, value), index], node)
     _assign(state, carried, outputs[: len(carried)], node)
     state.call("executorch_prim::add", "Scalar", [index, one, index], node)
     state.jump(node, begin)
     to_end.destination_instruction = state.next_instruction
 
 
-def _assign(state: MethodState, targets: Sequence[Ref], values: Sequence[Any], node: Node) -> None:
+def _assign(state: MethodState, targets: Sequence[Ref], values: Sequence[object], node: Node) -> None:
     """Copy values to targets as if in parallel: a target that is also a value is read before it is written."""
     pending = [
         (target, value if isinstance(value, Ref) else argument(state, value))
@@ -174,7 +174,7 @@ def _tensor(state: MethodState, ref: Ref) -> Tensor:
     return value
 
 
-_EMIT: dict[Any, Callable[[Any, Node, list[Ref]], None]] = {
+_EMIT: dict[object, Callable[[GraphEmitter, Node, list[Ref]], None]] = {
     hop.cond: _cond,
     hop.map_impl: _map,
     hop.while_loop: _while,

@@ -3,8 +3,9 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils._pytree import tree_leaves
 
@@ -24,7 +25,7 @@ from executorch.exir.schema import (
 class LoweredModule(Protocol):
     """The attributes of a lowered module that the emitter reads."""
 
-    meta: dict[str, Any] | None
+    meta: dict[str, object] | None
 
     @property
     def backend_id(self) -> str: ...
@@ -33,11 +34,11 @@ class LoweredModule(Protocol):
     @property
     def compile_specs(self) -> list[CompileSpec]: ...
     @property
-    def original_module(self) -> Any: ...
+    def original_module(self) -> ExportedProgram: ...
 
 
 def emit_delegate(
-    state: MethodState, lowered: LoweredModule, inputs: Sequence[Any], outputs: Sequence[Ref], node: Node
+    state: MethodState, lowered: LoweredModule, inputs: Sequence[object], outputs: Sequence[Ref], node: Node
 ) -> None:
     """Emit a call with a delegate of its own: even delegates with equal payloads have separate state."""
     reference = BackendDelegateDataReference(DataLocation.INLINE, _payload(state.program, lowered.processed_bytes))
@@ -46,7 +47,7 @@ def emit_delegate(
     args = [argument(state, each) for each in tree_leaves(list(inputs), is_leaf=lambda leaf: leaf is None)]
     index = state.add(DelegateCall(len(state.delegates) - 1, [ref.id for ref in [*args, *outputs]]), node)
 
-    calls = (each for each in lowered.original_module.graph.nodes if each.op == "call_function")
+    calls = (node for node in lowered.original_module.graph.nodes if node.op == "call_function")
     state.debug_handles[index] = [handle for call in calls for handle in debug_handles_of(call)]
     state.output_counts[index] = len(outputs)
     state.delegate_maps[index] = {

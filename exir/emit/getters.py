@@ -1,8 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Methods that return a constant (ExecuTorch's config methods)."""
 
-from typing import Any
-
 import torch
 from torch.utils._pytree import tree_flatten, treespec_dumps
 
@@ -13,7 +11,7 @@ from executorch.exir.error import ExportError
 from executorch.exir.schema import Chain, ContainerMetadata, ExecutionPlan
 
 
-def emit_getter(name: str, value: Any, program: ProgramState) -> ExecutionPlan:
+def emit_getter(name: str, value: object, program: ProgramState) -> ExecutionPlan:
     """Emit a method without inputs that returns `value`: scalars, strings, dtypes and tensors in containers."""
     leaves, spec = tree_flatten(value)
     state = MethodState(program, EmitOptions())

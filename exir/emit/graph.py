@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch._ops import HigherOrderOperator
 from torch.fx import GraphModule, Node
-from torch.fx.node import map_aggregate
+from torch.fx.node import Argument, Target, map_aggregate
 from torch.utils._pytree import tree_leaves
 
 from executorch.exir import memory
@@ -34,9 +34,9 @@ class GraphEmitter:
         self.state = state
         self.is_outermost = is_outermost
         self.graph_module = graph_module
-        self.env: dict[Node, Any] = {}
+        self.env: dict[Node, object] = {}
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, inputs: Sequence[object]) -> list[object]:
         """Emit the graph with its placeholders bound to `inputs`. Return the flat list of its outputs.
 
         An input that is None gets a new value.
@@ -57,11 +57,15 @@ class GraphEmitter:
                 raise ExportError("emit", node, f"{type(error).__name__}: {error}") from error
         raise ExportError("emit", None, "a graph has no output node")
 
-    def bound(self, arguments: Any) -> Any:
+    def bound(self, arguments: Argument) -> Any:
         """Replace every node in arguments by its result."""
-        return map_aggregate(arguments, lambda leaf: self.env[leaf] if isinstance(leaf, Node) else leaf)
 
-    def node(self, node: Node) -> Any:
+        def bound(leaf: Any) -> Any:
+            return self.env[leaf] if isinstance(leaf, Node) else leaf
+
+        return map_aggregate(arguments, bound)
+
+    def node(self, node: Node) -> object:
         if node.op == "get_attr":
             return self.attribute(node)
         if node.op != "call_function":
@@ -75,10 +79,10 @@ class GraphEmitter:
             return self.operator(node)
         raise ExportError("emit", node, f"{node.target} is not an operator")
 
-    def spec_values(self, node: Node) -> Any:
+    def spec_values(self, node: Node) -> object:
         """Return new values for all results of a node, in the structure of its spec."""
 
-        def value(spec: Any, fake: Any) -> Any:
+        def value(spec: object, fake: object) -> object:
             if isinstance(spec, TensorSpec):
                 return tensor_value(self.state, spec)
             if isinstance(spec, (list, tuple)):
@@ -88,8 +92,8 @@ class GraphEmitter:
 
         return value(node.meta.get("spec"), node.meta.get("val"))
 
-    def attribute(self, node: Node) -> Any:
-        attribute: Any = self.graph_module
+    def attribute(self, node: Node) -> object:
+        attribute: object = self.graph_module
         for name in str(node.target).split("."):
             attribute = getattr(attribute, name)
         if not isinstance(attribute, torch.Tensor):
@@ -97,12 +101,12 @@ class GraphEmitter:
         spec = node.meta.get("spec")
         return constant_tensor(self.state, attribute, spec if isinstance(spec, TensorSpec) else None)
 
-    def operator(self, node: Node) -> Any:
+    def operator(self, node: Node) -> object:
         """Emit a kernel call: arguments by the schema, then the written ones again (kernels return their outputs)."""
         schema = node.target._schema  # type: ignore[union-attr]
         given = self.bound(node.args)
         named = self.bound(node.kwargs)
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for position, parameter in enumerate(schema.arguments):
             if parameter.name in named:
                 values[parameter.name] = named[parameter.name]
@@ -118,7 +122,7 @@ class GraphEmitter:
         self.note_debug_handle(node, index)
         return result
 
-    def result(self, node: Node, schema: Any, values: dict[str, Any]) -> Any:
+    def result(self, node: Node, schema: torch.FunctionSchema, values: dict[str, object]) -> object:
         """Return the result of a call: its out arguments, the argument it writes to, or new values."""
         outs = [values[name] for name in out_arguments(node)]
         if outs:
@@ -128,7 +132,7 @@ class GraphEmitter:
             return values[written[0]]
         return self.spec_values(node)
 
-    def _returned(self, result: Any) -> list[Ref]:
+    def _returned(self, result: object) -> list[Ref]:
         if isinstance(result, (list, tuple)):
             return [self.state.constant(TensorList([ref.id for ref in result if isinstance(ref, Ref)]))]
         return [result] if isinstance(result, Ref) else []
@@ -141,7 +145,7 @@ class GraphEmitter:
             node.meta["debug_handle"] = instruction
 
 
-def blank(fake: Any) -> KernelTypes:
+def blank(fake: object) -> KernelTypes:
     """Return a value of the type of a symbolic scalar, which an instruction writes."""
     if isinstance(fake, (bool, torch.SymBool)):
         return Bool(False)
@@ -152,12 +156,12 @@ def blank(fake: Any) -> KernelTypes:
     raise ValueError(f"a result of type {type(fake).__name__} has no value in a program")
 
 
-def _item(emitter: GraphEmitter, node: Node) -> Any:
+def _item(emitter: GraphEmitter, node: Node) -> object:
     source, index = emitter.bound(node.args)
     return source[index]
 
 
-def _alloc(emitter: GraphEmitter, node: Node) -> Any:
+def _alloc(emitter: GraphEmitter, node: Node) -> object:
     return emitter.spec_values(node)
 
 
@@ -185,14 +189,14 @@ def _view(emitter: GraphEmitter, node: Node) -> Ref:
     return out
 
 
-def _delegate(emitter: GraphEmitter, node: Node) -> Any:
+def _delegate(emitter: GraphEmitter, node: Node) -> object:
     lowered, *inputs = emitter.bound(node.args)
     outputs = emitter.spec_values(node)
     emit_delegate(emitter.state, lowered, inputs, tree_leaves(outputs), node)
     return outputs
 
 
-_HANDLERS: dict[Any, Callable[[GraphEmitter, Node], Any]] = {
+_HANDLERS: dict[Target, Callable[[GraphEmitter, Node], object]] = {
     operator.getitem: _item,
     memory.alloc: _alloc,
     memory.free: _free,

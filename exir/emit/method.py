@@ -1,8 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Emit one method: its inputs and weights, its graph, its outputs."""
 
-from typing import Any
-
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec
@@ -26,7 +24,7 @@ def emit_method(name: str, program: ExportedProgram, state: MethodState) -> Exec
         raise ExportError("emit", name, "its memory is not planned; run a MemoryPlanningPass first")
     emitter = GraphEmitter(state, graph_module, is_outermost=True)
     inputs: list[int] = []
-    bound: list[Any] = []
+    bound: list[object] = []
     entries = {entry.arg.name: entry for entry in signature.input_specs}
     mutable = mutable_buffer_names(signature)
     for node in graph_module.graph.nodes:
@@ -59,7 +57,7 @@ def emit_method(name: str, program: ExportedProgram, state: MethodState) -> Exec
 
 def _placeholder(
     program: ExportedProgram, node: Node, entry: InputSpec, is_mutable: bool, state: MethodState, inputs: list[int]
-) -> Any:
+) -> Ref:
     """Return the value of a placeholder. A user's input is appended to `inputs`."""
     if entry.kind is InputKind.USER_INPUT:
         ref = _user_input(node, entry.arg, state)
@@ -77,7 +75,7 @@ def _placeholder(
     return constant_tensor(state, tensor, spec) if tag is None else external_tensor(state, tensor, spec, target, tag)
 
 
-def _user_input(node: Node, arg: Any, state: MethodState) -> Ref:
+def _user_input(node: Node, arg: object, state: MethodState) -> Ref:
     spec = node.meta.get("spec")
     if isinstance(spec, TensorSpec):
         return tensor_value(state, spec)
@@ -94,7 +92,7 @@ def _weight(program: ExportedProgram, name: str, node: Node) -> torch.Tensor:
     raise ExportError("emit", node, f"the program holds no tensor named {name!r}")
 
 
-def _output(state: MethodState, value: Any) -> Ref:
+def _output(state: MethodState, value: object) -> Ref:
     if isinstance(value, Ref):
         return value
     return state.fresh(Null() if value is None else scalar(value))

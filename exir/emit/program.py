@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch.export import ExportedProgram
 
@@ -34,7 +33,7 @@ class EmitterOutput:
 
     program: Program
     debug_handle_map: dict[str, dict[int, int | Sequence[int]]]
-    method_to_delegate_debug_id_map: dict[str, dict[int, dict[str, Any]]]
+    method_to_delegate_debug_id_map: dict[str, dict[int, dict[str, object]]]
     instruction_id_to_num_outs_map: dict[str, dict[int, int]]
     mutable_data: list[Buffer] | None
     external_data: NamedDataStoreOutput
@@ -55,7 +54,7 @@ class EmitterOutput:
 def emit_program(
     methods: ExportedProgram | Mapping[str, ExportedProgram],
     emit_stacktrace: bool = False,
-    prim_getters: Mapping[str, Any] | None = None,
+    prim_getters: Mapping[str, object] | None = None,
     emit_mutable_buffer_names: bool = False,
 ) -> EmitterOutput:
     """Emit methods in the order of their names, then the constant methods of `prim_getters`.

@@ -4,7 +4,6 @@
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from torch.fx import Node
 
@@ -61,7 +60,7 @@ class EmitOptions:
 
 
 # Keys of constants by type. Floats are compared by their bits, so that 0.0 differs from -0.0 and NaN equals itself.
-_KEYS: dict[type, Callable[[Any], Any]] = {
+_KEYS: dict[type, Callable[[object], object]] = {
     Null: lambda value: None,
     Int: lambda value: value.int_val,
     Bool: lambda value: value.bool_val,
@@ -86,12 +85,12 @@ class MethodState:
         self.instructions: list[Instruction] = []
         self.stack_traces: list[FrameList] = []
         self.debug_handles: dict[int, int | Sequence[int]] = {}
-        self.delegate_maps: dict[int, dict[str, Any]] = {}
+        self.delegate_maps: dict[int, dict[str, object]] = {}
         self.output_counts: dict[int, int] = {}
         self.spec_values: dict[TensorSpec, Ref] = {}
         self.task_ends: list[int] = []
         """For each task (see `emit.order`), the index after its last instruction."""
-        self._constants: dict[tuple[type, Any], Ref] = {}
+        self._constants: dict[tuple[type, object], Ref] = {}
         self._operator_index: dict[tuple[str, str], int] = {}
 
     def fresh(self, value: KernelTypes) -> Ref:

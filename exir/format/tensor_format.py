@@ -27,7 +27,7 @@ class AddressSpaceOverflowException(Exception):
 def layout_enum(layout: torch.layout) -> int:
     """Return the format's number of a layout. Raises ValueError for a layout that the format does not have."""
     if layout not in LAYOUTS:
-        raise ValueError(f"expected one of the layouts {[str(each) for each in LAYOUTS]}, found {layout}")
+        raise ValueError(f"expected one of the layouts {[str(known) for known in LAYOUTS]}, found {layout}")
     return LAYOUTS[layout]
 
 

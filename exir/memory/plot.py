@@ -116,7 +116,7 @@ class _Plot:
         return _TOP + _PLOT_HEIGHT * (1 - address / max(self.arena.size, self.arena.lower_bound))
 
     def draw(self) -> list[str]:
-        tensors = [each for each in self.plan.tensors if each.mem_id == self.arena.mem_id and each.size]
+        tensors = [tensor for tensor in self.plan.tensors if tensor.mem_id == self.arena.mem_id and tensor.size]
         colours = _colours(tensors)
         title = (
             f"{self.method}, arena {self.arena.mem_id}: {_bytes(self.arena.size)}, "

@@ -167,11 +167,11 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
 }
 
 
-def _written(name: str, overload: str, outputs: list[str]) -> Callable[..., Any]:
+def _written(name: str, overload: str, outputs: list[str]) -> Callable[..., object]:
     """Return an out variant for eager mode, which copies the functional variant's results."""
     functional = {"out": "default"}.get(overload, overload.removesuffix("_out").lower())
 
-    def write(*args: Any, **kwargs: Any) -> Any:
+    def write(*args: object, **kwargs: torch.Tensor) -> object:
         targets = [kwargs.pop(output) for output in outputs]
         results = getattr(getattr(decomposed, name), functional)(*args, **kwargs)
         for target, result in zip(targets, results if len(targets) > 1 else (results,), strict=True):

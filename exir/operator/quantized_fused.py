@@ -36,7 +36,7 @@ def rounded(numbers: torch.Tensor, zero: int, quant_min: int, quant_max: int) ->
     return (torch.round(numbers) + zero).clamp(quant_min, quant_max).to(torch.int8)
 
 
-def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: Any) -> torch.Tensor:
+def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: object) -> torch.Tensor:
     """Convolve without bias. shape: the arguments of `aten.convolution` after the bias."""
     made: torch.Tensor = torch.ops.aten.convolution(input, weight, None, *shape)
     return made
@@ -86,13 +86,15 @@ def _transposed_convolution(
     return _requantized(sums, scales, offsets, *out)
 
 
-def _convolution_fake(input: torch.Tensor, zero: int, weight: torch.Tensor, *arguments: Any) -> torch.Tensor:
+def _convolution_fake(input: torch.Tensor, zero: int, weight: torch.Tensor, *arguments: object) -> torch.Tensor:
     stride, padding, dilation, groups = arguments[2:6]
     shape = (stride, padding, dilation, False, [0] * (weight.dim() - 2), groups)
     return _sums(input.float(), weight.float(), *shape).to(torch.int8)
 
 
-def _transposed_convolution_fake(input: torch.Tensor, zero: int, weight: torch.Tensor, *arguments: Any) -> torch.Tensor:
+def _transposed_convolution_fake(
+    input: torch.Tensor, zero: int, weight: torch.Tensor, *arguments: object
+) -> torch.Tensor:
     stride, padding, dilation, output_padding, groups = arguments[2:7]
     shape = (stride, padding, dilation, True, output_padding, groups)
     return _sums(input.float(), weight.float(), *shape).to(torch.int8)
@@ -128,7 +130,7 @@ def _lookup_fake(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(input, dtype=table.dtype)
 
 
-def _max_pool2d(input: torch.Tensor, *arguments: Any) -> torch.Tensor:
+def _max_pool2d(input: torch.Tensor, *arguments: object) -> torch.Tensor:
     made: torch.Tensor = torch.ops.aten.max_pool2d_with_indices(input.float(), *arguments)[0]
     return made.to(torch.int8)
 
@@ -142,13 +144,13 @@ def _avg_pool2d(input: torch.Tensor, input_zero_point: int, scale: float, *argum
     return rounded(sums * (torch.tensor(scale, dtype=torch.float32) / counts), *arguments[6:])
 
 
-def _window_sizes(ones: torch.Tensor, pooling: list[Any]) -> torch.Tensor:
+def _window_sizes(ones: torch.Tensor, pooling: list[object]) -> torch.Tensor:
     sums = torch.ops.aten.avg_pool2d(ones, *pooling, 1)
     means = torch.ops.aten.avg_pool2d(ones, *pooling, None)
     return torch.round(sums / means).float()
 
 
-def _avg_pool2d_fake(input: torch.Tensor, input_zero_point: int, scale: float, *arguments: Any) -> torch.Tensor:
+def _avg_pool2d_fake(input: torch.Tensor, input_zero_point: int, scale: float, *arguments: object) -> torch.Tensor:
     made: torch.Tensor = torch.ops.aten.avg_pool2d(input.float(), *arguments[:6])
     return made.to(torch.int8)
 
@@ -201,14 +203,14 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
 def _written(compute: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """Return an out variant for eager mode, which copies the functional variant's result."""
 
-    def write(*args: Any, out: torch.Tensor) -> torch.Tensor:
+    def write(*args: object, out: torch.Tensor) -> torch.Tensor:
         made = compute(*args)
         return out.resize_(made.shape).copy_(made)
 
     return write
 
 
-def _given(*_: Any, out: torch.Tensor) -> torch.Tensor:
+def _given(*_: object, out: torch.Tensor) -> torch.Tensor:
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from executorch.exir.plugins import load_plugin
 
@@ -24,7 +24,7 @@ class RuntimeProbe(Protocol):
 
     def method_allocator_bytes(self, program: bytes) -> dict[str, int]: ...
 
-    def temp_memory_peak(self, program: bytes, method: str, inputs: Sequence[Any]) -> int: ...
+    def temp_memory_peak(self, program: bytes, method: str, inputs: Sequence[object]) -> int: ...
 
 
 @cache

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
@@ -24,16 +23,18 @@ from executorch.exir.rewrite.name_branch_modules import name_branch_modules
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 
-def methods_of(programs: Any) -> dict[str, ExportedProgram]:
+def methods_of(programs: object) -> dict[str, ExportedProgram]:
     """Programs by method name; a single program is the method `forward`. Raises `ExportError` for anything else."""
-    methods = dict(programs) if isinstance(programs, Mapping) else {"forward": programs}
-    for name, program in methods.items():
+    given = programs if isinstance(programs, Mapping) else {"forward": programs}
+    methods: dict[str, ExportedProgram] = {}
+    for name, program in given.items():
         if not isinstance(program, ExportedProgram):
             raise ExportError(
                 ExportErrorType.INVALID_INPUT_TYPE,
                 f"method '{name}': expected torch.export.export's ExportedProgram, found {type(program).__name__}",
             )
         warn_of_merged_inputs(name, program)
+        methods[name] = program
     return methods
 
 
@@ -64,7 +65,7 @@ def edge_program(
 
 def to_edge(
     programs: ExportedProgram | dict[str, ExportedProgram],
-    constant_methods: dict[str, Any] | None = None,
+    constant_methods: dict[str, object] | None = None,
     compile_config: EdgeCompileConfig | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch._export.verifier import Verifier
 from torch._ops import OpOverload
@@ -17,7 +17,7 @@ from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.passes.edge.debug_handle_generator_pass import generate_missing_debug_handles
 from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers
-from executorch.exir.program.record import new_record
+from executorch.exir.program.record import ExportRecord, new_record
 from executorch.exir.program.transform import Passes, program_for, run_passes
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 
@@ -35,7 +35,7 @@ class EdgeProgramManager:
     def __init__(
         self,
         edge_programs: ExportedProgram | dict[str, ExportedProgram],
-        constant_methods: dict[str, Any] | None = None,
+        constant_methods: dict[str, object] | None = None,
         compile_config: EdgeCompileConfig | None = None,
         core_aten_ops_exception_list: list[OpOverload] | None = None,
         preserve_ops: list[OpOverload] | None = None,
@@ -46,7 +46,7 @@ class EdgeProgramManager:
             {"forward": edge_programs} if isinstance(edge_programs, ExportedProgram) else dict(edge_programs)
         )
         self._config_methods = dict(constant_methods or {})
-        self._etrecord: Any = None
+        self._etrecord: ExportRecord | None = None
         self._origin: Origin | None = None
         for program in self._edge_programs.values():
             set_verifiers(program, [self._verifier(self.compile_config)])
@@ -151,6 +151,7 @@ class EdgeProgramManager:
         planned, named_data = to_executorch_programs(self._edge_programs, config, self.compile_config.strict)
         made = ExecutorchProgramManager(planned, self._config_methods, config, named_data)
         if self._etrecord is not None:
-            made._etrecord = self._etrecord.copy()
-            made._etrecord.add_executorch_program(made)
+            record = self._etrecord.copy()
+            record.add_executorch_program(made)
+            made._etrecord = record
         return made

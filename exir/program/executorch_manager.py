@@ -17,6 +17,7 @@ from executorch.exir.emit import EmitterOutput, emit_program
 from executorch.exir.format.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.memory.plan import MEMORY_PLAN, MemoryPlan
 from executorch.exir.print_program import print_program
+from executorch.exir.program.record import ExportRecord
 from executorch.exir.report.verdict import Verdict, verdict_on
 from executorch.exir.schema import Program
 from executorch.exir.serialize import (
@@ -36,7 +37,7 @@ class ExecutorchProgramManager:
     def __init__(
         self,
         execution_programs: dict[str, ExportedProgram],
-        config_methods: dict[str, Any] | None = None,
+        config_methods: dict[str, object] | None = None,
         backend_config: ExecutorchBackendConfig | None = None,
         named_data: NamedDataStoreOutput | None = None,
     ) -> None:
@@ -50,7 +51,7 @@ class ExecutorchProgramManager:
             self._config_methods,
             self._config.emit_mutable_buffer_names,
         )
-        self._etrecord: Any = None
+        self._etrecord: ExportRecord | None = None
         self._serialized: Cord | None = None
         self._data: dict[str, Cord] | None = None
         self._bytes: bytes | None = None
@@ -85,7 +86,7 @@ class ExecutorchProgramManager:
         return self._emitter_output.debug_handle_map
 
     @property
-    def delegate_map(self) -> dict[str, dict[int, dict[str, Any]]]:
+    def delegate_map(self) -> dict[str, dict[int, dict[str, object]]]:
         """Method → delegate call → name and debug map of its backend."""
         return self._emitter_output.method_to_delegate_debug_id_map
 

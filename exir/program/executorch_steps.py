@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from torch.export import ExportedProgram
 
@@ -92,7 +91,7 @@ def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackend
     return copied
 
 
-def _plan(program: ExportedProgram, planner: Any) -> None:
+def _plan(program: ExportedProgram, planner: Callable[..., object]) -> None:
     """Run the planning pass on the program's graph: its `run`, with the signature if it takes one, or the pass."""
     run = getattr(planner, "run", None)
     if run is None:

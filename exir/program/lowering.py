@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from torch import fx
 from torch._ops import OpOverload
@@ -13,21 +12,23 @@ from torch.export import ExportedProgram
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.dialects._ops import EdgeOpOverload
-from executorch.exir.pass_manager import PassManager
 from executorch.exir.passes.simplify.fold_constants import fold_for_backends
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
+from executorch.exir.program.transform import Passes
 
 # Operators that a partitioner preserves, and a predicate for their calls (None: all calls).
 Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
 
 
-def _partitioners_of(partitioner: Any, method: str) -> list[Partitioner]:
+def _partitioners_of(
+    partitioner: Sequence[Partitioner] | Mapping[str, list[Partitioner]] | Partitioner | None, method: str
+) -> list[Partitioner]:
     wanted = partitioner.get(method) if isinstance(partitioner, Mapping) else partitioner
     if wanted is None:
         return []
-    return list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    return [wanted] if isinstance(wanted, Partitioner) else list(wanted)
 
 
 def _is_wanted(node: fx.Node, keeps: list[Keep]) -> bool:
@@ -50,9 +51,9 @@ def _lower_method(
 
 def to_edge_transform_and_lower(
     programs: ExportedProgram | dict[str, ExportedProgram],
-    transform_passes: Sequence[Any] | dict[str, Sequence[Any]] | PassManager | None = None,
+    transform_passes: Passes | Mapping[str, Passes] | None = None,
     partitioner: list[Partitioner] | dict[str, list[Partitioner]] | None = None,
-    constant_methods: dict[str, Any] | None = None,
+    constant_methods: dict[str, object] | None = None,
     compile_config: EdgeCompileConfig | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:
@@ -76,10 +77,10 @@ def to_edge_transform_and_lower(
 def lower(
     methods: Mapping[str, ExportedProgram],
     partitioner: Sequence[Partitioner] | Mapping[str, list[Partitioner]] | None,
-    constant_methods: dict[str, Any] | None,
+    constant_methods: dict[str, object] | None,
     config: EdgeCompileConfig,
     *,
-    transform_passes: Sequence[Any] | dict[str, Sequence[Any]] | PassManager | None = None,
+    transform_passes: Passes | Mapping[str, Passes] | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:
     """`to_edge_transform_and_lower` of programs that are known to be ones."""

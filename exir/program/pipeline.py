@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from torch import fx
 from torch.export import ExportedProgram
@@ -49,7 +48,7 @@ from executorch.exir.rewrite.scalar_inputs_to_tensors import scalar_inputs_to_te
 Step = Callable[[ExportedProgram], None]
 
 
-def _on_graph(one: Any) -> Step:
+def _on_graph(one: Callable[..., object]) -> Step:
     def step(program: ExportedProgram) -> None:
         if isinstance(one, GraphPass):
             one.rewrite(program.graph_module)  # the end of a lowering generates the code once

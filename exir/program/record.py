@@ -3,13 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from torch.export import ExportedProgram
 
 from executorch.exir.plugins import load_plugin
 
-__all__ = ["new_record"]
+__all__ = ["ExportRecord", "new_record"]
 
 
-def new_record() -> Any:
+class ExportRecord(Protocol):
+    """What the program managers need of `executorch.devtools.ETRecord`."""
+
+    graph_map: dict[str, ExportedProgram] | None
+
+    def add_exported_program(self, exported_program: ExportedProgram | dict[str, ExportedProgram]) -> None: ...
+
+    def add_edge_dialect_program(self, edge_dialect_program: object) -> None: ...
+
+    def add_executorch_program(self, executorch_program: object) -> None: ...
+
+    def edge_programs(self) -> Mapping[str, ExportedProgram]: ...
+
+    def copy(self) -> ExportRecord: ...
+
+
+def new_record() -> ExportRecord:
     """Return an empty `executorch.devtools.ETRecord`."""
-    return load_plugin("export_record", "etrecord")()
+    return cast(ExportRecord, load_plugin("export_record", "etrecord")())

@@ -21,6 +21,7 @@ from executorch.exir.program.executorch_steps import delegates_named_data, to_ex
 from executorch.exir.program.pipeline import for_method
 from executorch.exir.program.transform import run_passes
 from executorch.exir.rewrite.program_copy import copy_program
+from executorch.exir.schema import Program
 
 
 class ExirExportedProgram:
@@ -36,12 +37,12 @@ class ExirExportedProgram:
         self.after_to_edge_passes = after_to_edge_passes
         self.compile_config = compile_config or EdgeCompileConfig()
 
-    def transform(self, *passes: Any) -> ExirExportedProgram:
+    def transform(self, *passes: object) -> ExirExportedProgram:
         """Run passes on the program, which is replaced; return this object."""
         self.exported_program = run_passes(copy_program(self.exported_program), list(passes))
         return self
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         return self.exported_program.module()(*args)
 
     def to_edge(self, config: EdgeCompileConfig | None = None) -> ExirExportedProgram:
@@ -68,7 +69,7 @@ class ExirExportedProgram:
             config.delegate_alignment,
         )
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> ExirExportedProgram:
+    def __deepcopy__(self, memo: dict[int, object] | None = None) -> ExirExportedProgram:
         return ExirExportedProgram(copy_program(self.exported_program), self.after_to_edge_passes, self.compile_config)
 
 
@@ -100,7 +101,7 @@ class ExecutorchProgram(ExecutorchProgramManager):
         super().__init__({"forward": program}, None, config, delegates_named_data([program]))
 
     @property
-    def program(self) -> Any:
+    def program(self) -> Program:
         """The program's values."""
         return self.executorch_program
 
@@ -120,7 +121,7 @@ class ExecutorchProgram(ExecutorchProgramManager):
 
 def edge_to_executorch_passes(
     config: ExecutorchBackendConfig, name: str | None = None, edge_compile_config: EdgeCompileConfig | None = None
-) -> list[Any]:
+) -> list[object]:
     """Return the passes that make out variants of an edge graph, in their order.
 
     They know the graph alone. `to_executorch` also does what needs the program: it folds constants, writes state back

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from torch._export.verifier import Verifier
 from torch.export import ExportedProgram
@@ -18,15 +18,16 @@ from executorch.exir.rewrite.fake_values import give_missing_values
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.verification.verifier import WellFormed
 
+_Program = TypeVar("_Program")
 # Passes in order, a manager of passes (torch's too), or a single pass.
-Passes = Sequence[Any] | FxPassManager | ExportedProgramPassManager | Callable[..., Any]
+Passes = Sequence[object] | FxPassManager | ExportedProgramPassManager | Callable[..., object]
 
 
 def program_for(program: ExportedProgram, passes: Passes) -> ExportedProgram:
     """Return the program that `passes` may change: a copy, or `program` if an attribute of a pass refers to it."""
     listed = getattr(passes, "passes", passes)
-    listed = [getattr(each, "__wrapped__", each) for each in (listed if isinstance(listed, Sequence) else [listed])]
-    made_for_it = any(value is program for each in listed for value in getattr(each, "__dict__", {}).values())
+    listed = [getattr(one, "__wrapped__", one) for one in (listed if isinstance(listed, Sequence) else [listed])]
+    made_for_it = any(value is program for one in listed for value in getattr(one, "__dict__", {}).values())
     return program if made_for_it else copy_program(program)
 
 
@@ -59,7 +60,7 @@ def transform_program(
 
 
 def _transform(
-    program: ExportedProgram, *passes: Any, override_verifiers: list[type[Verifier]] | None = None
+    program: ExportedProgram, *passes: object, override_verifiers: list[type[Verifier]] | None = None
 ) -> ExportedProgram:
     """Return `program` after `passes`, verified; `program` itself if no pass changed anything.
 
@@ -72,18 +73,21 @@ def _transform(
     Raises:
         ExportError: A list or a verifier among the passes, or the result breaks a rule.
     """
-    for each in passes:
-        if isinstance(each, (list, tuple, Verifier)) or (isinstance(each, type) and issubclass(each, Verifier)):
-            why = f"expected passes as separate arguments and verifiers in override_verifiers, found {each!r}"
+    for one_pass in passes:
+        if isinstance(one_pass, (list, tuple, Verifier)) or (
+            isinstance(one_pass, type) and issubclass(one_pass, Verifier)
+        ):
+            why = f"expected passes as separate arguments and verifiers in override_verifiers, found {one_pass!r}"
             raise ExportError(ExportErrorType.INVALID_INPUT_TYPE, why)
     return transform_program(program, passes, override_verifiers).exported_program
 
 
-def transform_exported_program(program: Any, *passes: Any) -> Any:
+def transform_exported_program(program: _Program, *passes: object) -> _Program:
     """Run passes on an `ExportedProgram`, or on an object that has a `transform` of its own."""
-    if hasattr(program, "transform"):
-        return program.transform(*passes)
-    return _transform(program, *passes)
+    transform = getattr(program, "transform", None)
+    if transform is not None:
+        return cast(_Program, transform(*passes))
+    return cast(_Program, _transform(cast(ExportedProgram, program), *passes))
 
 
 __all__ = ["Passes", "_transform", "program_for", "run_passes", "transform_exported_program", "transform_program"]

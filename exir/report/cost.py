@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import fx
@@ -73,7 +72,7 @@ def _sizes(node: fx.Node) -> list[_Sized]:
     return [(tuple(_known(size) for size in value.shape), value.dtype) for value in values]
 
 
-def _known(size: Any) -> int:
+def _known(size: int | torch.SymInt) -> int:
     if isinstance(size, int) or not free_symbols(size):
         return int(size)
     hint = size.node.hint
@@ -96,7 +95,7 @@ def _flops(node: fx.Node, op: OpOverload, read: list[_Sized], written: list[_Siz
     return max((math.prod(shape) for shape, _ in (*read, *written)), default=0)
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: object) -> object:
     """Return the shape of a tensor's node, which torch's formulas take, or the value itself for other arguments."""
     sized = _sizes(value) if isinstance(value, fx.Node) else []
     return sized[0][0] if sized else value

@@ -99,7 +99,7 @@ def _box(graph_module: GraphModule, node: Node, colours: Mapping[str, str]) -> B
         return Box(node.name, value, colours["input"], f"input {node.name}") if node.users else None
     if node.op != "call_function" or node.target is operator.getitem or node.target is memory.alloc:
         return None
-    where = [each for each in (value, module_path(node), source_line(node)) if each]
+    where = [part for part in (value, module_path(node), source_line(node)) if part]
     module = _delegate(graph_module, node)
     if module is not None:
         inside = _operators(module.original_module.graph_module)
@@ -119,7 +119,7 @@ def _delegate(graph_module: GraphModule, node: Node) -> LoweredBackendModule | N
 
 def _runs_graphs(graph_module: GraphModule, node: Node) -> bool:
     named = [source for source in node.all_input_nodes if source.op == "get_attr"]
-    return any(isinstance(getattr(graph_module, str(each.target), None), GraphModule) for each in named)
+    return any(isinstance(getattr(graph_module, str(node.target), None), GraphModule) for node in named)
 
 
 def _is_operator(node: Node) -> bool:
@@ -191,7 +191,7 @@ def _fallback_table(module: GraphModule) -> str:
 
 
 def _table(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    head = "".join(f"<th>{escape(each)}</th>" for each in headers)
+    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 

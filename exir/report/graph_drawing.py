@@ -81,9 +81,9 @@ def describe_value(node: Node) -> str:
     value = node.meta.get("val")
     values = value if isinstance(value, (list, tuple)) else [value]
     return ", ".join(
-        f"{str(each.dtype).removeprefix('torch.')}[{', '.join(map(str, each.shape))}]"
-        for each in values
-        if isinstance(each, torch.Tensor)
+        f"{str(value.dtype).removeprefix('torch.')}[{', '.join(map(str, value.shape))}]"
+        for value in values
+        if isinstance(value, torch.Tensor)
     )
 
 

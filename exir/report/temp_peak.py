@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import fx
@@ -19,7 +18,17 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.plugins.installed_runtime import installed_runtime
 from executorch.exir.report.run_all_branches import run_all_branches
 from executorch.exir.scalar_type import to_dtype
-from executorch.exir.schema import Bool, Double, ExecutionPlan, Int, Null, String, Tensor, TensorShapeDynamism
+from executorch.exir.schema import (
+    Bool,
+    Double,
+    ExecutionPlan,
+    Int,
+    KernelTypes,
+    Null,
+    String,
+    Tensor,
+    TensorShapeDynamism,
+)
 from executorch.exir.tensor import stride_from_dim_order
 
 __all__ = ["TempPeak", "largest_input", "temp_peak"]
@@ -85,7 +94,7 @@ def _nodes(graph_module: fx.GraphModule) -> Iterator[fx.Node]:
     return (node for module in all_graph_modules(graph_module) for node in module.graph.nodes)
 
 
-def _depends_on_data(value: Any) -> bool:
+def _depends_on_data(value: object) -> bool:
     """Return whether a tensor, or one in a list, has data-dependent sizes."""
     if isinstance(value, (list, tuple)):
         return any(_depends_on_data(item) for item in value)
@@ -100,7 +109,7 @@ def _takes_mask(node: fx.Node) -> bool:
     return is_index and any(isinstance(tensor, torch.Tensor) and tensor.dtype in _MASKS for tensor in tensors)
 
 
-def largest_input(value: Any) -> Any:
+def largest_input(value: KernelTypes) -> object:
     """Return an input for a value of a program: zeros of the largest sizes for a tensor, else the recorded value."""
     if isinstance(value, Tensor):
         strides = stride_from_dim_order(value.sizes, value.dim_order)

@@ -11,14 +11,15 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from torch import fx
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.delegate.dry_build import can_dry_build
 from executorch.exir.backend.partition.compute_precision import precision_of
 from executorch.exir.backend.partition.fallback import FALLBACK
+from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.error import VerificationError, module_path, source_line
 from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.graph_module import all_graph_modules
@@ -131,7 +132,7 @@ class LoweringReport:
     methods: tuple[MethodReport, ...]
     constant_methods: dict[str, int | None]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the report as dicts and lists."""
         return asdict(self)
 
@@ -171,7 +172,7 @@ def _delegate(module: LoweredBackendModule, target_checked: bool) -> DelegateRep
     return DelegateReport(module.backend_id, len(calls), payload, cost.flops, cost.bytes, built, _precisions(calls))
 
 
-def _precisions(calls: Iterable[tuple[fx.Node, Any]]) -> dict[str, dict[str, int]]:
+def _precisions(calls: Iterable[tuple[fx.Node, OpOverload | EdgeOpOverload]]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
     for node, op in calls:
         found.setdefault(op.name(), Counter())[precision_of(node)] += 1

@@ -31,7 +31,7 @@ def _is_recomputable(node: fx.Node) -> bool:
 
 def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
     """Compute a call node's `val` from the `val`s of its arguments."""
-    target: Callable[..., Any] = node.target  # type: ignore[assignment]
+    target: Callable[..., object] = node.target  # type: ignore[assignment]
     with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
         return target(*with_values(node.args), **with_values(node.kwargs))
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.fx.node import map_arg
+from torch.fx.node import Argument, map_arg
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import fake_mode_of
@@ -28,7 +28,7 @@ from executorch.exir.rewrite.quantized_values import (
 )
 from executorch.exir.rewrite.rejection import Rejection
 
-aten: Any = ops.edge.aten
+aten = ops.edge.aten
 
 Fusion = Callable[[], fx.Node]
 """Inserts the fused operator, and returns its node."""
@@ -44,7 +44,7 @@ class Constants:
     def known(self) -> dict[str, torch.Tensor]:
         return constant_tensors(self.program)
 
-    def value(self, node: Any) -> torch.Tensor | None:
+    def value(self, node: object) -> torch.Tensor | None:
         """Return the tensor of a node that depends only on constants, None for any other node."""
         if not isinstance(node, fx.Node) or node.op == "placeholder":
             return self.known.get(node.name) if isinstance(node, fx.Node) else None
@@ -83,7 +83,7 @@ class Site:
     limits: tuple[fx.Node, ...]
     to: Quantization
 
-    def call(self, name: str, *args: Any) -> fx.Node:
+    def call(self, name: str, *args: Argument) -> fx.Node:
         """Insert a fused operator that replaces the core, before the quantize."""
         target = getattr(ops.edge.quantized_fused, name).default
         value = self.core.meta["val"]
@@ -143,7 +143,7 @@ def site_of(constants: Constants, quantize: fx.Node) -> Site | Rejection:
         return to
     moves: list[fx.Node] = []
     activations: list[fx.Node] = []
-    at: Any = quantize.args[0]
+    at: object = quantize.args[0]
     while isinstance(at, fx.Node) and len(at.users) == 1:
         limits = _limits(at)
         if limits is not None:
@@ -167,6 +167,6 @@ def _limits(node: fx.Node) -> tuple[float | None, float | None] | None:
     if names is None:
         return None
     low, high = (argument(node, name) for name in names)
-    if any(isinstance(each, fx.Node) for each in (low, high)) or (None not in (low, high) and low > high):
+    if any(isinstance(limit, fx.Node) for limit in (low, high)) or (None not in (low, high) and low > high):
         return None
     return low, high

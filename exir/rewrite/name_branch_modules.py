@@ -27,7 +27,7 @@ def name_branch_modules(program: ExportedProgram) -> None:
 def _name(graph_module: GraphModule, owners: Mapping[Node, str]) -> None:
     """owners: node of a weight → path of its module."""
     for _, module, call in get_control_flow_submodules(graph_module):
-        operands = [each for arg in call.args if isinstance(arg, (list, tuple)) for each in arg]
+        operands = [operand for arg in call.args if isinstance(arg, (list, tuple)) for operand in arg]
         taken = [node for node in module.graph.nodes if node.op == "placeholder"]
         given = {
             node: owners[operand]
@@ -44,11 +44,11 @@ def _name_nodes(graph_module: GraphModule, given: Mapping[Node, str], call: Node
         if node.op != "call_function" or node.meta.get(_STACK):
             continue
         read = node.all_input_nodes
-        paths = {paths_of_weights[each] for each in read if each in paths_of_weights}
+        paths = {paths_of_weights[weight] for weight in read if weight in paths_of_weights}
         if len(paths) == 1:
             (path,) = paths
             node.meta[_STACK] = {path: (path, "torch.nn.Module")}
-            if all(each in paths_of_weights for each in read):
+            if all(weight in paths_of_weights for weight in read):
                 paths_of_weights[node] = path
         elif call.meta.get(_STACK):
             node.meta[_STACK] = call.meta[_STACK]

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.node import map_arg
+from torch.fx.node import Argument, Target, map_arg
 
 # Metadata that describe the origin of a node.
 ORIGIN_KEYS = (
@@ -24,36 +25,40 @@ ORIGIN_KEYS = (
 )
 
 
-def origin_of(node: fx.Node) -> dict[str, Any]:
+def origin_of(node: fx.Node) -> dict[str, object]:
     """Return the metadata that a replacement of `node` inherits."""
     return {key: node.meta[key] for key in ORIGIN_KEYS if key in node.meta}
 
 
 def insert_before(
     where: fx.Node,
-    target: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    value: Any,
+    target: Target,
+    args: tuple[Argument, ...],
+    kwargs: Mapping[str, Argument],
+    value: object,
     origin: fx.Node | None = None,
 ) -> fx.Node:
     """Insert a call of `target` before `where`, with `value` as its `val` and the origin of `origin` (or `where`)."""
+    assert callable(target)
     with where.graph.inserting_before(where):
-        node = where.graph.call_function(target, args, kwargs)
+        node = where.graph.call_function(target, args, dict(kwargs))
     node.meta = origin_of(origin or where)
     node.meta["val"] = value
     return node
 
 
 def retarget(
-    node: fx.Node, target: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None
+    node: fx.Node,
+    target: Target,
+    args: tuple[Argument, ...] | None = None,
+    kwargs: Mapping[str, Argument] | None = None,
 ) -> None:
     """Make `node` call another operator, and replace args and kwargs if given."""
     node.target = target
     if args is not None:
         node.args = args
     if kwargs is not None:
-        node.kwargs = kwargs
+        node.kwargs = dict(kwargs)
 
 
 def replace_by(node: fx.Node, replacement: fx.Node) -> None:
@@ -72,12 +77,12 @@ def argument(node: fx.Node, name: str) -> Any:
     raise KeyError(f"{node.target} has no argument '{name}'")
 
 
-def with_values(arguments: Any) -> Any:
+def with_values(arguments: Argument) -> Any:
     """Replace every node in `arguments` by its `val`."""
     return map_arg(arguments, lambda node: node.meta["val"])
 
 
-def same_layout(one: Any, other: Any) -> bool:
+def same_layout(one: object, other: object) -> bool:
     """Return whether two values have equal dtypes, sizes and strides. Symbols are compared by their expressions."""
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return (
@@ -91,5 +96,5 @@ def same_layout(one: Any, other: Any) -> bool:
     return not isinstance(one, torch.Tensor) and not isinstance(other, torch.Tensor)
 
 
-def _texts(sizes: Any) -> list[Any]:
+def _texts(sizes: Sequence[object]) -> list[object]:
     return [size if isinstance(size, int) else str(size) for size in sizes]

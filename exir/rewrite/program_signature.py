@@ -10,6 +10,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.exported_program import ModuleCallEntry
 from torch.export.graph_signature import ExportGraphSignature, InputSpec, OutputSpec
+from torch.fx.node import Argument
 
 from executorch.exir.error import ExportError
 
@@ -49,7 +50,7 @@ def _input_specs(specs: list[InputSpec], placeholders: list[fx.Node]) -> list[In
     return [replace(spec, arg=_named(spec.arg, node)) for spec, node in zip(specs, placeholders, strict=True)]
 
 
-def _output_specs(specs: list[OutputSpec], outputs: list[Any]) -> list[OutputSpec]:
+def _output_specs(specs: list[OutputSpec], outputs: list[Argument]) -> list[OutputSpec]:
     if len(specs) != len(outputs):
         raise ExportError(
             "update program",
@@ -67,7 +68,7 @@ def _named(argument: Any, node: fx.Node) -> Any:
 
 
 def _names(signature: ExportGraphSignature) -> list[str]:
-    specs: list[Any] = [*signature.input_specs, *signature.output_specs]
+    specs: list[InputSpec | OutputSpec] = [*signature.input_specs, *signature.output_specs]
     return [getattr(spec.arg, "name", "") or "" for spec in specs]
 
 

@@ -19,7 +19,7 @@ from executorch.exir.rewrite.node_rewrite import argument, insert_before
 from executorch.exir.rewrite.rejection import Rejection
 
 _LIBRARY = "quantized_decomposed::"
-aten: Any = ops.edge.aten
+aten = ops.edge.aten
 
 # Operators that only move, repeat or drop elements of their first argument: they commute with dequantize.
 MOVES = (
@@ -77,7 +77,7 @@ class Quantization:
     def within(self, minimum: float | None, maximum: float | None) -> Quantization:
         """Return the parameters with the integer limits narrowed to a clamp of the floats."""
         low, high = (
-            None if each is None else int(self.integers(torch.tensor(float(each)))) for each in (minimum, maximum)
+            None if limit is None else int(self.integers(torch.tensor(float(limit)))) for limit in (minimum, maximum)
         )
         return replace(
             self,
@@ -86,7 +86,7 @@ class Quantization:
         )
 
 
-def operator(node: Any) -> str:
+def operator(node: object) -> str:
     """Return the qualified name of the operator that a node calls ("aten::add.Tensor"), or ""."""
     target = getattr(node, "target", None)
     if getattr(node, "op", "") != "call_function" or not callable(getattr(target, "name", None)):
@@ -94,11 +94,11 @@ def operator(node: Any) -> str:
     return str(target.name())  # type: ignore[union-attr]
 
 
-def is_quantize(node: Any) -> bool:
+def is_quantize(node: object) -> bool:
     return operator(node).startswith(f"{_LIBRARY}quantize_per_tensor")
 
 
-def is_dequantize(node: Any) -> bool:
+def is_dequantize(node: object) -> bool:
     return operator(node).startswith(f"{_LIBRARY}dequantize_per_")
 
 
@@ -112,7 +112,7 @@ def quantization_of(node: fx.Node) -> Quantization | Rejection:
     if is_dequantize(node) and node.meta["val"].dtype is not torch.float32:
         return Rejection(f"it computes in {node.meta['val'].dtype}, not in torch.float32")
     scale, *rest = (argument(node, name) for name in ("scale", "zero_point", "quant_min", "quant_max"))
-    zero, quant_min, quant_max = (int(each) for each in rest)
+    zero, quant_min, quant_max = (int(number) for number in rest)
     limits = torch.iinfo(dtype)
     if not (limits.min <= quant_min <= quant_max <= limits.max and limits.min <= zero <= limits.max):
         return Rejection(f"its zero point and limits {zero}, {quant_min}, {quant_max} are out of range for {dtype}")
@@ -136,7 +136,7 @@ def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
         return None
     sizes = list(source.meta["val"].shape[2:])
     rest = tree_leaves((node.args[1:], dict(node.kwargs)))
-    if any(isinstance(each, (fx.Node, torch.SymInt)) for each in (*sizes, *rest)):
+    if any(isinstance(number, (fx.Node, torch.SymInt)) for number in (*sizes, *rest)):
         return None
     rows, columns = (torch.arange(float(size)) for size in sizes)
     with torch.no_grad():
@@ -145,17 +145,17 @@ def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
     return picked[0, 0, :, 0].long(), picked[0, 1, 0].long()
 
 
-def moved_by(node: Any) -> fx.Node | None:
+def moved_by(node: object) -> fx.Node | None:
     """Return the operand of a call that only moves elements, None for any other node."""
     if not isinstance(node, fx.Node) or node.op != "call_function":
         return None
-    source: Any = node.args[0] if node.target in MOVES or picked_by(node) is not None else None
+    source: object = node.args[0] if node.target in MOVES or picked_by(node) is not None else None
     if _parts(node) is not None:
         source = cast(fx.Node, node.args[0]).args[0]
     return source if isinstance(source, fx.Node) else None
 
 
-def source_of(value: Any) -> fx.Node | Rejection:
+def source_of(value: object) -> fx.Node | Rejection:
     """Return the dequantize of a value, through moves, or why there is none."""
     while (moved := moved_by(value)) is not None:
         value = moved
@@ -165,7 +165,7 @@ def source_of(value: Any) -> fx.Node | Rejection:
     return value
 
 
-def operand(value: Any) -> Quantization | Rejection:
+def operand(value: object) -> Quantization | Rejection:
     """Return the parameters of an operand's integers, or why there are none."""
     source = source_of(value)
     return source if isinstance(source, Rejection) else quantization_of(source)
@@ -177,7 +177,8 @@ def move(integers: fx.Node, like: fx.Node, where: fx.Node) -> fx.Node:
     sizes = _parts(like)
     if sizes is None:
         return insert_before(where, like.target, (integers, *like.args[1:]), dict(like.kwargs), value, like)
-    split, index = (cast(Any, arg) for arg in like.args)
+    split, index = like.args
+    assert isinstance(split, fx.Node) and isinstance(index, int)
     before = sum(sizes[:index])
     part = (argument(split, "dim"), before, before + sizes[index])
     return insert_before(where, aten.slice_copy.Tensor, (integers, *part), {}, value, like)

@@ -6,8 +6,6 @@ A scalar input of a program is a fixed value; only tensor inputs can change betw
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import SymBoolArgument, SymFloatArgument, SymIntArgument, TensorArgument
@@ -35,8 +33,8 @@ def scalar_inputs_to_tensors(program: ExportedProgram) -> None:
 
 
 def _read(program: ExportedProgram, node: Node, dtype: torch.dtype) -> Node:
-    first = next(each for each in program.graph.nodes if each.op != "placeholder")
-    target: Any = ops.edge.aten._local_scalar_dense.default
+    first = next(node for node in program.graph.nodes if node.op != "placeholder")
+    target: object = ops.edge.aten._local_scalar_dense.default
     with program.graph.inserting_before(first):
         number: Node = program.graph.call_function(target, (node,))
     number.meta = dict(node.meta)

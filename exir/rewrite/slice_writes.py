@@ -15,14 +15,16 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx.node import Argument
 
+from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.error import ExportError
 from executorch.exir.rewrite.node_rewrite import insert_before, with_values
 
 _aten = exir_ops.edge.aten
 # Suffixes of the keyword arguments, the operator that copies such a part, and the one that puts it back.
-_FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
+_FORMS: tuple[tuple[tuple[str, ...], EdgeOpOverload, EdgeOpOverload], ...] = (
     (("_slice_dim", "_slice_start", "_slice_end"), _aten.slice_copy.Tensor, _aten.slice_scatter.default),
     (("_size", "_stride", "_storage_offset"), _aten.as_strided_copy.default, _aten.as_strided_scatter.default),
 )
@@ -32,9 +34,9 @@ _FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
 class Part:
     """copy(base, *arguments) reads a part; put(base, part, *arguments) returns the base with the part replaced."""
 
-    copy: Any
-    put: Any
-    arguments: tuple[Any, ...]
+    copy: EdgeOpOverload
+    put: EdgeOpOverload
+    arguments: tuple[Argument, ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def put_part(call: fx.Node, base: fx.Node, part: fx.Node, place: Place) -> fx.No
     return base if place.part is None else _called(call, place.part.put, (base, part, *place.part.arguments))
 
 
-def _called(call: fx.Node, target: Any, args: tuple[Any, ...]) -> fx.Node:
+def _called(call: fx.Node, target: EdgeOpOverload, args: tuple[Argument, ...]) -> fx.Node:
     return insert_before(call, target, args, {}, target._op(*with_values(args)), call)
 
 
@@ -87,7 +89,7 @@ def check_disjoint(call: fx.Node, bases: Sequence[fx.Node], places: Mapping[str,
 
 
 def _known_disjoint(base: torch.Tensor, parts: Sequence[Part | None]) -> bool:
-    if not all(isinstance(each, int) for part in parts if part is not None for each in _flat(part.arguments)):
+    if not all(isinstance(number, int) for part in parts if part is not None for number in _flat(part.arguments)):
         return False
     if not all(isinstance(size, int) for size in base.shape) or None in parts:
         return False
@@ -96,5 +98,5 @@ def _known_disjoint(base: torch.Tensor, parts: Sequence[Part | None]) -> bool:
     return int(torch.bincount(torch.cat(taken)).max()) < 2
 
 
-def _flat(arguments: Sequence[Any]) -> list[Any]:
+def _flat(arguments: Sequence[object]) -> list[object]:
     return [item for value in arguments for item in (value if isinstance(value, (list, tuple)) else [value])]

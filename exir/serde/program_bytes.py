@@ -34,6 +34,9 @@ from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
 VERSION = {"major": 5, "minor": 4}
+Json = dict[str, Any]
+"""A JSON object whose form torch defines: a graph or a node of torch._export.serde.schema."""
+
 _MAX_SOURCES = 200  # torch reads them recursively
 _SCALAR = torch.ops.aten.scalar_tensor.default
 # Keys of later versions, which readers of 5.4 refuse.
@@ -85,7 +88,7 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
     data_json |= {"schema_version": VERSION, "dialect": "", "verifiers": ["EDGE" if is_edge else "TRAINING"]}
     text = json.dumps(_without_later(data_json)).encode()
     return ProgramBytes(
-        text, *(bytes(each) for each in (artifact.state_dict, artifact.constants, artifact.example_inputs))
+        text, *(bytes(part) for part in (artifact.state_dict, artifact.constants, artifact.example_inputs))
     )
 
 
@@ -117,7 +120,7 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
     major, minor = SCHEMA_VERSION
     # Exported programs may contain in-place operators, which other verifiers refuse.
     data_json |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
-    parts: Any = (tensors_of(each) for each in (data.state_dict, data.constants, data.example_inputs))
+    parts = (tensors_of(part) for part in (data.state_dict, data.constants, data.example_inputs))
     program = torch_serialize.deserialize(torch_serialize.SerializedArtifact(json.dumps(data_json).encode(), *parts))
     for (module, _), mark in zip(_graphs(program.graph_module, graphs[0]), marks, strict=True):
         mark.restore(module)
@@ -126,7 +129,7 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
     return program
 
 
-def _check_sources(metadata: Mapping[str, Any]) -> None:
+def _check_sources(metadata: Mapping[str, str]) -> None:
     """Raise ValueError unless `from_node` has torch's form: nested lists of the nodes that a node comes from."""
     if "from_node" not in metadata:
         return
@@ -135,14 +138,14 @@ def _check_sources(metadata: Mapping[str, Any]) -> None:
     except (TypeError, RecursionError) as error:
         raise ValueError("from_node: expected the JSON of a list") from error
     for _ in range(_MAX_SOURCES):
-        if not isinstance(level, list) or not all(isinstance(each, dict) for each in level):
+        if not isinstance(level, list) or not all(isinstance(entry, dict) for entry in level):
             raise ValueError("from_node: expected a list of objects")
-        if not all(isinstance(each.get(key, ""), str) for each in level for key in ("pass_name", "action")):
+        if not all(isinstance(entry.get(key, ""), str) for entry in level for key in ("pass_name", "action")):
             raise ValueError("from_node: expected strings as pass_name and action")
-        inner = [each.get("from_node") or [] for each in level]
-        if not all(isinstance(each, list) for each in inner):
+        inner = [entry.get("from_node") or [] for entry in level]
+        if not all(isinstance(sources, list) for sources in inner):
             raise ValueError("from_node: expected a list of objects")
-        level = [source for each in inner for source in each]
+        level = [source for sources in inner for source in sources]
         if not level:
             return
     raise ValueError(f"from_node: a node comes from at most {_MAX_SOURCES} others, one after the other")
@@ -168,7 +171,7 @@ class _Mark:
         return _Mark(edge, handles)
 
     @staticmethod
-    def from_json(nodes: Sequence[Any]) -> _Mark:
+    def from_json(nodes: Sequence[Json]) -> _Mark:
         """Read the data of a graph's nodes from the JSON."""
         edge = {node["name"]: node["target"] for node in nodes if node["target"].startswith(_EDGE)}
         return _Mark(
@@ -198,21 +201,21 @@ def _replace_scalar_constants(module: fx.GraphModule) -> None:
             module.graph.erase_node(node)
 
 
-def _graphs(module: fx.GraphModule, graph: Any) -> Iterator[tuple[fx.GraphModule, Any]]:
+def _graphs(module: fx.GraphModule, graph: Json) -> Iterator[tuple[fx.GraphModule, Json]]:
     """Yield the graphs of a module and its control flow, each with its JSON."""
     yield module, graph
     for subgraph in _subgraphs(graph):
         yield from _graphs(getattr(module, subgraph["name"]), subgraph["graph"])
 
 
-def _all_graphs(graph: Any) -> Iterator[Any]:
+def _all_graphs(graph: Json) -> Iterator[Json]:
     yield graph
     for subgraph in _subgraphs(graph):
         yield from _all_graphs(subgraph["graph"])
 
 
-def _subgraphs(graph: Any) -> list[Any]:
-    arguments = [each["arg"] for node in graph["nodes"] for each in node["inputs"]]
+def _subgraphs(graph: Json) -> list[Json]:
+    arguments = [argument["arg"] for node in graph["nodes"] for argument in node["inputs"]]
     return [argument["as_graph"] for argument in arguments if "as_graph" in argument]
 
 
@@ -257,30 +260,31 @@ _QUOTED_SYMBOL = re.compile(r"\bSymbol\('(\w+)'")
 _NOT_SYMBOLIC = re.compile(rf"\.\s*[A-Za-z_]|\)\s*\(|\b(?!{_SYMBOLIC_CALL})[A-Za-z_]\w*\s*\(")
 
 
-def _check_expressions(data_json: Any) -> None:
+def _check_expressions(data_json: object) -> None:
     """Raise ValueError for a size that is not an expression of symbols."""
     if isinstance(data_json, list):
-        for each in data_json:
-            _check_expressions(each)
+        for item in data_json:
+            _check_expressions(item)
     elif isinstance(data_json, dict):
         text = data_json.get("expr_str", "")
         bare = _QUOTED_SYMBOL.sub(r"Symbol(\1", text) if isinstance(text, str) else ""
         if not isinstance(text, str) or not _EXPRESSION.fullmatch(bare) or _NOT_SYMBOLIC.search(bare):
             raise ValueError(f"expected an expression of symbols as a size; found {text!r}")
-        for each in data_json.values():
-            _check_expressions(each)
+        for item in data_json.values():
+            _check_expressions(item)
 
 
-def _edge_operator(target: str) -> Any:
-    found: Any = exir_ops.edge
+def _edge_operator(target: str) -> EdgeOpOverload:
+    found: object = exir_ops.edge
     for part in target.removeprefix(_EDGE).split("."):
         found = getattr(found, part)
+    assert isinstance(found, EdgeOpOverload)
     return found
 
 
-def _without_later(data_json: Any) -> Any:
+def _without_later(data_json: object) -> object:
     if isinstance(data_json, list):
-        return [_without_later(each) for each in data_json]
+        return [_without_later(item) for item in data_json]
     if not isinstance(data_json, dict):
         return data_json
     kept = {key: _without_later(value) for key, value in data_json.items() if key not in _LATER_KEYS}

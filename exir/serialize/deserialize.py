@@ -130,5 +130,7 @@ def _inline_delegates(program: Program, segments: Sequence[memoryview]) -> Progr
         moved = BackendDelegateDataReference(DataLocation.INLINE, new_index[processed.index])
         return replace(delegate, processed=moved)
 
-    plans = [replace(plan, delegates=[inlined(each) for each in plan.delegates]) for plan in program.execution_plan]
+    plans = [
+        replace(plan, delegates=[inlined(delegate) for delegate in plan.delegates]) for plan in program.execution_plan
+    ]
     return replace(program, execution_plan=plans, backend_delegate_data=data)

@@ -3,14 +3,14 @@
 
 import struct
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from executorch.exir.schema import BytesLike
 from executorch.exir.serialize import tables as t
 from executorch.exir.serialize.errors import MalformedProgramError
 
 _T = TypeVar("_T")
-_EMPTY: dict[type, Any] = {t.String: "", t.Bytes: b""}
+_EMPTY: dict[type, object] = {t.String: "", t.Bytes: b""}
 
 
 class FlatbufferReader:
@@ -33,18 +33,18 @@ class FlatbufferReader:
         expected = self._format.identifier
         if identifier != expected:
             raise MalformedProgramError(f"byte 4: expected the identifier {expected!r}; found {identifier!r}")
-        return self.table_at(table, self._number("I", 0))
+        return self.table_at(table, self._follow(0))
 
     def table_at(self, table: type[_T], at: int) -> _T:
         """The table at a position. Raises MalformedProgramError."""
-        value: _T = self._table(table, at)
-        return value
+        return self._table(table, at)
 
-    def _number(self, code: str, at: int) -> Any:
+    def _number(self, code: str, at: int) -> int | float | bool:
         try:
             if at < 0:
                 raise struct.error("negative position")
-            return struct.unpack_from("<" + code, self._data, at)[0]
+            number: int | float | bool = struct.unpack_from("<" + code, self._data, at)[0]
+            return number
         except struct.error as error:
             raise MalformedProgramError(f"byte {at}: outside of the file's {len(self._data)} bytes") from error
 
@@ -56,7 +56,7 @@ class FlatbufferReader:
         if self._budget < 0:
             raise MalformedProgramError(f"byte {at}: the file refers to more than it can hold")
 
-    def _table(self, table: type, at: int) -> Any:
+    def _table(self, table: type[_T], at: int) -> _T:
         vtable = at - int(self._number("i", at))
         vtable_size = int(self._number("H", vtable))
         self._spend(4, at)
@@ -75,7 +75,7 @@ class FlatbufferReader:
                 values[field.name] = self._absent(table, field, at)
         return table(**values)
 
-    def _absent(self, table: type, field: t.Field, at: int) -> Any:
+    def _absent(self, table: type, field: t.Field, at: int) -> object:
         kind = field.kind
         if field.optional:
             return None
@@ -91,22 +91,22 @@ class FlatbufferReader:
             return self._default(kind.type)
         raise MalformedProgramError(f"byte {at}: {table.__name__}.{field.name} is missing")
 
-    def _default(self, table: type) -> Any:
+    def _default(self, table: type) -> object:
         """The value of a table with no field set."""
         return table(**{f.name: _BLANK[type(f.kind)](f.kind) for f in self._format.tables[table]})
 
-    def _union(self, table: type, field: t.Field, kind: t.Union, tag: int, at: int, offset: int) -> Any:
+    def _union(self, table: type, field: t.Field, kind: t.Union, tag: int, at: int, offset: int) -> object:
         if not 1 <= tag <= len(kind.types) or not offset:
             raise MalformedProgramError(
                 f"byte {at}: {table.__name__}.{field.name}: expected a tag from 1 to {len(kind.types)}; found {tag}"
             )
         return self._table(kind.types[tag - 1], self._follow(at + offset))
 
-    def _scalar(self, kind: t.Scalar, at: int) -> Any:
+    def _scalar(self, kind: t.Scalar, at: int) -> object:
         return self._number(kind.code, at)
 
-    def _enum(self, kind: t.Enum, at: int) -> Any:
-        number = self._number("b", at)
+    def _enum(self, kind: t.Enum, at: int) -> object:
+        number = int(self._number("b", at))
         try:
             return kind.type(number)
         except ValueError as error:
@@ -134,18 +134,18 @@ class FlatbufferReader:
         except UnicodeDecodeError as error:
             raise MalformedProgramError(f"byte {start}: a string is not UTF-8: {error.reason}") from error
 
-    def _vector(self, kind: t.Vector, at: int) -> list[Any]:
+    def _vector(self, kind: t.Vector, at: int) -> list[object]:
         start, count = self._extent(at, struct.calcsize(kind.item.code))
         return list(struct.unpack_from(f"<{count}{kind.item.code}", self._data, start))
 
-    def _sub_table(self, kind: t.Table, at: int) -> Any:
+    def _sub_table(self, kind: t.Table, at: int) -> object:
         return self._table(kind.type, self._follow(at))
 
-    def _table_vector(self, kind: t.TableVector, at: int) -> list[Any]:
+    def _table_vector(self, kind: t.TableVector, at: int) -> list[object]:
         start, count = self._extent(at, 4)
         return [self._table(kind.type, self._follow(start + 4 * i)) for i in range(count)]
 
-    _READ: dict[type, Callable[..., Any]] = {
+    _READ: dict[type, Callable[..., object]] = {
         t.Scalar: _scalar,
         t.Enum: _enum,
         t.String: _string,
@@ -160,7 +160,7 @@ class FlatbufferReader:
 _MAY_BE_ABSENT = {"constant_segment", "container_meta_type"}
 
 
-_BLANK: dict[type, Callable[..., Any]] = {
+_BLANK: dict[type, Callable[..., object]] = {
     t.Scalar: lambda kind: kind.default,
     t.String: lambda kind: "",
     t.Vector: lambda kind: [],

@@ -167,7 +167,9 @@ def _extract_delegates(program: Program, area: SegmentArea, layout: PteLayout) -
         segment = BackendDelegateDataReference(DataLocation.SEGMENT, segments[processed.index])
         return replace(delegate, processed=segment)
 
-    plans = [replace(plan, delegates=[moved(each) for each in plan.delegates]) for plan in program.execution_plan]
+    plans = [
+        replace(plan, delegates=[moved(delegate) for delegate in plan.delegates]) for plan in program.execution_plan
+    ]
     return replace(program, execution_plan=plans, backend_delegate_data=[])
 
 

@@ -3,7 +3,6 @@
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import flatbuffers  # type: ignore[import-untyped]
 
@@ -37,7 +36,7 @@ class FlatbufferWriter:
         self._inline_alignment = inline_alignment
         self._builder = flatbuffers.Builder(4096)
 
-    def finish(self, root: Any) -> memoryview:
+    def finish(self, root: object) -> memoryview:
         """The flatbuffer of `root`, with the file identifier at byte 4."""
         self._builder.Finish(self._table(root), file_identifier=self._format.identifier)
         return memoryview(self._builder.Bytes)[self._builder.Head() :]
@@ -47,7 +46,7 @@ class FlatbufferWriter:
         """The largest alignment of any part, to which the bytes must be aligned."""
         return int(self._builder.minalign)
 
-    def _table(self, value: Any) -> int:
+    def _table(self, value: object) -> int:
         builder, rows = self._builder, self._rows(type(value))
         children = [self._child(row, value) for row in rows]
         builder.StartObject(self._format.slot_count(type(value)))
@@ -70,14 +69,14 @@ class FlatbufferWriter:
             self._rows_of[table] = [(slot, field, field.kind) for slot, field in self._format.slots(table)]
         return self._rows_of[table]
 
-    def _scalar(self, value: Any, slot: int, field: t.Field, kind: t.Scalar) -> None:
+    def _scalar(self, value: object, slot: int, field: t.Field, kind: t.Scalar) -> None:
         item = getattr(value, field.name)
         try:
             getattr(self._builder, _SCALAR_PREPEND[kind.code])(slot, item, kind.default)
         except (TypeError, struct.error) as error:
             raise _does_not_fit(value, field, kind.fbs, item) from error
 
-    def _child(self, row: "_Row", value: Any) -> int:
+    def _child(self, row: "_Row", value: object) -> int:
         """Return the offset of a field's value; 0 for an absent value or one that the table contains."""
         _, field, kind = row
         if isinstance(kind, (t.Scalar, t.Enum)):
@@ -95,12 +94,12 @@ class FlatbufferWriter:
         if isinstance(kind, t.Vector):
             return self._vector(value, field, kind, item)
         if isinstance(kind, t.TableVector):
-            return self._offsets([self._table(each) for each in item])
+            return self._offsets([self._table(child) for child in item])
         if isinstance(kind, t.Union):
             _tag(value, field, kind)  # check the type before writing the member, so that the error names this field
         return self._table(item)
 
-    def _vector(self, value: Any, field: t.Field, kind: t.Vector, items: Sequence[Any]) -> int:
+    def _vector(self, value: object, field: t.Field, kind: t.Vector, items: Sequence[object]) -> int:
         code = kind.item.code
         try:
             packed = struct.pack(f"<{len(items)}{code}", *items)
@@ -124,15 +123,15 @@ class FlatbufferWriter:
         return int(builder.EndVector())
 
 
-def _tag(value: Any, field: t.Field, union: t.Union) -> int:
+def _tag(value: object, field: t.Field, union: t.Union) -> int:
     member = type(getattr(value, field.name))
     if member not in union.types:
-        expected = ", ".join(each.__name__ for each in union.types)
+        expected = ", ".join(kind.__name__ for kind in union.types)
         raise SerializationError(
             f"{type(value).__name__}.{field.name}: expected one of {expected}; found {member.__name__}"
         )
     return union.types.index(member) + 1
 
 
-def _does_not_fit(value: Any, field: t.Field, expected: str, found: Any) -> SerializationError:
+def _does_not_fit(value: object, field: t.Field, expected: str, found: object) -> SerializationError:
     return SerializationError(f"{type(value).__name__}.{field.name}: expected {expected}; found {found!r}")

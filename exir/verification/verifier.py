@@ -29,10 +29,10 @@ class WellFormed(Verifier):
     dialect = "EDGE_IN_TRANSIT"
     rules: Sequence[Rule] = ()
 
-    def allowed_op_types(self) -> tuple[type[Any], ...]:
+    def allowed_op_types(self) -> tuple[type[object], ...]:
         return (OpOverload, HigherOrderOperator, EdgeOpOverload, FunctionType, BuiltinFunctionType)
 
-    def allowed_getattr_types(self) -> tuple[type[Any], ...]:
+    def allowed_getattr_types(self) -> tuple[type[object], ...]:
         return super().allowed_getattr_types_for_subgm()
 
     def check_additional(self, gm: fx.GraphModule) -> None:

@@ -21,7 +21,7 @@ def duplicate_constant_node(exported_program: ExportedProgram, candidate_node: s
     same weight: its data are not copied. ValueError: there is no such constant, or the program updates it.
     """
     graph, signature = exported_program.graph, exported_program.graph_signature
-    node = next((each for each in graph.find_nodes(op="placeholder") if each.name == candidate_node), None)
+    node = next((node for node in graph.find_nodes(op="placeholder") if node.name == candidate_node), None)
     if node is None or not is_constant_data(exported_program, node):
         raise ValueError(f"{candidate_node!r} is not a constant of the program")
     position = next(i for i, spec in enumerate(signature.input_specs) if spec.arg.name == candidate_node)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from torch.fx import GraphModule, Node
 
@@ -49,7 +48,7 @@ class DelegationInfo:
         rows = [(breakdown.op_type, breakdown.delegated, breakdown.non_delegated) for breakdown in by_name]
         return [*rows, ("Total", self.num_delegated_nodes, self.num_non_delegated_nodes)]
 
-    def get_operator_delegation_dataframe(self) -> Any:
+    def get_operator_delegation_dataframe(self) -> object:
         """A pandas DataFrame: the rows of `operator_rows` with columns op_type, occurrences_in_delegated_graphs and
         occurrences_in_non_delegated_graphs.
         """

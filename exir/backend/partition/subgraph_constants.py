@@ -46,7 +46,7 @@ def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
     def constant(value: object) -> InputSpec | None:
         if not isinstance(value, Node):
             return None
-        found = [constant(each) for each in given[value]] if value in given else [outer.get(value)]
+        found = [constant(argument) for argument in given[value]] if value in given else [outer.get(value)]
         targets = {None if spec is None or spec.target in updated else spec.target for spec in found}
         return found[0] if len(targets) == 1 and None not in targets else None
 

@@ -136,7 +136,7 @@ class _Encoder:
         self._lines.append(f"constant {number} {len(self._data)} {len(data)}")
         self._data += data
 
-    def _new_value(self, node: Node | None, value: Any) -> int:
+    def _new_value(self, node: Node | None, value: object) -> int:
         if not isinstance(value, torch.Tensor) or value.dtype is not torch.float32:
             raise self._refusal(
                 f"{node}: a value of {getattr(value, 'dtype', type(value).__name__)}, not a float32 tensor"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
+from torch._ops import OpOverload
 
 from executorch.exir.decompose.operators.package_operators import rules_of_package
 from executorch.exir.error import ExportError
@@ -20,13 +20,13 @@ _NAMESPACE = "torchao"
 _UNKNOWN = "expected blocks that are the whole tensor, rows, or groups of a matrix's rows"
 
 
-def affine_decompositions() -> dict[Any, Callable[..., Any]]:
+def affine_decompositions() -> dict[OpOverload, Callable[..., object]]:
     """Return decompositions by operator; none without torchao, because then no graph contains such operators."""
     if _NAMESPACE not in sys.modules:
         return {}
     import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
 
-    rules: dict[str, Callable[..., Any]] = {
+    rules: dict[str, Callable[..., object]] = {
         "choose_qparams_affine": _choose,
         "quantize_affine": _quantize,
         "dequantize_affine": _dequantize,
@@ -55,8 +55,8 @@ def _choose(
     quant_min: float | None = None,
     quant_max: float | None = None,
     eps: float | None = None,
-    *options: Any,
-) -> Any:
+    *options: object,
+) -> tuple[torch.Tensor, torch.Tensor]:
     fits = _are_rows(input, block_size) and target_dtype is torch.int8
     if fits and mapping_type == "SYMMETRIC" and _limits(target_dtype, quant_min, quant_max) == (-128, 127):
         return _symmetric_rows(input, eps)
@@ -65,7 +65,10 @@ def _choose(
             f"expected int8 rows from -128 to 127, found {mapping_type} {target_dtype} from {quant_min} to {quant_max}"
         )
         raise _fault(input, block_size, why)
-    return torch.ops.quantized_decomposed.choose_qparams_per_token_asymmetric(input, torch.int8)
+    chosen: tuple[torch.Tensor, torch.Tensor] = torch.ops.quantized_decomposed.choose_qparams_per_token_asymmetric(
+        input, torch.int8
+    )
+    return chosen
 
 
 def _symmetric_rows(input: torch.Tensor, eps: float | None) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,9 +10,10 @@ Boolean masks become addends before they meet the scores, so that backends witho
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import torch
+from torch._ops import OpOverload
 
 _sdpa = torch.ops.aten.scaled_dot_product_attention.default
 
@@ -76,4 +77,4 @@ def attention(
     return torch.matmul(weights, value) * sees.to(value.dtype)
 
 
-ATTENTION_DECOMPOSITION: dict[Any, Any] = {_sdpa: attention}
+ATTENTION_DECOMPOSITION: dict[OpOverload, Callable[..., object]] = {_sdpa: attention}

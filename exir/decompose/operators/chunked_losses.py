@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.nn import functional
 
 from executorch.exir.decompose.operators.package_operators import rules_of_package
 
 
-def chunked_loss_decompositions() -> dict[Any, Callable[..., Any]]:
+def chunked_loss_decompositions() -> dict[OpOverload, Callable[..., object]]:
     """Return decompositions by operator; torch defines the operators when the loss is first used."""
     return rules_of_package(
         "torch_nn",
@@ -39,7 +39,7 @@ def _reduced(
     compute_input_grad: bool,
     compute_linear_weight_grad: bool,
     compute_linear_bias_grad: bool,
-) -> Any:
+) -> object:
     if compute_input_grad or compute_linear_weight_grad or compute_linear_bias_grad:
         return NotImplemented  # the operator computes gradients too
     layer = (linear_weight, linear_bias)

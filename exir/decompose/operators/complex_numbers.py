@@ -8,17 +8,20 @@ float64. Calls without complex operands do not change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
-_not_decomposed: Any = NotImplemented
-Parts = tuple[Any, Any]
+_aten = torch.ops.aten
+Scalar = int | float
+Part = torch.Tensor | Scalar
+"""The real or the imaginary part of an operand."""
+
+Parts = tuple[Part, Part]
+Operand = torch.Tensor | complex
 
 
-def _parts(value: Any) -> Parts:
+def _parts(value: Operand) -> Parts:
     """Return (real, imaginary) of a tensor or scalar; the imaginary part of a real value is 0."""
     if isinstance(value, torch.Tensor) and value.is_complex():
         pairs = torch.view_as_real(value)
@@ -26,20 +29,21 @@ def _parts(value: Any) -> Parts:
     return (value.real, value.imag) if isinstance(value, complex) else (value, 0)
 
 
-def _is_complex(value: Any) -> bool:
+def _is_complex(value: object) -> bool:
     return isinstance(value, complex) or (isinstance(value, torch.Tensor) and value.is_complex())
 
 
-def _times(a: Any, b: Any) -> Any:
+def _times(a: Part, b: Part) -> Part:
     """Return a * b, or 0 if a factor is the constant 0 (the imaginary part of a real operand)."""
     return 0 if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0) else a * b
 
 
-def _made(real: Any, imaginary: Any) -> torch.Tensor:
+def _made(real: Part, imaginary: Part) -> torch.Tensor:
+    assert isinstance(real, torch.Tensor)  # one operand at least is a complex tensor
     if not isinstance(imaginary, torch.Tensor):
         imaginary = torch.full_like(real, imaginary)
-    real, imaginary = torch.broadcast_tensors(real, imaginary)
-    return torch.complex(real, imaginary.to(real.dtype))
+    parts = torch.broadcast_tensors(real, imaginary)
+    return torch.complex(parts[0], parts[1].to(parts[0].dtype))
 
 
 def _multiply(a: Parts, b: Parts) -> Parts:
@@ -54,30 +58,33 @@ def _divide(a: Parts, b: Parts) -> Parts:
     return real / norm, imaginary / norm
 
 
-def _binary(compute: Callable[[Parts, Parts], Parts]) -> Callable[..., Any]:
-    def decomposition(self: Any, other: Any, *args: Any, alpha: Any = 1, **options: Any) -> Any:
+def _binary(compute: Callable[[Parts, Parts], Parts]) -> Callable[..., object]:
+    def decomposition(self: Operand, other: Operand, *args: object, alpha: float = 1, **options: object) -> object:
         if not (_is_complex(self) or _is_complex(other)) or args or options or alpha != 1:
-            return _not_decomposed
+            return NotImplemented
         return _made(*compute(_parts(self), _parts(other)))
 
     return decomposition
 
 
-def _unary(compute: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def decomposition(self: Any, *args: Any) -> Any:
-        return compute(*_parts(self), *args) if _is_complex(self) else _not_decomposed
+def _unary(compute: Callable[..., torch.Tensor]) -> Callable[..., object]:
+    def decomposition(self: Operand, *args: object) -> object:
+        return compute(*_parts(self), *args) if _is_complex(self) else NotImplemented
 
     return decomposition
 
 
-def _exponential(real: Any, imaginary: Any) -> torch.Tensor:
+def _exponential(real: torch.Tensor, imaginary: torch.Tensor) -> torch.Tensor:
     return _made(real.exp() * imaginary.cos(), real.exp() * imaginary.sin())
 
 
-def _sum(self: torch.Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+def _sum(
+    self: torch.Tensor, dim: list[int] | None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> object:
     if not _is_complex(self) or dtype is not None or not dim:
-        return _not_decomposed
-    return _made(*(part.sum(dim, keepdim) for part in _parts(self)))
+        return NotImplemented
+    pairs = torch.view_as_real(self)
+    return _made(*(pairs.select(-1, part).sum(dim, keepdim) for part in (0, 1)))
 
 
 def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
@@ -86,7 +93,7 @@ def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
 
 _ADD = _binary(lambda a, b: (a[0] + b[0], a[1] + b[1]))
 _SUBTRACT = _binary(lambda a, b: (a[0] - b[0], a[1] - b[1]))
-COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     # Eager sets a conjugate bit and computes later; tensors of programs lack this bit.
     _aten._conj.default: lambda self: _aten._conj_physical(self),
     _aten.abs.default: _unary(lambda real, imaginary: torch.hypot(real, imaginary)),

@@ -26,8 +26,9 @@ from executorch.exir.decompose.operators.randomness import RANDOM_DECOMPOSITIONS
 from executorch.exir.decompose.operators.training_mode import batch_norm_by_the_batch
 from executorch.exir.decompose.operators.windows import WINDOW_DECOMPOSITIONS
 
-_aten: Any = torch.ops.aten
-Decomposition = Callable[..., Any]
+_aten = torch.ops.aten
+Scalar = int | float | bool
+Decomposition = Callable[..., object]
 
 
 def _addbmm(
@@ -78,7 +79,7 @@ def _rrelu(
     lower: float = 0.125,
     upper: float = 1 / 3,
     training: bool = False,
-    generator: Any = None,
+    generator: object = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return leaky relu with random slopes in training mode, else with the mean of both limits as slope."""
     if not training:
@@ -89,15 +90,19 @@ def _rrelu(
 
 def _empty_permuted(size: list[int], physical_layout: list[int], **kind: Any) -> torch.Tensor:
     inverse = [physical_layout.index(dim) for dim in range(len(size))]
-    return torch.empty([size[dim] for dim in physical_layout], **kind).permute(inverse)
+    dense: torch.Tensor = torch.empty([size[dim] for dim in physical_layout], **kind)
+    return dense.permute(inverse)
 
 
-def _new_empty_strided(self: torch.Tensor, size: list[int], stride: list[int], **kind: Any) -> torch.Tensor:
-    return torch.empty_strided(size, stride, dtype=kind.get("dtype") or self.dtype)
+def _new_empty_strided(
+    self: torch.Tensor, size: list[int], stride: list[int], *, dtype: torch.dtype | None = None, **_: object
+) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=dtype or self.dtype)
 
 
-def _take(self: torch.Tensor, index: torch.Tensor) -> Any:
-    return _aten.index.Tensor(self.reshape(-1), [index.reshape(-1)]).reshape(index.shape)
+def _take(self: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    taken: torch.Tensor = _aten.index.Tensor(self.reshape(-1), [index.reshape(-1)]).reshape(index.shape)
+    return taken
 
 
 def _trilinear(
@@ -119,19 +124,21 @@ def _trilinear(
     return (i1 * i2 * i3).sum(sumdim)
 
 
-def _scalar_tensor(s: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+def _scalar_tensor(s: Scalar, *, dtype: torch.dtype | None = None, device: object = None) -> torch.Tensor:
     """Decompose the primitive that PyTorch's decompositions (for example of xlogy) call for a scalar."""
     return torch.scalar_tensor(s, dtype=dtype or type_to_dtype(type(s)))
 
 
-def _with_tensor_for_scalar(operator: Any, scalar_first: bool = False) -> Decomposition:
+def _with_tensor_for_scalar(operator: Callable[..., torch.Tensor]) -> Decomposition:
     """Return a decomposition of a Scalar overload: the scalar becomes a tensor of the promoted dtype."""
 
-    def decomposition(self: Any, other: Any) -> Any:
+    def decomposition(self: torch.Tensor | Scalar, other: torch.Tensor | Scalar) -> torch.Tensor:
         dtype = torch.result_type(self, other)
-        if scalar_first:
-            return operator(torch.scalar_tensor(self, dtype=dtype), other)
-        return operator(self, torch.scalar_tensor(other, dtype=dtype))
+        first, second = (
+            value if isinstance(value, torch.Tensor) else torch.scalar_tensor(value, dtype=dtype)
+            for value in (self, other)
+        )
+        return operator(first, second)
 
     return decomposition
 
@@ -148,9 +155,9 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten._native_batch_norm_legit_functional.default: batch_norm_by_the_batch,
     _aten.addbmm.default: _addbmm,
     _aten.bitwise_and.Scalar_Tensor: lambda self, other: torch.bitwise_and(other, self),
-    _aten.bitwise_left_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_left_shift, scalar_first=True),
+    _aten.bitwise_left_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_left_shift),
     _aten.bitwise_or.Scalar_Tensor: lambda self, other: torch.bitwise_or(other, self),
-    _aten.bitwise_right_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_right_shift, scalar_first=True),
+    _aten.bitwise_right_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_right_shift),
     _aten.bitwise_xor.Scalar_Tensor: lambda self, other: torch.bitwise_xor(other, self),
     _aten._is_all_true.default: torch.all,
     _aten._is_any_true.default: torch.any,
@@ -170,7 +177,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.__rshift__.Tensor: lambda self, other: torch.bitwise_right_shift(self, other),
     _aten.rrelu_with_noise_functional.default: _rrelu,
     _aten.special_zeta.other_scalar: _with_tensor_for_scalar(torch.special.zeta),
-    _aten.special_zeta.self_scalar: _with_tensor_for_scalar(torch.special.zeta, scalar_first=True),
+    _aten.special_zeta.self_scalar: _with_tensor_for_scalar(torch.special.zeta),
     torch.ops.prims.scalar_tensor.default: _scalar_tensor,
     _aten.linalg_vector_norm.default: torch._refs.linalg.vector_norm,
     **FAKE_QUANTIZATION_DECOMPOSITIONS,

@@ -9,17 +9,18 @@ The second result of each operator is True where q is within the limits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
+_aten = torch.ops.aten
 ValueAndMask = tuple[torch.Tensor, torch.Tensor]
 
 
-def _fake_quantize(x: torch.Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> ValueAndMask:
-    """Fake-quantize x. scale, zero_point: tensors of float32 that broadcast to x."""
+def _fake_quantize(
+    x: torch.Tensor, scale: torch.Tensor, zero_point: torch.Tensor | float, quant_min: int, quant_max: int
+) -> ValueAndMask:
+    """Fake-quantize x. scale, zero_point: float32, which broadcast to x."""
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     quantized = torch.round(wide * (1 / scale)) + zero_point
     inside = torch.logical_and(quantized >= quant_min, quantized <= quant_max)
@@ -51,7 +52,7 @@ def _per_channel(
     return _fake_quantize(x, scale.float().reshape(shape), zero_point.float().reshape(shape), quant_min, quant_max)
 
 
-FAKE_QUANTIZATION_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+FAKE_QUANTIZATION_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     _aten.fake_quantize_per_tensor_affine_cachemask.default: _per_tensor,
     _aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _per_tensor_of_tensors,
     _aten.fake_quantize_per_channel_affine_cachemask.default: _per_channel,

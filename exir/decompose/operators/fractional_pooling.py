@@ -9,12 +9,11 @@ Along an axis of n elements, for m windows of k elements and a sample u in [0, 1
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
+_aten = torch.ops.aten
 
 
 def _starts(samples: torch.Tensor, size: int, count: int, window: int) -> torch.Tensor:
@@ -65,7 +64,7 @@ def _fractional_max_pool(
     return (found, places) if has_batch else (found.squeeze(0), places.squeeze(0))
 
 
-def _of_axes(axes: int) -> Callable[..., Any]:
+def _of_axes(axes: int) -> Callable[..., object]:
     def decomposition(
         x: torch.Tensor, kernel_size: list[int], output_size: list[int], random_samples: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -74,7 +73,7 @@ def _of_axes(axes: int) -> Callable[..., Any]:
     return decomposition
 
 
-FRACTIONAL_POOLING_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+FRACTIONAL_POOLING_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     _aten.fractional_max_pool2d.default: _of_axes(2),
     _aten.fractional_max_pool3d.default: _of_axes(3),
 }

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
+from torch._ops import OpOverload
 
 from executorch.exir.decompose.operators.package_operators import rules_of_package
 from executorch.exir.dialects import grouped_ops  # noqa: F401  # defines grouped::grouped_mm
 
 
-def grouped_decompositions() -> dict[Any, Callable[..., Any]]:
+def grouped_decompositions() -> dict[OpOverload, Callable[..., object]]:
     """Return decompositions by operator, including that of transformers if the package is imported."""
     of_transformers = rules_of_package("transformers", {"grouped_mm_fallback": _by_rows})
     return {torch.ops.aten._grouped_mm.default: _of_torch, **of_transformers}
@@ -31,7 +31,7 @@ def _of_torch(
     offs: torch.Tensor | None = None,
     bias: torch.Tensor | None = None,
     out_dtype: torch.dtype | None = None,
-) -> Any:
+) -> object:
     if bias is not None:
         return NotImplemented  # torch refuses it too
     if self.dim() == 2 and mat2.dim() == 3 and offs is not None:

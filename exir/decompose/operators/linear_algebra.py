@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
+_aten = torch.ops.aten
 
 
 def _pinv(
@@ -60,7 +59,7 @@ def _cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return _cholesky_solve(identity, self, upper)
 
 
-LINEAR_ALGEBRA_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+LINEAR_ALGEBRA_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     _aten.cholesky_inverse.default: _cholesky_inverse,
     _aten.cholesky_solve.default: _cholesky_solve,
     _aten.linalg_pinv.atol_rtol_tensor: _pinv,

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import torch
+from torch._ops import OpOverload
 
 
-def rules_of_package(namespace: str, rules: Mapping[str, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+def rules_of_package(
+    namespace: str, rules: Mapping[str, Callable[..., object]]
+) -> dict[OpOverload, Callable[..., object]]:
     """Return the rules by operator, for each `namespace::name` that is defined now."""
     operators = getattr(torch.ops, namespace)
     return {getattr(operators, name).default: rule for name, rule in rules.items() if hasattr(operators, name)}

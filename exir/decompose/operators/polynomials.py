@@ -7,17 +7,16 @@ P[0] = 1        P[1] = first(x)        P[k + 1] = next(k, x, P[k], P[k - 1])
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
-First = Callable[[Any], Any]
-Next = Callable[[int, Any, Any, Any], Any]
+_aten = torch.ops.aten
+First = Callable[[torch.Tensor], torch.Tensor]
+Next = Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-def _chebyshev(_: int, x: Any, now: Any, before: Any) -> Any:
+def _chebyshev(_: int, x: torch.Tensor, now: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
     return 2 * x * now - before
 
 
@@ -74,7 +73,7 @@ def _spherical_bessel_j0(x: torch.Tensor) -> torch.Tensor:
     return torch.where(torch.isinf(x), 0.0, value)
 
 
-POLYNOMIAL_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+POLYNOMIAL_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     **{
         getattr(_aten, f"special_{name}").n_scalar: _polynomial(*recurrence)
         for name, recurrence in _RECURRENCES.items()

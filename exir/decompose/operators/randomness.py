@@ -14,8 +14,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
-_not_decomposed: Any = NotImplemented
+_aten = torch.ops.aten
 
 
 def _uniform(self: torch.Tensor, start: float = 0.0, end: float = 1.0, *, generator: None = None) -> torch.Tensor:
@@ -27,7 +26,7 @@ def _normal_like(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, gen
     return torch.randn_like(self) * std + mean
 
 
-def _normal(mean: Any, std: Any = 1.0, *, generator: None = None) -> torch.Tensor:
+def _normal(mean: torch.Tensor | float, std: torch.Tensor | float = 1.0, *, generator: None = None) -> torch.Tensor:
     """Sample a normal distribution whose mean or deviation is a tensor."""
     tensors = [value for value in (mean, std) if isinstance(value, torch.Tensor)]
     shape = torch.broadcast_shapes(*(value.shape for value in tensors))
@@ -36,7 +35,8 @@ def _normal(mean: Any, std: Any = 1.0, *, generator: None = None) -> torch.Tenso
 
 
 def _normal_of_size(mean: float, std: float, size: list[int], *, generator: None = None, **kind: Any) -> torch.Tensor:
-    return torch.randn(size, **kind) * std + mean
+    drawn: torch.Tensor = torch.randn(size, **kind) * std + mean
+    return drawn
 
 
 def _exponential(self: torch.Tensor, lambd: float = 1.0, *, generator: None = None) -> torch.Tensor:
@@ -49,17 +49,17 @@ def _bernoulli(self: torch.Tensor, p: float = 0.5, *, generator: None = None) ->
     return (torch.rand(self.shape, dtype=torch.float32, device=self.device) < p).to(self.dtype)
 
 
-def _native_dropout(input: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
+def _native_dropout(input: torch.Tensor, p: float, train: bool | None) -> object:
     if train is not False and p > 0:
         warnings.warn(
             f"the exported program drops elements at random (native_dropout, p={p}) whenever it runs; "
             "call model.eval() before torch.export.export unless that is meant",
             stacklevel=2,
         )
-    return _not_decomposed  # type: ignore[no-any-return]
+    return NotImplemented
 
 
-RANDOM_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+RANDOM_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     _aten.bernoulli.p: _bernoulli,
     _aten.exponential.default: _exponential,
     _aten.native_dropout.default: _native_dropout,

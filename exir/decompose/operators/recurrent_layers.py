@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch._decomp import global_decomposition_table
+from torch._ops import OpOverload
 
 from executorch.exir.dialects import recurrent_ops
 
-Decomposition = Callable[..., Any]
+Decomposition = Callable[..., object]
 
 
 def _kept(name: str) -> Decomposition:
@@ -21,7 +21,7 @@ def _kept(name: str) -> Decomposition:
 
     def keep(
         input: torch.Tensor,
-        hx: Any,
+        hx: object,
         params: list[torch.Tensor],
         has_biases: bool,
         num_layers: int,
@@ -29,7 +29,7 @@ def _kept(name: str) -> Decomposition:
         train: bool,
         bidirectional: bool,
         batch_first: bool,
-    ) -> Any:
+    ) -> object:
         if train and dropout > 0:  # between layers
             return written_out(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
         return layers(input, hx, params, has_biases, num_layers, bidirectional, batch_first)
@@ -37,13 +37,13 @@ def _kept(name: str) -> Decomposition:
     return keep
 
 
-RECURRENT_DECOMPOSITIONS: dict[Any, Decomposition] = {
+RECURRENT_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     getattr(torch.ops.aten, name).input: _kept(name) for name in recurrent_ops.LAYERS
 }
 
 
-def _with_any_length(name: str, layers: Callable[..., Any]) -> Callable[..., Any]:
-    def call(input: torch.Tensor, hx: Any, params: Any, *options: Any) -> Any:
+def _with_any_length(name: str, layers: Decomposition) -> Decomposition:
+    def call(input: torch.Tensor, hx: object, params: object, *options: object) -> object:
         if isinstance(params, torch.Tensor):  # a packed sequence: data, sizes of batches, states, …
             return layers(input, hx, params, *options)
         return RECURRENT_DECOMPOSITIONS[getattr(torch.ops.aten, name).input](input, hx, params, *options)
@@ -61,7 +61,7 @@ def sequences_of_any_length() -> Iterator[None]:
     PyTorch unrolls the steps during export, even of layers that it preserves, which makes the length a constant.
     In this context, the modules call the operators `recurrent::…`, which cannot be trained. Not thread-safe.
     """
-    functions: Any = torch._VF
+    functions = torch._VF
     before = {name: getattr(functions, name) for name in recurrent_ops.LAYERS}
     for name, layers in before.items():
         setattr(functions, name, _with_any_length(name, layers))

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 
-_aten: Any = torch.ops.aten
+_aten = torch.ops.aten
 _TRAINING = 5  # the position of `training` among batch_norm's arguments
 _WARNING = (
     "{} batch normalizations are in training mode: the program normalizes by the statistics of its input, and "
@@ -26,7 +25,7 @@ def batch_norm_by_the_batch(
     training: bool,
     momentum: float,
     eps: float,
-) -> Any:
+) -> tuple[torch.Tensor, ...]:
     """Return the result, the batch's statistics, and the updated running ones."""
     if not training:
         given = (input, weight, bias, running_mean, running_var, momentum, eps)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
-_aten: Any = torch.ops.aten
+_aten = torch.ops.aten
 Formula = Callable[..., torch.Tensor]
 
 
@@ -37,7 +36,7 @@ def _window(formula: Formula) -> Callable[..., torch.Tensor]:
     """Return the operator's decomposition. A periodic window is one of length n + 1 without its last weight."""
 
     def decomposition(
-        window_length: int, periodic: bool = True, *numbers: float, dtype: torch.dtype | None = None, **_: Any
+        window_length: int, periodic: bool = True, *numbers: float, dtype: torch.dtype | None = None, **_: object
     ) -> torch.Tensor:
         dtype = dtype or torch.get_default_dtype()
         if window_length < 2:
@@ -55,7 +54,7 @@ _FORMULAS: dict[str, Formula] = {
     "kaiser_window": _kaiser,
 }
 
-WINDOW_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+WINDOW_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     getattr(getattr(_aten, name), overload): _window(formula)
     for name, formula in _FORMULAS.items()
     for overload in getattr(_aten, name).overloads()

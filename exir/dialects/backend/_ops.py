@@ -7,7 +7,6 @@ They have kernels like other operators of a program, and a delegate can contain 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
@@ -41,7 +40,7 @@ class BackendOpOverload(EdgeOpOverload):
 
     __module__ = "executorch.exir.dialects.backend._ops"
     # The pattern that is bound to the operator.
-    _equivalent_callable: Callable[..., Any] | None = None
+    _equivalent_callable: Callable[..., object] | None = None
 
     def __init__(self, op_overload: EdgeOpOverload | OpOverload) -> None:
         super().__init__(op_overload._op if isinstance(op_overload, EdgeOpOverload) else op_overload)
@@ -51,7 +50,7 @@ class BackendOpOverload(EdgeOpOverload):
                 "call it could not be traced. Bind a pattern to it (bind_pattern_to_op), or register one of them"
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _backend_overload, (self._op.namespace, *str(self._op.__name__).rsplit(".", 1))
 
     def __repr__(self) -> str:

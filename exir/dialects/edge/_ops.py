@@ -37,13 +37,13 @@ class EdgeOpOverload:
             raise AttributeError(name)
         return getattr(self._op, name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self._op(*args, **kwargs)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> EdgeOpOverload:
+    def __deepcopy__(self, memo: dict[int, object]) -> EdgeOpOverload:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _edge_overload, (self._op.namespace, *str(self._op.__name__).rsplit(".", 1))
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class EdgeOpOverloadPacket:
             self._overloads[key] = self._wrap(found)
         return self._overloads[key]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self._parent(*args, **kwargs)
 
     def __hash__(self) -> int:

@@ -103,7 +103,7 @@ def _accesses(node: Node, bodies: Iterable[GraphModule]) -> tuple[set[TensorSpec
     """Return the tensors that a task reads, and those that it writes."""
     reads: set[TensorSpec] = set()
     writes: set[TensorSpec] = set()
-    inner = [each for body in bodies for module in all_graph_modules(body) for each in module.graph.nodes]
+    inner = [node for body in bodies for module in all_graph_modules(body) for node in module.graph.nodes]
     for each in [node, *inner]:
         if each.target in _NO_ACCESS:
             continue

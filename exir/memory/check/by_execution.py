@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
@@ -26,7 +25,7 @@ from executorch.exir.tensor import TensorSpec
 _ITERATIONS = 2
 _NO_INSTRUCTION = (alloc, free, view, operator.getitem)
 # Argument positions of the carried tensors' initial values, and of the tensors that the loop iterates over; 0: none.
-_LOOP_OPERANDS: dict[Any, tuple[int, int]] = {hop.while_loop: (2, 0), hop.map_impl: (0, 1), hop.scan: (1, 2)}
+_LOOP_OPERANDS: dict[object, tuple[int, int]] = {hop.while_loop: (2, 0), hop.map_impl: (0, 1), hop.scan: (1, 2)}
 _Intact = set[TensorSpec]
 
 
@@ -140,5 +139,5 @@ class _Replay:
         return ends[0].intersection(*ends[1:])
 
 
-def _specs(nodes: Iterable[Any]) -> list[TensorSpec]:
+def _specs(nodes: Iterable[object]) -> list[TensorSpec]:
     return [spec for node in nodes if isinstance(node, Node) for spec in get_node_tensor_specs(node)]

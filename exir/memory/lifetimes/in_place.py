@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
@@ -80,7 +79,7 @@ def _qualifies(node: Node) -> bool:
     return node.op == "call_function" and callable(name) and name() in WORKS_IN_PLACE and len(out_arguments(node)) == 1
 
 
-def _whole(spec: Any) -> TensorSpec | None:
+def _whole(spec: object) -> TensorSpec | None:
     """Return the tensor whose bytes are exactly those of the spec; None if the spec describes a part of a tensor."""
     if isinstance(spec, ViewSpec):
         return spec.base if spec.byte_offset == 0 and spec.nbytes() == spec.base.nbytes() else None
@@ -90,7 +89,7 @@ def _whole(spec: Any) -> TensorSpec | None:
 def _same_elements(operand: Node, node: Node) -> bool:
     """Return whether element i of both has the same byte offset, for all dynamic sizes."""
     left, right = operand.meta["spec"], node.meta["spec"]
-    shapes = [[str(size) for size in each.meta["val"].shape] for each in (operand, node)]
+    shapes = [[str(size) for size in written.meta["val"].shape] for written in (operand, node)]
     return (
         shapes[0] == shapes[1]
         and left.dtype.itemsize == right.dtype.itemsize

@@ -8,7 +8,6 @@ done; tensors that a loop carries or collects live during the whole loop. A use 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
@@ -56,7 +55,7 @@ class _Walk:
         for spec in placeholder_specs(nodes, written_placeholder_names(self.signature)):
             spec.lifetime = [0, self.step]
 
-    def graph(self, graph_module: GraphModule, results: Iterable[Any]) -> None:
+    def graph(self, graph_module: GraphModule, results: Iterable[object]) -> None:
         """Number a graph. `results`: the specs of the outer node, which hold values from the end of this graph on."""
         calls: dict[Node, list[GraphModule]] = {}
         for _, subgraph, node in get_control_flow_submodules(graph_module):
@@ -91,7 +90,7 @@ class _Walk:
         for used in node.all_input_nodes:
             self.use(used, used.meta.get("spec"))
 
-    def use(self, node: Node, specs: Any) -> None:
+    def use(self, node: Node, specs: object) -> None:
         """Extend the lifetimes of the tensors among `specs` to the current step."""
         for spec in tree_leaves(specs):
             if not isinstance(spec, TensorSpec):

@@ -6,7 +6,6 @@ where it can: one spec represents both, so planner and emitter need no rule for 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
@@ -24,13 +23,13 @@ def placeholders(graph_module: GraphModule) -> list[Node]:
     return [node for node in graph_module.graph.nodes if node.op == "placeholder"]
 
 
-def result_specs(node: Node) -> list[Any]:
+def result_specs(node: Node) -> list[object]:
     """Return the specs of a node's results as a flat list, also for a single result."""
     spec = node.meta.get("spec")
     return list(spec) if isinstance(spec, (list, tuple)) else [spec]
 
 
-def subgraph_inputs(node: Node) -> list[Any]:
+def subgraph_inputs(node: Node) -> list[object]:
     """Return, for each placeholder of a control-flow node's subgraphs, the spec of the operand or result it shares.
 
     None: the placeholder has its own memory (the slice that a loop works on).
@@ -41,11 +40,11 @@ def subgraph_inputs(node: Node) -> list[Any]:
     if node.target is hop.map_impl:
         return [None] * len(_sequence(args[1])) + [_spec_of(operand) for operand in _sequence(args[2])]
     if node.target is hop.while_loop:
-        return result_specs(node)[: len(_sequence(args[2]))] + [_spec_of(each) for each in _sequence(args[3])]
+        return result_specs(node)[: len(_sequence(args[2]))] + [_spec_of(operand) for operand in _sequence(args[3])]
     if node.target is hop.scan:
         carried = len(_sequence(args[1]))
         own = [None] * len(_sequence(args[2]))
-        return [*result_specs(node)[:carried], *own, *[_spec_of(each) for each in _sequence(args[3])]]
+        return [*result_specs(node)[:carried], *own, *[_spec_of(operand) for operand in _sequence(args[3])]]
     raise ExportError("memory planning", node, "this control-flow operator is not supported")
 
 
@@ -69,7 +68,7 @@ def bind_subgraphs(graph_module: GraphModule) -> None:
         bind_subgraphs(subgraph)
 
 
-def _outputs_in_place(branch: GraphModule, results: Sequence[Any]) -> dict[TensorSpec, TensorSpec]:
+def _outputs_in_place(branch: GraphModule, results: Sequence[object]) -> dict[TensorSpec, TensorSpec]:
     """Return a branch's outputs that can be the outer results: computed in the branch, of equal layout."""
     outputs = tree_leaves(branch.graph.output_node().args[0])
     mapping: dict[TensorSpec, TensorSpec] = {}
@@ -81,7 +80,7 @@ def _outputs_in_place(branch: GraphModule, results: Sequence[Any]) -> dict[Tenso
             spec = spec[0]
         if not isinstance(spec, TensorSpec) or isinstance(spec, ViewSpec) or spec.const or spec in mapping:
             continue
-        inputs = {each for node in placeholders(branch) for each in get_node_tensor_specs(node)}
+        inputs = {spec for node in placeholders(branch) for spec in get_node_tensor_specs(node)}
         if spec not in inputs and outputs.count(output) == 1 and _same_layout(spec, result):
             mapping[spec] = result
     return mapping
@@ -97,7 +96,7 @@ def _same_layout(left: TensorSpec, right: TensorSpec) -> bool:
 
 
 def _replace_specs(graph_module: GraphModule, mapping: dict[TensorSpec, TensorSpec]) -> None:
-    def replaced(spec: Any) -> Any:
+    def replaced(spec: object) -> object:
         if isinstance(spec, ViewSpec):
             if spec.base in mapping:
                 spec.rebase(mapping[spec.base])
@@ -113,9 +112,9 @@ def _replace_specs(graph_module: GraphModule, mapping: dict[TensorSpec, TensorSp
         _replace_specs(subgraph, mapping)
 
 
-def _spec_of(operand: Any) -> Any:
+def _spec_of(operand: object) -> object:
     return operand.meta.get("spec") if isinstance(operand, Node) else operand
 
 
-def _sequence(argument: Any) -> Sequence[Any]:
+def _sequence(argument: object) -> Sequence[object]:
     return argument if isinstance(argument, (list, tuple)) else [argument]

@@ -113,7 +113,7 @@ def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | No
     """Return the dynamic dimensions of the method's inputs, in the order of the inputs."""
     given = None
     if signature is not None:
-        given = {each.arg.name for each in signature.input_specs if each.kind is InputKind.USER_INPUT}
+        given = {input_spec.arg.name for input_spec in signature.input_specs if input_spec.kind is InputKind.USER_INPUT}
     found = {}
     inputs = [n for n in graph_module.graph.nodes if n.op == "placeholder" and (given is None or n.name in given)]
     for index, node in enumerate(inputs):

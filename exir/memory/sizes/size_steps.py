@@ -110,7 +110,7 @@ class SizeSteps:
     def _negative(self, step: int) -> int:
         return self.add(Operation.MULTIPLY, step, self.constant(-1))
 
-    def _folded(self, operation: Operation, args: list[Any]) -> int:
+    def _folded(self, operation: Operation, args: Sequence[sympy.Basic]) -> int:
         steps = [self.expression(arg) for arg in args]
         found = steps[0]
         for step in steps[1:]:

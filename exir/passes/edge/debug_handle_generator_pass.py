@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import fx
 from torch.export import ExportedProgram
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
@@ -13,7 +11,7 @@ from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY, root_source
 from executorch.exir.graph_module import bfs_trace_with_node_process
 
 
-def source_of(node: fx.Node) -> Any:
+def source_of(node: fx.Node) -> object:
     """Return an identity of the node of the exported program that `node` comes from, or `node` if none is recorded."""
     root = root_source(node)
     return node if root is None else (getattr(root, "graph_id", None), getattr(root, "name", str(root)))
@@ -26,7 +24,7 @@ class DebugHandleGeneratorPass(PassBase):
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
-        handles: dict[Any, int] = {}
+        handles: dict[object, int] = {}
         taken = {0}
         unnumbered: list[fx.Node] = []
 

@@ -6,8 +6,6 @@ The graph then no longer computes the size, and a delegate that takes only tenso
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassResult
 
@@ -39,10 +37,10 @@ class InferredSizesPass(GraphPass):
         return PassResult(graph_module, modified)
 
 
-def _given_sizes(node: fx.Node) -> list[Any]:
+def _given_sizes(node: fx.Node) -> list[object]:
     """Return the sizes argument of a call, with each -1 of the model replaced by the size where that is a constant."""
     known = node.meta["val"].shape
-    sizes: list[Any] = list(node.args[1])  # type: ignore[arg-type]
+    sizes: list[object] = list(node.args[1])  # type: ignore[arg-type]
     inferred = [dim for dim, size in enumerate(sizes) if size == _INFERRED and isinstance(known[dim], int)]
     return [known[dim] if dim in inferred else size for dim, size in enumerate(sizes)]
 

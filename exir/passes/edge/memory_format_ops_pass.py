@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx.node import Argument
 from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects import device_copy_ops, dim_order_ops  # noqa: F401  (register their operators)
@@ -52,7 +53,7 @@ class MemoryFormatOpsPass(GraphPass):
                 target = node.target
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 if name in DIM_ORDER_OPERATORS:
-                    kwargs: dict[str, Any] = {key: v for key, v in node.kwargs.items() if key != "memory_format"}
+                    kwargs: dict[str, Argument] = {key: v for key, v in node.kwargs.items() if key != "memory_format"}
                     kwargs["dim_order"] = _dense_dim_order(node.meta["val"])
                     retarget(node, DIM_ORDER_OPERATORS[name], kwargs=kwargs)
                     changed.add(node)

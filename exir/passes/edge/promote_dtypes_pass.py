@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
@@ -58,7 +56,7 @@ def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
     return True
 
 
-def _each(operand: Any) -> list[Any]:
+def _each(operand: object) -> list[object]:
     return list(operand) if isinstance(operand, (list, tuple)) else [operand]
 
 

@@ -20,7 +20,7 @@ from executorch.exir.rewrite.node_rewrite import insert_before, origin_of
 _SCALARS = (int, float, bool)
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _aten = torch.ops.aten
-_TENSOR_OVERLOADS: dict[Any, OpOverload] = {
+_TENSOR_OVERLOADS: dict[object, OpOverload] = {
     _aten.add.Scalar: _aten.add.Tensor,
     _aten.bitwise_and.Scalar: _aten.bitwise_and.Tensor,
     _aten.bitwise_or.Scalar: _aten.bitwise_or.Tensor,
@@ -34,7 +34,7 @@ _COMPUTES_WITH_EXACT_SCALAR = frozenset(
 )
 
 
-def promoted_dtype(values: list[Any]) -> torch.dtype:
+def promoted_dtype(values: list[object]) -> torch.dtype:
     """Return the dtype in which PyTorch computes with these tensors and scalars."""
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
     scalars = [value for value in values if not isinstance(value, torch.Tensor)]
@@ -46,13 +46,13 @@ def promoted_dtype(values: list[Any]) -> torch.dtype:
     return torch.result_type(torch.empty((), dtype=torch.bool), result)
 
 
-def _rank(one: Any, other: Any) -> list[int]:
+def _rank(one: object, other: object) -> list[int]:
     """Return a size of rank 1 if a value is a tensor with dimensions, else of rank 0: promotion differs."""
     return [0] if any(isinstance(value, torch.Tensor) and value.dim() > 0 for value in (one, other)) else []
 
 
-def _plain(number: Any) -> Any:
-    kinds: dict[type, Any] = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}
+def _plain(number: object) -> Any:
+    kinds: dict[type, object] = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}
     return kinds.get(type(number), number)
 
 
@@ -81,7 +81,7 @@ def _use_tensor_overload_for_bool(node: fx.Node) -> None:
         node.target = tensor_form
 
 
-def _value(argument: Any) -> Any:
+def _value(argument: object) -> Any:
     return argument.meta.get("val") if isinstance(argument, fx.Node) else argument
 
 
@@ -107,7 +107,7 @@ def _convert(graph_module: fx.GraphModule, node: fx.Node) -> bool:
     return True
 
 
-def _keeps_result(node: fx.Node, number: Any, dtype: torch.dtype) -> bool:
+def _keeps_result(node: fx.Node, number: object, dtype: torch.dtype) -> bool:
     """Return whether the call gives eager's result with the number rounded to `dtype`.
 
     The rounded number must be close (no overflow, no underflow), and exact if a floor or truncation follows.
@@ -136,7 +136,7 @@ def _compute_in_float32(node: fx.Node) -> torch.dtype:
     return torch.float32
 
 
-def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: Any, dtype: torch.dtype) -> fx.Node:
+def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: object, dtype: torch.dtype) -> fx.Node:
     mode = fake_mode_of(graph_module)
     if isinstance(number, fx.Node):
         with mode:

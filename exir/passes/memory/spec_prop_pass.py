@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import torch
 from torch import fx
@@ -18,7 +17,7 @@ from executorch.exir.passes.state.reinplace import written_placeholder
 from executorch.exir.tensor import TensorSpec
 
 
-def make_spec(value: Any, const: bool = False) -> TensorSpec | None:
+def make_spec(value: object, const: bool = False) -> TensorSpec | None:
     """Return the spec of a fake tensor, None for any other value."""
     if not isinstance(value, torch.Tensor):
         return None

@@ -7,7 +7,6 @@ The runtime allocates tensors with a size without bound when it knows the size.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import torch
 from torch import fx
@@ -72,7 +71,7 @@ class _SymShapeEvalPass(PassBase):
 
     def _bound(self, node: fx.Node, spec: TensorSpec) -> str:
         """Set the spec's sizes. Return the unbounded dimensions, which get size 0, as text."""
-        sizes: list[Any] = []
+        sizes: list[int] = []
         unbounded: list[str] = []
         for dim, size in enumerate(spec.shape):
             number = self.evaluate(size)

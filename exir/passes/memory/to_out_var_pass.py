@@ -98,7 +98,7 @@ def _alloc_empty(node: fx.Node) -> fx.Node:
     return empty
 
 
-def _alloc(node: fx.Node, value: Any, spec: Any) -> Any:
+def _alloc(node: fx.Node, value: object, spec: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_alloc(node, one, one_spec) for one, one_spec in zip(value, spec, strict=True)]
     if not isinstance(value, torch.Tensor):

@@ -18,7 +18,7 @@ _DEQUANTIZE = "quantized_decomposed::dequantize_per_"
 _ALIKE = ("scale", "scales", "zero_point", "zero_points", "axis", "quant_min", "quant_max", "dtype")
 
 
-def _name(node: Any) -> str:
+def _name(node: object) -> str:
     target = getattr(node, "target", None)
     return str(target.name()) if callable(getattr(target, "name", None)) else ""  # type: ignore[union-attr]
 

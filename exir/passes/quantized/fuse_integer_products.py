@@ -40,7 +40,7 @@ def _fuse(constants: Constants, node: fx.Node) -> bool:
     return True
 
 
-def _is_converted(node: Any) -> bool:
+def _is_converted(node: object) -> bool:
     """Return whether a call converts int8 to int32."""
     return (
         isinstance(node, fx.Node)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx.node import Argument
 
 from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site, aten
 from executorch.exir.rewrite.node_rewrite import argument
@@ -45,7 +46,7 @@ def transposed_convolution(site: Site) -> Fusion | Rejection:
 def _convolution(site: Site, name: str, names: tuple[str, ...], groups_of_inputs: int = 0) -> Fusion | Rejection:
     node = site.core
     weights = _weights(site.constants, argument(node, "weight"), groups_of_inputs)
-    arguments = tuple(argument(node, each) for each in names)
+    arguments = tuple(argument(node, name) for name in names)
     return _layer(site, name, argument(node, "input"), weights, argument(node, "bias"), arguments)
 
 
@@ -105,7 +106,12 @@ def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weig
 
 
 def _layer(
-    site: Site, name: str, source: Any, weights: Weights | Rejection, bias: Any, arguments: tuple[Any, ...] | None
+    site: Site,
+    name: str,
+    source: Argument,
+    weights: Weights | Rejection,
+    bias: object,
+    arguments: tuple[Argument, ...] | None,
 ) -> Fusion | Rejection:
     """arguments: of a convolution, those after its constants; None for linear."""
     of = operand(source)

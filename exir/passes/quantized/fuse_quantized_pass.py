@@ -18,7 +18,6 @@ from __future__ import annotations
 import operator as python
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from torch import fx
 from torch.export import ExportedProgram
@@ -49,7 +48,7 @@ class _Pattern:
 
 _FUNCTION = _Pattern(function, (f"{_FUSED}lookup.out",))
 _TRANSPOSED = _Pattern(transposed_convolution, (f"{_FUSED}transposed_convolution.out",))
-_PATTERNS: dict[Any, _Pattern] = {
+_PATTERNS: dict[object, _Pattern] = {
     aten.convolution.default: _Pattern(convolution, (f"{_FUSED}convolution.out",)),
     aten.addmm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
     aten.mm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
@@ -102,7 +101,7 @@ def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> 
         at = at.prev
     if made in new:
         computed = (site.core, *site.limits)
-        made.meta["debug_handle"] = tuple(handle for each in computed for handle in debug_handles_of(each))
+        made.meta["debug_handle"] = tuple(handle for origin in computed for handle in debug_handles_of(origin))
     if last in new:
         last.meta["debug_handle"] = (*debug_handles_of(last), *debug_handles_of(site.quantize))
 

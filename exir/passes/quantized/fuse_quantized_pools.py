@@ -82,7 +82,7 @@ def fitted_average(site: Site) -> Fusion | Rejection:
     if isinstance(of, Rejection):
         return of
     sizes, wanted = list(source.meta["val"].shape[-2:]), list(argument(node, "output_size"))
-    if not all(isinstance(each, int) for each in sizes) or any(
+    if not all(isinstance(size, int) for size in sizes) or any(
         size % want for size, want in zip(sizes, wanted, strict=True)
     ):
         return Rejection(f"its windows have different sizes: {sizes} to {wanted}")

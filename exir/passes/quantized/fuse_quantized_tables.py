@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.node import map_arg
+from torch.fx.node import Argument, map_arg
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site
@@ -65,13 +65,13 @@ def _only_dequantized(integers: fx.Node, site: Site) -> bool:
     return all(user in chain and set(user.users) <= {*chain, site.quantize} for user in integers.users)
 
 
-def _chain(node: Any) -> list[fx.Node]:
+def _chain(node: object) -> list[fx.Node]:
     """Return the nodes from a value back to its dequantize."""
     if not isinstance(node, fx.Node) or node.op != "call_function":
         return []
     if is_dequantize(node):
         return [node]
-    return [node, *(each for source in node.all_input_nodes for each in _chain(source))]
+    return [node, *(link for source in node.all_input_nodes for link in _chain(source))]
 
 
 def function(site: Site) -> Fusion | Rejection:
@@ -80,13 +80,13 @@ def function(site: Site) -> Fusion | Rejection:
     rejection = _collect(site.core, site.constants, leaves)
     if rejection is not None:
         return rejection
-    sources = {(each.args[0], *_parameters(each)) if is_dequantize(each) else (each,) for each in leaves}
+    sources = {(leaf.args[0], *_parameters(leaf)) if is_dequantize(leaf) else (leaf,) for leaf in leaves}
     if len(sources) != 1:
         return Rejection("it computes from several quantized tensors")
     of = operand(leaves[0])
     if isinstance(of, Rejection):
         return of
-    shapes = {str(list(each.meta["val"].shape)) for each in (leaves[0], site.core)}
+    shapes = {str(list(end.meta["val"].shape)) for end in (leaves[0], site.core)}
     if len(shapes) != 1:
         return Rejection("its result has another shape than its operand")
     if is_dequantize(site.core) and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
@@ -100,7 +100,7 @@ def function(site: Site) -> Fusion | Rejection:
 
 
 def _parameters(node: fx.Node) -> tuple[Any, ...]:
-    return tuple(str(each) for each in node.args[1:])
+    return tuple(str(parameter) for parameter in node.args[1:])
 
 
 def _is_elementwise(node: fx.Node) -> bool:
@@ -122,7 +122,7 @@ def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> Rejectio
         return Rejection("an operand is not quantized")
     if not _is_elementwise(node):
         return Rejection("it has no fused operator")
-    return next(filter(None, (_collect(each, constants, leaves) for each in node.all_input_nodes)), None)
+    return next(filter(None, (_collect(source, constants, leaves) for source in node.all_input_nodes)), None)
 
 
 def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers: torch.Tensor) -> torch.Tensor:
@@ -130,7 +130,7 @@ def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers
         return numbers
     if node.name in constants.known:
         return constants.known[node.name].reshape(())
-    values = {each: _evaluate(each, constants, leaves, numbers) for each in node.all_input_nodes}
+    values = {source: _evaluate(source, constants, leaves, numbers) for source in node.all_input_nodes}
     args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda each: values[each])
     with torch.no_grad():
         made: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
@@ -149,14 +149,14 @@ def combination(site: Site) -> Fusion | Rejection:
     name = operator(site.core)
     if name != "aten::mul.Tensor" and argument(site.core, "alpha") != 1:
         return Rejection("its alpha is not 1")
-    operands: list[Any] = [argument(site.core, each) for each in ("self", "other")]
-    found = [operand(each) for each in operands]
+    operands: list[object] = [argument(site.core, name) for name in ("self", "other")]
+    found = [operand(source) for source in operands]
     for each in found:
         if isinstance(each, Rejection):
             return each
 
     def build() -> fx.Node:
-        arguments: list[Any] = []
+        arguments: list[Argument] = []
         for value, of in zip(operands, found, strict=True):
             assert isinstance(of, Quantization)
             arguments += [site.integers_of(value), of.scale, of.zero_point, -128, 127]
@@ -167,14 +167,14 @@ def combination(site: Site) -> Fusion | Rejection:
     return build
 
 
-def _requantized(site: Site, value: Any, of: Quantization) -> fx.Node:
+def _requantized(site: Site, value: Argument, of: Quantization) -> fx.Node:
     """Return the integers of an operand, requantized with the result's parameters."""
     integers = site.integers_of(value)
     table = requantization_table(of, site.to)
     return integers if torch.equal(table, _INTEGERS) else site.look_up_table(integers, table)
 
 
-def _same_operator(site: Site, *args: Any) -> fx.Node:
+def _same_operator(site: Site, *args: Argument) -> fx.Node:
     """Insert the site's operator on integers."""
     value = site.core.meta["val"].to(torch.int8)
     return insert_before(site.quantize, site.core.target, args, {}, value, site.core)
@@ -182,8 +182,8 @@ def _same_operator(site: Site, *args: Any) -> fx.Node:
 
 def concatenation(site: Site) -> Fusion | Rejection:
     """Match cat of quantized tensors. Operands whose parameters differ from the result's are requantized first."""
-    operands: list[Any] = list(argument(site.core, "tensors"))
-    found = [operand(each) for each in operands]
+    operands: list[Argument] = list(argument(site.core, "tensors"))
+    found = [operand(source) for source in operands]
     for each in found:
         if isinstance(each, Rejection):
             return each

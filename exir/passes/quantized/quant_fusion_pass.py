@@ -10,7 +10,7 @@ passes/quantized/quantized_rows.py fuses embeddings of quantized tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch.export import ExportedProgram
@@ -27,7 +27,7 @@ from executorch.exir.rewrite.fake_values import give_missing_values
 from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by
 from executorch.exir.rewrite.quantized_values import MOVES
 
-aten: Any = ops.edge.aten
+aten = ops.edge.aten
 _MOVES = (aten.cat.default, *MOVES)
 
 
@@ -69,17 +69,17 @@ def _fuse_add(node: Node) -> bool:
     total = total.args[0] if relu else total
     if not isinstance(total, Node) or total.target is not aten.add.Tensor or argument(total, "alpha") != 1:
         return False
-    operands: Any = total.args[:2]
-    if not all(_calls(each, "dequantize_per_tensor") for each in operands):
+    operands = [addend for addend in total.args[:2] if _calls(addend, "dequantize_per_tensor")]
+    if len(operands) < 2:
         return False
-    if any(argument(each, "dtype") is not argument(node, "dtype") for each in operands):
+    if any(argument(operand, "dtype") is not argument(node, "dtype") for operand in operands):
         return False
-    if any(len(each.users) > 1 for each in (total, *through)):
+    if any(len(removed.users) > 1 for removed in (total, *through)):
         return False
     fused = ops.edge.quantized_decomposed.add.default
     scale, zero, low, high = _parameters(node)
     low = max(low, zero) if relu else low
-    given = [value for each in operands for value in (argument(each, "input"), *_parameters(each))]
+    given = [value for operand in operands for value in (argument(operand, "input"), *_parameters(operand))]
     replace_by(node, insert_before(node, fused, (*given, scale, zero, low, high), {}, node.meta["val"]))
     return True
 
@@ -94,7 +94,7 @@ def _fuse_move(node: Node) -> bool:
     return True
 
 
-def _is_move(node: Any) -> bool:
+def _is_move(node: object) -> TypeGuard[Node]:
     return isinstance(node, Node) and node.target in _MOVES and len(node.users) == 1
 
 
@@ -109,7 +109,7 @@ def _moved_integers(quantize: Node, node: Any) -> Any:
         return argument(node, "input")
     moved: Any = node.args[0]
     integers: Any = (
-        [_moved_integers(quantize, each) for each in moved]
+        [_moved_integers(quantize, part) for part in moved]
         if isinstance(moved, (list, tuple))
         else _moved_integers(quantize, moved)
     )
@@ -117,7 +117,7 @@ def _moved_integers(quantize: Node, node: Any) -> Any:
     return insert_before(quantize, node.target, (integers, *node.args[1:]), dict(node.kwargs), value)
 
 
-def _calls(node: Any, name: str) -> bool:
+def _calls(node: object, name: str) -> TypeGuard[Node]:
     """Return whether a node calls an operator of `quantized_decomposed` whose name begins with `name`."""
     called = getattr(getattr(node, "target", None), "name", None)
     return callable(called) and str(called()).startswith(f"quantized_decomposed::{name}")

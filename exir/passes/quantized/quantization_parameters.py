@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -57,7 +56,7 @@ def _fault(node: Node, known: dict[str, torch.Tensor]) -> str | None:
     return None
 
 
-def _invalid_scale(scale: Any, known: dict[str, torch.Tensor]) -> str | None:
+def _invalid_scale(scale: object, known: dict[str, torch.Tensor]) -> str | None:
     """Return the first invalid scale as text, or None."""
     if isinstance(scale, (int, float)):
         return None if math.isfinite(scale) and scale > 0 else str(scale)

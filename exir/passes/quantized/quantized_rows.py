@@ -39,7 +39,7 @@ def _quantize_table(program: ExportedProgram, node: Node, known: dict[str, torch
         return
     integers: Any = argument(table, "input")
     operator = _operator(integers) if integers.op == "call_function" else ""
-    if operator not in _QUANTIZED or not all(each.name in known for each in integers.all_input_nodes):
+    if operator not in _QUANTIZED or not all(source.name in known for source in integers.all_input_nodes):
         return
     args, kwargs = pytree.tree_map_only(Node, lambda each: known[each.name].detach(), (integers.args, integers.kwargs))
     computed = integers.target._op(*args, **kwargs)
@@ -65,7 +65,7 @@ def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node
         return None
     integers, scales = argument(table, "input"), argument(table, "scales")
     zeros = argument(table, "zero_points")
-    if not all(each is None or each.name in known for each in (integers, scales, zeros)):
+    if not all(constant is None or constant.name in known for constant in (integers, scales, zeros)):
         return None
     if known[integers.name].dtype not in (torch.int8, torch.uint8) or known[integers.name].dim() != 2:
         return None

@@ -18,7 +18,7 @@ from executorch.exir.rewrite.node_rewrite import argument, retarget
 _DIM_ORDER_COPIES = ("dim_order_ops::_to_dim_order_copy", "dim_order_ops::_clone_dim_order")
 
 
-def _name(node: Any) -> str:
+def _name(node: object) -> str:
     target = getattr(node, "target", None)
     return str(target.name()) if callable(getattr(target, "name", None)) else ""  # type: ignore[union-attr]
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import fx
 from torch._ops import OpOverload
@@ -16,7 +14,7 @@ from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import replace_by
 
 
-def _key(value: Any) -> Any:
+def _key(value: object) -> object:
     if isinstance(value, fx.Node):
         return ("node", value)
     if isinstance(value, (list, tuple)):
@@ -47,7 +45,7 @@ class CSEPass(GraphPass):
         modified = False
         for module in all_graph_modules(graph_module):
             returned = set(module.graph.output_node().all_input_nodes)
-            seen: dict[Any, fx.Node] = {}
+            seen: dict[object, fx.Node] = {}
             for node in list(module.graph.nodes):
                 if not _repeatable(node):
                     continue

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
@@ -16,7 +15,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
 
 
-def has_effect(target: Any) -> bool:
+def has_effect(target: object) -> bool:
     """Return whether a call has side effects."""
     if isinstance(target, (OpOverload, EdgeOpOverload)):
         return bool(target._schema.is_mutable) or not target._schema.returns

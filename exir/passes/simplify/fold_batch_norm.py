@@ -72,14 +72,14 @@ def fold_batch_norm(program: ExportedProgram) -> None:
     drop_unused_constants(program)
 
 
-def _name(node: Any) -> str:
+def _name(node: object) -> str:
     if not isinstance(node, fx.Node) or node.op != "call_function":
         return ""
     name = getattr(node.target, "name", None)
     return str(name()) if callable(name) else ""
 
 
-def _weight_of(value: Any, known: dict[str, torch.Tensor]) -> torch.Tensor | None:
+def _weight_of(value: object, known: dict[str, torch.Tensor]) -> torch.Tensor | None:
     """Return the weight as the layer reads it: a constant, or a permuted constant (of a linear layer)."""
     if not isinstance(value, fx.Node) or len(value.users) != 1:
         return None
@@ -91,7 +91,7 @@ def _weight_of(value: Any, known: dict[str, torch.Tensor]) -> torch.Tensor | Non
     return known[source.name].permute(*value.args[1])  # type: ignore[misc]
 
 
-def _is_known(value: Any, known: dict[str, torch.Tensor]) -> bool:
+def _is_known(value: object, known: dict[str, torch.Tensor]) -> bool:
     return value is None or (isinstance(value, fx.Node) and value.name in known)
 
 
@@ -111,7 +111,7 @@ def _foldable(node: fx.Node, known: dict[str, torch.Tensor]) -> bool:
     return plain and weight.dtype in _DTYPES
 
 
-def _factor(node: fx.Node, name: str) -> Any:
+def _factor(node: fx.Node, name: str) -> object:
     """Return the named factor of a matrix product, 1 if the operator lacks it."""
     return argument(node, name) if name in {item.name for item in node.target._schema.arguments} else 1  # type: ignore[union-attr]
 

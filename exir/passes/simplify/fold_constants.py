@@ -43,7 +43,7 @@ def fold_for_backends(program: ExportedProgram) -> None:
 
 
 def fold_constants(
-    program: ExportedProgram, skipped: Collection[Any] = (), free_growth: int | None = FREE_GROWTH, budget: int = 0
+    program: ExportedProgram, skipped: Collection[object] = (), free_growth: int | None = FREE_GROWTH, budget: int = 0
 ) -> None:
     """Replace deterministic calls on constants by their results, as new constants, in place.
 
@@ -54,7 +54,7 @@ def fold_constants(
     known = constant_tensors(program)
     sources = _sources(program, known, skipped)
     chosen = _chosen(program, sources, free_growth, budget)
-    values: dict[fx.Node, Any] = {node: known[node.name] for node in program.graph.nodes if node.name in known}
+    values: dict[fx.Node, object] = {node: known[node.name] for node in program.graph.nodes if node.name in known}
     for node in _depended_on(chosen):
         if node not in values:
             values[node] = _run(node, values)
@@ -70,7 +70,7 @@ def fold_constants(
 
 
 def _sources(
-    program: ExportedProgram, known: Collection[str], skipped: Collection[Any]
+    program: ExportedProgram, known: Collection[str], skipped: Collection[object]
 ) -> dict[fx.Node, frozenset[fx.Node]]:
     """Return, for each constant and each foldable call, the constants it depends on, in graph order."""
     found: dict[fx.Node, frozenset[fx.Node]] = {}
@@ -165,7 +165,7 @@ def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
     return not (node.target._schema.is_mutable or random or "empty" in name or node.meta.get("unbacked_bindings"))
 
 
-def _run(node: fx.Node, values: dict[fx.Node, Any]) -> Any:
+def _run(node: fx.Node, values: dict[fx.Node, Any]) -> object:
     target: Any = node.target
     place = lambda source: values[source].detach() if isinstance(values[source], torch.Tensor) else values[source]  # noqa: E731
     with torch.no_grad():

@@ -19,14 +19,14 @@ _USUAL_RANK = 4
 """The rank of images and of heads of attention. Backends know such permutes, which stay as they are."""
 
 
-def _grouped_dims(sizes: list[Any], permuted: list[int]) -> list[list[int]]:
+def _grouped_dims(sizes: list[object], permuted: list[int]) -> list[list[int]]:
     """Return the dims of each dim that remains, in permuted order: neighbours that stay neighbours are merged."""
     kept = [dim for dim in permuted if not (isinstance(sizes[dim], int) and sizes[dim] == 1)]
     before = dict(zip(sorted(kept)[1:], sorted(kept), strict=False))
     groups: list[list[int]] = []
     for dim in kept:
         last = groups[-1][-1] if groups else None
-        if last is not None and before.get(dim) == last and all(isinstance(sizes[each], int) for each in (dim, last)):
+        if last is not None and before.get(dim) == last and all(isinstance(sizes[d], int) for d in (dim, last)):
             groups[-1].append(dim)
         else:
             groups.append([dim])
@@ -50,7 +50,7 @@ def _rewrite(node: fx.Node) -> bool:
     if rank <= _USUAL_RANK or is_inferred or not 0 < len(groups) < rank:
         return False
     in_memory = sorted(groups)
-    sizes = [given[dim] if not more else math.prod(given[each] for each in (dim, *more)) for dim, *more in in_memory]
+    sizes = [given[dim] if not more else math.prod(given[d] for d in (dim, *more)) for dim, *more in in_memory]
     values = [size if isinstance(size, int) else shape[dim] for (dim, *_), size in zip(in_memory, sizes, strict=True)]
     order = [in_memory.index(group) for group in groups]
     result: torch.Tensor = node.meta["val"]

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 
+from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.rewrite.node_rewrite import argument, retarget
 from executorch.exir.rewrite.program_constants import constant_tensors
@@ -27,7 +29,7 @@ def recompose_activations(program: ExportedProgram) -> None:
     modified = False
     for node in program.graph.nodes:
         activation, source = _activation(node, numbers)
-        if source is not None and _keeps_float(source, node):
+        if activation is not None and source is not None and _keeps_float(source, node):
             retarget(node, activation, (source,), {})
             modified = True
     if modified:
@@ -38,7 +40,7 @@ def _is_number(tensor: torch.Tensor) -> bool:
     return tensor.dim() == 0 and not isinstance(tensor, FakeTensor)
 
 
-def _activation(node: fx.Node, numbers: dict[str, Any]) -> tuple[Any, fx.Node | None]:
+def _activation(node: fx.Node, numbers: Mapping[str, object]) -> tuple[EdgeOpOverload | None, Any]:
     """Return the activation that a call completes, and its operand; None for other calls."""
     if node.target is _aten.div.Tensor and _number(node.args[1], numbers) == 6:
         dividend = node.args[0]
@@ -58,11 +60,11 @@ def _activation(node: fx.Node, numbers: dict[str, Any]) -> tuple[Any, fx.Node | 
 _GATES = {_aten.sigmoid.default: _aten.silu.default, _aten.hardsigmoid.default: _aten.hardswish.default}
 
 
-def _calls(node: Any, target: Any) -> bool:
+def _calls(node: object, target: object) -> TypeGuard[fx.Node]:
     return isinstance(node, fx.Node) and node.target is target
 
 
-def _factors(node: Any) -> list[tuple[Any, Any]]:
+def _factors(node: object) -> list[tuple[Any, Any]]:
     """Return the factors of a product in both orders."""
     if not _calls(node, _aten.mul.Tensor):
         return []
@@ -70,7 +72,7 @@ def _factors(node: Any) -> list[tuple[Any, Any]]:
     return [(one, other), (other, one)]
 
 
-def _source_of_relu6(node: Any, numbers: dict[str, Any]) -> fx.Node | None:
+def _source_of_relu6(node: Any, numbers: Mapping[str, object]) -> fx.Node | None:
     """Return x if `node` is relu6(x + 3)."""
     lows, highs = [], []
     while _calls(node, _aten.hardtanh.default) or _calls(node, _aten.clamp.default):
@@ -84,7 +86,7 @@ def _source_of_relu6(node: Any, numbers: dict[str, Any]) -> fx.Node | None:
     return node.args[0] if is_shifted and _number(node.args[1], numbers) == 3 else None
 
 
-def _number(node: Any, numbers: dict[str, Any]) -> Any:
+def _number(node: object, numbers: Mapping[str, object]) -> object:
     return numbers.get(node.name) if isinstance(node, fx.Node) else node
 
 

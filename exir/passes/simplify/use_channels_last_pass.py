@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassResult
@@ -66,7 +64,7 @@ def _name(node: fx.Node) -> str:
     return str(name()) if callable(name) else getattr(node.target, "__name__", "")
 
 
-def _is_image(value: Any) -> bool:
+def _is_image(value: object) -> bool:
     """Return whether a value is a contiguous 4-d tensor that channels last would store in another order."""
     if not isinstance(value, torch.Tensor) or value.dim() != 4:
         return False
@@ -75,7 +73,7 @@ def _is_image(value: Any) -> bool:
     return is_contiguous and channels != 1 and (height, width) != (1, 1)
 
 
-def _results(node: fx.Node) -> list[Any]:
+def _results(node: fx.Node) -> list[object]:
     value = node.meta.get("val")
     return list(value) if isinstance(value, (list, tuple)) else [value]
 

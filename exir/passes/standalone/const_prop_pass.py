@@ -26,7 +26,7 @@ class ConstPropPass(ExportPass):
         super().__init__()
         self.propogate_quant = propogate_quant
 
-    def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> Any:
+    def call_operator(self, op: Any, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata) -> Any:
         quantizes = str(op.name()).startswith(_QUANTIZATION)
         tags = getattr(getattr(op, "_op", op), "tags", ())
         constant = not any(isinstance(leaf, ProxyValue) for leaf in pytree.tree_leaves((args, kwargs)))

@@ -6,8 +6,6 @@ Our portable kernels take every dim order. Users run this pass for kernel librar
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
@@ -16,7 +14,7 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
 
-_edge: Any = ops.edge
+_edge = ops.edge
 _TARGETS = frozenset(
     {
         _edge.aten._adaptive_avg_pool2d.default,

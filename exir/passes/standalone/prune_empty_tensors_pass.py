@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,9 +15,9 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
 
-_edge: Any = ops.edge
+_cat, _full = torch.ops.aten.cat.default, torch.ops.aten.full.default
 # `cat` → the operator that replaces it if all operands are empty.
-_FULL = {torch.ops.aten.cat.default: torch.ops.aten.full.default, _edge.aten.cat.default: _edge.aten.full.default}
+_FULL: dict[object, Callable[..., object]] = {_cat: _full, ops.edge.aten.cat.default: ops.edge.aten.full.default}
 
 
 class PruneEmptyTensorsPass(GraphPass):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypedDict
 
 import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx.node import Argument
 from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.delegate import executorch_call_delegate
@@ -26,6 +27,24 @@ from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 from executorch.exir.scalar_type import to_scalar_type
 
 _INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32)
+
+
+class GivenParameters(TypedDict, total=False):
+    """Quantization parameters that a caller gives for an input: scale, zp and dtype; limits by the dtype if absent."""
+
+    scale: float
+    zp: int
+    quant_min: int
+    quant_max: int
+    dtype: torch.dtype
+
+
+class Manager(Protocol):
+    """What the passes need of an `EdgeProgramManager`: its programs, and the values of its constant methods."""
+
+    _config_methods: dict[str, object]
+
+    def exported_program(self, method_name: str = "forward") -> ExportedProgram: ...
 
 
 class QuantizationParameters(NamedTuple):
@@ -78,7 +97,7 @@ def _parameters(node: fx.Node) -> QuantizationParameters:
     return QuantizationParameters(*node.args[1:6])  # type: ignore[arg-type]
 
 
-def _given(parameters: Mapping[str, Any], placeholder: fx.Node) -> QuantizationParameters:
+def _given(parameters: GivenParameters, placeholder: fx.Node) -> QuantizationParameters:
     missing = [name for name in ("scale", "zp", "dtype") if name not in parameters]
     if missing:
         raise _fault(f"expected scale, zp and dtype of the input; missing: {', '.join(missing)}", placeholder)
@@ -95,7 +114,7 @@ def _as_integers(placeholder: fx.Node, dtype: torch.dtype) -> None:
     placeholder.meta.pop("tensor_meta", None)
 
 
-def _quantize_placeholder(placeholder: fx.Node, wanted: Mapping[str, Any] | None) -> QuantizationParameters:
+def _quantize_placeholder(placeholder: fx.Node, wanted: GivenParameters | None) -> QuantizationParameters:
     given = None if wanted is None else _given(wanted, placeholder)
     users = list(placeholder.users)
     readers = [_parameters(user) for user in users if _is(user, "quantize")]
@@ -105,7 +124,7 @@ def _quantize_placeholder(placeholder: fx.Node, wanted: Mapping[str, Any] | None
         found = [str(user.target) for user in users]
         why = f"expected quantize_per_tensor as the only reader of the input; found {found}{_delegation(users)}"
         raise _fault(why, placeholder)
-    if any(each != readers[0] for each in readers):
+    if any(reader != readers[0] for reader in readers):
         raise _fault("the input is quantized in more than one way", placeholder)
     _as_integers(placeholder, readers[0].dtype)
     for user in users:
@@ -130,7 +149,7 @@ def _dequantize_inside(placeholder: fx.Node, given: QuantizationParameters) -> Q
 
 
 def _quantize_result(output: fx.Node, position: int) -> QuantizationParameters:
-    results: list[Any] = list(output.args[0])  # type: ignore[arg-type]
+    results: list[Argument] = list(output.args[0])  # type: ignore[arg-type]
     node = results[position]
     if not isinstance(node, fx.Node) or not _is(node, "dequantize"):
         hint = _delegation(node.all_input_nodes) if isinstance(node, fx.Node) else ""
@@ -152,7 +171,7 @@ def _delegation(nodes: Sequence[fx.Node]) -> str:
 
 
 def quantize_input(
-    exported_program: ExportedProgram, input_index: int, qparams: Mapping[str, Any] | None = None
+    exported_program: ExportedProgram, input_index: int, qparams: GivenParameters | None = None
 ) -> QuantizationParameters:
     """Make the user's input a quantized tensor, in place. Return scale, zp, quant_min, quant_max and dtype.
 
@@ -193,7 +212,9 @@ class _QuantizePass(GraphPass):
 
     kind: str
 
-    def __init__(self, manager: Any, method_name: str | None, exported_program: ExportedProgram | None) -> None:
+    def __init__(
+        self, manager: Manager | None, method_name: str | None, exported_program: ExportedProgram | None
+    ) -> None:
         if manager is None and exported_program is None:
             raise _fault("expected an EdgeProgramManager or an exported_program")
         self.edge_program_manager = manager
@@ -205,8 +226,8 @@ class _QuantizePass(GraphPass):
         """The program whose signature gives the positions of inputs and outputs."""
         if self._own is not None:
             return self._own
-        found: ExportedProgram = self.edge_program_manager.exported_program(self.method_name or "forward")
-        return found
+        assert self.edge_program_manager is not None  # the constructor takes one of both
+        return self.edge_program_manager.exported_program(self.method_name or "forward")
 
     def publish(self, index: int, parameters: QuantizationParameters) -> None:
         """Add the constant methods to the manager."""
@@ -230,8 +251,8 @@ class QuantizeInputs(_QuantizePass):
 
     def __init__(
         self,
-        edge_program_manager: Any,
-        quantized_inputs_idx: Mapping[int, Mapping[str, Any]] | Sequence[int],
+        edge_program_manager: Manager | None,
+        quantized_inputs_idx: Mapping[int, GivenParameters | None] | Sequence[int],
         method_name: str | None = None,
         exported_program: ExportedProgram | None = None,
     ) -> None:
@@ -261,7 +282,7 @@ class QuantizeOutputs(_QuantizePass):
 
     def __init__(
         self,
-        edge_program_manager: Any,
+        edge_program_manager: Manager | None,
         quantized_outputs_idx_list: Sequence[int],
         method_name: str | None = None,
         exported_program: ExportedProgram | None = None,
@@ -281,8 +302,8 @@ class QuantizeOutputs(_QuantizePass):
 
 
 def extract_io_quant_params(
-    edge_prog: Any, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
-) -> dict[str, dict[str, dict[str, Any]]]:
+    edge_prog: Manager, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
+) -> dict[str, dict[str, dict[str, object]]]:
     """Make inputs and outputs of "forward" quantized tensors, and return their parameters by the nodes' names.
 
     The program changes as by `QuantizeInputs` and `QuantizeOutputs`; to keep it, copy.deepcopy the manager first.
@@ -290,7 +311,7 @@ def extract_io_quant_params(
     `ScalarType`). Inputs and outputs that are not quantized per tensor stay, and the result omits them.
     """
     program: ExportedProgram = edge_prog.exported_program()
-    found: dict[str, dict[str, dict[str, Any]]] = {"inputs": {}, "outputs": {}}
+    found: dict[str, dict[str, dict[str, object]]] = {"inputs": {}, "outputs": {}}
     for index in input_idxs:
         node = _placeholder(program.graph, _input_position(program, index))
         if node.users and all(_is(user, "quantize") for user in node.users):
@@ -308,7 +329,7 @@ def extract_io_quant_params(
     return found
 
 
-def _described(parameters: QuantizationParameters) -> dict[str, Any]:
+def _described(parameters: QuantizationParameters) -> dict[str, object]:
     scale, zero_point, low, high, dtype = parameters
     limits = {"quant_min": low, "quant_max": high}
     return {"scale": scale, "zero_point": zero_point, **limits, "dtype": to_scalar_type(dtype)}

@@ -12,12 +12,13 @@ it writes to a copy of the part, which is then put back (`slice_writes`).
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import fx
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
+from torch.fx.node import Argument
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.graph_module import all_graph_modules
@@ -44,7 +45,7 @@ def restore_mutable_calls(program: ExportedProgram) -> None:
 
 def _restore(call: fx.Node, mutable: set[str], kept: set[fx.Node]) -> None:
     op: Any = call.args[0]
-    results: dict[Any, fx.Node] = {user.args[1]: user for user in call.users if user.target is operator.getitem}
+    results = {cast(int, user.args[1]): user for user in call.users if user.target is operator.getitem}
     first_base = max(len(op._schema.returns), 1)
     bases: Any = call.kwargs["_all_bases"]
     places = _places(op, call)
@@ -70,7 +71,7 @@ def _restore(call: fx.Node, mutable: set[str], kept: set[fx.Node]) -> None:
     call.graph.erase_node(call)
 
 
-def _returned_value(op: OpOverload, call: fx.Node) -> Any:
+def _returned_value(op: OpOverload, call: fx.Node) -> object:
     values: Any = call.meta["val"][: len(op._schema.returns)]
     return None if not values else values[0] if len(values) == 1 else tuple(values)
 
@@ -97,8 +98,8 @@ def _places(op: OpOverload, call: fx.Node) -> dict[str, Place]:
     return found
 
 
-def _arguments(op: OpOverload, call: fx.Node, given: dict[str, fx.Node]) -> tuple[Any, ...]:
-    made: list[Any] = []
+def _arguments(op: OpOverload, call: fx.Node, given: dict[str, fx.Node]) -> tuple[Argument, ...]:
+    made: list[Argument] = []
     written = _written_arguments(op)
     for item in op._schema.arguments:
         length: Any = call.kwargs.get(f"_{item.name}_length")

@@ -19,6 +19,7 @@ from torch import fx
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
+from torch.fx.node import Argument
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
@@ -27,7 +28,7 @@ from executorch.exir.operator.convert import is_written_argument
 
 _aten = exir_ops.edge.aten
 
-DEFAULT_INPLACEABLE_OPS: frozenset[Any] = frozenset(
+DEFAULT_INPLACEABLE_OPS: frozenset[object] = frozenset(
     {_aten.index_put.default, _aten.slice_scatter.default, _aten.select_scatter.default}
 )
 """Operators that return their first argument with a part replaced."""
@@ -48,8 +49,8 @@ _MAY_BECOME_VIEWS = frozenset(
 
 def reinplace_pass(
     ep: ExportedProgram,
-    ops_to_inplace: Iterable[Any] | None = None,
-    inplace_overrides: Mapping[Any, Any] | None = None,
+    ops_to_inplace: Iterable[object] | None = None,
+    inplace_overrides: Mapping[object, object] | None = None,
 ) -> ExportedProgram:
     """Rewrite the program's outermost graph in place, and return the program.
 
@@ -95,11 +96,11 @@ def _is_static(node: fx.Node) -> bool:
     return all(isinstance(size, int) for size in node.meta["val"].shape)
 
 
-def _check_override(functional: Any, in_place: Any) -> None:
-    first, second = (_overload(each)._schema.arguments for each in (functional, in_place))
+def _check_override(functional: object, in_place: object) -> None:
+    first, second = (_overload(overload)._schema.arguments for overload in (functional, in_place))
     if [str(a.type) for a in first] != [str(a.type) for a in second]:
         raise ValueError(f"{in_place} and {functional} have different arguments; an override needs equal ones")
-    writes = [is_written_argument(each) for each in second]
+    writes = [is_written_argument(argument) for argument in second]
     if not writes or not writes[0] or any(writes[1:]):
         raise ValueError(f"{in_place} has to write to its first argument and to no other")
 
@@ -151,7 +152,7 @@ def _other_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
     return found
 
 
-def _nodes(arguments: Any) -> set[fx.Node]:
+def _nodes(arguments: Argument) -> set[fx.Node]:
     found: set[fx.Node] = set()
     fx.node.map_arg(arguments, found.add)
     return found

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassResult
@@ -27,7 +25,7 @@ _RESHAPING = frozenset(
 )
 
 
-def is_contiguous(value: Any) -> bool:
+def is_contiguous(value: object) -> bool:
     """Return whether a fake tensor is row-major, ignoring dimensions of size 1."""
     if not isinstance(value, torch.Tensor):
         return False

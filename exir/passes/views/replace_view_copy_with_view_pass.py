@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from torch import fx
+from torch.fx.node import Argument
 from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir import memory
@@ -44,7 +45,7 @@ class ReplaceViewCopyWithViewPass(GraphPass):
         return PassResult(graph_module, modified)
 
 
-def _returned(graph_module: fx.GraphModule) -> set[Any]:
+def _returned(graph_module: fx.GraphModule) -> set[fx.Node]:
     """Return the outputs of the graph and the bases of those that are views."""
     found = set(graph_module.graph.output_node().all_input_nodes)
     for node in reversed(graph_module.graph.nodes):
@@ -53,7 +54,7 @@ def _returned(graph_module: fx.GraphModule) -> set[Any]:
     return found
 
 
-def _is_base(node: Any) -> bool:
+def _is_base(node: object) -> bool:
     if not isinstance(node, fx.Node) or not is_contiguous(node.meta.get("val")):
         return False
     spec = node.meta.get("spec")
@@ -82,7 +83,7 @@ def _meets_its_base_in_a_write(node: fx.Node) -> bool:
     shown, waiting = {node}, [node]
     while waiting:
         for user in waiting.pop().users:
-            same = [each for each in user.all_input_nodes if each in shown or _root(each) is root]
+            same = [source for source in user.all_input_nodes if source in shown or _root(source) is root]
             if len(same) > 1 and not _written_nodes(user).isdisjoint(same):
                 return True
             becomes_view = isinstance(user.target, EdgeOpOverload) and user.target.name() in _VIEWS
@@ -96,7 +97,9 @@ def _written_nodes(node: fx.Node) -> set[fx.Node]:
     """Return the arguments that a call writes to, including items of lists."""
     schema = getattr(node.target, "_schema", None)
     arguments = schema.arguments if schema is not None else ()
-    written: list[Any] = [value for value, each in zip(node.args, arguments, strict=False) if is_written_argument(each)]
+    written: list[Argument] = [
+        value for value, each in zip(node.args, arguments, strict=False) if is_written_argument(each)
+    ]
     if WRITES_ITS_FIRST_ARGUMENT in node.meta:
         written.append(node.args[0])
     found: set[fx.Node] = set()
