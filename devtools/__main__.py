@@ -46,22 +46,20 @@ def _text(error: Exception) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from executorch.devtools.command.comparing import COMPARE
-    from executorch.devtools.command.inspecting import INSPECT
-    from executorch.devtools.command.profiling import PROFILE
-    from executorch.devtools.command.reporting import GRAPH, REPORT
-    from executorch.devtools.command.signing import SIGN, VERIFY
+    from executorch.devtools.command.listing import commands
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m executorch.devtools", description=_DESCRIPTION, formatter_class=raw
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for each in (INSPECT, PROFILE, COMPARE, GRAPH, REPORT, SIGN, VERIFY):
-        made = commands.add_parser(each.name, help=each.summary, description=each.description, formatter_class=raw)
-        each.add(made)
-        made.set_defaults(run=each.run)
-    commands.add_parser("size", help="list what takes the bytes of a .pte file")
+    parsers = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    for command in commands():
+        made = parsers.add_parser(
+            command.name, help=command.summary, description=command.description, formatter_class=raw
+        )
+        command.add(made)
+        made.set_defaults(run=command.run)
+    parsers.add_parser("size", help="list what takes the bytes of a .pte file")
     return parser
 
 

@@ -20,8 +20,13 @@ from docs.code_blocks import ROOT
 
 from executorch.backends.xnnpack.operators import composed, table
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer import patterns
+from executorch.backends.xnnpack.quantizer.annotation import quantized_result
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.codegen.binding import Library, bind_kernels
+from executorch.devtools import __main__ as devtools_command
+from executorch.devtools import command
 from executorch.examples.models.llama import hugging_face_config
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
@@ -53,7 +58,7 @@ def _load(file: Path) -> ModuleType:
     return module
 
 
-def test_a_devtools_command_is_a_file_and_a_line(
+def test_a_devtools_command_is_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "counting.py").write_text(
@@ -66,22 +71,15 @@ def test_a_devtools_command_is_a_file_and_a_line(
         "    return 0\n"
         "COUNT = Command('count', 'count the bytes of a file', 'Counts bytes.', _add, _run)\n"
     )
-    imports = "    from executorch.devtools.command.signing import SIGN, VERIFY\n"
-    main = _changed(
-        "devtools/__main__.py",
-        tmp_path,
-        (imports, f"{imports}    from counting import COUNT\n"),
-        ("SIGN, VERIFY):", "SIGN, VERIFY, COUNT):"),
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(command, "__path__", [*command.__path__, str(tmp_path)])
     (tmp_path / "model.pte").write_bytes(b"12345")
-    assert _load(main).main(["count", str(tmp_path / "model.pte")]) == 0
+    assert devtools_command.main(["count", str(tmp_path / "model.pte")]) == 0
     assert capsys.readouterr().out == "5 bytes\n"
 
 
 def test_an_export_option_is_an_argument_and_its_use(tmp_path: Path) -> None:
     argument = '    parser.add_argument("model", metavar="MODEL"'
-    command = _changed(
+    export_command = _changed(
         "export/command.py",
         tmp_path,
         (argument, f"    parser.add_argument('--page', action='store_true', help='align to 4096 bytes')\n{argument}"),
@@ -93,7 +91,7 @@ def test_an_export_option_is_an_argument_and_its_use(tmp_path: Path) -> None:
     )
     model, program = tmp_path / "model.py", tmp_path / "model.pte"
     model.write_text("import torch\ndef make():\n    return torch.nn.Linear(4, 2).eval(), (torch.ones(1, 4),)\n")
-    assert _load(command).main([f"{model}:make", "--page", "--quiet", "-o", str(program)]) == 0
+    assert _load(export_command).main([f"{model}:make", "--page", "--quiet", "-o", str(program)]) == 0
     assert int.from_bytes(program.read_bytes()[24:32], "little") % 4096 == 0  # the first segment's offset
 
 
@@ -158,6 +156,23 @@ def test_an_xnnpack_rule_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(found, torch.expm1(x))
     (fallback,) = lowered(torch.tensor(0.5)).verdict.methods[0].fallbacks
     assert fallback.reasons == {"XnnpackPartitioner": "it is scalar"}
+
+
+def test_a_quantizer_annotation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Erf(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.erf(torch.sigmoid(x))
+
+    def annotated() -> bool:
+        captured = torch.export.export(Erf(), (torch.ones(2, 3),)).module()
+        XNNPACKQuantizer().set_global(get_symmetric_quantization_config()).annotate(captured)
+        (node,) = captured.graph.find_nodes(op="call_function", target=torch.ops.aten.erf.default)
+        return quantized_result(node) is not None
+
+    assert not annotated()
+    row = patterns.Pattern(patterns.Kind.COMPUTED, (torch.ops.aten.erf.default,))
+    monkeypatch.setitem(patterns.PATTERN_OF, torch.ops.aten.erf.default, row)
+    assert annotated()
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")

@@ -81,6 +81,10 @@ def _symbols(objects: Path, folder: str) -> list[tuple[str, str, str]]:
     return re.findall(r"^([^\n:]+)\.o:[0-9a-f ]{16} (\w) (.+)$", printed, re.M)
 
 
-if __name__ == "__main__":
-    build = Path(sys.argv[1]) if len(sys.argv) > 1 else newest_build()
+def write(build: Path) -> None:
+    """Write kernels/sources.json."""
     (KERNELS / "sources.json").write_text(json.dumps(source_table(build), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else newest_build())
