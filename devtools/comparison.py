@@ -109,11 +109,11 @@ class Comparison:
     def __str__(self) -> str:
         rows = [
             (
-                "▶" if each is self.first else "",
-                *(_short(each.operator), each.module, each.ran),
-                *(f"{each.largest:.3g}", f"{each.mse:.3g}", f"{each.sqnr:.1f}", f"{each.cosine:.6f}"),
+                "▶" if operator is self.first else "",
+                *(_short(operator.operator), operator.module, operator.ran),
+                *(f"{operator.largest:.3g}", f"{operator.mse:.3g}", f"{operator.sqnr:.1f}", f"{operator.cosine:.6f}"),
             )
-            for each in self.operators
+            for operator in self.operators
         ]
         headers = ("", "operator", "module", "ran as", "max abs", "MSE", "SQNR dB", "cosine")
         first = self.first
@@ -186,7 +186,7 @@ def compare(
         expected = [
             leaf for leaf in tree_leaves(Reference(exported).returned(inputs)) if isinstance(leaf, torch.Tensor)
         ]
-    given = [each for each in returned if isinstance(each, torch.Tensor)]
+    given = [result for result in returned if isinstance(result, torch.Tensor)]
     differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, given, strict=False))
     return Comparison(_gaps(found, reference, computed, inputs, rtol, atol), differ, notes)
 
@@ -240,10 +240,12 @@ def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[f
         if event.name != DELEGATE_CALL or backend is None or instruction is None or not can_open(backend):
             continue
         handles = set(handles_of(event))
-        for each in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
-            ran = f"{backend}: {each.kind}"
+        for inside in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
+            ran = f"{backend}: {inside.kind}"
             found.append(
-                _Found(each.node, -1, each.nodes, each.expected, each.found, each.step, ran, instruction, True)
+                _Found(
+                    inside.node, -1, inside.nodes, inside.expected, inside.found, inside.step, ran, instruction, True
+                )
             )
     return found
 
@@ -263,21 +265,21 @@ def _gaps(
     """
     alone = reference.run_with(inputs, computed, _known_once(found, computed)).values
     gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, int, bool], OperatorGap]] = {}
-    for each in found:
-        tolerance = atol + _ROUNDING * each.step
+    for compared in found:
+        tolerance = atol + _ROUNDING * compared.step
         gap = replace(
-            _measured(each.nodes, each.expected, each.found, rtol, tolerance),
-            ran=each.ran,
-            instruction=each.instruction,
+            _measured(compared.nodes, compared.expected, compared.found, rtol, tolerance),
+            ran=compared.ran,
+            instruction=compared.instruction,
         )
-        times = alone.get(each.node, [])
-        own = times[each.turn] if -len(times) <= each.turn < len(times) else None
-        own = own[each.part] if each.part is not None and isinstance(own, (tuple, list)) else own
-        if gap.differs and isinstance(own, torch.Tensor) and own.shape == each.found.shape:
-            gap = replace(gap, differs=_differs(own, each.found, rtol, tolerance))
-        key = (each.node, each.ran, each.instruction)
+        times = alone.get(compared.node, [])
+        own = times[compared.turn] if -len(times) <= compared.turn < len(times) else None
+        own = own[compared.part] if compared.part is not None and isinstance(own, (tuple, list)) else own
+        if gap.differs and isinstance(own, torch.Tensor) and own.shape == compared.found.shape:
+            gap = replace(gap, differs=_differs(own, compared.found, rtol, tolerance))
+        key = (compared.node, compared.ran, compared.instruction)
         # List values from inside a delegate before the delegate's outputs.
-        place = (computed.moments[each.node][each.turn], each.instruction, not each.inside)
+        place = (computed.moments[compared.node][compared.turn], compared.instruction, not compared.inside)
         if key not in gaps or (gap.differs and not gaps[key][1].differs):
             gaps[key] = (place, gap)
     return [gap for _, gap in sorted(gaps.values(), key=lambda item: item[0])]
@@ -287,13 +289,13 @@ def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, An
     """The program's values of the nodes that ran once, converted to what their readers expect."""
     known: dict[fx.Node, Any] = {}
     parts: dict[fx.Node, dict[int, torch.Tensor]] = {}
-    for each in found:
-        if len(computed.values[each.node]) > 1 or each.found.dtype != each.expected.dtype:
+    for compared in found:
+        if len(computed.values[compared.node]) > 1 or compared.found.dtype != compared.expected.dtype:
             continue
-        if each.part is None:
-            known[each.node] = each.found
+        if compared.part is None:
+            known[compared.node] = compared.found
         else:
-            parts.setdefault(each.node, {})[each.part] = each.found
+            parts.setdefault(compared.node, {})[compared.part] = compared.found
     for node, held in parts.items():
         if len(held) == len(computed.values[node][0]):
             known[node] = tuple(held[number] for number in sorted(held))
@@ -302,7 +304,7 @@ def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, An
 
 def _short(operators: str, most: int = 48) -> str:
     """Operator names for a table, shortened."""
-    names = [each.removeprefix("aten.").removesuffix(".default") for each in operators.split(" + ")]
+    names = [part.removeprefix("aten.").removesuffix(".default") for part in operators.split(" + ")]
     text = operators if len(names) == 1 else " + ".join(names)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -355,7 +357,7 @@ def _measured(
     a, b = as_float(expected), as_float(found)
     node = nodes[0]
     return OperatorGap(
-        operator=" + ".join(str(each.target) for each in nodes),
+        operator=" + ".join(str(node.target) for node in nodes),
         node=node.name,
         module=module_path(node).split(" (")[0],
         source=source_line(node),
@@ -366,6 +368,6 @@ def _measured(
         cosine=cosine_similarity(a, b),
         largest=_largest(expected, found),
         differs=_differs(expected, found, rtol, atol),
-        handles=tuple(sorted({handle for each in nodes for handle in handles_of_node(each)})),
+        handles=tuple(sorted({handle for node in nodes for handle in handles_of_node(node)})),
         sources=tuple(map(source_of_node, nodes)),
     )

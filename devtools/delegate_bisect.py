@@ -88,7 +88,7 @@ def _delegate_and_inputs(
     made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, instruction: int, event: Event
 ) -> tuple[LoweredBackendModule, list[torch.Tensor]]:
     """The delegate's lowered module and the inputs of its last call. Raises ValueError if either is unknown."""
-    instructions = [each.instr_args for each in plan.chains[0].instructions]
+    instructions = [instruction.instr_args for instruction in plan.chains[0].instructions]
     calls = [number for number, each in enumerate(instructions) if isinstance(each, DelegateCall)]
     modules = get_lowered_backend_modules(made.exported_program(method).graph_module)
     if len(calls) != len(modules):
@@ -98,7 +98,7 @@ def _delegate_and_inputs(
     call = instructions[instruction]
     assert isinstance(call, DelegateCall)
     given = event.debug_data[-len(call.args) :][: len(call.args) - event.num_outputs]
-    if not all(isinstance(each, torch.Tensor) for each in given):
+    if not all(isinstance(argument, torch.Tensor) for argument in given):
         raise ValueError("some of its inputs are not tensors, or were not recorded")
     return modules[calls.index(instruction)], list(given)
 

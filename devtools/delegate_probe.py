@@ -90,7 +90,7 @@ def values_inside(
         raise ValueError(f"instruction {instruction}: '{delegate.id}' has no debug tool that opens a payload")
     opened, outputs = open_payload(file.program.backend_delegate_data[delegate.processed.index].data)
     last_call = list(recorded)[-len(call.args) :]
-    if len(last_call) < len(call.args) or not all(isinstance(each, torch.Tensor) for each in last_call):
+    if len(last_call) < len(call.args) or not all(isinstance(argument, torch.Tensor) for argument in last_call):
         return []  # some inputs were not recorded
     inputs = last_call[: len(call.args) - output_count]
     alone = PteFile(_program_calling(delegate, opened, inputs, outputs), None, file.named_data)
@@ -103,7 +103,7 @@ def _program_calling(
     delegate: BackendDelegate, payload: bytes, inputs: Sequence[torch.Tensor], outputs: Sequence[OpenedOutput]
 ) -> Program:
     """A program that consists of one call of the delegate."""
-    kinds = [(to_scalar_type(each.dtype), tuple(each.shape)) for each in inputs]
+    kinds = [(to_scalar_type(value.dtype), tuple(value.shape)) for value in inputs]
     kinds += [(output.dtype, output.sizes) for output in outputs]
     values, end = [], 0
     for dtype, sizes in kinds:
@@ -145,7 +145,7 @@ def _beside(
         real = (value.to(torch.float64) - output.zero_point) * output.scale if is_quantized else value
         group = groups[output.handle]
         chain = _fused(group[-1], own, members)
-        for node in reversed([each for each in chain if isinstance(values.get(each), torch.Tensor)]):
+        for node in reversed([link for link in chain if isinstance(values.get(link), torch.Tensor)]):
             fitting = _in_layout_of(values[node], value if values[node].dtype == value.dtype else real)
             if fitting is not None:
                 step = 1.0 if fitting.dtype in (torch.int8, torch.uint8) else output.scale if is_quantized else 0.0

@@ -214,7 +214,7 @@ class Program:
         if key not in self._methods and self._shares_arenas:
             # Loading a method resets its state, so no method may run before all are loaded.
             names = {*self.method_names, name}
-            made = {each: Method(self._program.load_method(each)) for each in names}
+            made = {name: Method(self._program.load_method(name)) for name in names}
             for each, method in made.items():
                 self._methods.setdefault((each, None, None, None), method)
         elif key not in self._methods:

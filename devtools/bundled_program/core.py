@@ -76,7 +76,7 @@ def _case(case: MethodTestCase) -> schema.BundledMethodTestCase:
 
 def _value(value: ConfigValue) -> schema.Tensor | schema.Int | schema.Bool | schema.Double:
     if isinstance(value, torch.Tensor):
-        order = [int(each) for each in dim_order_from_stride(value.stride())]
+        order = [int(dim) for dim in dim_order_from_stride(value.stride())]
         dense = value.detach().cpu().permute(order).contiguous() if order else value.detach().cpu().reshape(1)
         data = dense.reshape(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
         return schema.Tensor(to_scalar_type(value.dtype), list(value.shape), data, order)

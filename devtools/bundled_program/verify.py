@@ -41,7 +41,7 @@ def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e
         if method is None:
             raise ValueError(f"test suite of '{suite.method_name}': the program lacks this method")
         for number, case in enumerate(suite.test_cases):
-            found = method.execute([value_of(each) for each in case.inputs])
+            found = method.execute([value_of(value) for value in case.inputs])
             pairs = [(value_of(a), b) for a, b in zip(case.expected_outputs, found, strict=False)]
             checks = [_check(expected, output, rtol, atol) for expected, output in pairs]
             enough = not case.expected_outputs or len(case.expected_outputs) == len(found)

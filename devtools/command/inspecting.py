@@ -48,8 +48,8 @@ def _inspector(options: argparse.Namespace) -> Inspector:
             target_time_scale=TimeScale(options.unit),
             method_name=options.method,
         )
-    for each in caught:
-        print(f"inspect: {each.message}", file=sys.stderr)
+    for warning in caught:
+        print(f"inspect: {warning.message}", file=sys.stderr)
     return found
 
 

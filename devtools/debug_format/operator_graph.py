@@ -27,7 +27,7 @@ def operator_graph(program: ExportedProgram) -> OperatorGraph:
             nodes[node] = _value(node, [])
             inputs.append(nodes[node])
         elif node.op == "output":
-            outputs.append(_value(node, [nodes[each] for each in node.all_input_nodes if each in nodes]))
+            outputs.append(_value(node, [nodes[source] for source in node.all_input_nodes if source in nodes]))
         elif node.target is operator.getitem and node.args[0] in nodes:
             nodes[node] = nodes[node.args[0]]
         elif node.op == "call_function":
@@ -48,22 +48,22 @@ def operator_nodes(graph: OperatorGraph) -> Iterator[OperatorNode]:
 def _call(node: fx.Node, nodes: dict[fx.Node, Node], index: int) -> list[Node]:
     """Return the node of a call, after nodes of the lists of numbers that it takes."""
     schema = getattr(node.target, "_schema", None)
-    names = [each.name for each in schema.arguments] if schema is not None else None
+    names = [argument.name for argument in schema.arguments] if schema is not None else None
     taken: list[Node] = []
     lists: list[Node] = []
     for position, value in enumerate(node.args):
-        if isinstance(value, (list, tuple)) and value and all(isinstance(each, (int, float)) for each in value):
+        if isinstance(value, (list, tuple)) and value and all(isinstance(number, (int, float)) for number in value):
             name = names[position] if names is not None and position < len(names) else "list"
             lists.append(ValueNode(f"{name}_{index + len(lists)}", val=list(value)))
             taken.append(lists[-1])
         else:
             found: list[fx.Node] = []
             fx.map_arg(value, found.append)
-            taken.extend(nodes[each] for each in found if each in nodes)
+            taken.extend(nodes[source] for source in found if source in nodes)
     nodes[node] = OperatorNode(
         node.name,
         taken,
-        [list(each.shape) for each in _tensors(node)],
+        [list(tensor.shape) for tensor in _tensors(node)],
         {key: node.meta[key] for key in _KEPT_METADATA if key in node.meta},
         names,
         str(node.target),
@@ -72,13 +72,13 @@ def _call(node: fx.Node, nodes: dict[fx.Node, Node], index: int) -> list[Node]:
 
 
 def _value(node: fx.Node, inputs: list[Node]) -> ValueNode:
-    tensors = _tensors(node) or [tensor for each in node.all_input_nodes for tensor in _tensors(each)]
+    tensors = _tensors(node) or [tensor for source in node.all_input_nodes for tensor in _tensors(source)]
     return ValueNode(
-        node.name, inputs, [list(each.shape) for each in tensors], {}, None, [each.dtype for each in tensors]
+        node.name, inputs, [list(tensor.shape) for tensor in tensors], {}, None, [tensor.dtype for tensor in tensors]
     )
 
 
 def _tensors(node: fx.Node) -> list[torch.Tensor]:
     value = node.meta.get("val")
     values = value if isinstance(value, (list, tuple)) else [value]
-    return [each for each in values if isinstance(each, torch.Tensor)]
+    return [value for value in values if isinstance(value, torch.Tensor)]

@@ -151,7 +151,7 @@ class _Reader:
         def number(slot: int, dtype: Any, default: int) -> Any:
             return self._field(at, layout, slot, dtype, default)
 
-        metadata = [None if each < 0 else self._bytes(int(each)) for each in self._follow(at, layout, 5)]
+        metadata = [None if offset < 0 else self._bytes(int(offset)) for offset in self._follow(at, layout, 5)]
         start, end = number(6, np.uint64, 0), number(7, np.uint64, 0)
         chain = number(1, np.int32, 0).astype(np.int64)
         instruction = number(2, np.int32, -1).astype(np.int64)

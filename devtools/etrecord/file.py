@@ -170,7 +170,7 @@ def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_handles(found: Any) -> bool:
-    return isinstance(found, int) or (isinstance(found, list) and all(isinstance(each, int) for each in found))
+    return isinstance(found, int) or (isinstance(found, list) and all(isinstance(handle, int) for handle in found))
 
 
 def _is_delegate(found: Any) -> bool:

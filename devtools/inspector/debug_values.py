@@ -47,7 +47,7 @@ class DebugBuffer:
         if value.val == ValueType.TENSOR and value.tensor is not None:
             return self._tensor(value.tensor, self._data)
         if value.val == ValueType.TENSOR_LIST and value.tensor_list is not None:
-            return [self._tensor(each, self._data) for each in value.tensor_list.tensors]
+            return [self._tensor(tensor, self._data) for tensor in value.tensor_list.tensors]
         return None
 
     def _tensor(self, tensor: Tensor, data: bytes) -> torch.Tensor:

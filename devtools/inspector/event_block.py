@@ -82,7 +82,7 @@ def blocks_of(trace: Trace, settings: BlockSettings) -> list[EventBlock]:
 def _signature(run: Run) -> Any:
     profile = run.profile
     columns = (profile.name, profile.instruction, profile.delegate_number, profile.delegate_text)
-    values = tuple((*_place(each), _is_output(each)) for each in run.debug)
+    values = tuple((*_place(debug), _is_output(debug)) for debug in run.debug)
     return (run.name, run.bundled_input_index, *(column.tobytes() for column in columns), values)
 
 
@@ -98,13 +98,13 @@ def _block(trace: Trace, runs: list[Run], settings: BlockSettings) -> EventBlock
     first = runs[0]
     values: dict[_Place, list[Any]] = {}
     outputs = []
-    for each in first.debug:
-        if each.debug_entry is None:
+    for debug in first.debug:
+        if debug.debug_entry is None:
             continue
-        if _is_output(each):
-            outputs.append(settings.inflate(each.debug_entry))
+        if _is_output(debug):
+            outputs.append(settings.inflate(debug.debug_entry))
         else:
-            values.setdefault(_place(each), []).append(settings.inflate(each.debug_entry))
+            values.setdefault(_place(debug), []).append(settings.inflate(debug.debug_entry))
     starts, ends = (np.stack([getattr(run.profile, side) for run in runs], axis=1) for side in ("start", "end"))
     events = [_event(trace, runs, index, settings, starts[index], ends[index]) for index in range(len(first.profile))]
     places = [_profile_place(trace, first.profile, index) for index in range(len(first.profile))]
@@ -156,7 +156,7 @@ def _event(
     event.perf_data = PerfData(raw)
     event._start_time = start.tolist()
     metadata = [run.profile.metadata[index] for run in runs]
-    event._delegate_debug_metadatas = [each or "" for each in metadata] if any(metadata) else []
+    event._delegate_debug_metadatas = [entry or "" for entry in metadata] if any(metadata) else []
     event._delegate_metadata_parser = settings.metadata_parser
     return event
 

@@ -212,7 +212,7 @@ class Inspector:
             raise ValueError(f"by: expected one of {sorted(STEP_KEYS)}; found {by!r}")
         found = totals(steps_of(execution_of(self.event_blocks)), STEP_KEYS[by])
         columns = (by, "calls", "time", "share", "ran_as")
-        rows = [(each.key, each.calls, each.time, each.share, list(each.ran)) for each in found]
+        rows = [(total.key, total.calls, total.time, total.share, list(total.ran)) for total in found]
         return pd.DataFrame(rows, columns=columns)
 
     def get_exported_program(self, graph: str | None = None) -> Any:

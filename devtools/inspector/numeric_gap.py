@@ -107,7 +107,7 @@ def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node
     pairs = []
     for event in calls:
         name = event.name.removeprefix("native_call_").split(".")[0]
-        node = next((each for each in left if str(each.target).split(".")[-2:-1] == [name]), None)
+        node = next((candidate for candidate in left if str(candidate.target).split(".")[-2:-1] == [name]), None)
         if node is None and event is calls[-1]:
             node = left[-1] if left else None
         if node is not None:
@@ -121,7 +121,7 @@ def _matched(values: Mapping[fx.Node, Any], found: Sequence[Any]) -> list[tuple[
     left = list(values)
     matched = []
     for value in found:
-        node = next((each for each in left if _alike(values[each], value)), None)
+        node = next((candidate for candidate in left if _alike(values[candidate], value)), None)
         if node is not None:
             left.remove(node)
             matched.append((node, value))

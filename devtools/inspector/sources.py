@@ -56,7 +56,7 @@ def _common(paths: Sequence[str]) -> str:
 
 def computes(node: fx.Node) -> bool:
     """Return whether a node that may be fused computes: it does more than move values or change their format."""
-    return node.target is not operator.getitem and not any(each.search(str(node.target)) for each in _MINOR[:2])
+    return node.target is not operator.getitem and not any(pattern.search(str(node.target)) for pattern in _MINOR[:2])
 
 
 def sources_of(event: Event) -> tuple[Source, ...]:
@@ -70,12 +70,12 @@ def sources_of(event: Event) -> tuple[Source, ...]:
     if not found:
         return ()
     name = event.name.removeprefix(KERNEL).split(".")[0] if event.name.startswith(KERNEL) else ""
-    lead = next((each for each in found if name and each.operator.split(".")[-2:-1] == [name]), None)
+    lead = next((source for source in found if name and source.operator.split(".")[-2:-1] == [name]), None)
     if lead is not None and len(handles_of(event)) == 1:
         return (lead,)  # the parts of a decomposed operator share its handle
     lead = lead or max(found, key=lambda each: _weight(each.operator))
     # A quantize may share its handle with the dequantize that reads it, because the integers between them are fused.
-    others = [each for each in found if each is not lead and not _DEQUANTIZE.search(each.operator)]
+    others = [source for source in found if source is not lead and not _DEQUANTIZE.search(source.operator)]
     return (lead, *others)
 
 
@@ -84,9 +84,9 @@ def source_of_delegate(event: Event) -> tuple[Source, ...]:
     found = sources_of(event)
     if not found:
         return ()
-    paths = [each.module for each in found if each.module is not None]
+    paths = [source.module for source in found if source.module is not None]
     shared = _common(paths) if paths else None
-    names = list(dict.fromkeys(each.operator for each in found))
+    names = list(dict.fromkeys(source.operator for source in found))
     text = " + ".join(names[:_MAX_NAMED]) + (f" + {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else "")
     return (Source(text, found[0].node, shared, found[0].line),)
 

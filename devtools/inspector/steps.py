@@ -91,7 +91,7 @@ def by_module(step: Step, source: Source | None) -> str:
 
 
 def by_call(step: Step, source: Source | None) -> str:
-    name = " + ".join(dict.fromkeys(each.operator for each in step.sources)) or step.ran
+    name = " + ".join(dict.fromkeys(source.operator for source in step.sources)) or step.ran
     return f"{'-' if step.instruction is None else step.instruction}: {name} ({step.ran})"
 
 

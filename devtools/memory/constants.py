@@ -60,8 +60,8 @@ def _constants(program: ExportedProgram) -> Iterable[tuple[Node, str, int]]:
 def _module_of_user(node: Node) -> str:
     """Module of the first reader, followed through nodes without a module, such as the dequantize of a weight."""
     seen, waiting = {node}, [node]
-    for each in waiting:
-        for user in each.users:
+    for current in waiting:
+        for user in current.users:
             if module_name(user):
                 return module_name(user)
             if user not in seen:

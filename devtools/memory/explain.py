@@ -57,7 +57,7 @@ def explain(
         file=len(memoryview(data).cast("B")),
         constants=sum(len(buffer.storage) for buffer in file.program.constant_buffer),
         named_data=sum({id(blob.data): len(blob.data) for blob in file.named_data.values()}.values()),
-        payloads=sum(len(each.data) for each in file.program.backend_delegate_data),
+        payloads=sum(len(payload.data) for payload in file.program.backend_delegate_data),
         by_module=by_module,
         methods={name: _method(plan, known.get(name), measured[name]) for name, plan in plans.items()},
     )

@@ -112,8 +112,8 @@ def _method_tables(method: MethodMemory, most: int) -> Iterable[str]:
             f"{arena.peak_step} of {len(arena.alive)}: {arena.peak} bytes\n{_sparkline(arena.alive)}"
         )
         rows = [
-            (each.size, f"{each.dtype}{list(each.shape)}", each.operator, each.name, each.module)
-            for each in arena.at_peak
+            (tensor.size, f"{tensor.dtype}{list(tensor.shape)}", tensor.operator, tensor.name, tensor.module)
+            for tensor in arena.at_peak
         ]
         yield _listed(rows, ("bytes", "alive at the peak", "operator", "name", "module"), most)
 

@@ -144,7 +144,9 @@ def _only_in_either(a: Iterable[str], b: Iterable[str]) -> tuple[list[str], list
 
 
 def _operators(plan: ExecutionPlan) -> list[str]:
-    return [f"{each.name}.{each.overload}" if each.overload else each.name for each in plan.operators]
+    return [
+        f"{operator.name}.{operator.overload}" if operator.overload else operator.name for operator in plan.operators
+    ]
 
 
 def _usages(plan: ExecutionPlan) -> dict[int, list[OperatorUsage]]:

@@ -35,8 +35,8 @@ def _result(result: PTEDiffResult, verbose: bool) -> Iterator[str]:
             yield f"\nExtra plans in {side}: {', '.join(names)}"
     if result.named_data_diffs:
         yield "\nNamed data differences:"
-        for each in result.named_data_diffs:
-            yield f"  {each.key!r}: {f'only in {each.only_in}' if each.only_in else 'contents differ'}"
+        for diff in result.named_data_diffs:
+            yield f"  {diff.key!r}: {f'only in {diff.only_in}' if diff.only_in else 'contents differ'}"
 
 
 def _plan(diff: ExecutionPlanDiff, verbose: bool) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _plan(diff: ExecutionPlanDiff, verbose: bool) -> Iterator[str]:
     for side, tensors in (("A", diff.tensors_only_in_a), ("B", diff.tensors_only_in_b)):
         if tensors:
             yield f"  Tensors only in {side} ({len(tensors)}):"
-            yield from (f"    {_info(each)}" for each in tensors)
+            yield from (f"    {_info(tensor)}" for tensor in tensors)
 
 
 def _tensor(diff: TensorDataDiff, verbose: bool) -> Iterator[str]:
@@ -79,8 +79,8 @@ def _tensor(diff: TensorDataDiff, verbose: bool) -> Iterator[str]:
     if verbose:
         yield f"      byte sizes: {diff.byte_size_a} vs {diff.byte_size_b}"
     yield from _usages("used", diff.tensor_a.operator_usages or diff.tensor_b.operator_usages)
-    for each in diff.metadata_diffs:
-        yield f"      {each.field_name}: {each.value_a} vs {each.value_b}"
+    for metadata_diff in diff.metadata_diffs:
+        yield f"      {metadata_diff.field_name}: {metadata_diff.value_a} vs {metadata_diff.value_b}"
     if not diff.num_differing:
         return
     yield f"      {diff.num_differing} / {diff.num_elements} elements differ"
@@ -98,15 +98,15 @@ def _tensor(diff: TensorDataDiff, verbose: bool) -> Iterator[str]:
 def _value(diff: EValueDiff) -> Iterator[str]:
     types = f"type: {diff.type_a} vs {diff.type_b}" if diff.type_mismatch else diff.type_a
     yield f"    [idx={diff.evalue_index}]  {types}"
-    for each in diff.field_diffs:
-        yield f"      {each.field_name}: {each.value_a} vs {each.value_b}"
+    for field_diff in diff.field_diffs:
+        yield f"      {field_diff.field_name}: {field_diff.value_a} vs {field_diff.value_b}"
     yield from _usages("used in A", diff.operator_usages_a)
     if diff.operator_usages_b != diff.operator_usages_a:
         yield from _usages("used in B", diff.operator_usages_b)
 
 
 def _usages(verb: str, usages: list[OperatorUsage]) -> Iterator[str]:
-    yield from (f"      {verb} as arg {each.arg_index} of {each.name}" for each in usages)
+    yield from (f"      {verb} as arg {usage.arg_index} of {usage.name}" for usage in usages)
 
 
 def _info(info: TensorInfo) -> str:

@@ -45,12 +45,12 @@ def compare_tensors(
 
 def _fields(a: Any, b: Any, prefix: str = "") -> list[FieldDiff]:
     found: list[FieldDiff] = []
-    for each in dataclasses.fields(a):
-        value_a, value_b = getattr(a, each.name), getattr(b, each.name)
+    for field in dataclasses.fields(a):
+        value_a, value_b = getattr(a, field.name), getattr(b, field.name)
         if isinstance(value_a, ExtraTensorInfo) and isinstance(value_b, ExtraTensorInfo):
-            found += _fields(value_a, value_b, f"{each.name}.")
+            found += _fields(value_a, value_b, f"{field.name}.")
         elif value_a != value_b:
-            found.append(FieldDiff(prefix + each.name, value_a, value_b))
+            found.append(FieldDiff(prefix + field.name, value_a, value_b))
     return found
 
 

@@ -119,7 +119,7 @@ def noise_of_calls(
             exact = {node: recorder.values[before] for before, node in pairs.values() if before in recorder.values}
             corrected = _Corrected(quantized, exact)
             corrected.run(*inputs)
-            first, second = (_first(each) for each in (result, quantized(*inputs)))
+            first, second = (_first(results) for results in (result, quantized(*inputs)))
         whole = [whole[0] + _power(first), whole[1] + _power(first - second)]
         for key, (before, node) in pairs.items():
             if node in corrected.values and corrected.values[node].shape == recorder.values[before].shape:

@@ -55,9 +55,9 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
 
 
 def _extend(uses: dict[int, _Use], first: int, last: int) -> None:
-    for each in uses.values():
-        if each.first <= last and each.last >= first:
-            each.first, each.last = min(each.first, first), max(each.last, last)
+    for use in uses.values():
+        if use.first <= last and use.last >= first:
+            use.first, use.last = min(use.first, first), max(use.last, last)
 
 
 def _is_planned(plan: ExecutionPlan, index: int) -> bool:

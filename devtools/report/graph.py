@@ -64,7 +64,7 @@ def _call_box(analysis: RunAnalysis, call: Call, colours: Mapping[str, str]) -> 
         label=call.label,
         detail=call.value or (f"{len(nodes)} operators" if nodes else ""),
         colour=colours.get(call.label, _FIXED["kernel"]) if call.kind == "delegate" else _FIXED[call.kind],
-        title="\n".join([*(each for each in says if each), *_gap_lines(gaps)]),
+        title="\n".join([*(line for line in says if line), *_gap_lines(gaps)]),
         note=milliseconds(time) if time else "",
         edge=_edge(gaps),
         opens=f"inside-{call.instruction}" if call.kind == "delegate" else "",
@@ -129,7 +129,7 @@ def _node_box(analysis: RunAnalysis, instruction: int, node: fx.Node, colour: st
         label=operator_name(node.target).replace("::", "."),
         detail=describe_value(node),
         colour=colour,
-        title="\n".join(each for each in says if each),
+        title="\n".join(line for line in says if line),
         note=milliseconds(time) if time else "",
         edge=_edge(gaps),
     )

@@ -60,8 +60,8 @@ def _totals(found: list[Total], head: str, title: str) -> str:
 def _ran(total: Total) -> str:
     """Format the kernels and backends of a total, each backend once."""
     by_backend: dict[str, list[str]] = {}
-    for each in total.ran[:_MAX_NAMED]:
-        backend, _, name = each.rpartition(": ")
+    for kernel in total.ran[:_MAX_NAMED]:
+        backend, _, name = kernel.rpartition(": ")
         by_backend.setdefault(backend, []).append(name)
     parts = [f"{backend}: {', '.join(names)}" if backend else ", ".join(names) for backend, names in by_backend.items()]
     return "; ".join(parts) + (", …" if len(total.ran) > _MAX_NAMED else "")
@@ -70,7 +70,7 @@ def _ran(total: Total) -> str:
 def _count(total: Total) -> str:
     """Format the number of calls, and separately the number of fused ones."""
     fused = f"{total.fused} fused" if total.fused else ""
-    return " + ".join(each for each in (str(total.calls - total.fused or ""), fused) if each)
+    return " + ".join(part for part in (str(total.calls - total.fused or ""), fused) if part)
 
 
 def _calls(analysis: RunAnalysis) -> str:

@@ -54,7 +54,7 @@ def _part(step: Step, whole: float, colours: Mapping[str, str]) -> str:
     says = [label, f"{milliseconds(step.length)} at {milliseconds(step.start)}", f"ran: {step.ran}"]
     says += [f"module: {step.module or '(the model)'}"] if step.module is not None else []
     says += [step.line] if step.line else []
-    says += [f"with {each.operator} of {each.module or '(the model)'}" for each in step.sources[1:]]
+    says += [f"with {source.operator} of {source.module or '(the model)'}" for source in step.sources[1:]]
     left, width = 100 * step.start / whole, 100 * min(step.length, whole - step.start) / whole
     place = f"left:{left:.4f}%;width:{max(width, 0):.4f}%;background:{colour}"
     return f'<div class="part" style="{place}" title="{escape(chr(10).join(says))}">{escape(short)}</div>'

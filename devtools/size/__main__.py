@@ -67,12 +67,12 @@ _STRIPPED = ("method", "backend", "named-data")
 
 def _strip(data: bytes, given: Sequence[str]) -> bytes:
     names: dict[str, list[str]] = {key: [] for key in _STRIPPED}
-    for each in given:
-        kind, colon, name = each.partition(":")
+    for argument in given:
+        kind, colon, name = argument.partition(":")
         if kind in _STRIPPED and colon:
             names[kind].append(name)
-        elif each not in ("debug", "unused"):
-            raise EditError(f"--strip {each}: expected debug, unused, method:NAME, backend:ID or named-data:KEY")
+        elif argument not in ("debug", "unused"):
+            raise EditError(f"--strip {argument}: expected debug, unused, method:NAME, backend:ID or named-data:KEY")
     methods, backends, named_data = names.values()
     return strip(data, debug="debug" in given, methods=methods, backends=backends, named_data=named_data)
 

@@ -71,9 +71,9 @@ def _users(program: Program) -> dict[int, tuple[str, str]]:
         keys.setdefault(named.segment_index, []).append(named.key)
     users |= {index: ("named data", ", ".join(names)) for index, names in keys.items()}
     for plan in program.execution_plan:
-        for each in plan.delegates:
-            if each.processed.location is DataLocation.SEGMENT:
-                users[each.processed.index] = ("delegates", f"{each.id} of {plan.name}")
+        for delegate in plan.delegates:
+            if delegate.processed.location is DataLocation.SEGMENT:
+                users[delegate.processed.index] = ("delegates", f"{delegate.id} of {plan.name}")
     return users
 
 
@@ -84,7 +84,7 @@ def totals_of(view: memoryview) -> dict[str, int]:
     for region in _regions(view, program):
         totals[region.kind] += region.nbytes
     constants = sum(len(buffer.storage) for buffer in program.constant_buffer)
-    delegates = sum(len(each.data) for each in program.backend_delegate_data)
+    delegates = sum(len(payload.data) for payload in program.backend_delegate_data)
     totals += Counter(constants=constants, delegates=delegates)
     totals["program"] -= constants + delegates
     return {name: size for name, size in totals.items() if size}

@@ -38,7 +38,7 @@ class _Supported(OperatorSupportBase):
     def is_node_supported(self, submodules, node: torch.fx.Node) -> bool:
         if node.target not in OPERATIONS or node.kwargs or not all(isinstance(arg, torch.fx.Node) for arg in node.args):
             return False
-        values = [each.meta["val"] for each in (node, *node.args)]
+        values = [operand.meta["val"] for operand in (node, *node.args)]
         is_static = all(isinstance(size, int) for value in values for size in value.shape)
         return is_static and {(value.dtype, value.shape) for value in values} == {(torch.float32, values[0].shape)}
 

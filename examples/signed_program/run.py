@@ -23,12 +23,12 @@ PACKAGE = Path(sys.argv[1] if len(sys.argv) > 1 else Path(executorch.codegen.__f
 
 def call(*command: object) -> str:
     """Return the output of a command, which must succeed."""
-    return subprocess.run([str(each) for each in command], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
 
 
 def is_refused(*command: object) -> bool:
     """Run a command that must refuse its file; print why it does."""
-    done = subprocess.run([str(each) for each in command], capture_output=True, text=True)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     print("refused:", done.stderr.strip().splitlines()[-1].partition("] ")[2])
     return done.returncode == 1 and not done.stdout
 

@@ -46,12 +46,14 @@ def measure(model: str, threads: int, engines: list[Engine], rounds: int, least:
             except EngineUnavailable as reason:
                 print(f"{model}: {reason}", file=sys.stderr)
         for _ in tqdm(range(rounds), desc=f"{model}, {threads} threads: rounds", leave=False):
-            for each in running:
-                each.time(least)
-        return [Measurement(model, threads, each.engine.name, tuple(each.times), each.facts) for each in running]
+            for process in running:
+                process.time(least)
+        return [
+            Measurement(model, threads, process.engine.name, tuple(process.times), process.facts) for process in running
+        ]
     finally:
-        for each in running:
-            each.close()
+        for process in running:
+            process.close()
 
 
 def main() -> None:
@@ -81,7 +83,7 @@ def main() -> None:
     if len(options.models) * len(options.threads) > 1:
         print(table(found))
     if options.json:
-        options.json.write_text(json.dumps([each._asdict() for each in found], indent=1))
+        options.json.write_text(json.dumps([measurement._asdict() for measurement in found], indent=1))
     if options.plot:
         plot(found, options.plot)
 

@@ -42,10 +42,10 @@ def table(found: list[Measurement]) -> str:
     program.
     """
     rows = []
-    for each in found:
-        time = (each.median * 1e3, ours_over(found, each), each.facts["difference"])
-        known = (each.facts.get(name) for name in ("lowering", "load", "delegates", "other operators"))
-        rows.append((each.model, each.threads, each.engine, *time, *known))
+    for measurement in found:
+        time = (measurement.median * 1e3, ours_over(found, measurement), measurement.facts["difference"])
+        known = (measurement.facts.get(name) for name in ("lowering", "load", "delegates", "other operators"))
+        rows.append((measurement.model, measurement.threads, measurement.engine, *time, *known))
     headers = (
         *("model", "threads", "engine", "ms", "ours / it", "max difference"),
         *("lowering, s", "load, s", "delegates", "other operators"),
@@ -60,8 +60,8 @@ def plot(found: list[Measurement], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    groups = list(dict.fromkeys((each.model, each.threads) for each in found))
-    engines = [name for name in dict.fromkeys(each.engine for each in found) if name != "ours"]
+    groups = list(dict.fromkeys((measurement.model, measurement.threads) for measurement in found))
+    engines = [name for name in dict.fromkeys(measurement.engine for measurement in found) if name != "ours"]
     figure, axes = pyplot.subplots(figsize=(2 + 1.1 * len(groups), 4.5), layout="constrained")
     width = 0.8 / max(len(engines), 1)
     for index, engine in enumerate(engines):

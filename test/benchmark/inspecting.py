@@ -47,7 +47,7 @@ def write_trace(path: Path, runs: int, events: int) -> None:
                 )
             else:
                 made.append(ProfileEvent(name, 0, index // 2, **times))
-        return RunData("Execute", -1, [], [Event(each) for each in made])
+        return RunData("Execute", -1, [], [Event(event) for event in made])
 
     path.write_bytes(serialize_to_etdump_flatcc(ETDumpFlatCC(0, [run(number) for number in range(runs)])))
 
@@ -75,8 +75,8 @@ def main() -> None:
     rows = [
         (
             name,
-            *(min(each[key] for each in figures) for key in ("read", "tables")),
-            min(sum((each["read"], each["tables"])) for each in figures),
+            *(min(figure[key] for figure in figures) for key in ("read", "tables")),
+            min(sum((figure["read"], figure["tables"])) for figure in figures),
         )
         for name, figures in found.items()
     ]

@@ -91,7 +91,7 @@ def minilm(options: argparse.Namespace) -> Iterator[Figure]:
         sizes = [size - 4 * made.table_numbers for size in sizes]
     yield Figure("minilm: file of the quantized part / float32", sizes[0] / sizes[1], "<=", 0.30)
     exact, ours = _method(made.float_program), _method(made.program)
-    pairs = [(each, torch.ones_like(each)) for each in made.sentences]
+    pairs = [(sentence, torch.ones_like(sentence)) for sentence in made.sentences]
     likeness = [float((exact(*pair) * ours(*pair)).sum()) for pair in pairs]
     yield Figure("minilm: least cosine similarity on the example's text", min(likeness), ">=", 0.99)
     totals = [0.0, 0.0]
@@ -120,7 +120,7 @@ def images(name: str) -> Callable[[argparse.Namespace], Iterator[Figure]]:
         model, inputs = make(name)
         data = [torch.randn_like(inputs[0]) for _ in range(IMAGES)]
         with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-            made = quantized(model, inputs, lambda prepared: [prepared(each) for each in data[:2]])
+            made = quantized(model, inputs, lambda prepared: [prepared(batch) for batch in data[:2]])
             exported = torch.export.export(made, inputs)
             torch.export.save(exported, Path(folder) / "exported.pt2")
             torch.save(data, Path(folder) / "inputs.pt")
@@ -128,12 +128,12 @@ def images(name: str) -> Callable[[argparse.Namespace], Iterator[Figure]]:
                 Engine("ours", "ours"),
                 *([Engine("peer", "peer", PEER, own=True)] if os.environ.get(PEER) else []),
             ]
-            running = [EngineProcess(each, folder, 1, WORKER) for each in engines]
+            running = [EngineProcess(engine, folder, 1, WORKER) for engine in engines]
             facts = running[0].facts
             yield Figure(f"{name}: delegates", facts["delegates"], "<=", 1)
             yield Figure(f"{name}: operators outside", facts["other operators"], "<=", 0)
             if len(running) > 1:
-                results = [torch.cat(torch.load(Path(folder) / f"{each.name}.pt")) for each in engines]
+                results = [torch.cat(torch.load(Path(folder) / f"{engine.name}.pt")) for engine in engines]
                 alike = (results[0] - results[1]).abs() <= 1.001 * _last_scale(exported)
                 yield Figure(
                     f"{name}: % of results within a quantum of the peer's",
@@ -142,14 +142,14 @@ def images(name: str) -> Callable[[argparse.Namespace], Iterator[Figure]]:
                     99.9,
                 )
             for _ in range(options.rounds):
-                for each in running:
-                    each.time(0.3)
-            least = [min(each.times) for each in running]
+                for process in running:
+                    process.time(0.3)
+            least = [min(process.times) for process in running]
             yield Figure(f"{name}: ms a call", 1e3 * least[0])
             if len(running) > 1:
                 yield Figure(f"{name}: speed / the peer's", least[1] / least[0], ">=", 1.0)
-            for each in running:
-                each.close()
+            for process in running:
+                process.close()
 
     return measure
 
@@ -181,16 +181,16 @@ def main() -> None:
             print(figure.name, f"{figure.value:.4g}", file=sys.stderr, flush=True)
     rows = [
         (
-            each.name,
-            each.value,
-            f"{each.relation} {each.bound or 0:g}" if each.relation else "",
-            {True: "holds", False: "MISSED", None: ""}[each.holds],
+            row.name,
+            row.value,
+            f"{row.relation} {row.bound or 0:g}" if row.relation else "",
+            {True: "holds", False: "MISSED", None: ""}[row.holds],
         )
-        for each in found
+        for row in found
     ]
     print(tabulate(rows, headers=("figure", "value", "to be", ""), floatfmt=".4g"))
     if options.json:
-        options.json.write_text(json.dumps([{**each._asdict(), "holds": each.holds} for each in found], indent=1))
+        options.json.write_text(json.dumps([{**row._asdict(), "holds": row.holds} for row in found], indent=1))
 
 
 if __name__ == "__main__":

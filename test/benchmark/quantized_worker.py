@@ -40,7 +40,7 @@ def main() -> None:
     portable_lib._unsafe_reset_threadpool(threads)
     program = Runtime.get().load_program(path)  # kept: the peer's methods do not keep it
     method = program.load_method("forward")
-    torch.save([method.execute([each])[0].clone() for each in inputs], folder / f"{engine}.pt")
+    torch.save([method.execute([value])[0].clone() for value in inputs], folder / f"{engine}.pt")
     delegates = sum("executorch_call_delegate" in target for target in targets)
     others = sum("executorch_call_delegate" not in target and "getitem" not in target for target in targets)
     facts = {"delegates": delegates, "other operators": others, "megabytes": path.stat().st_size / 1e6}

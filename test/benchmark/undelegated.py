@@ -48,7 +48,7 @@ def in_precision(name: str, dtype: torch.dtype) -> tuple[bytes, list[Any]]:
     from executorch.exir import to_edge_transform_and_lower
 
     model, inputs = make(name)
-    converted = tuple(each.to(dtype) if each.is_floating_point() else each for each in inputs)
+    converted = tuple(value.to(dtype) if value.is_floating_point() else value for value in inputs)
     exported = torch.export.export(model.to(dtype), converted)
     return to_edge_transform_and_lower(exported).to_executorch().buffer, list(converted)
 
@@ -102,7 +102,7 @@ def main() -> None:
     rows = []
     for name in tqdm(options.models, unit="model"):
         if options.precision:
-            dtypes = [torch.float32, *(PRECISIONS[each] for each in options.precision)]
+            dtypes = [torch.float32, *(PRECISIONS[precision] for precision in options.precision)]
             variants = [in_precision(name, dtype) for dtype in dtypes]
         else:
             *made, inputs = programs(name, not options.portable)
@@ -110,16 +110,16 @@ def main() -> None:
         loaded = [Runtime.get().load_program(program) for program, _ in variants]
         calls = [(each.load_method("forward"), given) for each, (_, given) in zip(loaded, variants, strict=True)]
         turns = [[best(*call, clock, options.seconds) for call in calls] for _ in range(options.turns)]
-        times = [min(each) * 1e3 for each in zip(*turns, strict=True)]
-        quotients = [each / times[0] for each in times[1:]] if options.precision else [times[0] / times[1]]
+        times = [min(turn) * 1e3 for turn in zip(*turns, strict=True)]
+        quotients = [other / times[0] for other in times[1:]] if options.precision else [times[0] / times[1]]
         rows.append([name, *times, *quotients])
         if options.operators:
             for program, given in variants if options.precision else variants[:1]:
                 for operator, milliseconds in operators(program, given).items():
                     print(f"{milliseconds:9.3f} ms  {operator}")
     names = ["float32", *options.precision] if options.precision else ["undelegated", "delegated"]
-    ratios = [f"{each} / float32" for each in options.precision] or ["ratio"]
-    headers = ["model", *(f"{each}, ms" for each in names), *ratios]
+    ratios = [f"{precision} / float32" for precision in options.precision] or ["ratio"]
+    headers = ["model", *(f"{name}, ms" for name in names), *ratios]
     print(tabulate(rows, headers, floatfmt=("", *[".3f"] * len(names), *[".2f"] * len(ratios))))
 
 

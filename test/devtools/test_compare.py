@@ -65,7 +65,9 @@ def test_a_wrong_kernel_is_found(right: str, wrong: str, index: int) -> None:
     position = next(i for i, each in enumerate(plan.operators) if each.name == f"aten::{right}")
     plan.operators.append(replace(plan.operators[position], name=f"aten::{wrong}"))
     calls = [
-        each.instr_args for each in plan.chains[0].instructions if getattr(each.instr_args, "op_index", -1) == position
+        instruction.instr_args
+        for instruction in plan.chains[0].instructions
+        if getattr(instruction.instr_args, "op_index", -1) == position
     ]
     calls[index].op_index = len(plan.operators) - 1  # type: ignore[union-attr]
     found = compare(model(), bytes(serialize_pte(file)), (X,))
@@ -126,8 +128,12 @@ def test_a_wrong_quantization_parameter_is_found(call: int) -> None:
 
     file = deserialize_pte(unfused(torch.export.export(Quantized(), (X,))).buffer)
     (plan,) = file.program.execution_plan
-    calls = [each.instr_args for each in plan.chains[0].instructions if isinstance(each.instr_args, KernelCall)]
-    chosen = [each for each in calls if "quantize_per_tensor" in plan.operators[each.op_index].name][call]
+    calls = [
+        instruction.instr_args
+        for instruction in plan.chains[0].instructions
+        if isinstance(instruction.instr_args, KernelCall)
+    ]
+    chosen = [quantize for quantize in calls if "quantize_per_tensor" in plan.operators[quantize.op_index].name][call]
     plan.values.append(EValue(Double(0.03)))
     chosen.args[1] = len(plan.values) - 1
     found = compare(Quantized(), bytes(serialize_pte(file)), (X,), lower=unfused)

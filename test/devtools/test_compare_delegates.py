@@ -136,10 +136,10 @@ def test_every_operator_inside_is_compared(
 ) -> None:
     found = compare(exported, program, (x,))
     assert found.first is None and not found.outputs_differ
-    inside = [each.ran.removeprefix("XnnpackBackend: ") for each in found.operators if ": " in each.ran]
+    inside = [operator.ran.removeprefix("XnnpackBackend: ") for operator in found.operators if ": " in operator.ran]
     kinds = ["Conv2d", "DepthwiseConv2d", "Sigmoid", "Multiply", "Conv2d", "Add", "Tanh", "StaticReshape"]
     assert inside == [*kinds, "FullyConnected", "Softmax"]  # the reshape ends the mean
-    assert min(each.sqnr for each in found.operators) > 100
+    assert min(operator.sqnr for operator in found.operators) > 100
 
 
 @pytest.mark.parametrize("what", NODES)
@@ -192,7 +192,7 @@ def test_rounding_of_quantized_values_is_no_difference(
 ) -> None:
     found = compare(*quantized, (x,))
     assert found.first is None
-    assert sum(each.ran.endswith(": Conv2d") for each in found.operators) == 2
+    assert sum(operator.ran.endswith(": Conv2d") for operator in found.operators) == 2
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_a_wrong_quantization_parameter_of_a_payload_is_named(
     exported, program = quantized
     file = deserialize_pte(program)
     graph, data = deserialize_payload(file.program.backend_delegate_data[0].data)
-    node = [each.xnode_union for each in graph.xnodes if type(each.xnode_union) is kind][number]
+    node = [xnode.xnode_union for xnode in graph.xnodes if type(xnode.xnode_union) is kind][number]
     held = graph.xvalues[getattr(node, operand)].xvalue_union
     assert isinstance(held, g.QuantizedTensorValue)
     right = getattr(held.quant_params, name)
-    wrong = [each * factor for each in right] if isinstance(right, list) else type(right)(right * factor)
+    wrong = [number * factor for number in right] if isinstance(right, list) else type(right)(right * factor)
     setattr(held.quant_params, name, wrong)
     changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
     file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)

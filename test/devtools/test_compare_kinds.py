@@ -73,8 +73,8 @@ class Integers(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         held = [
-            dequantize(quantize(each, 0.02, 3, -128, 127, torch.int8), 0.02, 3, -128, 127, torch.int8)
-            for each in (x, x + 0.5)
+            dequantize(quantize(sample, 0.02, 3, -128, 127, torch.int8), 0.02, 3, -128, 127, torch.int8)
+            for sample in (x, x + 0.5)
         ]
         made = quantize(held[0] * held[1], 0.03, -2, -128, 127, torch.int8)
         return dequantize(made, 0.03, -2, -128, 127, torch.int8)
@@ -91,14 +91,18 @@ def with_kernel(right: str, wrong: str) -> Callable[[Any, torch.nn.Module], None
 
 def with_weight(program: Any, model: torch.nn.Module) -> None:
     weight = model.get_parameter("layer.weight_hh_l0").detach()
-    place = [bytes(each.storage) for each in program.constant_buffer].index(weight.numpy().tobytes())
+    place = [bytes(buffer.storage) for buffer in program.constant_buffer].index(weight.numpy().tobytes())
     program.constant_buffer[place] = Buffer((weight + 0.3).numpy().tobytes())
 
 
 def with_zero_point(program: Any, model: torch.nn.Module) -> None:
     (plan,) = program.execution_plan
-    position = [each.name for each in plan.operators].index("quantized_fused::mul")
-    (call,) = [each.instr_args for each in plan.chains[0].instructions if each.instr_args.op_index == position]
+    position = [operator.name for operator in plan.operators].index("quantized_fused::mul")
+    (call,) = [
+        instruction.instr_args
+        for instruction in plan.chains[0].instructions
+        if instruction.instr_args.op_index == position
+    ]
     number = next(i for i, each in enumerate(call.args) if plan.values[each].val == Int(-2))
     plan.values.append(EValue(Int(20)))
     call.args[number] = len(plan.values) - 1
@@ -128,7 +132,7 @@ def test_the_wrong_operator_is_named(
     found = compare(exported, bytes(serialize_pte(file)), (X,))
     assert found.first is not None and found.first.operator == operator
     if model is not Loop:  # the others are right on what they read; in a loop that is what they made themselves
-        assert sum(each.differs for each in found.operators) == 1
+        assert sum(operator.differs for operator in found.operators) == 1
 
 
 def test_a_module_in_a_branch_is_named() -> None:
@@ -136,7 +140,7 @@ def test_a_module_in_a_branch_is_named() -> None:
     exported = torch.export.export(module, (X,))
     file = deserialize_pte(to_edge(exported).to_executorch().buffer)
     bias = module.layer.bias.detach()
-    place = [bytes(each.storage) for each in file.program.constant_buffer].index(bias.numpy().tobytes())
+    place = [bytes(buffer.storage) for buffer in file.program.constant_buffer].index(bias.numpy().tobytes())
     file.program.constant_buffer[place] = Buffer((bias + 0.3).numpy().tobytes())
     found = compare(exported, bytes(serialize_pte(file)), (X,)).first
     assert found is not None and (found.operator, found.module) == ("aten.addmm.default", "layer")

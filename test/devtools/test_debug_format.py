@@ -39,10 +39,10 @@ def test_a_program_has_inputs_calls_and_outputs(graph: OperatorGraph) -> None:
     inputs, forward, outputs = graph.elements
     assert isinstance(inputs, OperatorGraph) and isinstance(forward, OperatorGraph)
     assert isinstance(outputs, OperatorGraph)
-    assert [each.graph_name for each in (graph, inputs, forward, outputs)] == ["base", "inputs", "forward", "outputs"]
+    assert [shown.graph_name for shown in (graph, inputs, forward, outputs)] == ["base", "inputs", "forward", "outputs"]
     (tensor,) = inputs.elements
     assert isinstance(tensor, ValueNode) and (tensor.output_shapes, tensor.dtype) == ([[3, 4]], [torch.float32])
-    calls = {each.op: each for each in forward.elements if isinstance(each, OperatorNode)}
+    calls = {element.op: element for element in forward.elements if isinstance(element, OperatorNode)}
     relu, split, cat = (
         calls["aten.relu.default"],
         calls["aten.split_with_sizes_copy.default"],

@@ -84,7 +84,7 @@ def test_an_operator_that_is_compiled_wrongly_is_named(
 
 def test_a_correct_delegate_is_not_compiled_again(exported: torch.export.ExportedProgram) -> None:
     found = compare(exported, lowered(exported), (X,))
-    assert found.first is None and [each.ran for each in found.operators] == ["XnnpackBackend"]
+    assert found.first is None and [operator.ran for operator in found.operators] == ["XnnpackBackend"]
 
 
 def test_a_payload_of_another_compiler_is_reported(exported: torch.export.ExportedProgram) -> None:

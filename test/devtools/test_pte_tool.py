@@ -36,7 +36,7 @@ def test_a_changed_weight_is_found_with_its_place() -> None:
     (plan,) = result.plan_diffs
     (tensor,) = plan.tensor_diffs
     assert (tensor.num_elements, tensor.num_differing, tensor.max_abs_diff) == (12, 1, 0.5)
-    assert [(each.value_a, each.value_b) for each in tensor.element_diffs] == [(1.0, 1.5)]
+    assert [(element_diff.value_a, element_diff.value_b) for element_diff in tensor.element_diffs] == [(1.0, 1.5)]
     assert "1 / 12 elements differ" in format_diff_result(result, verbose=True)
 
 

@@ -72,7 +72,7 @@ def test_every_page_is_in_exactly_one_table_of_contents() -> None:
             names = [re.sub(r".*<(.+)>", r"\1", entry) for entry in entries]
             for name in names:
                 found = sorted(page.parent.glob(f"{name}.md")) if "*" in name else [page.parent / name]
-                listed += [str(each.resolve().relative_to(DOCS).with_suffix("")) for each in found]
+                listed += [str(page.resolve().relative_to(DOCS).with_suffix("")) for page in found]
     own = {str(page.relative_to(DOCS).with_suffix("")) for page in pages() if page.is_relative_to(DOCS)}
     expected = (own | GENERATED) - {"index", "README"}  # the first page and the folder's own
     assert sorted(listed) == sorted(expected)

@@ -81,7 +81,7 @@ def test_parameters_of_inputs_and_outputs_are_taken_out() -> None:
     found = extract_io_quant_params(edge, input_idxs=[0, 1])
     expected = {"scale": 0.1, "zero_point": 3, "quant_min": -128, "quant_max": 127, "dtype": ScalarType.CHAR}
     assert found["inputs"] == {"x": expected}  # nothing quantizes the other
-    assert [each["scale"] for each in found["outputs"].values()] == [0.2]
+    assert [parameters["scale"] for parameters in found["outputs"].values()] == [0.2]
     assert "output0_scale" in edge.config_methods
     integers = torch.zeros(2, 3, dtype=torch.int8)
     assert edge.exported_program().module()(integers, X).dtype is torch.int8

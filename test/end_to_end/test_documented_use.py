@@ -207,7 +207,7 @@ def test_memory_planning_is_inspected_as_the_guide_has_it(tmp_path: Path) -> Non
     )
     events = json.loads((tmp_path / "memory_profile.json").read_text())["traceEvents"]
     plan = prog.memory_plans["forward"]
-    assert {(each["name"], each["ts"], each["dur"], each["pid"]) for each in events} == {
+    assert {(event["name"], event["ts"], event["dur"], event["pid"]) for event in events} == {
         (tensor.name, tensor.offset, tensor.size, tensor.mem_id) for tensor in plan.tensors
     }
     assert len(events) == sum(tensor.last - tensor.first + 1 for tensor in plan.tensors)

@@ -81,7 +81,7 @@ def _eager_together():
     state = Cache()
     return {
         "forward": lambda *given: Cache.forward(state, *given),
-        "read": lambda *given: tuple(each.clone() for each in ReadCache.forward(state, *given)),
+        "read": lambda *given: tuple(result.clone() for result in ReadCache.forward(state, *given)),
         "reset": lambda *given: ResetCache.forward(state, *given),
     }
 
@@ -116,7 +116,7 @@ def test_arenas_cannot_be_shared_by_methods_with_state_of_their_own():
 def test_weights_of_all_methods_are_one():
     program = _lower(_methods(), share_mutable_buffers=True).executorch_program
     weight = Cache().weight
-    assert [len(each.storage) for each in program.constant_buffer].count(weight.nbytes) == 1
+    assert [len(buffer.storage) for buffer in program.constant_buffer].count(weight.nbytes) == 1
 
 
 def test_state_can_be_exported_given_back_and_reset():

@@ -47,8 +47,8 @@ def test_graphs_are_found_by_the_operator_that_runs_them(
         get_cond_while_submodules(graph_module),
         get_scan_submodules(graph_module),
     ]
-    assert [len(each) for each in found] == [of_all, of_cond_while, of_scan]
-    for name, held, call in (entry for each in found for entry in each):
+    assert [len(entries) for entries in found] == [of_all, of_cond_while, of_scan]
+    for name, held, call in (entry for entries in found for entry in entries):
         assert getattr(graph_module, name) is held
         assert any(argument.target == name for argument in call.all_input_nodes)
 

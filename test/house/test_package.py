@@ -91,7 +91,7 @@ def test_the_wheel_builds_bit_for_bit_twice(wheel: Path, tmp_path: Path) -> None
         os.umask(before)
     (again,) = tmp_path.glob("executorch-*.whl")
     first, second = zipfile.ZipFile(wheel), zipfile.ZipFile(again)
-    assert [each.filename for each in first.infolist()] == [each.filename for each in second.infolist()]
+    assert [entry.filename for entry in first.infolist()] == [entry.filename for entry in second.infolist()]
     assert [name for name in first.namelist() if first.read(name) != second.read(name)] == []
     assert wheel.read_bytes() == again.read_bytes()
 

@@ -153,7 +153,7 @@ def test_several_threads_may_wait_for_one_result() -> None:
             thread.start()
         for thread in waiting:
             thread.join()
-        assert len(found) == 3 and all(each is found[0] for each in found)
+        assert len(found) == 3 and all(result is found[0] for result in found)
         assert_same_bits(found[0], expected)
 
 

@@ -60,7 +60,7 @@ def program(values: list[Any], inputs: list[int], outputs: list[int], operators:
         values=[EValue(value) for value in values],
         inputs=inputs,
         outputs=outputs,
-        chains=[Chain([], [], [Instruction(each) for each in code])],
+        chains=[Chain([], [], [Instruction(arguments) for arguments in code])],
         operators=[Operator(*name.split(".")) if "." in name else Operator(name, "") for name in operators],
         delegates=[],
         non_const_buffer_sizes=[0, 4096],

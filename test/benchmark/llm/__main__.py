@@ -112,16 +112,17 @@ def _report(shape: DecoderShape, found: list[Running], threads: int, options: ar
     prefills = [f"prefill {count}" for count in options.prefill]
     decodes = [f"decode {count}" for count in options.cached]
     print(f"\n{options.shape}, {threads} threads; read bandwidth {speed / 1e9:.1f} GB/s")
-    columns = [*prefills, *(text for each in decodes for text in (each, "share")), "load s", "RSS MB"]
+    columns = [*prefills, *(text for decode in decodes for text in (decode, "share")), "load s", "RSS MB"]
     print(f"{'':18}" + "".join(f"{text:>14}" for text in columns))
-    for each in found:
-        cells = [f"{count / each.best[name]:.1f}" for count, name in zip(options.prefill, prefills, strict=True)]
-        weights = _WEIGHT_BITS["llama.cpp" if each.engine == "llama.cpp" else "ours"][each.bits] / 8
+    for figure in found:
+        cells = [f"{count / figure.best[name]:.1f}" for count, name in zip(options.prefill, prefills, strict=True)]
+        weights = _WEIGHT_BITS["llama.cpp" if figure.engine == "llama.cpp" else "ours"][figure.bits] / 8
         for cached, name in zip(options.cached, decodes, strict=True):
-            read = weights * shape.step_weights() + _cache_bytes(each.engine, each.bits) * shape.cache_elements(cached)
-            cells += [f"{1 / each.best[name]:.1f}", f"{read / each.best[name] / speed:.0%}"]
-        cells += [f"{each.facts['load']:.2f}", f"{each.facts['resident']:.0f}"]
-        print(f"{each.engine + f', {each.bits} bits':18}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
+            cache = _cache_bytes(figure.engine, figure.bits)
+            read = weights * shape.step_weights() + cache * shape.cache_elements(cached)
+            cells += [f"{1 / figure.best[name]:.1f}", f"{read / figure.best[name] / speed:.0%}"]
+        cells += [f"{figure.facts['load']:.2f}", f"{figure.facts['resident']:.0f}"]
+        print(f"{figure.engine + f', {figure.bits} bits':18}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
 
 
 def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pythons: dict[str, str]) -> None:
@@ -149,12 +150,12 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
         for _ in range(options.rounds):
             bandwidth.request("inverse", {})
             for name, request in requests.items():
-                for each in list(found):
+                for figure in list(found):
                     try:
-                        each.request(name, request)
+                        figure.request(name, request)
                     except EngineUnavailable as reason:
                         print(reason, file=sys.stderr, flush=True)
-                        found.remove(each)
+                        found.remove(figure)
         _report(shape, found, threads, options, 1 / bandwidth.best["inverse"])
     finally:
         for running in (*found, bandwidth):

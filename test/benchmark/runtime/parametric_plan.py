@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=64)
     length = parser.parse_args().length
     programs = [Runtime.get().load_program(program(length, parametric)) for parametric in (False, True)]
-    methods = [each.load_method("forward") for each in programs]
+    methods = [program.load_method("forward") for program in programs]
     rows = []
     for sizes in ((8,), (64,), (8, 9)):
         inputs = [torch.ones(size, 4) for size in sizes]

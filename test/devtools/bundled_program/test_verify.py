@@ -14,7 +14,7 @@ def test_cases_pass_within_the_tolerances() -> None:
     assert [first.passed, second.passed, third.passed, fourth.passed] == [True, False, True, False]
     assert second.largest == [pytest.approx(1e-3, rel=1e-2)]
     assert third.largest == []
-    assert all(each.passed for each in verify_bundled_program(data, rtol=1e-5, atol=1e-2)[:3])
+    assert all(case.passed for case in verify_bundled_program(data, rtol=1e-5, atol=1e-2)[:3])
 
 
 def test_an_output_of_other_sizes_does_not_pass() -> None:

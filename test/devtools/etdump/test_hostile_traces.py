@@ -247,5 +247,5 @@ def test_a_trace_that_repeats_a_run_is_refused_by_its_size(read: Callable[[bytes
 def test_an_untouched_trace_is_read_whole() -> None:
     trace = read_trace(bytes(_whole()))
     assert trace.runs[0].allocations == [("arena", 64)]
-    assert [each.name for each in trace.runs[0].debug] == ["debugged", None]
+    assert [event.name for event in trace.runs[0].debug] == ["debugged", None]
     assert deserialize_from_etdump_flatcc(bytes(_whole())).run_data[0].events[0].profile_event is not None

@@ -61,7 +61,7 @@ def test_a_trace_has_loading_executions_and_operators(tmp_path: Path) -> None:
 
 def test_recorded_outputs_are_what_the_method_returned(tmp_path: Path) -> None:
     data, debug = record(tmp_path, runs=1)
-    outputs = [each for each in read_trace(data).runs[1].debug if each.debug_entry.output is not None]
+    outputs = [event for event in read_trace(data).runs[1].debug if event.debug_entry.output is not None]
     (value,) = outputs
     assert value.debug_entry is not None and value.debug_entry.tensor is not None
     tensor = value.debug_entry.tensor
@@ -75,10 +75,10 @@ def test_both_readers_agree_and_writing_gives_the_same(tmp_path: Path) -> None:
     assert deserialize_from_etdump_flatcc(serialize_to_etdump_flatcc(values)) == values
     trace = read_trace(data)
     for run, other in zip(values.run_data, trace.runs, strict=True):
-        profile = [each.profile_event for each in run.events if each.profile_event is not None]
-        assert [each.name for each in profile] == [trace.texts[i] for i in other.profile.name]
-        assert [each.end_time for each in profile] == list(other.profile.end)
-        assert [each.debug_event for each in run.events if each.debug_event is not None] == other.debug
+        profile = [event.profile_event for event in run.events if event.profile_event is not None]
+        assert [event.name for event in profile] == [trace.texts[i] for i in other.profile.name]
+        assert [event.end_time for event in profile] == list(other.profile.end)
+        assert [event.debug_event for event in run.events if event.debug_event is not None] == other.debug
 
 
 def test_the_complete_part_of_a_truncated_trace_is_read(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_tables_have_the_documented_columns_and_units(run: Recorded, tmp_path: P
 def test_the_gap_is_nothing_where_eager_and_runtime_agree(run: Recorded) -> None:
     gap = inspector(run).calculate_numeric_gap("MSE")
     assert len(gap) == 8
-    assert max(max(each) for each in gap["gap"]) < 1e-12
+    assert max(max(gaps) for gaps in gap["gap"]) < 1e-12
     assert list(gap["aot_ops"].map(lambda names: names[0]))[-1] == "aten_erf_default_1"
     out = inspector(run).event_blocks[1].run_output
     assert out is not None
@@ -202,7 +202,7 @@ def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
             return float((a - b).abs().max()) + 7
 
     gap = inspector(run).calculate_numeric_gap(Largest())
-    assert all(each == pytest.approx([7]) for each in gap["gap"])
+    assert all(gaps == pytest.approx([7]) for gaps in gap["gap"])
     with pytest.raises(ValueError, match="'FAR'"):
         inspector(run).calculate_numeric_gap("FAR")
 
@@ -252,7 +252,7 @@ def test_a_debug_buffer_that_is_too_short_is_reported(run: Recorded, tmp_path: P
 
 
 def made(*events: ProfileEvent) -> bytes:
-    return serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", -1, [], [Event(each) for each in events])]))
+    return serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", -1, [], [Event(event) for event in events])]))
 
 
 def test_a_clock_of_32_bits_may_begin_again() -> None:
@@ -268,7 +268,7 @@ def test_delegates_may_have_a_clock_and_metadata_of_their_own() -> None:
     found = Inspector(
         etdump_data=data,
         delegate_time_scale_converter=lambda name, time: time * (2 if name == "5" else 1),
-        delegate_metadata_parser=lambda all_of_it: {"seven": [each[0] for each in all_of_it]},
+        delegate_metadata_parser=lambda all_of_it: {"seven": [metadata[0] for metadata in all_of_it]},
     )
     (event,) = found.event_blocks[0].events
     assert (event.name, event.delegate_debug_identifier, event.is_delegated_op) == ("5", 5, True)

@@ -59,7 +59,7 @@ def test_nearly_all_time_of_mobilenet_is_known_by_operator_and_module() -> None:
 def test_results_of_a_delegate_are_compared(run: Recorded) -> None:
     gap = Inspector(run.trace, etrecord=run.record, debug_buffer_path=run.debug).calculate_numeric_gap("L1")
     assert [names[0] for names in gap["aot_ops"]][::2] == ["aten_add_tensor", "aten_add_tensor_1"]
-    assert max(max(each) for each in gap["gap"]) < 1e-4
+    assert max(max(gaps) for gaps in gap["gap"]) < 1e-4
 
 
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)

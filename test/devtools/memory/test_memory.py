@@ -46,7 +46,7 @@ def test_the_peak_of_an_arena_names_its_tensors(program: ExecutorchProgramManage
     assert arena.peak == arena.lower_bound == arena.nbytes == max(arena.alive)
     assert arena.at_peak[0].shape == (4, 256)
     assert arena.at_peak[0].module in ("first", "")
-    assert "count" in {name.removeprefix("b_") for name in (each.name for each in arena.at_peak)}
+    assert "count" in {name.removeprefix("b_") for name in (tensor.name for tensor in arena.at_peak)}
 
 
 def test_the_file_alone_explains_nearly_as_much(program: ExecutorchProgramManager) -> None:
@@ -84,7 +84,7 @@ def test_arenas_of_any_file_hold_their_tensors(path: Path) -> None:
     for method in explain(path, run=False).methods.values():
         for arena in method.arenas:
             assert 0 <= arena.peak <= arena.nbytes
-            assert sum(each.size for each in arena.at_peak) >= arena.peak
+            assert sum(tensor.size for tensor in arena.at_peak) >= arena.peak
 
 
 def test_a_program_that_cannot_run_has_a_reason(program: ExecutorchProgramManager) -> None:

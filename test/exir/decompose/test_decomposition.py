@@ -101,7 +101,7 @@ def test_state_written_in_place_is_returned_as_a_trace_returns_it(what: str) -> 
     ]
     runs = made.module(), deepcopy(model)
     for _ in range(3):
-        found, expected = ((run(*given), given) for run in runs for given in [[each.clone() for each in inputs]])
+        found, expected = ((run(*given), given) for run in runs for given in [[value.clone() for value in inputs]])
         torch.testing.assert_close(found, expected)
 
 

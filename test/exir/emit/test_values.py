@@ -37,13 +37,13 @@ def test_equal_constants_are_one_value_and_sizes_in_lists_are_values() -> None:
             return x.permute(1, 0, 2).exp().permute(1, 0, 2)
 
     (plan,) = compiled(Permutes(), torch.randn(2, 3, 4)).executorch_program.execution_plan
-    lists = [each.val for each in plan.values if isinstance(each.val, s.IntList)]
+    lists = [value.val for value in plan.values if isinstance(value.val, s.IntList)]
     assert len(lists) == 1
     assert [plan.values[item].val for item in lists[0].items] == [s.Int(1), s.Int(0), s.Int(2)]
-    assert len({str(each.val) for each in plan.values if isinstance(each.val, s.Int)}) == sum(
-        isinstance(each.val, s.Int) for each in plan.values
+    assert len({str(value.val) for value in plan.values if isinstance(value.val, s.Int)}) == sum(
+        isinstance(value.val, s.Int) for value in plan.values
     )
-    assert len(plan.operators) == len({(each.name, each.overload) for each in plan.operators})
+    assert len(plan.operators) == len({(operator.name, operator.overload) for operator in plan.operators})
 
 
 def test_weights_are_stored_once_across_names_and_methods() -> None:
@@ -58,13 +58,13 @@ def test_weights_are_stored_once_across_names_and_methods() -> None:
     weight, x = torch.randn(5, 4), torch.randn(5, 4)
     methods = {name: export(Shares(weight), (x,)) for name in ("first", "second")}
     program = to_edge(methods).to_executorch().executorch_program
-    assert [len(each.storage) for each in program.constant_buffer] == [0, weight.nbytes]
+    assert [len(buffer.storage) for buffer in program.constant_buffer] == [0, weight.nbytes]
 
 
 def test_weights_are_not_copied_before_they_are_written() -> None:
     model = nn.Linear(32, 32, bias=False)
     program = compiled(nn.Sequential(nn.Flatten(), model), torch.randn(1, 32)).executorch_program
-    assert all(isinstance(each.storage, memoryview) for each in program.constant_buffer[1:])
+    assert all(isinstance(buffer.storage, memoryview) for buffer in program.constant_buffer[1:])
 
 
 def test_a_mutable_buffer_starts_with_its_value_and_keeps_what_is_written() -> None:
@@ -83,8 +83,10 @@ def test_a_buffer_of_zeros_takes_no_space_in_the_file() -> None:
 
 def test_mutable_buffers_can_carry_their_names() -> None:
     program = compiled(Counter(1.0), torch.zeros(2), emit_mutable_buffer_names=True).executorch_program
-    tensors = [each.val for each in program.execution_plan[0].values if isinstance(each.val, s.Tensor)]
-    assert [each.extra_tensor_info.fully_qualified_name for each in tensors if each.extra_tensor_info] == ["count"]
+    tensors = [value.val for value in program.execution_plan[0].values if isinstance(value.val, s.Tensor)]
+    assert [tensor.extra_tensor_info.fully_qualified_name for tensor in tensors if tensor.extra_tensor_info] == [
+        "count"
+    ]
 
 
 def test_an_unplanned_mutable_buffer_is_refused_by_name() -> None:
@@ -149,7 +151,7 @@ def test_stack_traces_name_the_users_line() -> None:
     program = compiled(Counter(1.0), torch.zeros(2), emit_stacktrace=True).executorch_program
     (chain,) = program.execution_plan[0].chains
     assert chain.stacktrace is not None and len(chain.stacktrace) == len(chain.instructions)
-    frames = [frame for each in chain.stacktrace for frame in each.items]
+    frames = [frame for stack in chain.stacktrace for frame in stack.items]
     assert any(frame.filename == __file__ and "self.count" in frame.context for frame in frames)
     assert deserialize_pte(compiled(Counter(1.0), torch.zeros(2), emit_stacktrace=True).buffer).program == program
 
@@ -168,7 +170,7 @@ def test_a_graph_without_a_plan_is_refused() -> None:
 
 def test_a_value_that_cannot_be_emitted_is_named_with_its_source_line() -> None:
     exported = compiled(nn.Sequential(nn.ReLU()), torch.randn(2)).exported_program()
-    node = next(each for each in exported.graph.nodes if each.target is torch.ops.aten.relu.out)
+    node = next(node for node in exported.graph.nodes if node.target is torch.ops.aten.relu.out)
     node.args = (1j,)
     with pytest.raises(ExportError, match=r"node 'aten_relu_default'.*torch/nn.*complex"):
         emit_program(exported)

@@ -79,9 +79,9 @@ def test_the_suite_takes_the_smaller_result() -> None:
 def test_every_tensor_begins_at_the_alignment(alignment: int) -> None:
     program = compile_with(MemoryPlanningPass(alignment=alignment))
     assert_like_eager(program)
-    values = [each.val for each in program.executorch_program.execution_plan[0].values]
+    values = [value.val for value in program.executorch_program.execution_plan[0].values]
     offsets = [
-        each.allocation_info.memory_offset for each in values if isinstance(each, Tensor) and each.allocation_info
+        value.allocation_info.memory_offset for value in values if isinstance(value, Tensor) and value.allocation_info
     ]
     assert offsets and all(offset % alignment == 0 for offset in offsets)
 
@@ -169,10 +169,10 @@ def test_mutable_buffers_of_several_methods_can_be_one_memory() -> None:
     planner = MemoryPlanningPass(share_mutable_buffers=True)
     program = to_edge(methods).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner)).executorch_program
     places = [
-        each.val.allocation_info
+        value.val.allocation_info
         for plan in program.execution_plan
-        for each in plan.values
-        if isinstance(each.val, Tensor) and each.val.allocation_info and each.val.allocation_info.memory_id == 2
+        for value in plan.values
+        if isinstance(value.val, Tensor) and value.val.allocation_info and value.val.allocation_info.memory_id == 2
     ]
     assert len(places) == 2 and places[0] == places[1]
     assert all(len(plan.non_const_buffer_sizes) == 3 for plan in program.execution_plan)

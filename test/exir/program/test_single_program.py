@@ -52,8 +52,8 @@ def test_the_listed_passes_make_out_variants_that_are_planned_and_emitted() -> N
     config = ExecutorchBackendConfig()
     edge = _exported().to_edge().exported_program
     graph = edge.graph_module
-    for each in edge_to_executorch_passes(config):
-        result = each(graph)
+    for one_pass in edge_to_executorch_passes(config):
+        result = one_pass(graph)
         graph = graph if result is None else result.graph_module
     calls = [node.target for node in graph.graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
     assert calls

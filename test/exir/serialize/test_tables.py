@@ -95,5 +95,5 @@ def test_enums_have_the_schemas_numbers(enum: type[IntEnum]) -> None:
     match = re.search(rf"\benum\s+{enum.__name__}\s*:\s*byte\s*\{{(.*?)\}}", TEXT, re.S)
     assert match
     declared = {name.upper(): int(number) for name, number in re.findall(r"(\w+)\s*=\s*(\d+)", match[1])}
-    ours = {each.name.upper(): each.value for each in enum if not each.name.startswith("COMPLEX")}
+    ours = {member.name.upper(): member.value for member in enum if not member.name.startswith("COMPLEX")}
     assert declared == ours

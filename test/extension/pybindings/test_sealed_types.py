@@ -26,7 +26,7 @@ def objects() -> dict[type, Any]:
     execution = method.execute_async([x, x])
     execution.result()
     found = [program._program, method._method, meta, meta.input_tensor_meta(0), execution._execution]
-    return {type(each): each for each in [*found, ThreadPool(1), Verification.Minimal]}
+    return {type(instance): instance for instance in [*found, ThreadPool(1), Verification.Minimal]}
 
 
 def test_the_module_has_types() -> None:
@@ -58,11 +58,11 @@ def test_types_that_can_be_called_still_can() -> None:
 
 
 def test_an_object_does_not_change_its_type(objects: dict[type, Any]) -> None:
-    for each in objects.values():
+    for instance in objects.values():
         for kind in objects:
-            if kind is not type(each):
+            if kind is not type(instance):
                 with pytest.raises(TypeError):
-                    each.__class__ = kind
+                    instance.__class__ = kind
 
 
 def test_objects_are_not_copied_by_their_state(objects: dict[type, Any]) -> None:

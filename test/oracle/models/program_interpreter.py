@@ -43,7 +43,7 @@ class Method:
         fill = 0 if zeroed else _GARBAGE
         sizes = self.plan.non_const_buffer_sizes
         self.arenas = [torch.full((size,), fill, dtype=torch.uint8) for size in sizes]
-        self.values = [self._value(each.val) for each in self.plan.values]
+        self.values = [self._value(value.val) for value in self.plan.values]
 
     def __call__(self, *inputs: Any) -> list[Any]:
         for index, value in zip(self.plan.inputs, inputs, strict=True):
@@ -55,7 +55,7 @@ class Method:
             warnings.simplefilter("ignore")  # Torch warns when an out argument is resized, as dynamic shapes require.
             self._run()
         outputs = [self.values[index] for index in self.plan.outputs]
-        return [each.clone() if isinstance(each, torch.Tensor) else each for each in outputs]
+        return [output.clone() if isinstance(output, torch.Tensor) else output for output in outputs]
 
     def _run(self) -> None:
         instructions, counter = self.plan.chains[0].instructions, 0
@@ -112,7 +112,7 @@ class Method:
             base, size = self._argument(args[0]), self._argument(args[1])
             self.values[args[2]] = base.view(size)
         elif name == "et_copy_index":
-            target, source, index = (self._argument(each) for each in args)
+            target, source, index = (self._argument(argument) for argument in args)
             self.values[args[0]] = target.as_strided((index + 1, *source.shape), target.stride())
             self.values[args[0]][index].copy_(source)
         elif namespace == "dim_order_ops":
@@ -139,8 +139,8 @@ class Method:
             # Torch rejects an output that aliases an operand of other sizes; the runtime's kernels resize it first.
             if name not in before and isinstance(value, torch.Tensor) and value.data_ptr() in starts:
                 given[name] = value.clone(memory_format=torch.preserve_format)
-        positional = [given[each.name] for each in schema if not each.kwarg_only]
-        overload(*positional, **{each.name: given[each.name] for each in schema if each.kwarg_only})
+        positional = [given[parameter.name] for parameter in schema if not parameter.kwarg_only]
+        overload(*positional, **{parameter.name: given[parameter.name] for parameter in schema if parameter.kwarg_only})
         for name, _ in outs:
             assert _addresses(given[name]) == before[name], f"{overload}: output {name} had to be reallocated"
 
@@ -152,7 +152,7 @@ class Method:
 
 
 def _addresses(value: Any) -> list[int]:
-    return [each.data_ptr() for each in (value if isinstance(value, list) else [value])]
+    return [tensor.data_ptr() for tensor in (value if isinstance(value, list) else [value])]
 
 
 def _bytes(buffer: s.Buffer) -> torch.Tensor:

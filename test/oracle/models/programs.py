@@ -104,7 +104,7 @@ def files(draw: Any) -> PteFile:
                 non_const_buffer_device=draw(st.none() | DEVICES),
             )
         )
-    data = [s.BackendDelegateInlineData(each) for each in payloads] if plans else []
+    data = [s.BackendDelegateInlineData(payload) for payload in payloads] if plans else []
     program = s.Program(draw(U32), plans, buffers, data)
     named = draw(st.dictionaries(TEXT, st.builds(NamedBlob, st.binary(max_size=40)), max_size=3))
     return PteFile(program, initial if len(initial) > 1 else None, named)

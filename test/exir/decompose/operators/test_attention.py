@@ -61,7 +61,7 @@ def test_attention_of_a_model_in_training_mode_drops_weights_as_eager_does():
         edge = to_edge(export(Attention(dropout_p=0.5), (Q, K, V, MASK)))
     method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
     found = torch.stack([method.execute([Q, K, V, MASK])[0] for _ in range(400)])
-    assert len({each.sum().item() for each in found}) > 1
+    assert len({result.sum().item() for result in found}) > 1
     expected = Attention()(Q, K, V, MASK)
     torch.testing.assert_close(found.mean(0), expected, atol=0.4, rtol=0)
     assert not found[:, 0, :, 2].any()  # a query that sees nothing

@@ -52,7 +52,7 @@ def test_a_kernel_gives_the_same_over_each_of_its_operands(name: str) -> None:
     for position, operand in enumerate(arguments):
         if not isinstance(operand, torch.Tensor) or operand.dtype.itemsize != made.dtype.itemsize:
             continue
-        copies = [each.clone() if isinstance(each, torch.Tensor) else each for each in arguments]
+        copies = [argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
         found = call_kernel(name, *copies, out=copies[position].view(made.dtype))
         assert found.error == 0, found.message
         torch.testing.assert_close(found.outputs[0], expected.outputs[0], rtol=0, atol=0, equal_nan=True)
@@ -62,7 +62,7 @@ def _result_dtype(name: str, arguments: list[Any]) -> torch.dtype:
     base = name.removeprefix("aten::").partition(".")[0]
     if base in _OF_BOOL:
         return torch.bool
-    operands = [each for each in arguments if isinstance(each, torch.Tensor)]
+    operands = [argument for argument in arguments if isinstance(argument, torch.Tensor)]
     return operands[1 if base == "where" else 0].dtype
 
 

@@ -21,7 +21,7 @@ def planned(model: nn.Module, *inputs: Any) -> ExportedProgram:
 
 
 def spec_of(graph_module: GraphModule, target: Any) -> TensorSpec:
-    node = next(each for each in graph_module.graph.nodes if each.target is target)
+    node = next(node for node in graph_module.graph.nodes if node.target is target)
     return get_node_tensor_specs(node)[0]
 
 
@@ -71,7 +71,7 @@ def test_a_views_uses_keep_its_base_alive() -> None:
             return other.sum() + shown.tan().sum()
 
     graph_module = planned(Views(), torch.randn(3, 4)).graph_module
-    base, shown = (spec_of(graph_module, each) for each in (torch.ops.aten.sin.out, view))
+    base, shown = (spec_of(graph_module, target) for target in (torch.ops.aten.sin.out, view))
     assert shown is base
     assert lifetime(base)[1] > lifetime(spec_of(graph_module, torch.ops.aten.exp.out))[0]
 
@@ -119,11 +119,11 @@ def test_carried_tensors_live_during_the_whole_loop() -> None:
     program = planned(Loops(), torch.randn(3))
     node, condition, body = branch_graphs(program)
     carried = get_node_tensor_specs(node)
-    inner = [spec for graph in (condition, body) for each in graph.graph.nodes for spec in get_node_tensor_specs(each)]
+    inner = [spec for graph in (condition, body) for node in graph.graph.nodes for spec in get_node_tensor_specs(node)]
     starts, ends = zip(*(lifetime(spec) for spec in inner if not spec.const and spec not in carried), strict=True)
     for spec in carried:
         assert lifetime(spec)[0] <= min(starts) and lifetime(spec)[1] >= max(ends)
-    assert [get_node_tensor_specs(each)[0] for each in body.graph.nodes if each.op == "placeholder"] == carried
+    assert [get_node_tensor_specs(node)[0] for node in body.graph.nodes if node.op == "placeholder"] == carried
     assert spec_of(body, torch.ops.aten.cos.out) not in carried
 
 

@@ -41,7 +41,7 @@ def edge(module: torch.fx.GraphModule, inputs: Inputs, shapes: Any = None) -> Ed
 def execute(manager: EdgeProgramManager, inputs: Inputs, **config: Any) -> tuple[Counter[str], torch.Tensor]:
     """The operators of the program, and its result."""
     made = manager.to_executorch(ExecutorchBackendConfig(**config))
-    operators = Counter(each.name for each in made.executorch_program.execution_plan[0].operators)
+    operators = Counter(operator.name for operator in made.executorch_program.execution_plan[0].operators)
     program = Runtime.get().load_program(made.buffer)
     result: torch.Tensor = program.load_method("forward").execute(inputs)[0]
     return operators, result
@@ -111,10 +111,12 @@ def test_layers_are_fused_and_part_by_a_quantum_at_most(name: str) -> None:
     data = [(torch.randn(sizes),) for _ in range(2)]
     module = converted(model, data, per_channel=len(name) % 2 == 0)
     operators, result = execute(edge(module, data[0]), data[0])
-    assert set(operators) - {f"quantized_fused::{each}" for each in expected} <= ENDS, operators
-    assert {f"quantized_fused::{each}" for each in expected} <= set(operators)
+    assert set(operators) - {f"quantized_fused::{name}" for name in expected} <= ENDS, operators
+    assert {f"quantized_fused::{name}" for name in expected} <= set(operators)
     difference = ((result - module(*data[0])) / quantum(module)).abs()
-    layers = sum(isinstance(each, (nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d, nn.Linear)) for each in model.modules())
+    layers = sum(
+        isinstance(module, (nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d, nn.Linear)) for module in model.modules()
+    )
     assert float(difference.max()) <= layers + 0.01
     # Means of integers lie in the middle of two often, and then the rounding of float sums decides.
     assert float((difference > 0.5).float().mean()) < (0.2 if "means" in name else 0.02)
@@ -193,7 +195,7 @@ def test_uint8_gives_the_bits_of_int8() -> None:
     for node in module.graph.nodes:
         if "quantize_per_tensor" in str(node.target) and node.args[0].op != "get_attr":
             source, scale, *integers, _ = node.args
-            node.args = (source, scale, *(each + 128 for each in integers), torch.uint8)
+            node.args = (source, scale, *(integer + 128 for integer in integers), torch.uint8)
     module.recompile()
     manager = edge(module, data[0])
     operators, result = execute(manager, data[0])
@@ -221,7 +223,7 @@ def test_any_batch_and_layout(layout: torch.memory_format) -> None:
     module = converted(model.to(memory_format=layout), data, shapes=shapes)  # type: ignore[call-overload]
     manager = edge(module, data[0], shapes)
     made = manager.to_executorch()
-    names = {each.name for each in made.executorch_program.execution_plan[0].operators}
+    names = {operator.name for operator in made.executorch_program.execution_plan[0].operators}
     assert "quantized_fused::convolution" in names and "aten::convolution" not in names
     program = Runtime.get().load_program(made.buffer)
     method = program.load_method("forward")
@@ -242,7 +244,7 @@ def test_a_program_of_int8_inputs_and_outputs_computes_and_links_integers_alone(
     first, last = ends[0].args[1:6], ends[-1].args[1:6]
     x = torch.ops.quantized_decomposed.quantize_per_tensor(data[0][0], *first)
     operators, result = execute(manager, (x,))
-    assert set(operators) == {f"quantized_fused::{each}" for each in ("convolution", "max_pool2d", "linear")}
+    assert set(operators) == {f"quantized_fused::{name}" for name in ("convolution", "max_pool2d", "linear")}
     (tmp_path / "digits.pte").write_bytes(manager.to_executorch().buffer)
     selection = select_operators(program_paths=[tmp_path / "digits.pte"])
     library = Library("digits", "digits", functions_yaml=KERNELS / "quantized" / "functions.yaml")
@@ -282,8 +284,8 @@ def test_fusion_can_be_left_off_and_needs_the_kernels() -> None:
     data = [(torch.randn(3, 20),)]
     manager = edge(converted(nn.Linear(20, 4), data), data[0])
     operators, _ = execute(manager, data[0], fuse_quantized=False)
-    assert "aten::addmm" in operators and not any(each.startswith("quantized_fused") for each in operators)
+    assert "aten::addmm" in operators and not any(operator.startswith("quantized_fused") for operator in operators)
     kernels = [*ENDS, "quantized_decomposed::dequantize_per_channel", "aten::addmm", "aten::permute_copy"]
-    without = manager.to_executorch(ExecutorchBackendConfig(target_manifest=[f"{each}.out" for each in kernels]))
-    names = {each.name for each in without.executorch_program.execution_plan[0].operators}
+    without = manager.to_executorch(ExecutorchBackendConfig(target_manifest=[f"{kernel}.out" for kernel in kernels]))
+    names = {operator.name for operator in without.executorch_program.execution_plan[0].operators}
     assert "aten::addmm" in names

@@ -96,7 +96,9 @@ def test_fusion_and_constant_folding_by_one_option() -> None:
     for zero, points in ((0, 0), (2, 1)):
         made = _edge(Rows(zero), INDICES).to_executorch(config)
         (call,) = (n for n in made.exported_program().graph.nodes if "embedding_byte" in str(n.target))
-        known = [each for each in call.all_input_nodes if each.op == "placeholder" and each.meta["val"].dim() == 1]
+        known = [
+            source for source in call.all_input_nodes if source.op == "placeholder" and source.meta["val"].dim() == 1
+        ]
         assert len(known) == 1 + points  # scales, and zero points where they are not 0, converted ahead of time
         (operator,) = made.executorch_program.execution_plan[0].operators
         assert (operator.name, operator.overload) == ("quantized_decomposed::embedding_byte", "out")
@@ -120,8 +122,8 @@ def test_a_table_that_the_program_quantizes_is_stored_as_integers() -> None:
     edge = _edge(model, INDICES)
     torch.testing.assert_close(edge.exported_program().module()(*INDICES), model(*INDICES))
     made = edge.to_executorch(ExecutorchBackendConfig(check_target=False))
-    assert [each.name for each in made.executorch_program.execution_plan[0].operators] == [
+    assert [operator.name for operator in made.executorch_program.execution_plan[0].operators] == [
         "quantized_decomposed::embedding_byte"
     ]
     read = [node.meta["val"] for node in made.exported_program().graph.nodes if node.op == "placeholder"]
-    assert [each.dtype for each in read if each.dim() == 2 and each.shape[0] == 10] == [torch.int8]
+    assert [tensor.dtype for tensor in read if tensor.dim() == 2 and tensor.shape[0] == 10] == [torch.int8]

@@ -59,7 +59,9 @@ def test_layers_of_16_bits_take_a_batch_norm_in(dtype: torch.dtype) -> None:
     x = torch.randn(1, 4, 5, 5)
     expected = exact(x.to(dtype).float())
     program = to_edge(export(exact.to(dtype), (x.to(dtype),))).to_executorch()
-    assert [each.name for each in program.executorch_program.execution_plan[0].operators] == ["aten::convolution"]
+    assert [operator.name for operator in program.executorch_program.execution_plan[0].operators] == [
+        "aten::convolution"
+    ]
     result = run_planned(program.exported_program(), x.to(dtype))[0].float()
     assert (result - expected).norm() <= 2 * torch.finfo(dtype).eps * expected.norm()
 
@@ -70,7 +72,7 @@ def test_a_batch_norm_stays_where_16_bits_do_not_hold_the_folded_weights(gamma: 
     nn.init.constant_(model[1].weight, gamma)
     nn.init.constant_(model[1].running_var, variance)
     program = to_edge(export(model.half().eval(), (torch.randn(1, 2, 3).half(),))).to_executorch()
-    names = [each.name for each in program.executorch_program.execution_plan[0].operators]
+    names = [operator.name for operator in program.executorch_program.execution_plan[0].operators]
     assert "aten::_native_batch_norm_legit_no_training" in names
 
 
