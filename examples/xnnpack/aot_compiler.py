@@ -11,24 +11,20 @@ from typing import Any
 import torch
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
-from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.models.chosen_model import chosen_model, model_parser
 from executorch.examples.xnnpack.quantization.utils import check_is_quantizable, quantize_example
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.extension.export_util.utils import save_pte_program
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="executorch.examples.xnnpack.aot_compiler", description=__doc__)
-    names = ", ".join(available_models())
-    parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {names}")
+    parser = model_parser("executorch.examples.xnnpack.aot_compiler", __doc__)
     parser.add_argument("-q", "--quantize", action="store_true", help="quantize the model to 8 bits")
     parser.add_argument(
         "-d", "--delegate", action=argparse.BooleanOptionalAction, default=True, help="delegate to XNNPACK"
     )
     parser.add_argument("-r", "--etrecord", default="", help="path of an ETRecord to write")
     parser.add_argument("-t", "--test_after_export", action="store_true", help="run the program and log its error")
-    parser.add_argument("-o", "--output_dir", default=".", help="folder of the program (default: the current one)")
     return parser
 
 
@@ -52,19 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     options = parser.parse_args(arguments)
     name = options.model_name
-    try:
-        found = find_model(name)
-        if options.quantize:
-            check_is_quantizable(parser, name)
-        model, inputs, keywords, shapes = EagerModelFactory.create_model(*found)
-    except (UnknownModelError, UnavailableModelError, ImportError) as error:
-        parser.error(str(error))
+    model = chosen_model(parser, name, check_is_quantizable if options.quantize else None)
 
     with torch.no_grad():
-        exported = torch.export.export(model.eval(), inputs, keywords, dynamic_shapes=shapes)
+        exported = torch.export.export(model.module, model.inputs, model.keywords, dynamic_shapes=model.shapes)
         if options.quantize:
-            graph = quantize_example(parser, name, exported, inputs)
-            exported = torch.export.export(graph, inputs, keywords, dynamic_shapes=shapes)
+            graph = quantize_example(parser, name, exported, model.inputs)
+            exported = torch.export.export(graph, model.inputs, model.keywords, dynamic_shapes=model.shapes)
         lowered = to_edge_transform_and_lower(
             exported,
             partitioner=[XnnpackPartitioner()] if options.delegate else [],
@@ -75,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.etrecord:
             program.get_etrecord().save(options.etrecord)
         if options.test_after_export:
-            _log_error(program.buffer, exported.module(), inputs)
+            _log_error(program.buffer, exported.module(), model.inputs)
     parts = (name, *(["xnnpack"] if options.delegate else []), "q8" if options.quantize else "fp32")
     print(f"wrote {save_pte_program(program, '_'.join(parts), options.output_dir)}")
 

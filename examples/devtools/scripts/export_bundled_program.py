@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import torch
 from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
-from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
-from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.models.chosen_model import chosen_model, model_parser
 from executorch.exir import ExecutorchProgramManager
 from executorch.extension.export_util.utils import export_to_exec_prog
 
@@ -46,17 +44,14 @@ def export_to_bundled_program(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the bundled program of an example model and print its path."""
-    parser = argparse.ArgumentParser(prog="examples.devtools.scripts.export_bundled_program", description=__doc__)
-    names = ", ".join(available_models())
-    parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {names}")
-    parser.add_argument("-d", "--dir", default=".", help="folder of the program (default: the current one)")
+    command = "examples.devtools.scripts.export_bundled_program"
+    parser = model_parser(command, __doc__, folder=("-d", "--dir"))
     options = parser.parse_args(arguments)
-    try:
-        model, inputs, keywords, shapes = EagerModelFactory.create_model(*find_model(options.model_name))
-    except (UnknownModelError, UnavailableModelError, ImportError) as error:
-        parser.error(str(error))
+    model = chosen_model(parser, options.model_name)
     with torch.no_grad():
-        path = export_to_bundled_program(options.model_name, options.dir, model.eval(), inputs, keywords, shapes)
+        path = export_to_bundled_program(
+            options.model_name, options.dir, model.module, model.inputs, model.keywords, model.shapes
+        )
     print(f"wrote {path}")
 
 

@@ -9,16 +9,13 @@ from collections.abc import Sequence
 
 import torch
 
-from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
-from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.models.chosen_model import chosen_model, model_parser
 from executorch.examples.portable.utils import export_to_exec_prog, save_pte_program
 from executorch.exir import ExecutorchBackendConfig
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="executorch.examples.portable.scripts.export", description=__doc__)
-    names = ", ".join(available_models())
-    parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {names}")
+    parser = model_parser("executorch.examples.portable.scripts.export", __doc__)
     parser.add_argument(
         "-s", "--strict", action=argparse.BooleanOptionalAction, default=True, help="torch.export's strict mode"
     )
@@ -32,7 +29,6 @@ def _parser() -> argparse.ArgumentParser:
         default=False,
         help="write the weights to a file beside the program (.ptd)",
     )
-    parser.add_argument("-o", "--output_dir", default=".", help="folder of the program (default: the current one)")
     return parser
 
 
@@ -41,19 +37,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="[%(levelname)s %(filename)s:%(lineno)s] %(message)s")
     parser = _parser()
     options = parser.parse_args(arguments)
-    try:
-        model, inputs, keywords, shapes = EagerModelFactory.create_model(*find_model(options.model_name))
-    except (UnknownModelError, UnavailableModelError, ImportError) as error:
-        parser.error(str(error))
+    model = chosen_model(parser, options.model_name)
     config = ExecutorchBackendConfig(external_constants=options.external_constants)
     if options.segment_alignment is not None:
         config.segment_alignment = options.segment_alignment
     with torch.no_grad():
         program = export_to_exec_prog(
-            model.eval(),
-            inputs,
-            example_kwarg_inputs=keywords,
-            dynamic_shapes=shapes,
+            model.module,
+            model.inputs,
+            example_kwarg_inputs=model.keywords,
+            dynamic_shapes=model.shapes,
             backend_config=config,
             strict=options.strict,
         )

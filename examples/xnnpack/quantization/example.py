@@ -9,21 +9,19 @@ from collections.abc import Sequence
 
 import torch
 
-from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
-from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.models import available_models
+from executorch.examples.models.chosen_model import chosen_model, model_parser
 from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS
 from executorch.examples.xnnpack.quantization.utils import check_is_quantizable, quantize_example
 from executorch.extension.export_util.utils import export_to_exec_prog, save_pte_program
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="executorch.examples.xnnpack.quantization.example", description=__doc__)
-    names = ", ".join(name for name in available_models() if name in MODEL_NAME_TO_OPTIONS)
-    parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {names}")
+    names = [name for name in available_models() if name in MODEL_NAME_TO_OPTIONS]
+    parser = model_parser("executorch.examples.xnnpack.quantization.example", __doc__, names)
     parser.add_argument(
         "-s", "--so_library", help="library with out variants of quantized operators; this package has its own"
     )
-    parser.add_argument("-o", "--output_dir", default=".", help="folder of the program (default: the current one)")
     return parser
 
 
@@ -38,16 +36,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     name = options.model_name
     if options.so_library:
         torch.ops.load_library(options.so_library)
-    try:
-        found = find_model(name)
-        check_is_quantizable(parser, name)
-        model, inputs, keywords, shapes = EagerModelFactory.create_model(*found)
-    except (UnknownModelError, UnavailableModelError, ImportError) as error:
-        parser.error(str(error))
+    model = chosen_model(parser, name, check_is_quantizable)
     with torch.no_grad():
-        exported = torch.export.export(model.eval(), inputs, keywords, dynamic_shapes=shapes)
-        graph = quantize_example(parser, name, exported, inputs)
-        program = export_to_exec_prog(graph, inputs, example_kwarg_inputs=keywords, dynamic_shapes=shapes, strict=False)
+        exported = torch.export.export(model.module, model.inputs, model.keywords, dynamic_shapes=model.shapes)
+        graph = quantize_example(parser, name, exported, model.inputs)
+        program = export_to_exec_prog(
+            graph,
+            model.inputs,
+            example_kwarg_inputs=model.keywords,
+            dynamic_shapes=model.shapes,
+            strict=False,
+        )
     print(f"wrote {save_pte_program(program, f'{name}_quantized', options.output_dir)}")
 
 
