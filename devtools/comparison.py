@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
@@ -153,12 +153,7 @@ def compare(
     """
     begin(Step.LOWERING)
     exported = model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
-    if isinstance(program, ExecutorchProgramManager):
-        made, data = program, program.buffer
-    else:
-        data = program if isinstance(program, bytes) else read_regular_file(program)
-        made = lower(exported) if lower else lower_as(data, exported, method)
-        check_alike(made, data, method)
+    made, data = _made_and_bytes(program, exported, lower, method)
     edge = to_edge(exported).exported_program()
     reference = Reference(edge)
     begin(Step.MODEL)
@@ -183,12 +178,29 @@ def compare(
     found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
     begin(Step.FIRST)
     with torch.no_grad():
-        expected = [
-            leaf for leaf in tree_leaves(Reference(exported).returned(inputs)) if isinstance(leaf, torch.Tensor)
-        ]
-    given = [result for result in returned if isinstance(result, torch.Tensor)]
-    differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, given, strict=False))
+        expected = tree_leaves(Reference(exported).returned(inputs))
+    pairs_of_outputs = zip(_only_tensors(expected), _only_tensors(returned), strict=False)
+    differ = any(_differs(a, b, rtol, atol) for a, b in pairs_of_outputs)
     return Comparison(_gaps(found, reference, computed, inputs, rtol, atol), differ, notes)
+
+
+def _made_and_bytes(
+    program: ExecutorchProgramManager | bytes | str | os.PathLike[str],
+    exported: ExportedProgram,
+    lower: Lower | None,
+    method: str,
+) -> tuple[ExecutorchProgramManager, bytes]:
+    """Return the program with its maps to operators, and its bytes. A file is lowered again to get the maps."""
+    if isinstance(program, ExecutorchProgramManager):
+        return program, program.buffer
+    data = program if isinstance(program, bytes) else read_regular_file(program)
+    made = lower(exported) if lower else lower_as(data, exported, method)
+    check_alike(made, data, method)
+    return made, data
+
+
+def _only_tensors(values: Iterable[object]) -> list[torch.Tensor]:
+    return [value for value in values if isinstance(value, torch.Tensor)]
 
 
 @dataclass(frozen=True)

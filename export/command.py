@@ -86,6 +86,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_model(parser)
+    _add_lowering(parser)
+    _add_results(parser)
+    return parser
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say what is exported, and to which file."""
     parser.add_argument("model", metavar="MODEL", help="name of an example model, or MODULE:CALLABLE; see below")
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: the model's name with .pte)")
     parser.add_argument(
@@ -101,6 +109,10 @@ def _parser() -> argparse.ArgumentParser:
         help="make a dimension of an input dynamic; may be repeated",
     )
     parser.add_argument("--method", metavar="NAME", default="forward", help="name of the method (default: forward)")
+
+
+def _add_lowering(parser: argparse.ArgumentParser) -> None:
+    """Add the options of quantization, delegation and memory planning."""
     parser.add_argument("--backend", choices=BACKENDS, help="backend to delegate to (default: portable, no delegation)")
     parser.add_argument("--quantize", choices=QUANTIZATIONS, help="quantize for the backend; see below")
     parser.add_argument(
@@ -129,18 +141,22 @@ def _parser() -> argparse.ArgumentParser:
         "--no-check-target", action="store_true", help="do not check that the installed runtime can run the program"
     )
     parser.add_argument(
-        "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
-    )
-    parser.add_argument(
-        "--memory-header", metavar="FILE", help="write how much memory each method needs to a header of C and C++"
-    )
-    parser.add_argument(
         "--fast-memory",
         metavar="BYTES",
         type=int,
         action="append",
         default=[],
         help="size in bytes of a faster memory to plan first; may be repeated, fastest first",
+    )
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    """Add the options of files beside the program, and of what is printed."""
+    parser.add_argument(
+        "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
+    )
+    parser.add_argument(
+        "--memory-header", metavar="FILE", help="write how much memory each method needs to a header of C and C++"
     )
     parser.add_argument(
         "--etrecord",
@@ -155,7 +171,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show warnings, logs, and the trace of an error")
-    return parser
 
 
 def _run(options: argparse.Namespace) -> str:

@@ -28,6 +28,34 @@ from executorch.exir.memory.sizes.parametric import PARAMETRIC_PLAN, keep_apart,
 from executorch.exir.tensor import TensorSpec
 
 
+def _left_out(
+    graph_module: GraphModule,
+    graph_signature: ExportGraphSignature | None,
+    inputs: bool,
+    outputs: bool,
+    mutable_buffers: bool,
+) -> set[TensorSpec]:
+    """Return the tensors of a kind that is not planned: inputs, outputs or mutable buffers whose flag is False."""
+    left_out: set[TensorSpec] = set()
+    if not inputs:
+        left_out |= get_graph_input_tensors(graph_module.graph.nodes, graph_signature)
+    if not outputs:
+        left_out |= get_graph_output_tensors(graph_module.graph.nodes)
+    mutable = placeholder_specs(graph_module.graph.nodes, mutable_buffer_names(graph_signature))
+    return left_out - mutable if mutable_buffers else left_out | mutable
+
+
+def _arena_sizes(algo: MemoryPlanningAlgorithm, outcome: MemoryAlgoResult | list[int]) -> tuple[list[int], list[int]]:
+    """Return the bytes of each arena, entry 0 unused, and their lower bounds, as far as the algorithm proved them."""
+    proven: list[int] = []
+    if isinstance(outcome, MemoryAlgoResult):
+        outcome.write_to_specs()
+        proven, outcome = outcome.lower_bounds, outcome.bufsizes
+    elif isinstance(algo, MemoryPlanningAlgorithmSuite) and algo.result is not None:
+        proven = algo.result.lower_bounds
+    return list(outcome) + [0] * (2 - len(outcome)), proven
+
+
 def apply_algo(
     algo: MemoryPlanningAlgorithm,
     graph_module: GraphModule,
@@ -52,13 +80,7 @@ def apply_algo(
     Raises MemoryPlanningError.
     """
     liveness = prepare(graph_module, graph_signature)
-    left_out: set[TensorSpec] = set()
-    if not alloc_graph_input:
-        left_out |= get_graph_input_tensors(graph_module.graph.nodes, graph_signature)
-    if not alloc_graph_output:
-        left_out |= get_graph_output_tensors(graph_module.graph.nodes)
-    mutable = placeholder_specs(graph_module.graph.nodes, mutable_buffer_names(graph_signature))
-    left_out = left_out - mutable if alloc_mutable_buffers else left_out | mutable
+    left_out = _left_out(graph_module, graph_signature, alloc_graph_input, alloc_graph_output, alloc_mutable_buffers)
     planned = [
         spec
         for spec in liveness.names
@@ -71,13 +93,7 @@ def apply_algo(
         keep_apart([spec for spec in planned if spec in given], names)
     in_place = find_in_place(graph_module, planned, graph_signature)
     outcome = algo(alignment, planned, graph_module, graph_signature, 0)
-    proven: list[int] = []
-    if isinstance(outcome, MemoryAlgoResult):
-        outcome.write_to_specs()
-        proven, outcome = outcome.lower_bounds, outcome.bufsizes
-    elif isinstance(algo, MemoryPlanningAlgorithmSuite) and algo.result is not None:
-        proven = algo.result.lower_bounds
-    sizes = list(outcome) + [0] * (2 - len(outcome))
+    sizes, proven = _arena_sizes(algo, outcome)
     check_by_lifespans(names, sizes, allow_overlap, in_place)
     if not allow_overlap:
         kept = placeholder_specs(graph_module.graph.nodes, written_placeholder_names(graph_signature))

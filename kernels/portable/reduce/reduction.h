@@ -25,7 +25,7 @@ struct Accumulator {
   /// Element i into lane i modulo `lanes`.
   void (*take)(char* lanes, const char* x, int64_t n);
   /// Element i of each of some rows, `step` bytes apart, into lane i; n is at most `width`.
-  void (*each)(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n);
+  void (*take_rows)(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n);
   /// Lane i into total i, or all into the total `only` unless that is negative; they start anew.
   void (*merge)(char* totals, char* lanes, int64_t n, int64_t only);
   /// Results to out, given how many elements each took and the operator's number.
@@ -35,15 +35,16 @@ struct Accumulator {
 /// Memory for the totals, and for the lanes, that go on at a time.
 inline constexpr int64_t kTotalsBytes = 2048;
 
-/// Compiles A: a struct with the types `In` and `Out` (compute types), a default constructor for
-/// the start, `merge(const Lane&)` and `Out result(int64_t count, double parameter) const`. Its
-/// `Lane` has `take(In)` and `merge(const Lane&)`; kLanes and kPatience are as above. A lane that
-/// has `take_run(const In*, n)` takes whole runs by that.
+/// Whether a lane takes whole runs of elements, by `take_run(const In*, n)`.
 template <class Lane, class = void>
 inline constexpr bool takes_runs = false;
 template <class Lane>
 inline constexpr bool takes_runs<Lane, std::void_t<decltype(&Lane::take_run)>> = true;
 
+/// Compiles A: a struct with the types `In` and `Out` (compute types), a default constructor for
+/// the start, `merge(const Lane&)` and `Out result(int64_t count, double parameter) const`. Its
+/// `Lane` has `take(In)` and `merge(const Lane&)`, and may have `take_run`. kLanes and kPatience:
+/// `lanes` and `patience` of Accumulator.
 template <class A>
 struct Compiled {
   using In = typename A::In;
@@ -72,14 +73,14 @@ struct Compiled {
       for (int64_t i = 0; i < kLanes; ++i) own[i].take(element<In>(x, i));
     }
     for (int64_t i = 0; i < kLanes; ++i) all[i] = own[i];
-    each_run(lanes, x, 0, 1, n);
+    take_rows_run(lanes, x, 0, 1, n);
   }
-  static void each(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
+  static void take_rows(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
     in_vectors([](char* to, const char* from, int64_t between, int64_t count,
-                  int64_t width) { each_run(to, from, between, count, width); },
+                  int64_t width) { take_rows_run(to, from, between, count, width); },
                lanes, x, step, rows, n);
   }
-  static void each_run(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
+  static void take_rows_run(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
     for (; rows >= 4; rows -= 4, x += 4 * step) {
       for (int64_t i = 0; i < n; ++i) {
@@ -136,7 +137,7 @@ inline constexpr Accumulator kAccumulator{compute_type<typename A::In>,
                                           A::kPatience,
                                           Compiled<A>::start,
                                           Compiled<A>::take,
-                                          Compiled<A>::each,
+                                          Compiled<A>::take_rows,
                                           Compiled<A>::merge,
                                           Compiled<A>::finish};
 

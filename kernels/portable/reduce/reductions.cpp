@@ -104,7 +104,7 @@ class Reducer {
       for (int64_t i = 0, rows; i < gone_.row(); i += rows) {
         rows = many ? std::min(gone_.row() - i, a_.patience - taken) : 1;
         const char* const x = read(memory, at[1] + shift + i * step, kept_.stride(1), n);
-        a_.each(memory.lanes, x, step, rows, n);
+        a_.take_rows(memory.lanes, x, step, rows, n);
         taken += rows;
         if (taken == a_.patience) {
           a_.merge(memory.totals, memory.lanes, n, -1);
