@@ -165,11 +165,17 @@ def test_verbose_shows_where_it_happened(script: Path, capsys: pytest.CaptureFix
     assert 'raise ValueError("no weights here")' in capsys.readouterr().err
 
 
+def test_help_and_wrong_arguments_end_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as helped:
+        main(["--help"])
+    printed = capsys.readouterr().out
+    assert helped.value.code == 0 and "examples:" in printed and "MODULE:CALLABLE" in printed
+    with pytest.raises(SystemExit) as wrong:
+        main([])
+    assert wrong.value.code == 2
+
+
 def test_the_module_runs_as_a_command_silent_in_a_pipe(script: Path) -> None:
-    command = [sys.executable, "-m", "executorch.export"]
-    helped = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
-    assert "examples:" in helped.stdout and "MODULE:CALLABLE" in helped.stdout
-    wrong = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert wrong.returncode == 2
-    done = subprocess.run([*command, "my_script:make"], capture_output=True, text=True, check=False, cwd=script.parent)
+    command = [sys.executable, "-m", "executorch.export", "my_script:make"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=script.parent)
     assert done.returncode == 0 and done.stderr == "" and done.stdout.startswith("make.pte: ")

@@ -4,9 +4,9 @@
 import ast
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
-import pytest
 from house.layers import CPP_MAY_INCLUDE, DEBTS, FOR_USERS, MAY_INCLUDE_THEM, PYTHON_MAY_IMPORT
 
 from executorch.exir.passes.documented import DOCUMENTED_MODULES
@@ -78,15 +78,30 @@ def _against_the_rules(path: Path) -> list[str]:
     return [name for name in imported_modules(path) if not _within(name, allowed | own_folder)]
 
 
+def _named(paths: Iterable[Path]) -> list[tuple[str, Path]]:
+    """Return each path with its name below the root. One test covers all files: a test for each takes longer to run
+    than what it checks.
+    """
+    return [(str(path.relative_to(ROOT)), path) for path in paths]
+
+
+def _included(path: Path) -> list[str]:
+    """Return the headers of this project that a C++ file includes."""
+    return re.findall(r'#\s*include\s*[<"]executorch/([^>"]+)[>"]', path.read_text())
+
+
 def _is_debt(own: str, name: str) -> bool:
     return any(own == file and _within(name, {module}) for file, module in DEBTS)
 
 
-@pytest.mark.parametrize("path", _sources(".py"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_python_file_imports_only_what_its_layer_may(path: Path) -> None:
-    own = str(path.relative_to(ROOT))
-    wrong = [name for name in _against_the_rules(path) if not _is_debt(own, name)]
-    assert not wrong, f"{own} imports {wrong}; its layer may import {sorted(_rule(PYTHON_MAY_IMPORT, own) or ())}"
+def test_python_files_import_only_what_their_layer_may() -> None:
+    faults = []
+    for own, path in _named(_sources(".py")):
+        wrong = [name for name in _against_the_rules(path) if not _is_debt(own, name)]
+        if wrong:
+            allowed = sorted(_rule(PYTHON_MAY_IMPORT, own) or ())
+            faults.append(f"{own} imports {wrong}; its layer may import {allowed}")
+    assert not faults, "\n".join(faults)
 
 
 def test_every_debt_still_exists_and_has_a_reason() -> None:
@@ -99,14 +114,14 @@ def test_every_debt_still_exists_and_has_a_reason() -> None:
     assert not paid, f"remove from DEBTS: {paid}"
 
 
-@pytest.mark.parametrize("path", shipped(".py"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_project_imports_no_module_that_exists_for_users_alone(path: Path) -> None:
-    own = str(path.relative_to(ROOT))
-    if own.startswith(("exir/passes/documented/", "exir/passes/__init__.py")):
-        return
-    names = [name for name in imported_modules(path) if not _names_a_function(name)]
-    wrong = [name for name in names if _within(name, FOR_USERS_IN_PYTHON)]
-    assert not wrong, f"{own} imports {wrong}, which is for users' code"
+def test_the_project_imports_no_module_that_exists_for_users_alone() -> None:
+    faults = []
+    for own, path in _named(shipped(".py")):
+        if own.startswith(("exir/passes/documented/", "exir/passes/__init__.py")):
+            continue
+        names = [name for name in imported_modules(path) if not _names_a_function(name)]
+        faults += [f"{own} imports {name}" for name in names if _within(name, FOR_USERS_IN_PYTHON)]
+    assert not faults, "modules for users' code:\n" + "\n".join(faults)
 
 
 def _names_a_function(name: str) -> bool:
@@ -117,14 +132,17 @@ def _names_a_function(name: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("path", _sources(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_cpp_file_includes_only_what_its_layer_may(path: Path) -> None:
-    own = str(path.relative_to(ROOT))
-    allowed = _rule(CPP_MAY_INCLUDE, own)
-    assert allowed is not None, f"{own} belongs to no layer"
-    included = re.findall(r'#\s*include\s*[<"]executorch/([^>"]+)[>"]', path.read_text())
-    wrong = [name for name in included if not _within(name, allowed)]
-    assert not wrong, f"{own} includes {wrong}; its layer may include {sorted(allowed)}"
+def test_cpp_files_include_only_what_their_layer_may() -> None:
+    faults = []
+    for own, path in _named(_sources(*CPP)):
+        allowed = _rule(CPP_MAY_INCLUDE, own)
+        if allowed is None:
+            faults.append(f"{own} belongs to no layer")
+            continue
+        wrong = [name for name in _included(path) if not _within(name, allowed)]
+        if wrong:
+            faults.append(f"{own} includes {wrong}; its layer may include {sorted(allowed)}")
+    assert not faults, "\n".join(faults)
 
 
 def test_only_the_executor_knows_flatbuffers() -> None:
@@ -133,16 +151,22 @@ def test_only_the_executor_knows_flatbuffers() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("path", shipped(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_project_uses_no_header_that_exists_for_users_alone(path: Path) -> None:
-    own = str(path.relative_to(ROOT))
-    included = re.findall(r'#\s*include\s*[<"]executorch/([^>"]+)[>"]', path.read_text())
-    wrong = [name for name in included if _within(name, FOR_USERS) and not _within(own, MAY_INCLUDE_THEM)]
-    assert not wrong, f"{own} includes {wrong}, which is for users' code"
+def test_the_project_uses_no_header_that_exists_for_users_alone() -> None:
+    faults = [
+        f"{own} includes {name}"
+        for own, path in _named(shipped(*CPP))
+        if not _within(own, MAY_INCLUDE_THEM)
+        for name in _included(path)
+        if _within(name, FOR_USERS)
+    ]
+    assert not faults, "headers for users' code:\n" + "\n".join(faults)
 
 
-@pytest.mark.parametrize("path", shipped(*CPP), ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_project_names_nothing_by_the_names_of_older_code(path: Path) -> None:
-    lines = [line for line in re.sub(r"//.*", "", path.read_text()).splitlines() if "torch::executor" in line]
-    wrong = [line for line in lines if not re.match(r"(namespace torch::\w+|using ::torch::executor::)", line)]
-    assert not wrong, f"{path.relative_to(ROOT)}: {wrong}"
+def test_the_project_names_nothing_by_the_names_of_older_code() -> None:
+    wrong = [
+        f"{own}: {line}"
+        for own, path in _named(shipped(*CPP))
+        for line in re.sub(r"//.*", "", path.read_text()).splitlines()
+        if "torch::executor" in line and not re.match(r"(namespace torch::\w+|using ::torch::executor::)", line)
+    ]
+    assert not wrong, "\n".join(wrong)
