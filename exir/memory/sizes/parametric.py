@@ -25,7 +25,7 @@ from executorch.exir.memory.check.by_lifespans import check_by_lifespans
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.lifetimes.in_place import takes_over
 from executorch.exir.memory.problem import Lifespan
-from executorch.exir.memory.sizes.size_steps import NotExpressible, Operation, SizeSteps
+from executorch.exir.memory.sizes.size_steps import NotExpressible, Operation, SizeStep, SizeSteps
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 PARAMETRIC_PLAN = "parametric_plan"
@@ -46,21 +46,21 @@ class ParametricPlan:
     ones; `height` of the arena, in bytes."""
 
     steps: SizeSteps
-    offsets: dict[TensorSpec, int]
-    sizes: dict[TensorSpec, tuple[int, ...]]
-    height: int
+    offsets: dict[TensorSpec, SizeStep]
+    sizes: dict[TensorSpec, tuple[SizeStep, ...]]
+    height: SizeStep
 
     def need(self, input_sizes: Mapping[tuple[int, int], int]) -> int:
         """Return the bytes of the arena for inputs of these sizes: (input, dimension) → size."""
         return self.steps.evaluate(input_sizes)[self.height]
 
-    def shape_steps(self, spec: TensorSpec) -> tuple[int, ...]:
+    def shape_steps(self, spec: TensorSpec) -> tuple[SizeStep, ...]:
         """Return the steps of a tensor's sizes; () if it is static."""
         if not spec.is_dynamic_shape_tensor:
             return ()
         return self.sizes[spec] if spec in self.sizes else _shape_steps(self.steps, spec)
 
-    def offset_step(self, spec: TensorSpec) -> int:
+    def offset_step(self, spec: TensorSpec) -> SizeStep:
         """Return the step of the offset of a planned tensor, or of a view of one."""
         if isinstance(spec, ViewSpec):
             return self.steps.add(Operation.ADD, self.offsets[spec.base], self.steps.constant(spec.byte_offset))
@@ -96,8 +96,8 @@ def make_parametric(
     shapes = {spec: _shape_steps(steps, spec) for spec in members if spec.is_dynamic_shape_tensor}
     if all(steps.rows[step][0] is Operation.CONSTANT for shape in shapes.values() for step in shape):
         return None
-    offsets: dict[TensorSpec, int] = {}
-    ends: list[int] = []
+    offsets: dict[TensorSpec, SizeStep] = {}
+    ends: list[SizeStep] = []
     groups = _groups(members, in_place)
     for group, below in zip(groups, _supports(groups, names), strict=True):
         offset = steps.largest([ends[other] for other in below])
@@ -144,7 +144,7 @@ def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
         steps.symbols[free[0]] = step if factor == 1 else steps.add(Operation.DIVIDE, step, steps.constant(factor))
 
 
-def _shape_steps(steps: SizeSteps, spec: TensorSpec) -> tuple[int, ...]:
+def _shape_steps(steps: SizeSteps, spec: TensorSpec) -> tuple[SizeStep, ...]:
     """Return the steps of the sizes. A size that depends on data, or that no operation expresses, is its bound."""
     found = []
     for size, bound in zip(spec.symbolic_shape or spec.shape, spec.shape, strict=True):
@@ -155,7 +155,7 @@ def _shape_steps(steps: SizeSteps, spec: TensorSpec) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _bytes(steps: SizeSteps, spec: TensorSpec, shape: tuple[int, ...] | None) -> int:
+def _bytes(steps: SizeSteps, spec: TensorSpec, shape: tuple[SizeStep, ...] | None) -> SizeStep:
     if shape is None:
         return steps.constant(spec.allocated_memory)
     count = steps.constant(spec.dtype.itemsize)

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import NewType
 
 import sympy
 from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
 from torch.utils._sympy.functions import Max as TorchMax
 from torch.utils._sympy.functions import Min as TorchMin
+
+SizeStep = NewType("SizeStep", int)
+"""Number of a row of `SizeSteps`, whose result an operation or the plan refers to."""
 
 
 class Operation(IntEnum):
@@ -55,22 +58,22 @@ class SizeSteps:
     """`rows`: the steps. `symbols`: the number of the step that computes each symbol."""
 
     rows: list[tuple[Operation, int, int]] = field(default_factory=list)
-    symbols: dict[sympy.Symbol, int] = field(default_factory=dict)
-    _known: dict[tuple[Operation, int, int], int] = field(default_factory=dict)
+    symbols: dict[sympy.Symbol, SizeStep] = field(default_factory=dict)
+    _known: dict[tuple[Operation, int, int], SizeStep] = field(default_factory=dict)
 
-    def add(self, operation: Operation, a: int, b: int) -> int:
+    def add(self, operation: Operation, a: int, b: int) -> SizeStep:
         """Return the number of the step, new or known."""
         row = (operation, a, b)
         if row not in self._known:
-            self._known[row] = len(self.rows)
+            self._known[row] = SizeStep(len(self.rows))
             self.rows.append(row)
         return self._known[row]
 
-    def constant(self, number: int) -> int:
+    def constant(self, number: int) -> SizeStep:
         bits = number & ((1 << 64) - 1)
         return self.add(Operation.CONSTANT, bits & 0xFFFFFFFF, bits >> 32)
 
-    def largest(self, steps: Sequence[int]) -> int:
+    def largest(self, steps: Sequence[SizeStep]) -> SizeStep:
         """Return a step that computes the maximum of the steps' results; of 0 if there are no steps."""
         distinct = list(dict.fromkeys(steps))
         if not distinct:
@@ -80,14 +83,14 @@ class SizeSteps:
             found = self.add(Operation.MAXIMUM, found, step)
         return found
 
-    def rounded_up(self, step: int, multiple: int) -> int:
+    def rounded_up(self, step: SizeStep, multiple: int) -> SizeStep:
         if multiple == 1:
             return step
         whole = self.add(Operation.ADD, step, self.constant(multiple - 1))
         unit = self.constant(multiple)
         return self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, whole, unit), unit)
 
-    def expression(self, expr: Any) -> int:
+    def expression(self, expr: int | sympy.Expr) -> SizeStep:
         """Return the step of an expression. Raises NotExpressible for unbound symbols and other functions."""
         if isinstance(expr, int) or expr.is_Integer:
             return self.constant(int(expr))
@@ -107,10 +110,10 @@ class SizeSteps:
             raise NotExpressible(f"{expr} is a {type(expr).__name__}")
         return self._folded(_FOLDS[type(expr)], list(expr.args))
 
-    def _negative(self, step: int) -> int:
+    def _negative(self, step: SizeStep) -> SizeStep:
         return self.add(Operation.MULTIPLY, step, self.constant(-1))
 
-    def _folded(self, operation: Operation, args: Sequence[sympy.Basic]) -> int:
+    def _folded(self, operation: Operation, args: Sequence[sympy.Expr]) -> SizeStep:
         steps = [self.expression(arg) for arg in args]
         found = steps[0]
         for step in steps[1:]:
