@@ -21,14 +21,13 @@ def inline_delegates(program: ExportedProgram) -> ExportedProgram:
     """Return a copy that calls the operators of its outermost graph's delegates; without delegates, the program itself.
 
     Operators keep their debug handles, constants of delegates become constants of the program. Delegates that change
-    state, or whose programs have branches, stay.
+    state, whose programs have branches, or whose results are read as a whole stay.
     """
-    calls = get_lowered_submodules(program.graph_module)
-    if not any(_can_inline(module) for _, module, _ in calls):
+    if not any(_can_inline(module, call) for _, module, call in get_lowered_submodules(program.graph_module)):
         return program
     copied = copy_program(program)
     for _, module, call in get_lowered_submodules(copied.graph_module):
-        if _can_inline(module):
+        if _can_inline(module, call):
             _inline(copied, module.original_module, call)
             # Partitioned programs may contain operators that are no longer allowed after partitioning.
             copied._verifiers = list(module.original_module.verifiers)
@@ -38,7 +37,7 @@ def inline_delegates(program: ExportedProgram) -> ExportedProgram:
     return copied
 
 
-def _can_inline(module: LoweredBackendModule) -> bool:
+def _can_inline(module: LoweredBackendModule, call: Node) -> bool:
     original = module.original_module
     signature = original.graph_signature
     constants = constant_tensors(original)
@@ -46,21 +45,21 @@ def _can_inline(module: LoweredBackendModule) -> bool:
         all(spec.kind is OutputKind.USER_OUTPUT for spec in signature.output_specs)
         and all(spec.kind is InputKind.USER_INPUT or spec.arg.name in constants for spec in signature.input_specs)
         and not original.graph.find_nodes(op="get_attr")
+        and all(isinstance(operand, Node) for operand in call.args)
+        and all(user.target is operator.getitem for user in call.users)
     )
 
 
 def _inline(program: ExportedProgram, original: ExportedProgram, call: Node) -> None:
     constants = constant_tensors(original)
     placed: dict[Node, Node] = {}
-    operands = iter(call.args[1:])
+    operands = (operand for operand in call.args[1:] if isinstance(operand, Node))
     for placeholder in original.graph.find_nodes(op="placeholder"):
         if placeholder.name in constants:
             tensor, value = constants[placeholder.name].detach(), placeholder.meta["val"]
             placed[placeholder] = add_constant(program, placeholder.name, tensor, value, placeholder)
         else:
-            operand = next(operands)
-            assert isinstance(operand, Node), operand
-            placed[placeholder] = operand
+            placed[placeholder] = next(operands)
     graph = program.graph
     with graph.inserting_before(call):
         for node in original.graph.nodes:
@@ -68,7 +67,6 @@ def _inline(program: ExportedProgram, original: ExportedProgram, call: Node) -> 
                 placed[node] = graph.node_copy(node, placed.__getitem__)
     results = original.graph.output_node().args[0]
     for user in list(call.users):
-        assert user.target is operator.getitem, user
         user.replace_all_uses_with(placed[results[user.args[1]]])
         graph.erase_node(user)
     graph.erase_node(call)
