@@ -63,7 +63,7 @@ def _call(node: Node) -> _Call:
 def _depth_of(call: _Call) -> Windows:
     """The windows over the depth of volumes."""
     kernel = int(call.weight.meta["val"].shape[2])
-    return Windows(kernel, call.stride[0], call.padding[0], call.dilation[0], call.groups)
+    return Windows(kernel, call.stride[0], call.padding[0], call.dilation[0], call.groups, call.transposed)
 
 
 def _if_images(node: Node, result: Affine, program: ExportedProgram) -> bool:
@@ -76,8 +76,6 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("its weight or bias is computed, expected a constant")
     if rank(call.source) not in (3, 4, 5) or rank(call.weight) != rank(call.source):
         return Rejection(f"its operand has {rank(call.source)} dimensions, expected 3 to 5")
-    if rank(call.source) == 5 and call.transposed:
-        return Rejection("it is a transposed convolution of volumes")
     if rank(call.source) == 5 and not isinstance(call.source.meta["val"].shape[2], int):
         return Rejection("the depth of its volumes is dynamic")
     if rank(call.source) != 4 and not (
@@ -96,8 +94,12 @@ def _of_images(call: _Call) -> _Call:
     if rank(call.source) == 4:
         return call
     if rank(call.source) == 5:
-        strides = call.stride[1:], call.padding[1:], call.dilation[1:]
-        return call._replace(stride=strides[0], padding=strides[1], dilation=strides[2], output_padding=[0, 0])
+        return call._replace(
+            stride=call.stride[1:],
+            padding=call.padding[1:],
+            dilation=call.dilation[1:],
+            output_padding=call.output_padding[1:] if call.transposed else [0, 0],
+        )
     (stride,), (padding,), (dilation,), (more,) = call.stride, call.padding, call.dilation, call.output_padding
     return call._replace(stride=[1, stride], padding=[0, padding], dilation=[1, dilation], output_padding=[0, more])
 
@@ -141,7 +143,7 @@ def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -
         return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias)
     tensor, folded = low.constant(call.weight), low.folded_scale(node)
     assert tensor is not None
-    weight = _of_rank_4(tensor, call.groups)
+    weight = _of_rank_4(tensor, call)
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
     kind, weight = _kind_and_filter(call, weight)
@@ -177,9 +179,9 @@ def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weight
     return weights if images and constant_bias and not (depthwise or before_norm) else None
 
 
-def _of_rank_4(weight: torch.Tensor, groups: int = 1) -> torch.Tensor:
-    if weight.dim() == 5:
-        return filters_of_volumes(weight, groups)
+def _of_rank_4(weight: torch.Tensor, call: _Call | None = None) -> torch.Tensor:
+    if call is not None and weight.dim() == 5:
+        return filters_of_volumes(weight, call.groups, call.transposed)
     return weight if weight.dim() == 4 else weight.unsqueeze(2)
 
 

@@ -50,7 +50,7 @@ def _refuse_index(node: Node, program: ExportedProgram) -> Rejection | None:
     if any(index.meta["val"].dtype not in (torch.int64, torch.int32) for index in indexed.values()):
         return Rejection("its indices are not int32 or int64")
     dims = list(indexed)
-    if dims != list(range(dims[0], dims[-1] + 1)):
+    if not dims or dims != list(range(dims[0], dims[-1] + 1)):
         return Rejection("it indexes dimensions that are not neighbors")
     if not is_static([source.meta["val"].shape[dim] for dim in dims]):
         return Rejection("the size of an indexed dimension is dynamic")

@@ -24,6 +24,7 @@ from executorch.backends.xnnpack.operators import (
     quantization,
     reduction,
     slices,
+    volumes,
     window,
 )
 from executorch.backends.xnnpack.operators.rule import FLOATS, FLOATS_AND_BOOLEANS, Rule, refusal_of_tensors
@@ -31,7 +32,7 @@ from executorch.exir.rewrite.rejection import Rejection
 
 _MODULES = (
     *(elementwise, composed, matrix, convolution, window, reduction),
-    *(extreme, normalization, arrangement, slices, booleans, gather),
+    *(extreme, normalization, arrangement, slices, booleans, gather, volumes),
 )
 
 RULES: Mapping[str, Rule] = {

@@ -1,5 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Convolutions of volumes as convolutions of images: the images that a window covers in depth become its channels."""
+"""Convolutions of volumes as convolutions of images: the images that a window covers in depth become its channels.
+Pools of volumes as pools of images, then of columns in depth.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,15 @@ from functools import partial
 from typing import NamedTuple, cast
 
 import torch
+from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, taken
 from executorch.backends.xnnpack.lowering.layout import Order, arranged
-from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.exir.rewrite.rejection import Rejection
 
 VOLUMES: Order = (0, 2, 3, 4, 1)
 """Dim order of volumes: batch, depth, height, width, channels."""
@@ -25,6 +31,15 @@ class Windows(NamedTuple):
     padding: int
     dilation: int
     groups: int
+    transposed: bool
+
+    def read(self, at: int, tap: int, depth: int) -> int | None:
+        """The place that a tap of window `at` reads, or that a transposed one spreads to it; None for padding."""
+        if not self.transposed:
+            place = at * self.stride + tap * self.dilation - self.padding
+            return place if 0 <= place < depth else None
+        place, rest = divmod(at + self.padding - tap * self.dilation, self.stride)
+        return place if rest == 0 and 0 <= place < depth else None
 
 
 def as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
@@ -38,12 +53,15 @@ def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[int
     """Read a convolution's volumes as one image for each window, and return it with the number of its channels."""
     source = cast(Node, node.args[0])
     value, bounds = low.read(source, VOLUMES), low.shape(source, VOLUMES)
-    if windows.padding:
-        padding = [0, windows.padding, 0, 0, 0]
-        bounds[1] += 2 * windows.padding
-        value = low.step(node, partial(g.StaticConstantPad, padding, padding, 0.0), value, shape=bounds)
-    count = low.shape(node)[2]
-    places = [at * windows.stride + k * windows.dilation for at in range(count) for k in range(windows.kernel)]
+    count, depth = low.shape(node)[2], bounds[1]
+    read = [windows.read(at, tap, depth) for at in range(count) for tap in range(windows.kernel)]
+    places = [place for place in read if place is not None]
+    if len(places) < len(read):
+        # An image of zeros is before the others.
+        places = [0 if place is None else place + 1 for place in read]
+        bounds[1] += 1
+        before, after = [0, 1, 0, 0, 0], [0] * 5
+        value = low.step(node, partial(g.StaticConstantPad, before, after, 0.0), value, shape=bounds)
     if places != list(range(bounds[1])):
         bounds[1] = len(places)
         value = low.step(node, partial(g.StaticGather, 1, places), value, shape=bounds)
@@ -60,6 +78,121 @@ def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[int
     return low.reshaped(node, value, [images, *sizes[1:3], channels], [*largest[:3], channels]), channels
 
 
-def filters_of_volumes(weight: torch.Tensor, groups: int) -> torch.Tensor:
-    """[outputs, inputs, D, H, W] as filters of the images of `windows_of_volumes`."""
+def filters_of_volumes(weight: torch.Tensor, groups: int, transposed: bool) -> torch.Tensor:
+    """Weights of volumes as filters of the images of `windows_of_volumes`.
+
+    Weights are [outputs, inputs, D, H, W], or [inputs, outputs, D, H, W] of a transposed convolution.
+    """
+    if transposed:
+        return (weight.permute(2, 0, 1, 3, 4) if groups == 1 else weight.transpose(1, 2)).flatten(0, 1)
     return (weight.transpose(1, 2) if groups == 1 else weight).flatten(1, 2)
+
+
+def _numbers(node: Node, place: int, name: str, default: list[int]) -> list[int]:
+    given = argument(node, place, name)
+    numbers = [given] if isinstance(given, int) else cast("list[int]", given) or default
+    return numbers * 3 if len(numbers) == 1 else numbers
+
+
+def _window(node: Node) -> tuple[list[int], list[int], list[int]]:
+    """Kernel, stride and padding of a pool."""
+    kernel = _numbers(node, 1, "kernel_size", [])
+    return kernel, _numbers(node, 2, "stride", kernel), _numbers(node, 3, "padding", [0])
+
+
+def _refuse_sizes(node: Node) -> Rejection | None:
+    source = cast(Node, node.args[0])
+    if rank(source) != 5:
+        return Rejection("its operand is not a batch of volumes (rank 5)")
+    if is_static(source.meta["val"].shape[2:]) and numbers_in(source.meta["val"].shape):
+        return None
+    return Rejection("the size of its volumes is dynamic")
+
+
+def _refuse_max(node: Node, program: ExportedProgram) -> Rejection | None:
+    results = taken(node)
+    if 0 not in results or (1 in results and results[1].users):
+        return Rejection("its indices are used")
+    if argument(node, 5, "ceil_mode", False) or _numbers(node, 4, "dilation", [1]) != [1, 1, 1]:
+        return Rejection("it is dilated, or its ceil_mode is set")
+    return _refuse_sizes(node) or _refuse_single(*_window(node)[:2])
+
+
+def _refuse_single(kernel: list[int], stride: list[int]) -> Rejection | None:
+    """XNNPACK has no windows of one element."""
+    parts = (kernel[:1], kernel[1:]), (stride[:1], stride[1:])
+    for sizes, steps in zip(*parts, strict=True):
+        if set(sizes) == {1} and set(steps) != {1}:
+            return Rejection("its windows skip elements")
+    return None
+
+
+def _refuse_average(node: Node, program: ExportedProgram) -> Rejection | None:
+    kernel, stride, padding = _window(node)
+    if argument(node, 4, "ceil_mode", False) or argument(node, 6, "divisor_override") is not None:
+        return Rejection("its ceil_mode or divisor_override is set")
+    if any(padding) and not argument(node, 5, "count_include_pad", True):
+        return Rejection("it does not count padding")
+    return _refuse_sizes(node) or _refuse_single(kernel, stride)
+
+
+def _pool(low: Lowering, node: Node, result: Node, kind: type, window: tuple[list[int], ...]) -> None:
+    """Pool the images, then the columns of their points in depth: maxima and means of equal parts are associative."""
+    source = cast(Node, node.args[0])
+    kernel, stride, padding = window
+    value, bounds = low.read(source, VOLUMES), low.shape(source, VOLUMES)
+    batch = source.meta["val"].shape[0]
+    free = batch if isinstance(batch, int) else None
+    if kind is g.AvgPooling2d and any(padding):
+        around = [0, *padding, 0]
+        bounds = [size + 2 * more for size, more in zip(bounds, around, strict=True)]
+        value = low.step(node, partial(g.StaticConstantPad, around, around, 0.0), value, shape=bounds)
+        padding = [0, 0, 0]
+    places = [(size + 2 * p - k) // s + 1 for size, k, s, p in zip(bounds[1:4], kernel, stride, padding, strict=True)]
+    count, depth, height, width, channels = bounds
+    if kernel[1:] != [1, 1]:
+        images = [count * depth, height, width, channels]
+        value = low.reshaped(node, value, [None if free is None else images[0], *images[1:]], images)
+        pool = partial(kind, *_sides(padding[1:]), *kernel[1:], *stride[1:], 1, 1)
+        value = low.step(node, pool, value, shape=[images[0], *places[1:], channels])
+    if kernel[0] != 1:
+        columns = [count, depth, places[1] * places[2], channels]
+        value = low.reshaped(node, value, [free, *columns[1:]], columns)
+        pool = partial(kind, *_sides([padding[0], 0]), kernel[0], 1, stride[0], 1, 1, 1)
+        value = low.step(node, pool, value, shape=[count, places[0], columns[2], channels])
+    low.add(reshape(arranged(result.meta["val"].shape, VOLUMES), value, low.result(result, VOLUMES)), result)
+
+
+def _sides(padding: list[int]) -> tuple[int, int, int, int]:
+    vertical, horizontal = padding
+    return vertical, horizontal, vertical, horizontal
+
+
+def _max(low: Lowering, node: Node) -> None:
+    _pool(low, node, taken(node)[0], g.MaxPooling2d, _window(node))
+
+
+def _average(low: Lowering, node: Node) -> None:
+    _pool(low, node, node, g.AvgPooling2d, _window(node))
+
+
+def _refuse_adaptive(node: Node, program: ExportedProgram) -> Rejection | None:
+    rejection = _refuse_sizes(node)
+    if rejection:
+        return rejection
+    sizes, wanted = cast(Node, node.args[0]).meta["val"].shape[2:], node.meta["val"].shape[2:]
+    even = all(size % parts == 0 for size, parts in zip(sizes, wanted, strict=True))
+    return None if even else Rejection(f"{list(sizes)} are not multiples of {list(wanted)}")
+
+
+def _adaptive(low: Lowering, node: Node) -> None:
+    sizes, wanted = low.shape(cast(Node, node.args[0]))[2:], low.shape(node)[2:]
+    kernel = [size // parts for size, parts in zip(sizes, wanted, strict=True)]
+    _pool(low, node, node, g.AvgPooling2d, (kernel, kernel, [0, 0, 0]))
+
+
+RULES: dict[str, Rule] = {
+    "max_pool3d_with_indices.default": Rule(_max, _refuse_max),
+    "avg_pool3d.default": Rule(_average, _refuse_average),
+    "_adaptive_avg_pool3d.default": Rule(_adaptive, _refuse_adaptive),
+}

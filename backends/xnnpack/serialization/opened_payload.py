@@ -18,6 +18,7 @@ _DTYPES = {
     g.DataType.QUINT8: ScalarType.BYTE,
     g.DataType.QINT32: ScalarType.INT,
     g.DataType.INT32: ScalarType.INT,
+    g.DataType.BOOL: ScalarType.BOOL,
 }
 
 

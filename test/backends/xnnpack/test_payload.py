@@ -95,6 +95,13 @@ class _Tokens(nn.Module):
         return torch.cat((attended.round().copysign(v), attended.sum(2, keepdim=True)), 2).transpose(1, 2)
 
 
+class _Masked(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        seen = (x > x.mean()) & ~(x == 0)[:, [4, 2, 3, 0, 1]]
+        weights = torch.softmax((x @ x.mT).masked_fill(seen[..., :5], -9.0), -1)
+        return torch.where(seen.any(-1, keepdim=True), weights @ x, 0.0)
+
+
 # Sizes that are changed may ask for more memory than there is: that is an error as others are.
 RUN_CHANGED = """
 import random, resource, sys
@@ -128,6 +135,7 @@ def _lowered(model: nn.Module, shape: tuple[int, ...]) -> bytes:
 PROGRAMS: dict[str, tuple[Callable[[], bytes], tuple[int, ...]]] = {
     "images": (lambda: _lowered(_images(), (1, 3, 8, 8)), (1, 3, 8, 8)),
     "tokens": (lambda: _lowered(_Tokens(), (1, 5, 8)), (1, 5, 8)),
+    "masks": (lambda: _lowered(_Masked(), (1, 5, 8)), (1, 5, 8)),
     "integers": ((DATA / "quantized.pte").read_bytes, (1, 3, 8, 8)),
     "quantized rows": ((DATA / "quantized_rows.pte").read_bytes, (2, 12)),
     "quantized images": ((DATA / "quantized_images.pte").read_bytes, (1, 3, 4, 5)),

@@ -141,6 +141,19 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
         nn.Sequential(nn.Conv3d(4, 4, 3, groups=4, padding=1), nn.Conv3d(4, 4, (1, 3, 3), groups=4)),
         (_r(1, 4, 3, 5, 4),),
     ),
+    "transposed convolution of volumes": lambda: (
+        nn.ConvTranspose3d(3, 4, (3, 2, 3), stride=2, padding=(1, 0, 1), output_padding=(1, 0, 1)),
+        (_r(2, 3, 3, 4, 2),),
+    ),
+    "grouped transposed convolution of volumes": lambda: (
+        nn.ConvTranspose3d(4, 6, 2, stride=2, groups=2),
+        (_r(1, 4, 2, 3, 2),),
+    ),
+    "largest of volumes": lambda: (nn.MaxPool3d(3, 2, 1), (_r(2, 3, 5, 6, 7),)),
+    "largest of images of volumes": lambda: (nn.MaxPool3d((1, 2, 2)), (_r(2, 3, 5, 6, 7),)),
+    "means of volumes": lambda: (nn.AvgPool3d((2, 3, 2), 2, (1, 1, 0)), (_r(2, 3, 5, 6, 7),)),
+    "means of columns": lambda: (nn.AvgPool3d((2, 1, 1), (2, 1, 1)), (_r(2, 3, 5, 4, 3),)),
+    "adaptive means of volumes": lambda: (nn.AdaptiveAvgPool3d((1, 2, 3)), (_r(2, 3, 4, 4, 6),)),
     "norm alone": lambda: (_norm(4), (_r(2, 4, 5, 5),)),
     "channels last": lambda: _channels_last(nn.Conv2d(3, 8, 3), _r(2, 3, 7, 7)),
     "max pool": lambda: (nn.MaxPool2d(3, 2, 1), (_r(1, 4, 9, 9),)),
@@ -301,10 +314,15 @@ def test_special_values_are_as_in_eager(name: str) -> None:
 REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], str]] = {
     "another power": (lambda x: x**1.5, (_r(3).abs(),), "exponent is 1.5"),
     "log-softmax of one": (lambda x: torch.log_softmax(x, 1), (_r(3, 1),), "expected a static size above 1"),
-    "places in no order": (
-        lambda x: x.index_select(0, torch.arange(10).flip(0)) * 2,
-        (_r(10),),
-        "10 consecutive runs, expected at most 8",
+    "places that are computed": (
+        lambda x, places: x[places] * 2,
+        (_r(10), torch.arange(10).flip(0)),
+        "its indices are computed, expected constants",
+    ),
+    "places of dimensions apart": (
+        lambda x: x[torch.tensor([1, 0]), :, torch.tensor([0, 2])] * 2,
+        (_r(3, 4, 5),),
+        "it indexes dimensions that are not neighbors",
     ),
     "integers": (lambda x, y: x + y, (torch.arange(3), torch.arange(3)), "dtype torch.int64"),
     "ceil_mode": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), (_r(1, 2, 6, 6),), "ceil_mode"),
@@ -324,7 +342,12 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         (_r(1, 2, 3, 3),),
         "output padding is [1, 0], expected less than stride [1, 1]",
     ),
-    "negative padding": (lambda x: F.pad(x, (-1, 0)), (_r(3, 4),), "expected static sizes of at least 0"),
+    "a sum of too many": (lambda x: x.cumsum(0) * 2, (_r(5000),), "it sums 5000 elements, expected a static number"),
+    "bounds of more dimensions": (
+        lambda x, low: torch.clamp(x, low) * 2,
+        (_r(3), _r(2, 3)),
+        "its bounds have more dimensions",
+    ),
     "no elements": (lambda x: x * 2, (_r(0, 3),), "is empty"),
 }
 
