@@ -14,6 +14,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, is_static, numbers_in, rank
 from executorch.backends.xnnpack.lowering.layout import arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
@@ -130,5 +131,5 @@ def _flip(low: Lowering, node: Node) -> None:
 
 RULES: dict[str, Rule] = {
     "index.Tensor": Rule(_index, _refuse_index, any_tensors=True),
-    "flip.default": Rule(_flip, _refuse_flip, booleans=True),
+    "flip.default": Rule(_flip, _refuse_flip, on_integers=if_alike, booleans=True),
 }
