@@ -184,14 +184,12 @@ bool Step::convolution(const fb::Convolution& n) {
   const Shape filter = depthwise ? Shape{4, {1, height, width, outputs}}
                                  : Shape{4, {outputs, height, width, inputs}};
   const bool same = (n.flags() & kSamePadding) != 0;
-  const Shape out{
-      4,
-      {x->dims[0],
-       places(x->dims[1], vertical(n, height, n.subsampling_height(), n.dilation_height()), same),
-       places(x->dims[2], horizontal(n, width, n.subsampling_width(), n.dilation_width()), same),
-       outputs}};
+  const Window v = vertical(n, height, n.subsampling_height(), n.dilation_height());
+  const Window h = horizontal(n, width, n.subsampling_width(), n.dilation_width());
+  const Shape out{4,
+                  {x->dims[0], places(x->dims[1], v, same), places(x->dims[2], h, same), outputs}};
   return (!depthwise || inputs == 1) && x->dims[3] == groups * inputs && weights_fit(n, filter) &&
-         has_places(out) && shapes_.make(n.output_id(), out);
+         padding_fits(*x, v, h) && has_places(out) && shapes_.make(n.output_id(), out);
 }
 
 bool Step::transposed_convolution(const fb::Convolution& n) {

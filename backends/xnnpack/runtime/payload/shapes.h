@@ -111,6 +111,16 @@ inline uint64_t places(uint64_t size, const Window& w, bool same_padding) {
   return padded < extent ? 0 : (padded - extent) / w.stride + 1;
 }
 
+/// Operators may copy an image with its padding: the copy's bytes must be a number that does not
+/// wrap around.
+inline bool padding_fits(const Shape& image, const Window& v, const Window& h) {
+  constexpr uint64_t kMaxElements = std::min<uint64_t>(uint64_t{1} << 38, SIZE_MAX / 16);
+  const uint64_t height = image.dims[1] + v.before + v.after;
+  const uint64_t width = image.dims[2] + h.before + h.after;
+  const uint64_t pixels = std::max<uint64_t>(uint64_t{image.dims[0]} * image.dims[3], 1);
+  return height <= kMaxElements / pixels / std::max<uint64_t>(width, 1);
+}
+
 /// XNNPACK reads padding of a dilated window at the window's first element that is not before the
 /// image. True if that element is one of the `size` elements at all positions of the window.
 inline bool reads_image(uint64_t size, const Window& w, uint64_t places) {

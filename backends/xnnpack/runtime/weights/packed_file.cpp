@@ -176,18 +176,18 @@ const char* PackedFile::read_tables() {
   Header header;
   memcpy(&header, mapping_->data, sizeof(header));
   const size_t size = mapping_->size, room = size - sizeof(Header);
-  const size_t entry_bytes = size_t{header.count} * sizeof(FileEntry);
+  const uint64_t entry_bytes = uint64_t{header.count} * sizeof(FileEntry);
   const uint64_t contents = header.contents;
   if (entry_bytes > room || contents > (room - entry_bytes) / sizeof(FileContent)) {
     return "it is truncated";
   }
   const char* table = mapping_->data + sizeof(Header);
-  if (header.tables !=
-      digest_of_tables(header, table, entry_bytes + contents * sizeof(FileContent))) {
+  const auto table_bytes = static_cast<size_t>(entry_bytes + contents * sizeof(FileContent));
+  if (header.tables != digest_of_tables(header, table, table_bytes)) {
     return "its table is damaged, or another user wrote it";
   }
   // Blocks must be in the layout of write().
-  size_t end = aligned(sizeof(Header) + entry_bytes + contents * sizeof(FileContent));
+  size_t end = aligned(sizeof(Header) + table_bytes);
   for (uint32_t i = 0; i < header.count; ++i, table += sizeof(FileEntry)) {
     FileEntry entry;
     memcpy(&entry, table, sizeof(entry));

@@ -114,14 +114,14 @@ Rows windows() {
   const std::vector<uint32_t> rest = {2, 3, 1, 0, 0, 0, 2, kNoId, 1};
   return {
       row("ConvolutionOfHugePadsAndStrides",
-          convolution({1, 3, 3, 3}, squares(kHalf, 1, kHalf, 1, rest))),
+          convolution({1, 3, 3, 3}, squares(kHalf, 1, kHalf, 1, rest)), kMisfit),
       row("ConvolutionOfTheLargestPadsAndStrides",
-          convolution({1, 4, 4, 3}, squares(kMax, 1, kMax, 1, rest))),
+          convolution({1, 4, 4, 3}, squares(kMax, 1, kMax, 1, rest)), kMisfit),
       row("ConvolutionOfTheLargestDilation",
           convolution({1, 4, 4, 3}, squares(0, 1, 1, kMax, rest))),
       row("ConvolutionOfPadsBeforeAlone",
-          convolution({1, 4, 2, 3},
-                      window({kMax, 0, 0, kMax}, {1, 1}, {kMax, kMax}, {1, 1}, rest))),
+          convolution({1, 4, 2, 3}, window({kMax, 0, 0, kMax}, {1, 1}, {kMax, kMax}, {1, 1}, rest)),
+          kMisfit),
       row("ConvolutionOfAsManyGroupsAsWrapAround",
           graph({1, 4, 4, 2}, {1, 4, 4, 3},
                 {Kind::Conv2d, squares(0, 1, 1, 1, {kHalf, 3, 4, 0, 0, 0, 2, kNoId, 1})},
