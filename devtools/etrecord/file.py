@@ -164,9 +164,14 @@ def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Return whether a value maps instructions to values that `fits` accepts. Keys are strings in a file."""
 
     def fits(found: Any) -> bool:
-        return isinstance(found, dict) and all(str(key).isdigit() and check(value) for key, value in found.items())
+        return isinstance(found, dict) and all(_is_instruction(key) and check(value) for key, value in found.items())
 
     return fits
+
+
+def _is_instruction(key: Any) -> bool:
+    # isdigit() is true for superscripts too, and int() refuses those and very long texts.
+    return str(key).isdecimal() and len(str(key)) < 20
 
 
 def _is_handles(found: Any) -> bool:

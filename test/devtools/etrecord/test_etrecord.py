@@ -194,6 +194,7 @@ def pickled(value: object) -> bytes:
         ("debug_handle_map", b"{", "JSONDecodeError"),
         ("debug_handle_map", b"[1]", "expected method"),
         ("debug_handle_map", b'{"forward": {"0": "x"}}', "expected method → instruction → debug handle"),
+        ("debug_handle_map", b'{"forward": {"\\u00b2": 1}}', "expected method → instruction → debug handle"),
         ("delegate_map", b'{"forward": {"0": 3}}', "name and map of the delegate"),
         ("representative_inputs", pickled([Code()]), "expected tensors"),
         ("edge_dialect_exported_program/forward_constants", pickled({"x": Code()}), "expected tensors"),
