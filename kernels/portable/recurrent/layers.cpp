@@ -89,6 +89,10 @@ bool expect_arguments(KernelRuntimeContext& ctx, const RecurrentLayers& a, Sizes
   s.projected = s.state != s.hidden;
   s.parameters = 2 + (a.has_biases ? 2 : 0) + (s.projected ? 1 : 0);
   s.layers = a.layers;
+  if (!ET_EXPECT(ctx, s.state > 0 || s.hidden == 0,
+                 "a projection must have a size above 0, found %" PRId64, s.state)) {
+    return false;
+  }
   const int64_t each = s.directions * s.parameters, found = int64_t(a.parameters.size());
   if (!ET_EXPECT(ctx, a.layers > 0 && found % each == 0 && found / each == a.layers,
                  "%" PRId64 " layers must have %" PRId64 " parameters each, found %" PRId64
@@ -326,6 +330,8 @@ void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
       !resize_results(ctx, arguments, sizes, out, finals)) {
     return;
   }
+  // Without results there is nothing to compute, for however many steps.
+  if (sizes.state == 0) return;
   visit_floating(arguments.input.scalar_type(), [&](auto tag) {
     Stack<ET_TYPE_OF(tag)>(ctx, loops, arguments, sizes).run(out, finals);
   });
