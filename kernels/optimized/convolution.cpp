@@ -230,8 +230,8 @@ bool convolve_float32(KernelRuntimeContext& ctx, const ConvCall& call, const Str
 
 namespace {
 
-/// Limits of what the engine may take for a convolution beside its tensors. Sums are in double,
-/// which does not wrap around: padding, strides and dilations are free numbers of the program.
+/// Limits the engine's memory for a convolution. Computes sizes in double, which does not wrap
+/// around: a program chooses padding, strides and dilations freely.
 bool fits_engine(const ConvGeometry& g) {
   constexpr double kMaxBytes = double(SIZE_MAX / 2), kMaxPhases = 1 << 16;
   // Copies of padded images may be this large, or so many times the tensors.

@@ -30,7 +30,7 @@ template <class BytesOf>
 void* scratch_for(KernelRuntimeContext& ctx, KernelThreads& threads, BytesOf&& bytes_of) {
   const auto take = [&]() -> void* {
     const size_t bytes = bytes_of(threads.count());
-    if (bytes > SIZE_MAX / 2) return nullptr;
+    if (bytes >= SIZE_MAX / 2) return nullptr;
     const auto memory = ctx.allocate_temp(bytes + 1, engine::kAlignment);
     return memory.ok() ? *memory : nullptr;
   };

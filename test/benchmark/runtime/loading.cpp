@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // loading_benchmark [LARGEST_MB [SHAPE] | FILE.pte]: what verifying a program and loading its
 // method take, for files of growing size, and of shapes that could make either quadratic, or for
-// the file alone. Milliseconds of the processor: the least of some rounds. A file that is refused
-// is as slow as one that is not, up to where it is refused.
+// the file alone. Milliseconds of the processor: the least of some rounds. A refused
+// file is as slow as an accepted one, up to the fault.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

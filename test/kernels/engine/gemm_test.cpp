@@ -381,6 +381,18 @@ TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
   }
 }
 
+TEST(BatchMatmul, ScratchMemoryThatDoesNotFitANumberIsTheLargest) {
+  for (InstructionSet set : instruction_sets()) {
+    for (const size_t depth : {SIZE_MAX / 8, SIZE_MAX / 4, SIZE_MAX / 2}) {
+      BatchMatmulCall call;
+      call.rows = 17;
+      call.columns = 16;
+      call.depth = depth;
+      EXPECT_EQ(batch_matmul_scratch_bytes(call, 8, set), SIZE_MAX / 2) << name_of(set);
+    }
+  }
+}
+
 TEST(FewRows, MatchDoublePrecisionAndKeepTheBitsOfARow) {
   Random random(71);
   for (int i = 0; i < 120; ++i) {

@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Models of tokenizer.json: from words to tokens.
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include <executorch/extension/llm/tokenizers/hf/model.h>
@@ -30,10 +32,12 @@ bool append_bytes(const HfModel& model, std::string_view text, std::vector<uint6
   return true;
 }
 
-/// Returns whether to skip a merge; random.
-bool drops_merge(const HfModel& model) {
+/// How many merges are skipped before one that happens, each with the model's probability; random.
+size_t skipped_merges(double dropout) {
   static thread_local std::mt19937 generator{std::random_device{}()};
-  return model.dropout > 0 && double(generator()) < model.dropout * 0x1p32;
+  if (dropout >= 1) return SIZE_MAX;
+  const double uniform = 1 - std::generate_canonical<double, 53>(generator);
+  return size_t(std::min(std::log(uniform) / std::log(dropout), double(SIZE_MAX / 2)));
 }
 
 /// The symbols of a word: characters that the vocabulary has, bytes of the others, or "unknown".
@@ -76,15 +80,16 @@ void encode_byte_pairs(const HfModel& model, const std::string& word,
       return;
     }
   }
-  const auto merged = merge_symbols(
-      symbols_of(model, word),
-      [&](uint64_t left, uint64_t right, Merge& merge) {
-        const auto found = model.merges.find({left, right});
-        if (found == model.merges.end()) return false;
-        merge = found->second;
-        return true;
-      },
-      [&] { return drops_merge(model); });
+  const auto find = [&](uint64_t left, uint64_t right, Merge& merge) {
+    const auto found = model.merges.find({left, right});
+    if (found == model.merges.end()) return false;
+    merge = found->second;
+    return true;
+  };
+  const auto merged = model.dropout > 0
+                          ? merge_symbols<AnyPlace>(symbols_of(model, word), find,
+                                                    [&] { return skipped_merges(model.dropout); })
+                          : merge_symbols(symbols_of(model, word), find);
   tokens.insert(tokens.end(), merged.begin(), merged.end());
 }
 
