@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say what is exported, and to which file."""
+    """Add the arguments that name the model, its inputs and the file to write."""
     parser.add_argument("model", metavar="MODEL", help="name of an example model, or MODULE:CALLABLE; see below")
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: the model's name with .pte)")
     parser.add_argument(
@@ -151,7 +151,7 @@ def _add_lowering(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
-    """Add the options of files beside the program, and of what is printed."""
+    """Add the options of further files and of the printed summary."""
     parser.add_argument(
         "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
     )

@@ -44,7 +44,7 @@ def model_parser(
 def chosen_model(
     parser: argparse.ArgumentParser, name: str, check: Callable[[argparse.ArgumentParser, str], None] | None = None
 ) -> ChosenModel:
-    """Build the model with this name. Ends the process with status 2 and a message if that is not possible.
+    """Build the model with this name. Ends the process with status 2 and a message on failure.
 
     check: called with the name of a known model before it is built; it may end the process, too.
     """

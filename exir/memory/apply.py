@@ -35,7 +35,7 @@ def _left_out(
     outputs: bool,
     mutable_buffers: bool,
 ) -> set[TensorSpec]:
-    """Return the tensors of a kind that is not planned: inputs, outputs or mutable buffers whose flag is False."""
+    """Return the tensors that are left out of the plan: inputs, outputs or mutable buffers whose flag is False."""
     left_out: set[TensorSpec] = set()
     if not inputs:
         left_out |= get_graph_input_tensors(graph_module.graph.nodes, graph_signature)

@@ -14,7 +14,7 @@ __all__ = ["ExportRecord", "new_record"]
 
 
 class ExportRecord(Protocol):
-    """What the program managers need of `executorch.devtools.ETRecord`."""
+    """The part of `executorch.devtools.ETRecord` that the program managers use."""
 
     graph_map: dict[str, ExportedProgram] | None
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`Any` in the compiler stands only where torch, or a part that is loaded by name, has no narrower type."""
+"""The compiler uses `Any` only for values whose type torch, or a part that is loaded by name, leaves open."""
 
 import ast
 from pathlib import Path

@@ -37,7 +37,7 @@ REFUSED = {
         r"^(?![#|])\W*(What|Which|Whether|Who|Whose) [a-z][^?]*$"  # headings and questions may
     ),
 }
-# A word of each construction: most lines have none of them, and the patterns above take longer.
+# One word of each construction. Most lines lack all of them, and this search is faster than those above.
 _HAS_A_WORD = re.compile(
     r"\b(told|tells|asked|kin|not|no|what|of|as|makes? no sense|else|which|whether|who|whose)\b", re.I
 )

@@ -40,7 +40,7 @@ class GivenParameters(TypedDict, total=False):
 
 
 class Manager(Protocol):
-    """What the passes need of an `EdgeProgramManager`: its programs, and the values of its constant methods."""
+    """The part of `EdgeProgramManager` that the passes use: programs, and the values of constant methods."""
 
     _config_methods: dict[str, object]
 

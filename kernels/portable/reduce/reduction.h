@@ -35,7 +35,7 @@ struct Accumulator {
 /// Memory for the totals, and for the lanes, that go on at a time.
 inline constexpr int64_t kTotalsBytes = 2048;
 
-/// Whether a lane takes whole runs of elements, by `take_run(const In*, n)`.
+/// True for lanes with `take_run(const In*, n)`, which takes a whole run of elements.
 template <class Lane, class = void>
 inline constexpr bool takes_runs = false;
 template <class Lane>
