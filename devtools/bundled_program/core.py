@@ -62,7 +62,7 @@ class BundledProgram:
         """The bundled program in the file's data model."""
         suites = [
             schema.BundledMethodTestSuite(suite.method_name, [_case(case) for case in suite.test_cases])
-            for suite in sorted(self.method_test_suites, key=lambda each: each.method_name)
+            for suite in sorted(self.method_test_suites, key=lambda suite: suite.method_name)
         ]
         return schema.BundledProgram(schema.BUNDLED_PROGRAM_SCHEMA_VERSION, suites, self._bytes())
 

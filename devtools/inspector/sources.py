@@ -73,7 +73,7 @@ def sources_of(event: Event) -> tuple[Source, ...]:
     lead = next((source for source in found if name and source.operator.split(".")[-2:-1] == [name]), None)
     if lead is not None and len(handles_of(event)) == 1:
         return (lead,)  # the parts of a decomposed operator share its handle
-    lead = lead or max(found, key=lambda each: _weight(each.operator))
+    lead = lead or max(found, key=lambda source: _weight(source.operator))
     # A quantize may share its handle with the dequantize that reads it, because the integers between them are fused.
     others = [source for source in found if source is not lead and not _DEQUANTIZE.search(source.operator)]
     return (lead, *others)

@@ -92,7 +92,9 @@ def _method(plan: ExecutionPlan, known: MemoryPlan | None, measured: Measured) -
 def _arena(mem_id: int, size: int, tensors: Sequence[PlannedTensor], steps: int, bound: int | None) -> ArenaUse:
     alive = _alive(tensors, steps)
     peak = max(range(steps), key=lambda step: alive[step], default=0)
-    at_peak = sorted((tensor for tensor in tensors if tensor.first <= peak <= tensor.last), key=lambda each: -each.size)
+    at_peak = sorted(
+        (tensor for tensor in tensors if tensor.first <= peak <= tensor.last), key=lambda tensor: -tensor.size
+    )
     return ArenaUse(mem_id, size, tuple(alive), peak, tuple(at_peak), bound)
 
 
@@ -107,7 +109,7 @@ def _alive(tensors: Sequence[PlannedTensor], steps: int) -> list[int]:
 
 def _covered(tensors: Iterable[PlannedTensor]) -> int:
     total = end = 0
-    for tensor in sorted(tensors, key=lambda each: each.offset):
+    for tensor in sorted(tensors, key=lambda tensor: tensor.offset):
         total += max(0, tensor.offset + tensor.size - max(end, tensor.offset))
         end = max(end, tensor.offset + tensor.size)
     return total

@@ -37,7 +37,7 @@ def chrome_trace(analysis: RunAnalysis) -> dict[str, Any]:
                 continue
             for run, (start, time) in enumerate(zip(event.start_time or [], event.perf_data.raw, strict=True)):
                 events.append(_event(event, run) | {"ts": (start - begin) / to_us, "dur": 1000 * time})
-    return {"displayTimeUnit": "ms", "traceEvents": [process, *named, *sorted(events, key=lambda each: each["ts"])]}
+    return {"displayTimeUnit": "ms", "traceEvents": [process, *named, *sorted(events, key=lambda event: event["ts"])]}
 
 
 def _event(event: Event, run: int) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
     use(list(plan.outputs), end)
     uses |= {index: _Use(0, end) for index in uses if _is_state(plan, index)}
     tensors = [_planned(plan, index, each, modules) for index, each in uses.items() if _is_planned(plan, index)]
-    kept = _without_aliases(sorted(tensors, key=lambda each: (each.first, -each.size)))
+    kept = _without_aliases(sorted(tensors, key=lambda tensor: (tensor.first, -tensor.size)))
     sizes = enumerate(plan.non_const_buffer_sizes)
     arenas = tuple(_arena(number, size, kept, end) for number, size in sizes if number)
     return MemoryPlan(tuple(kept), arenas, end)

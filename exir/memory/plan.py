@@ -134,7 +134,7 @@ def describe_plan(
         alive = _most_alive([spec for spec in names if spec.mem_id == mem_id], in_place)
         bound = max(alive, proven[mem_id] if mem_id < len(proven) else 0)
         arenas.append(Arena(mem_id, size, alive, bound))
-    return MemoryPlan(tuple(sorted(tensors, key=lambda each: (each.first, each.offset))), tuple(arenas), steps)
+    return MemoryPlan(tuple(sorted(tensors, key=lambda tensor: (tensor.first, tensor.offset))), tuple(arenas), steps)
 
 
 def _most_alive(specs: list[TensorSpec], in_place: Mapping[TensorSpec, TensorSpec]) -> int:

@@ -51,7 +51,7 @@ class Constants:
         values = {source: self.value(source) for source in node.all_input_nodes}
         if node.op != "call_function" or not values or any(value is None for value in values.values()):
             return None
-        args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda each: values[each])
+        args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda source: values[source])
         with torch.no_grad():
             made = node.target(*args, **kwargs)  # type: ignore[operator]
         return made if isinstance(made, torch.Tensor) else None

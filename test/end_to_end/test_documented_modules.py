@@ -14,7 +14,7 @@ from executorch.runtime.errors import InvalidStateError
 PLANNED = [each for each, recipe in RECIPES.items() if not recipe.names_mutable_buffers]
 
 
-@pytest.mark.parametrize("module_class", PLANNED, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("module_class", PLANNED, ids=lambda kind: kind.__name__)
 def test_a_module_is_written_with_its_methods_and_computes_what_eager_computes(module_class, tmp_path: Path) -> None:
     name = module_class.__name__
     main(["--modules", name, "--outdir", str(tmp_path / "new")])

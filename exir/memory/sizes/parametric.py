@@ -168,7 +168,7 @@ def _groups(members: Sequence[TensorSpec], in_place: Mapping[TensorSpec, TensorS
     """Group the tensors by place, lowest first: a result at its operand's place moves with the operand."""
     group_of: dict[TensorSpec, list[TensorSpec]] = {}
     groups: list[list[TensorSpec]] = []
-    for spec in sorted(members, key=lambda each: lifespan_of(each).first):
+    for spec in sorted(members, key=lambda member: lifespan_of(member).first):
         operand = in_place.get(spec)
         if operand is not None and operand in group_of and takes_over(spec, operand):
             group = group_of[operand]

@@ -131,7 +131,7 @@ def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers
     if node.name in constants.known:
         return constants.known[node.name].reshape(())
     values = {source: _evaluate(source, constants, leaves, numbers) for source in node.all_input_nodes}
-    args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda each: values[each])
+    args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda source: values[source])
     with torch.no_grad():
         made: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
     return made

@@ -41,7 +41,9 @@ def _quantize_table(program: ExportedProgram, node: Node, known: dict[str, torch
     operator = _operator(integers) if integers.op == "call_function" else ""
     if operator not in _QUANTIZED or not all(source.name in known for source in integers.all_input_nodes):
         return
-    args, kwargs = pytree.tree_map_only(Node, lambda each: known[each.name].detach(), (integers.args, integers.kwargs))
+    args, kwargs = pytree.tree_map_only(
+        Node, lambda source: known[source.name].detach(), (integers.args, integers.kwargs)
+    )
     computed = integers.target._op(*args, **kwargs)
     made = add_constant(program, "_quantized_rows", computed, integers.meta["val"], integers)
     known[made.name] = computed
