@@ -20,8 +20,6 @@ from zipfile import ZipFile, is_zipfile
 
 import torch
 from torch import fx
-from torch._export.serde import serialize as torch_serialize
-from torch._export.serde.schema import SCHEMA_VERSION
 from torch.export import ExportedProgram
 
 from executorch.exir import memory
@@ -66,6 +64,8 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
 
     Raises SerializeError for a program with delegates, and for a planned one.
     """
+    from torch._export.serde import serialize as torch_serialize  # here: it imports torch's compiler, 1.5 s
+
     _check_dialect(program)
     copied = copy_program(program)
     marks = {}
@@ -93,12 +93,14 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
 
 
 def _check_dialect(program: ExportedProgram) -> None:
+    from torch._export.serde.serialize import SerializeError
+
     for module in all_graph_modules(program.graph_module):
         for node in module.graph.nodes:
             if node.target is executorch_call_delegate:
-                raise torch_serialize.SerializeError(f"'{node}' is a delegate: save the program before to_backend")
+                raise SerializeError(f"'{node}' is a delegate: save the program before to_backend")
             if node.target is memory.alloc:
-                raise torch_serialize.SerializeError(
+                raise SerializeError(
                     f"'{node}' allocates memory: save the program before to_executorch, or the file with write_to_file"
                 )
 
@@ -108,6 +110,9 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
 
     Raises ValueError, or one of torch's errors, for invalid bytes. No code of the file is run.
     """
+    from torch._export.serde import serialize as torch_serialize
+    from torch._export.serde.schema import SCHEMA_VERSION
+
     data_json = json.loads(data.exported_program)
     _check_expressions(data_json)
     graphs = list(_all_graphs(data_json["graph_module"]["graph"]))
