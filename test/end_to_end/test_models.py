@@ -7,6 +7,7 @@ from models import NAMES, make
 from oracle.models.pipeline import assert_matches_eager
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_exports_loads_and_matches_eager(name: str) -> None:
     model, inputs = make(name)
