@@ -28,6 +28,7 @@ from executorch.examples.models.llama.source_transformation.custom_kv_cache impo
     replace_kv_cache_with_custom_kv_cache,
     replace_kv_cache_with_quantized_kv_cache,
     replace_kv_cache_with_ring_kv_cache,
+    set_kv_cache_dtype,
 )
 from executorch.examples.models.llama.source_transformation.sdpa import (
     replace_sdpa_with_custom_op,
@@ -242,6 +243,8 @@ def _rewrite_caches(model: Transformer, config: LlmConfig) -> None:
         sink_size, window_size = options.attention_sink_sizes()
         enable_attention_sink(model, model.params, sink_size, window_size)
         _check_chunk(window_size, config)
+    if options.kv_cache_dtype is not None:
+        set_kv_cache_dtype(model, _DTYPES[options.kv_cache_dtype.value])
 
 
 def _check_chunk(window_size: int, config: LlmConfig) -> None:

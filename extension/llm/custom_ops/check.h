@@ -16,7 +16,13 @@ bool expect_contiguous(aten::RuntimeContext& ctx, const char* name, const aten::
 bool expect_positions(aten::RuntimeContext& ctx, int64_t start_pos, int64_t count,
                       int64_t capacity);
 
-/// Copies `value` into the cache from `start_pos` on, after checking both.
+/// True if `b` has the dtype of `a`, or 16 bits where `a` is float32: operators convert while they
+/// read or write.
+bool expect_same_or_reduced(aten::RuntimeContext& ctx, const char* name_a, const aten::Tensor& a,
+                            const char* name_b, const aten::Tensor& b);
+
+/// Writes `value`, converted to the dtype of the cache, into the cache from `start_pos` on, after
+/// checking both.
 bool write_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, aten::Tensor& cache,
                  int64_t start_pos);
 

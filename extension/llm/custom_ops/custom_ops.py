@@ -57,6 +57,21 @@ def _attend(
     return F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, scale=scale, enable_gqa=True)
 
 
+def _attend_by_positions(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    start_pos: int,
+    attn_mask: torch.Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+) -> torch.Tensor:
+    """Attention of [batch, positions, heads, channels] in the dtype of the query."""
+    q, k, v = (each.transpose(1, 2).to(query.dtype) for each in (query, key[: query.shape[0]], value[: query.shape[0]]))
+    result = _attend(q, k, v, start_pos, attn_mask, is_causal, scale)
+    return result.transpose(1, 2).contiguous()
+
+
 def _custom_sdpa(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -67,12 +82,12 @@ def _custom_sdpa(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    q, k, v = (each.transpose(1, 2) for each in (query, key[: query.shape[0]], value[: query.shape[0]]))
-    result = _attend(q, k, v, start_pos, attn_mask, is_causal, scale)
-    return result.transpose(1, 2).contiguous()
+    shapes.check_floats(query, key, value)
+    return _attend_by_positions(query, key, value, start_pos, attn_mask, is_causal, scale)
 
 
 def _write(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> None:
+    shapes.check_reduced("cache", cache, "value", value)
     count, capacity = value.shape[1], cache.shape[1]
     if start_pos < 0 or start_pos + count > capacity:
         raise ValueError(f"start_pos: {start_pos} and {count} positions do not fit a cache of {capacity} positions")
@@ -87,6 +102,7 @@ def _update_cache(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> t
 def _update_cache_with_indices(
     value: torch.Tensor, cache: torch.Tensor, start_pos: int, indices: torch.Tensor
 ) -> torch.Tensor:
+    shapes.check_reduced("cache", cache, "value", value)
     if indices.shape != value.shape[:2]:
         raise ValueError(f"indices: expected {list(value.shape[:2])}, found {list(indices.shape)}")
     if bool(((indices < -1) | (indices >= cache.shape[1])).any()):
@@ -150,7 +166,7 @@ def _custom_quantized_sdpa(
     )
     if is_seq_at_dim_2:
         return _attend(*numbers, start_pos, attn_mask, is_causal, scale)
-    return _custom_sdpa(*numbers, start_pos, attn_mask, drpout_p, is_causal, scale)
+    return _attend_by_positions(*numbers, start_pos, attn_mask, is_causal, scale)
 
 
 def _fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:

@@ -208,8 +208,8 @@ Tensor& custom_sdpa_out(RuntimeContext& ctx, const Tensor& query, const Tensor& 
                         const Tensor& value, int64_t start_pos,
                         const std::optional<Tensor>& attn_mask, double drpout_p, bool is_causal,
                         std::optional<double> scale, Tensor& out) {
-  if (!executorch::kernels::expect_same_dtype(ctx, "query", query, "key", key) ||
-      !executorch::kernels::expect_same_dtype(ctx, "query", query, "value", value) ||
+  if (!llm::expect_same_or_reduced(ctx, "query", query, "key", key) ||
+      !executorch::kernels::expect_same_dtype(ctx, "key", key, "value", value) ||
       !executorch::kernels::expect_same_dtype(ctx, "query", query, "out", out)) {
     return out;
   }

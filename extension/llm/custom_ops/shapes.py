@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-_FLOATS = (torch.float32, torch.bfloat16, torch.float16)
+_REDUCED = (torch.bfloat16, torch.float16)
+_FLOATS = (torch.float32, *_REDUCED)
 
 
 def _check(condition: bool, message: str) -> None:
@@ -26,10 +27,18 @@ def _check_attention(
         _check(floats, f"attn_mask: expected numbers that are added to the scores, found {attn_mask.dtype}")
 
 
-def _check_floats(query: torch.Tensor, others: dict[str, torch.Tensor]) -> None:
+def check_reduced(name: str, found: torch.Tensor, of: str, given: torch.Tensor) -> None:
+    """Raise ValueError unless `found` has the dtype of `given`, or 16 bits where `given` is float32."""
+    fits = found.dtype == given.dtype or (given.dtype is torch.float32 and found.dtype in _REDUCED)
+    others = ", float16 or bfloat16" if given.dtype is torch.float32 else ""
+    _check(fits, f"{name}: expected {given.dtype}, as {of}{others}, found {found.dtype}")
+
+
+def check_floats(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+    """Raise ValueError unless the operands of attention have dtypes that fit each other."""
     _check(query.dtype in _FLOATS, f"query: expected float32, float16 or bfloat16, found {query.dtype}")
-    for name, each in others.items():
-        _check(each.dtype == query.dtype, f"{name}: expected {query.dtype}, as query, found {each.dtype}")
+    check_reduced("key", key, "query", query)
+    _check(value.dtype == key.dtype, f"value: expected {key.dtype}, as key, found {value.dtype}")
 
 
 def custom_sdpa(
@@ -42,9 +51,12 @@ def custom_sdpa(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    """The shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises ValueError."""
+    """The shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises ValueError.
+
+    Keys and values have the dtype of the query, or float16 or bfloat16 for a query of float32.
+    """
     _check_attention(query, key_cache, value_cache, attn_mask)
-    _check_floats(query, {"key": key_cache, "value": value_cache})
+    check_floats(query, key_cache, value_cache)
     return torch.empty_like(query, memory_format=torch.contiguous_format)
 
 
@@ -64,7 +76,9 @@ def sdpa_with_kv_cache(
     """The shape of `llama::sdpa_with_kv_cache`, after checking ranks and dtypes. Raises ValueError."""
     _check_attention(query, key, value, attn_mask)
     _check_attention(query, key_cache, value_cache, None)
-    _check_floats(query, {"key": key, "value": value, "key_cache": key_cache, "value_cache": value_cache})
+    check_floats(query, key_cache, value_cache)
+    for name, written, cache in (("key_cache", key, key_cache), ("value_cache", value, value_cache)):
+        check_reduced(name, cache, name.removesuffix("_cache"), written)
     return torch.empty_like(query, memory_format=torch.contiguous_format)
 
 
@@ -85,7 +99,7 @@ def custom_quantized_sdpa(
 def _check_cache(value: torch.Tensor, cache: torch.Tensor) -> None:
     _check(value.dim() == 4, f"value: expected 4 dimensions, found {value.dim()}")
     _check(cache.dim() == 4, f"cache: expected 4 dimensions, found {cache.dim()}")
-    _check(value.dtype == cache.dtype, f"value: expected {cache.dtype}, as cache, found {value.dtype}")
+    check_reduced("cache", cache, "value", value)
     for dim in (2, 3):
         fits = value.shape[dim] == cache.shape[dim]
         _check(fits, f"value: expected size {cache.shape[dim]} of dimension {dim}, as cache, found {value.shape[dim]}")

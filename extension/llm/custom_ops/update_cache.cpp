@@ -4,6 +4,7 @@
 
 #include <executorch/extension/llm/custom_ops/NativeFunctions.h>
 #include <executorch/extension/llm/custom_ops/check.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 
 namespace executorch::extension::llm {
@@ -28,9 +29,20 @@ bool expect_positions(RuntimeContext& ctx, int64_t start_pos, int64_t count, int
                    start_pos, count, capacity);
 }
 
+bool expect_same_or_reduced(RuntimeContext& ctx, const char* name_a, const Tensor& a,
+                            const char* name_b, const Tensor& b) {
+  const ScalarType from = a.scalar_type(), to = b.scalar_type();
+  const bool is_reduced =
+      from == ScalarType::Float && (to == ScalarType::Half || to == ScalarType::BFloat16);
+  return ET_EXPECT(ctx, from == to || is_reduced,
+                   "%s and %s must have one dtype, or float32 and a dtype of 16 bits, found %s and "
+                   "%s",
+                   name_a, name_b, runtime::toString(from), runtime::toString(to));
+}
+
 bool expect_cache(RuntimeContext& ctx, const Tensor& value, const Tensor& cache) {
   return expect_contiguous(ctx, "value", value, 4) && expect_contiguous(ctx, "cache", cache, 4) &&
-         kernels::expect_same_dtype(ctx, "value", value, "cache", cache) &&
+         expect_same_or_reduced(ctx, "value", value, "cache", cache) &&
          ET_EXPECT(ctx,
                    value.size(0) <= cache.size(0) && value.size(2) == cache.size(2) &&
                        value.size(3) == cache.size(3),
@@ -39,19 +51,56 @@ bool expect_cache(RuntimeContext& ctx, const Tensor& value, const Tensor& cache)
                    ShapeText(value).text, ShapeText(cache).text);
 }
 
+namespace {
+
+/// Writes elements of `value` into the cache, which may have another dtype; both positions count
+/// elements.
+class Writer final {
+ public:
+  /// Fails the context for dtypes that this build does not convert.
+  Writer(RuntimeContext& ctx, const Tensor& value, Tensor& cache)
+      : from_(static_cast<const char*>(value.const_data_ptr())),
+        to_(static_cast<char*>(cache.mutable_data_ptr())),
+        from_size_(value.element_size()),
+        to_size_(cache.element_size()) {
+    if (value.scalar_type() == cache.scalar_type()) return;
+    convert_ = kernels::store(kernels::Compute::Float, cache.scalar_type());
+    is_valid_ = ET_EXPECT(ctx, convert_ != nullptr, "cache: this build has no conversion to %s",
+                          runtime::toString(cache.scalar_type()));
+  }
+  bool valid() const { return is_valid_; }
+  void write(int64_t from, int64_t to, int64_t count) const {
+    char* const place = to_ + to_size_ * size_t(to);
+    const char* const source = from_ + from_size_ * size_t(from);
+    if (convert_ == nullptr) {
+      std::memcpy(place, source, to_size_ * size_t(count));
+    } else {
+      convert_(place, int64_t(to_size_), source, int64_t(from_size_), count);
+    }
+  }
+
+ private:
+  const char* from_;
+  char* to_;
+  size_t from_size_, to_size_;
+  kernels::Convert convert_ = nullptr;
+  bool is_valid_ = true;
+};
+
+}  // namespace
+
 bool write_cache(RuntimeContext& ctx, const Tensor& value, Tensor& cache, int64_t start_pos) {
   if (!expect_cache(ctx, value, cache) ||
       !expect_positions(ctx, start_pos, value.size(1), cache.size(1))) {
     return false;
   }
-  const size_t position = size_t(value.size(2) * value.size(3)) * value.element_size();
-  const size_t count = position * size_t(value.size(1));
+  const int64_t position = int64_t(value.size(2)) * value.size(3);
+  const int64_t count = position * value.size(1);
   if (count == 0) return true;
+  const Writer writer(ctx, value, cache);
+  if (!writer.valid()) return false;
   for (int64_t batch = 0; batch < value.size(0); ++batch) {
-    char* const to = static_cast<char*>(cache.mutable_data_ptr()) +
-                     position * size_t(batch * cache.size(1) + start_pos);
-    std::memcpy(to, static_cast<const char*>(value.const_data_ptr()) + count * size_t(batch),
-                count);
+    writer.write(count * batch, position * (batch * cache.size(1) + start_pos), count);
   }
   return true;
 }
@@ -81,16 +130,16 @@ bool write_positions(RuntimeContext& ctx, const Tensor& value, Tensor& cache,
   for (ssize_t i = 0; i < indices.numel(); ++i) {
     if (!expect_index(ctx, at[i], capacity)) return false;
   }
-  const size_t position = size_t(value.size(2) * value.size(3)) * value.element_size();
+  const int64_t position = int64_t(value.size(2)) * value.size(3);
   if (position == 0) return true;
+  const Writer writer(ctx, value, cache);
+  if (!writer.valid()) return false;
   for (int64_t i = 0; i < int64_t(value.size(0)) * value.size(1); ++i) {
     const int64_t index = at[i];
     if (!expect_index(ctx, index, capacity)) return false;
     if (index < 0) continue;
     const int64_t batch = i / value.size(1);
-    std::memcpy(
-        static_cast<char*>(cache.mutable_data_ptr()) + position * size_t(batch * capacity + index),
-        static_cast<const char*>(value.const_data_ptr()) + position * size_t(i), position);
+    writer.write(position * i, position * (batch * capacity + index), position);
   }
   return true;
 }

@@ -2,6 +2,11 @@
 #include <executorch/kernels/engine/attention/attention.h>
 
 #include <cstring>
+#include <type_traits>
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/simd/float_math.h>
@@ -28,16 +33,20 @@ constexpr int64_t kTransposedRows = 8;
 
 /// How a call is divided into tasks of (batch, key head, queries, keys).
 struct Division {
-  int64_t group, padded, block_queries, query_blocks, chunks, rows;
+  int64_t key_heads, group, padded, block_queries, query_blocks, chunks, rows;
+  /// Few queries whose rows need no padding: run_step() takes all heads together.
+  bool is_step;
 
   explicit Division(const AttentionCall& call) {
-    group = call.heads / call.key_heads;
+    key_heads = call.key_heads;
+    group = call.heads / key_heads;
     padded = round_up(call.channels, kRowAlignment);
     block_queries = group >= kMaxRows ? 1 : kMaxRows / group;
     block_queries = call.queries < block_queries ? call.queries : block_queries;
     query_blocks = divide_up(call.queries, block_queries);
     chunks = call.queries <= kMaxSplitQueries ? divide_up(call.keys, kChunkKeys) : 1;
     rows = block_queries * group;
+    is_step = call.queries <= kMaxSplitQueries && padded == call.channels;
   }
   int64_t tasks(const AttentionCall& call) const {
     return call.batch * call.key_heads * query_blocks * chunks;
@@ -45,7 +54,10 @@ struct Division {
   /// Floats of the result of a task: rows of channels, then their maxima, then their sums.
   int64_t partial() const { return round_up(rows * (padded + 2), kRowAlignment); }
   /// Floats that a worker needs besides results: queries, scores, keys, transposed keys, values.
-  int64_t buffers() const { return rows * (padded + kBlockKeys) + 3 * kBlockKeys * padded; }
+  int64_t buffers() const {
+    return is_step ? key_heads * rows * (padded + kBlockKeys)
+                   : rows * (padded + kBlockKeys) + 3 * kBlockKeys * padded;
+  }
 };
 
 struct Task {
@@ -76,7 +88,7 @@ Task task_at(const AttentionCall& call, const Division& division, int64_t index)
 }  // namespace
 }  // namespace executorch::kernels::engine
 
-#define ET_SIMD_SOURCE <executorch/kernels/engine/attention/block.inc>
+#define ET_SIMD_SOURCE <executorch/kernels/engine/attention/step.inc>
 #include <executorch/kernels/engine/simd/each_set.h>
 
 namespace executorch::kernels::engine {
@@ -106,31 +118,14 @@ void store_row(const AttentionCall& call, int64_t batch, int64_t query, int64_t 
   }
 }
 
-/// Adds up the chunks of the keys of one task in their order, into the first, and stores it.
-void finish(const AttentionCall& call, const Division& division, const Task& task,
-            float* partials) {
-  const int64_t padded = division.padded;
+/// Stores the results of one task.
+void store_rows(const AttentionCall& call, const Division& division, const Task& task,
+                const float* partial) {
+  const float* const sums = partial + division.rows * (division.padded + 1);
   for (int64_t row = 0; row < task.queries * division.group; ++row) {
-    float* const result = partials + row * padded;
-    float* const most = partials + division.rows * padded + row;
-    float* const sum = most + division.rows;
-    for (int64_t chunk = 1; chunk < division.chunks; ++chunk) {
-      const float* const other = partials + chunk * division.partial();
-      const float other_most = other[division.rows * padded + row];
-      const float other_sum = other[division.rows * (padded + 1) + row];
-      if (other_sum == 0) continue;
-      const float now = *most > other_most ? *most : other_most;
-      const float own_factor = *sum == 0 ? 0.0f : __builtin_expf(*most - now);
-      const float factor = __builtin_expf(other_most - now);
-      for (int64_t i = 0; i < padded; ++i) {
-        result[i] = result[i] * own_factor + other[row * padded + i] * factor;
-      }
-      *sum = *sum * own_factor + other_sum * factor;
-      *most = now;
-    }
     store_row(call, task.batch, task.first_query + row / division.group,
-              task.key_head * division.group + row % division.group, result,
-              *sum == 0 ? 0.0f : 1.0f / *sum);
+              task.key_head * division.group + row % division.group,
+              partial + row * division.padded, sums[row] == 0 ? 0.0f : 1.0f / sums[row]);
   }
 }
 
@@ -157,8 +152,9 @@ void prefetch(const AttentionCall& call, const AttentionTensor& tensor, int64_t 
 
 int64_t attention_scratch(const AttentionCall& call, size_t workers) {
   const Division division(call);
-  const int64_t own = division.buffers() + (division.chunks == 1 ? division.partial() : 0);
-  const int64_t kept = division.chunks == 1 ? 0 : division.partial() * division.tasks(call);
+  const bool is_whole = division.chunks == 1 && !division.is_step;
+  const int64_t own = division.buffers() + (is_whole ? division.partial() : 0);
+  const int64_t kept = is_whole ? 0 : division.partial() * division.tasks(call);
   return (own * int64_t(workers) + kept) * int64_t(sizeof(float));
 }
 
@@ -166,36 +162,47 @@ void attend(const AttentionCall& call, Threads& threads, void* scratch, Instruct
   const Division division(call);
   const auto run = ET_SIMD_FUNCTION(set, run_task);
   float* const buffers = static_cast<float*>(scratch);
-  if (division.chunks == 1) {
+  if (division.chunks == 1 && !division.is_step) {
     const int64_t own = division.buffers() + division.partial();
     for_each_item(threads, size_t(division.tasks(call)), [&](size_t index, size_t worker) {
       const Task task = task_at(call, division, int64_t(index));
       float* const place = buffers + own * int64_t(worker);
       float* const partial = place + division.buffers();
       run(&call, &division, &task, partial, place);
-      finish(call, division, task, partial);
+      store_rows(call, division, task, partial);
     });
     return;
   }
+  const auto step = ET_SIMD_FUNCTION(set, run_step);
   float* const kept = buffers + division.buffers() * int64_t(threads.count());
   const int64_t blocks = call.key_heads * division.query_blocks;
+  const int64_t head_partials = division.partial() * division.query_blocks * division.chunks;
   for_each_item(threads, size_t(call.batch * division.chunks), [&](size_t item, size_t worker) {
     const int64_t batch = int64_t(item) / division.chunks;
     const int64_t chunk = int64_t(item) % division.chunks;
-    for (int64_t block = 0; block < blocks; ++block) {
+    float* const place = buffers + division.buffers() * int64_t(worker);
+    for (int64_t block = 0; block < (division.is_step ? division.query_blocks : blocks); ++block) {
       const int64_t index = (batch * blocks + block) * division.chunks + chunk;
       const Task task = task_at(call, division, index);
+      float* const partial = kept + division.partial() * index;
+      if (division.is_step) {
+        step(&call, &division, &task, partial, head_partials, place);
+        continue;
+      }
       if (block == 0) {
         prefetch(call, call.key, batch, task.first_key, task.last_key);
         prefetch(call, call.value, batch, task.first_key, task.last_key);
       }
-      run(&call, &division, &task, kept + division.partial() * index,
-          buffers + division.buffers() * int64_t(worker));
+      run(&call, &division, &task, partial, place);
     }
   });
+  const auto add = ET_SIMD_FUNCTION(set, add_chunks);
   for_each_item(threads, size_t(call.batch * blocks), [&](size_t index, size_t) {
     const int64_t first = int64_t(index) * division.chunks;
-    finish(call, division, task_at(call, division, first), kept + division.partial() * first);
+    const Task task = task_at(call, division, first);
+    float* const partial = kept + division.partial() * first;
+    add(&division, task.queries * division.group, partial);
+    store_rows(call, division, task, partial);
   });
 }
 

@@ -2,11 +2,13 @@
 """Times decoders with identical random weights on our engine, the peer and llama.cpp, interleaved in one run.
 
 ``python -m test.benchmark.llm [--shape NAME] [--bits 32 16 8 4] [--engines NAME …] [--threads N …] [--cached N …]
-[--folder FOLDER] [--peer-python FILE] [--llama-python FILE]``
+[--cache fp16] [--folder FOLDER] [--peer-python FILE] [--llama-python FILE]``
 
 Prints tokens a second of prefill and decode, the share of the read bandwidth (measured in the same rounds) that decode
-reaches, load time and resident memory. Exported files stay in --folder and are used again. An engine whose interpreter
-is missing is left out, with a message. The least time of all rounds counts; with one thread it is processor time.
+reaches, load time and resident memory. llama.cpp keeps keys and values in float16, as ours does by default (--cache);
+with 16 bits, ours keeps them in bfloat16, and the peer in the dtype of its model. Exported files stay in --folder and
+are used again. An engine whose interpreter is missing is left out, with a message. The least time of all rounds counts;
+with one thread it is processor time.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ _GGUF_TYPES = {32: "F32", 16: "BF16", 8: "Q8_0", 4: "Q4_0"}
 _WEIGHT_BITS = {"ours": {32: 32.0, 16: 16.0, 8: 8.0, 4: 4.5}, "llama.cpp": {32: 32.0, 16: 16.0, 8: 8.5, 4: 4.5}}
 
 
-def _cache_bytes(engine: str, bits: int) -> int:
-    """Return the size of an element of the cache: float16 in llama.cpp, the model's dtype elsewhere."""
-    return 2 if engine == "llama.cpp" or bits == 16 else 4
+def _cache_bytes(engine: str, bits: int, cache: str) -> int:
+    """Return the size of an element of the cache: float16 in llama.cpp, the model's dtype in the peer."""
+    return 4 if bits != 16 and (engine == "peer" or (engine == "ours" and cache == "fp32")) else 2
 
 
 class EngineUnavailable(RuntimeError):
@@ -69,19 +71,23 @@ class Running:
         self.best[name] = min(float(self.answer()), self.best.get(name, float("inf")))
 
 
-def _export(engine: str, python: str, shape: DecoderShape, checkpoint: Path, bits: int, context: int) -> Path:
+def _export(
+    engine: str, python: str, shape: DecoderShape, checkpoint: Path, bits: int, context: int, cache: str
+) -> Path:
     """Return the file of an engine, exported where it does not exist. Raises EngineUnavailable."""
     folder = checkpoint.parent
     if engine == "llama.cpp":
         path = folder / f"{_GGUF_TYPES[bits]}.gguf"
         command = [sys.executable, str(_CHECKPOINTS), str(checkpoint), str(path), _GGUF_TYPES[bits]]
     else:
-        path = folder / f"{engine}-{bits}-{context}.pte"
+        is_reduced = engine == "ours" and bits != 16 and cache != "fp32"
+        path = folder / f"{engine}-{bits}-{context}{'-' + cache if is_reduced else ''}.pte"
         weights = with_names_of_peer(checkpoint) if engine == "peer" else checkpoint
         command = [python, "-m", "executorch.examples.models.llama.export_llama", "--model", shape.model_class]
         command += ["-c", str(weights), "-p", str(folder / "params.json"), "-kv", "--use_sdpa_with_kv_cache", "-X"]
         command += ["--xnnpack-extended-ops", "--max_seq_length", "512"]
         command += ["--max_context_length", str(context), "-o", str(folder), "-n", path.name, *_OPTIONS[bits]]
+        command += ["--kv_cache_dtype", cache] if is_reduced else []
     if not path.exists():
         print(f"{engine}, {bits} bits: exporting", file=sys.stderr, flush=True)
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or python == sys.executable}
@@ -111,15 +117,15 @@ def _start(engine: str, python: str, bits: int, file: Path, threads: int, contex
 def _report(shape: DecoderShape, found: list[Running], threads: int, options: argparse.Namespace, speed: float) -> None:
     prefills = [f"prefill {count}" for count in options.prefill]
     decodes = [f"decode {count}" for count in options.cached]
-    print(f"\n{options.shape}, {threads} threads; read bandwidth {speed / 1e9:.1f} GB/s")
+    print(f"\n{options.shape}, {threads} threads; read bandwidth {speed / 1e9:.1f} GB/s; our cache: {options.cache}")
     columns = [*prefills, *(text for decode in decodes for text in (decode, "share")), "load s", "RSS MB"]
     print(f"{'':18}" + "".join(f"{text:>14}" for text in columns))
     for figure in found:
         cells = [f"{count / figure.best[name]:.1f}" for count, name in zip(options.prefill, prefills, strict=True)]
         weights = _WEIGHT_BITS["llama.cpp" if figure.engine == "llama.cpp" else "ours"][figure.bits] / 8
         for cached, name in zip(options.cached, decodes, strict=True):
-            cache = _cache_bytes(figure.engine, figure.bits)
-            read = weights * shape.step_weights() + cache * shape.cache_elements(cached)
+            read = weights * shape.step_weights()
+            read += _cache_bytes(figure.engine, figure.bits, options.cache) * shape.cache_elements(cached)
             cells += [f"{1 / figure.best[name]:.1f}", f"{read / figure.best[name] / speed:.0%}"]
         cells += [f"{figure.facts['load']:.2f}", f"{figure.facts['resident']:.0f}"]
         print(f"{figure.engine + f', {figure.bits} bits':18}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
@@ -141,7 +147,7 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
                 try:
                     if engine not in pythons:
                         raise EngineUnavailable(f"{engine}: its interpreter is not given")
-                    file = _export(engine, pythons[engine], shape, checkpoint, bits, context)
+                    file = _export(engine, pythons[engine], shape, checkpoint, bits, context, options.cache)
                     found.append(_start(engine, pythons[engine], bits, file, threads, context))
                 except EngineUnavailable as reason:
                     print(reason, file=sys.stderr, flush=True)
@@ -175,6 +181,7 @@ def main() -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--prefill", nargs="+", type=int, default=[128, 512], help="tokens, at most 512")
     parser.add_argument("--cached", nargs="+", type=int, default=[16, 1024], help="cached tokens of decode steps")
+    parser.add_argument("--cache", choices=["fp16", "fp32"], default="fp16", help="dtype of our cache")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=8, help="decode steps in a round")
     parser.add_argument("--folder", type=Path, required=True, help="where checkpoints and exported files stay")

@@ -8,6 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include <executorch/runtime/core/portable_type/bfloat16.h>
+#include <executorch/runtime/core/portable_type/half.h>
+
 namespace {
 
 namespace engine = executorch::kernels::engine;
@@ -15,6 +18,8 @@ using executorch::kernels::engine::attend;
 using executorch::kernels::engine::attention_scratch;
 using executorch::kernels::engine::AttentionCall;
 using executorch::kernels::engine::AttentionType;
+using executorch::runtime::etensor::BFloat16;
+using executorch::runtime::etensor::Half;
 
 class SeveralThreads final : public engine::Threads {
  public:
@@ -37,6 +42,7 @@ struct Case {
 /// Random float32 tensors of [position, head, channel], and a call on them.
 struct Problem {
   std::vector<float> query, key, value, mask, out;
+  std::vector<uint16_t> reduced_key, reduced_value;
   AttentionCall call;
 
   explicit Problem(const Case& given, bool has_mask) {
@@ -71,6 +77,22 @@ struct Problem {
       call.mask = mask.data();
       call.mask_stride = keys;
     }
+  }
+
+  /// Stores keys and values in 16 bits, and rounds the floats that the formula reads.
+  template <class Reduced>
+  void reduce(AttentionType type) {
+    for (auto* each : {&key, &value}) {
+      auto& stored = each == &key ? reduced_key : reduced_value;
+      for (float& number : *each) {
+        const Reduced rounded(number);
+        stored.push_back(rounded.x);
+        number = float(rounded);
+      }
+    }
+    call.key.type = call.value.type = type;
+    call.key.data = reduced_key.data();
+    call.value.data = reduced_value.data();
   }
 
   void run(engine::Threads& threads, engine::InstructionSet set) {
@@ -108,8 +130,24 @@ struct Problem {
   }
 };
 
-constexpr Case kCases[] = {{1, 0, 1, 1, 8},   {1, 200, 6, 2, 64}, {3, 64, 4, 4, 13},
-                           {70, 5, 6, 1, 32}, {130, 0, 3, 3, 16}, {2, 63, 130, 2, 16}};
+constexpr Case kCases[] = {{1, 0, 1, 1, 8},    {1, 200, 6, 2, 64}, {3, 64, 4, 4, 13},
+                           {70, 5, 6, 1, 32},  {130, 0, 3, 3, 16}, {2, 63, 130, 2, 16},
+                           {1, 129, 7, 1, 16}, {4, 66, 4, 4, 32},  {1, 70, 2, 2, 128}};
+
+void expect_formula(Problem& problem, engine::InstructionSet set) {
+  engine::CallingThread thread;
+  problem.run(thread, set);
+  const AttentionCall& call = problem.call;
+  for (int64_t i = 0; i < call.queries; ++i) {
+    for (int64_t head = 0; head < call.heads; ++head) {
+      const auto expected = problem.expected(i, head);
+      for (int64_t c = 0; c < call.channels; ++c) {
+        const size_t at = size_t((i * call.heads + head) * call.channels + c);
+        ASSERT_NEAR(double(problem.out[at]), expected[size_t(c)], 4e-6);
+      }
+    }
+  }
+}
 
 TEST(AttentionTest, EqualsTheFormulaOnEveryInstructionSet) {
   for (const auto set : {engine::InstructionSet::Scalar, engine::InstructionSet::Avx2,
@@ -117,20 +155,46 @@ TEST(AttentionTest, EqualsTheFormulaOnEveryInstructionSet) {
     if (set > engine::detected_instruction_set()) continue;
     for (const Case& each : kCases) {
       for (const bool has_mask : {false, true}) {
-        Problem problem(each, has_mask);
-        engine::CallingThread thread;
+        Problem floats(each, has_mask), halves(each, has_mask), brains(each, has_mask);
+        halves.reduce<Half>(AttentionType::Half);
+        brains.reduce<BFloat16>(AttentionType::BFloat16);
+        for (Problem* problem : {&floats, &halves, &brains}) expect_formula(*problem, set);
+      }
+    }
+  }
+}
+
+TEST(AttentionTest, ReadsEveryHalf) {
+  // One key, whose value is the result; rows of 16 channels convert in vectors, of 5 in part.
+  for (const auto set : {engine::InstructionSet::Scalar, engine::detected_instruction_set()}) {
+    for (const int64_t channels : {16, 5}) {
+      Problem problem({1, 0, 1, 1, channels}, false);
+      problem.reduce<Half>(AttentionType::Half);
+      engine::CallingThread thread;
+      for (uint32_t bits = 0; bits < (1u << 16); ++bits) {
+        problem.reduced_value[bits % size_t(channels)] = uint16_t(bits);
+        if (bits % size_t(channels) != size_t(channels) - 1) continue;
         problem.run(thread, set);
-        for (int64_t i = 0; i < each.queries; ++i) {
-          for (int64_t head = 0; head < each.heads; ++head) {
-            const auto expected = problem.expected(i, head);
-            for (int64_t c = 0; c < each.channels; ++c) {
-              const size_t at = size_t((i * each.heads + head) * each.channels + c);
-              ASSERT_NEAR(double(problem.out[at]), expected[size_t(c)], 4e-6);
-            }
+        for (size_t c = 0; c < size_t(channels); ++c) {
+          const Half half(problem.reduced_value[c], Half::from_bits());
+          if (std::isnan(float(half))) {
+            ASSERT_TRUE(std::isnan(problem.out[c]));
+          } else {
+            ASSERT_EQ(problem.out[c], float(half));
           }
         }
       }
     }
+  }
+}
+
+TEST(AttentionTest, NaNAmongTheScoresGivesNaN) {
+  for (const int64_t channels : {16, 5}) {
+    Problem problem({1, 99, 1, 1, channels}, false);
+    problem.key[size_t(70 * channels)] = NAN;
+    engine::CallingThread thread;
+    problem.run(thread, engine::instruction_set());
+    for (const float number : problem.out) EXPECT_TRUE(std::isnan(number));
   }
 }
 

@@ -107,6 +107,17 @@ def replace_kv_cache_with_custom_kv_cache(module: nn.Module) -> nn.Module:
     return module
 
 
+def set_kv_cache_dtype(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """Keep keys and values of every CustomKVCache below the module in `dtype`, in place. Returns the module.
+
+    `llama::update_cache` and `llama::custom_sdpa` convert between float32 and 16 bits.
+    """
+    for child in module.modules():
+        if isinstance(child, CustomKVCache):
+            child.k_cache, child.v_cache = child.k_cache.to(dtype), child.v_cache.to(dtype)
+    return module
+
+
 def _attend_by_mask(attention: nn.Module) -> None:
     """Let `llama::custom_sdpa` use the ring's mask: causal attention would take slots for positions."""
     sdpa = getattr(attention, "SDPA", None)

@@ -59,7 +59,7 @@ class PreqMode(str, Enum):
 
 
 class DtypeOverride(str, Enum):
-    """The dtype of weights and activations."""
+    """The dtype of weights and activations, or of caches."""
 
     fp32 = "fp32"
     fp16 = "fp16"
@@ -106,7 +106,9 @@ class BaseConfig:
 @dataclass
 class ModelConfig:
     """Rewrites of the model. use_shared_embedding: quantize a tied output layer as the embedding, so that the file has
-    their integers once. expand_rope_table has no effect: kernels are as fast with tables of half the width."""
+    their integers once. expand_rope_table has no effect: kernels are as fast with tables of half the width.
+    kv_cache_dtype: the dtype of keys and values in the caches, that of the model by default; a model of float32 can
+    keep them in 16 bits. ExecuTorch 1.4 does not have this option."""
 
     dtype_override: DtypeOverride = DtypeOverride.fp32
     enable_dynamic_shape: bool = True
@@ -119,6 +121,7 @@ class ModelConfig:
     use_kv_cache: bool = False
     quantize_kv_cache: bool = False
     local_global_attention: list[int] | None = None
+    kv_cache_dtype: DtypeOverride | None = None
 
     def __post_init__(self) -> None:
         """Raise LlmConfigError."""
@@ -146,6 +149,20 @@ class ModelConfig:
             )
         if self.use_attention_sink is not None:
             self.attention_sink_sizes()
+        self._check_cache_dtype()
+
+    def _check_cache_dtype(self) -> None:
+        dtype, model = self.kv_cache_dtype, self.dtype_override
+        if dtype is None:
+            return
+        if self.quantize_kv_cache:
+            raise LlmConfigError("model.kv_cache_dtype and model.quantize_kv_cache exclude each other")
+        if not self.use_sdpa_with_kv_cache:
+            raise LlmConfigError("model.kv_cache_dtype needs model.use_sdpa_with_kv_cache=True")
+        if model not in (DtypeOverride.fp32, dtype):
+            raise LlmConfigError(
+                f"model.kv_cache_dtype: expected {model.value}, as model.dtype_override, found {dtype.value}"
+            )
 
     def attention_sink_sizes(self) -> tuple[int, int]:
         """Return the sizes of sink and window. An update overwrites only the slots that

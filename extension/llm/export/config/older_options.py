@@ -45,6 +45,7 @@ OLDER_OPTIONS = _table("""
 -kv --use_kv_cache | model.use_kv_cache | keep keys and values of earlier positions
 --use_sdpa_with_kv_cache | model.use_sdpa_with_kv_cache | attention reads the filled positions alone
 --quantize_kv_cache | model.quantize_kv_cache | keep keys and values in int8
+--kv_cache_dtype | model.kv_cache_dtype | dtype of keys and values, 16 bits in a float32 model; ExecuTorch 1.4 lacks it
 --local_global_attention | model.local_global_attention | window size of each layer, 0: all positions
 --use_attention_sink | model.use_attention_sink | sink size,window size: go on without end in a bounded cache
 --expand_rope_table | model.expand_rope_table | no effect: kernels are as fast with tables of half the width

@@ -100,6 +100,81 @@ def test_masks_and_scales_of_every_dtype(queries, dtype, tolerance):
     torch.testing.assert_close(found.double(), oracle(q, k, v, mask, 0.3), rtol=0, atol=tolerance)
 
 
+class ReducedCache(torch.nn.Module):
+    """Caches of 16 bits for float32, and attention over them; `slots` are of a ring."""
+
+    def __init__(self, dtype, is_ring):
+        super().__init__()
+        self.is_ring = is_ring
+        self.register_buffer("k", torch.zeros(1, CAPACITY, 2, 32, dtype=dtype))
+        self.register_buffer("v", torch.zeros(1, CAPACITY, 2, 32, dtype=dtype))
+
+    def forward(self, position, q, k, v, slots, mask):
+        start = position[0].item()
+        torch._check(start >= 0)
+        torch._check(start < CAPACITY)
+        if self.is_ring:
+            LLAMA.update_cache_with_indices(k, self.k, start, slots)
+            LLAMA.update_cache_with_indices(v, self.v, start, slots)
+            return LLAMA.custom_sdpa(q, self.k, self.v, 0, mask)
+        return LLAMA.sdpa_with_kv_cache(q, k, v, self.k, self.v, start, q.shape[1], None, 0.0, True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("is_ring", [False, True])
+@pytest.mark.parametrize("queries", [1, 9])
+def test_float32_is_attended_over_caches_of_16_bits(dtype, is_ring, queries):
+    torch.manual_seed(3)
+    start = CAPACITY - queries
+    q, k, v = (torch.randn(1, CAPACITY, heads, 32) for heads in (6, 2, 2))
+    slots = torch.randperm(CAPACITY)
+    mask = torch.full((queries, CAPACITY), -torch.inf)
+    for i in range(queries):
+        mask[i, slots[: start + i + 1]] = 0
+
+    def inputs(first, last):
+        at = torch.tensor([first])
+        return at, q[:, first:last], k[:, first:last], v[:, first:last], slots[None, first:last], mask[: last - first]
+
+    module = ReducedCache(dtype, is_ring)
+    count = torch.export.Dim("count", min=1, max=CAPACITY - 1)
+    shapes = (None, {1: count}, {1: count}, {1: count}, {1: count}, {0: count})
+    example = (torch.tensor([2]), *(torch.zeros(1, 3, heads, 32) for heads in (6, 2, 2)))
+    example += (torch.zeros(1, 3, dtype=torch.long), torch.zeros(3, CAPACITY))
+    method = lower(module, example, shapes)
+    for first in range(0, start, queries):
+        method.execute(inputs(first, min(first + queries, start)))
+    found = method.execute(inputs(start, CAPACITY))[0]
+    expected = oracle(q[:, start:], k.to(dtype), v.to(dtype), causal(queries, start))
+    assert found.dtype is torch.float32
+    torch.testing.assert_close(found.double(), expected, rtol=0, atol=3e-6)
+    module(*inputs(0, start)[:-1], torch.zeros(start, CAPACITY))
+    torch.testing.assert_close(module(*inputs(start, CAPACITY)), found, rtol=0, atol=3e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda q, k, h: LLAMA.custom_sdpa(h, k, k, 0), "key: expected torch.float16, as query, found torch.float32"),
+        (lambda q, k, h: LLAMA.custom_sdpa(q, h, k, 0), "value: expected torch.float16, as key, found torch.float32"),
+        (lambda q, k, h: LLAMA.custom_sdpa(q, k.double(), k, 0), "key: expected torch.float32, as query, float16 or"),
+        (lambda q, k, h: LLAMA.update_cache(h, k, 0), "cache: expected torch.float16, as value, found torch.float32"),
+        (lambda q, k, h: LLAMA.update_cache(k, k.char(), 0), "cache: expected torch.float32, as value, float16 or"),
+        (
+            lambda q, k, h: LLAMA.update_cache_with_indices(h, k, 0, torch.zeros(1, 4, dtype=torch.long)),
+            "cache: expected torch.float16, as value, found torch.float32",
+        ),
+    ],
+)
+def test_dtypes_that_do_not_fit_are_named(call, message):
+    tensors = torch.randn(1, 4, 2, 8), torch.randn(1, 4, 2, 8), torch.randn(1, 4, 2, 8).half()
+    with pytest.raises(ValueError, match=message):
+        call(*tensors)
+    fakes = torch._subclasses.FakeTensorMode()
+    with fakes, pytest.raises(ValueError, match=message):
+        call(*(fakes.from_tensor(each) for each in tensors))
+
+
 def test_a_query_that_sees_no_key_gives_zeros():
     q, k = torch.randn(1, 2, 2, 16), torch.randn(1, CAPACITY, 2, 16)
     mask = torch.zeros(2, CAPACITY)
