@@ -5,10 +5,10 @@
 [--cache fp16] [--folder FOLDER] [--peer-python FILE] [--llama-python FILE]``
 
 Prints tokens a second of prefill and decode, the share of the read bandwidth (measured in the same rounds) that decode
-reaches, load time and resident memory. llama.cpp keeps keys and values in float16, as ours does by default (--cache);
-with 16 bits, ours keeps them in bfloat16, and the peer in the dtype of its model. Exported files stay in --folder and
-are used again. An engine whose interpreter is missing is left out, with a message. The least time of all rounds counts;
-with one thread it is processor time.
+reaches, load time (ours: with packed weights in a file beside the program) and resident memory. llama.cpp keeps keys
+and values in float16, as ours does by default (--cache); with 16 bits, ours keeps them in bfloat16, and the peer in the
+dtype of its model. Exported files stay in --folder and are used again. An engine whose interpreter is missing is left
+out, with a message. The least time of all rounds counts; with one thread it is processor time.
 """
 
 from __future__ import annotations

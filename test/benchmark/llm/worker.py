@@ -35,8 +35,12 @@ class Executorch:
         from executorch.runtime import Runtime
 
         portable_lib._unsafe_reset_threadpool(threads)
-        self._program = Runtime.get().load_program(Path(file))
+        self._program = Runtime.get().load_program(Path(file), **self._options(file))
         self._method = self._program.load_method("forward")
+
+    def _options(self, file: str) -> dict[str, Any]:
+        """Keep packed weights in a file, which the first load writes."""
+        return {"backend_options": {"XnnpackBackend": {"packed_cache_path": f"{file}.packed"}}}
 
     def _array(self, values: list[Any]) -> Any:
         import numpy as np
@@ -55,6 +59,9 @@ class Peer(Executorch):
         from executorch.kernels import quantized  # noqa: F401
 
         super().__init__(file, threads, context)
+
+    def _options(self, file: str) -> dict[str, Any]:
+        return {}
 
     def _array(self, values: list[Any]) -> Any:
         import torch
