@@ -144,7 +144,7 @@ def _exclusive_or(low: Lowering, node: Node) -> None:
 
 
 def _not(low: Lowering, node: Node) -> None:
-    """Of numbers, true for zeros."""
+    """Emit true where a boolean is false or a number is zero."""
     (source,) = tensors_of(node)
     order = low.order_of(source)
     zero = low.writer.constant(torch.zeros((), dtype=_dtype(source)))
