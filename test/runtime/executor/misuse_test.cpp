@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <utility>
+#include <vector>
 
 #include "../log_capture.h"
 #include "loaded_program.h"
@@ -145,6 +146,35 @@ TEST(KernelKeys, MayListTheResultOnceMore) {
     EXPECT_EQ(method->execute(), Error::Ok) << key;
   }
   EXPECT_EQ(calls, 2);
+}
+
+TEST(KernelKeys, CallsThatNoKeyFitsFindTheKernelWithoutKey) {
+  const auto nothing = [](runtime::KernelRuntimeContext&, runtime::Span<EValue*>) {};
+  const runtime::Kernel kernels[] = {runtime::Kernel("test::add.out", nothing),
+                                     runtime::Kernel("test::add.out", kKeys[0], nothing)};
+  std::vector<int32_t> many(20, 0);
+  many.back() = 2;
+  struct Case {
+    std::vector<int32_t> arguments;
+    bool fits = false;
+  };
+  const std::vector<Case> cases = {
+      {{}}, {{2}}, {{3}}, {{0, 2}}, {{0, 2, 2}, true}, {{0, 3, 3}}, {{3, 0, 1, 2}, true}, {many}};
+  for (const auto& [arguments, fits] : cases) {
+    TestProgram source = add_program();
+    source.plans[0].values.push_back(integer(1));
+    source.plans[0].chains = {{kernel(0, arguments)}};
+    LoadedProgram program(source);
+    const auto load = [&](runtime::Span<const runtime::Kernel> from) {
+      MethodMemory own(*program->method_meta("forward"));
+      return program->load_method("forward", &own.manager(), nullptr, nullptr, nullptr, from)
+          .error();
+    };
+    const LogCapture log;
+    EXPECT_EQ(load({kernels, 2}), Error::Ok) << arguments.size();
+    EXPECT_EQ(load({kernels + 1, 1}), fits ? Error::Ok : Error::OperatorMissing)
+        << arguments.size();
+  }
 }
 
 }  // namespace

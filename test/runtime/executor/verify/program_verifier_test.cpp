@@ -44,6 +44,7 @@ TestProgram full_program() {
   plan.delegates = {{"Nothing", fb::DataLocation::INLINE, 0, {{"key", "value"}}}};
   plan.chains[0] = {kernel(0, {0, 1, 2, 2}), move(0, 1), jump_false(6, 4), delegate(0, {0, 1}),
                     free_value(2)};
+  plan.devices = {{1, fb::DeviceType::CPU}};
   program.inline_data = {"payload"};
   program.segment_data = std::string(64, 'x');
   program.segments = {{0, 32}, {32, 32}};
@@ -82,6 +83,19 @@ std::vector<Rule> rules() {
        "tensor 3: 8 bytes at offset 2"},
       {"ConstantIndex", [](P& p) { tensor_at(p, 3).data_buffer_idx = 2; },
        "tensor 3: entry 2 of 2"},
+      {"InlineConstantIndex",
+       [](P& p) {
+         p.constants = {};
+         p.constant_buffer = {"", "8 bytes!"};
+         tensor_at(p, 3).data_buffer_idx = 2;
+       },
+       "tensor 3: constant 2 of 2"},
+      {"MutablePlace", [](P& p) { tensor_at(p, 4).offset = 60; }, "tensor 4: 8 bytes at offset 60"},
+      {"NoName", [](P& p) { tensor_at(p, 3).location = fb::TensorDataLocation::EXTERNAL; },
+       "tensor 3: external data without a name"},
+      {"NoNameOfPlannedData",
+       [](P& p) { tensor_at(p, 4).location = fb::TensorDataLocation::EXTERNAL; },
+       "tensor 4: external data without a name"},
       {"MutableSegmentIndex", [](P& p) { p.mutable_data[0].segment = 9; }, "segment 9 of 2"},
       {"MutableOffset", [](P& p) { p.mutable_data[0].offsets[1] = 64; }, "offset 64"},
       {"MutableEnd", [](P& p) { p.mutable_data[0].offsets[1] = 28; }, "tensor 4"},
