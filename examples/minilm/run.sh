@@ -7,7 +7,7 @@ need_packages g++ git
 want_packages ccache
 make_venv
 install export,examples
-program=$root/build/minilm.pte  # not in /tmp, where another user's file of that name could lie
+program=$root/build/minilm.pte  # a shared folder could hold a file of another user
 mkdir -p "$root/build"
 step "searching"
 python "$root/examples/minilm/search.py" "$@" --program "$program"
