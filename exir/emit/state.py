@@ -2,7 +2,7 @@
 """State of emission: the values, operators, delegates and instructions collected so far."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch.fx import Node
@@ -59,19 +59,23 @@ class EmitOptions:
     emit_mutable_buffer_names: bool = False
 
 
-# Keys of constants by type. Floats are compared by their bits, so that 0.0 differs from -0.0 and NaN equals itself.
-_KEYS: dict[type, Callable[[object], object]] = {
-    Null: lambda value: None,
-    Int: lambda value: value.int_val,
-    Bool: lambda value: value.bool_val,
-    Double: lambda value: struct.pack("<d", value.double_val),
-    String: lambda value: value.string_val,
-    IntList: lambda value: tuple(value.items),
-    BoolList: lambda value: tuple(value.items),
-    DoubleList: lambda value: struct.pack(f"<{len(value.items)}d", *value.items),
-    TensorList: lambda value: tuple(value.items),
-    OptionalTensorList: lambda value: tuple(value.items),
-}
+def _key(value: KernelTypes) -> object:
+    """Return the key of a constant. Floats are compared by their bits: 0.0 differs from -0.0, NaN equals itself."""
+    if isinstance(value, Double):
+        return struct.pack("<d", value.double_val)
+    if isinstance(value, DoubleList):
+        return struct.pack(f"<{len(value.items)}d", *value.items)
+    if isinstance(value, (IntList, BoolList, TensorList, OptionalTensorList)):
+        return tuple(value.items)
+    if isinstance(value, Int):
+        return value.int_val
+    if isinstance(value, Bool):
+        return value.bool_val
+    if isinstance(value, String):
+        return value.string_val
+    if isinstance(value, Null):
+        return None
+    raise TypeError(f"a constant of type {type(value).__name__} has no key")
 
 
 class MethodState:
@@ -105,7 +109,7 @@ class MethodState:
         """
         if self.concurrent and isinstance(value, (IntList, TensorList, OptionalTensorList)):
             return self.fresh(value)
-        key = (type(value), _KEYS[type(value)](value))
+        key = (type(value), _key(value))
         if key not in self._constants:
             self._constants[key] = self.fresh(value)
         return self._constants[key]
