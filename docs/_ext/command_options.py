@@ -31,8 +31,9 @@ about versions and the machine.
 
 
 def commands() -> dict[str, str]:
-    """Return each command and the module whose `main` parses its arguments: every module that makes a parser."""
-    grep = ["git", "grep", "-lF", "argparse.ArgumentParser(", "--", "*.py"]
+    """Return each command and the module whose `main` parses its arguments: every module that makes a parser there."""
+    makes_parser = ["(", "-e", "argparse.ArgumentParser(", "--or", "-e", "= model_parser(", ")"]
+    grep = ["git", "grep", "-lF", "--all-match", *makes_parser, "-e", "def main(", "--", "*.py"]
     listed = subprocess.run(grep, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     modules = [name.removesuffix(".py").replace("/", ".") for name in listed if not name.startswith(_NOT_COMMANDS)]
     found = {f"executorch.{name.removesuffix('.__main__').removesuffix('.command')}": name for name in modules}

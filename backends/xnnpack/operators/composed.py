@@ -63,8 +63,14 @@ def _composed(
     refusal: Check = lambda node, program: None,
     on_integers: OnIntegers | None = None,
     single: bool = False,
+    newer: bool = False,
 ) -> Rule:
-    return Rule(lambda low, node: write(_Formula(low, node, single), node), refusal, on_integers=on_integers)
+    return Rule(
+        lambda low, node: write(_Formula(low, node, single), node),
+        refusal,
+        on_integers=on_integers,
+        newer=lambda node, program: newer,
+    )
 
 
 _APART = 5e-4
@@ -200,8 +206,8 @@ def _mish(f: _Formula, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "expm1.default": _composed(_exponential_less_one, single=True),
-    "log1p.default": _composed(_logarithm_of_one_more, single=True),
+    "expm1.default": _composed(_exponential_less_one, single=True, newer=True),
+    "log1p.default": _composed(_logarithm_of_one_more, single=True, newer=True),
     "sign.default": _composed(lambda f, node: f.finish(g.Sign, f.x), single=True),
     "softplus.default": _composed(_softplus, _refuse_softplus, single=True),
     "mish.default": _composed(_mish, single=True),

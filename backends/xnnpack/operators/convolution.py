@@ -300,6 +300,12 @@ def _norm(low: Lowering, node: Node) -> None:
 NORM = "_native_batch_norm_legit_no_training.default"
 
 RULES: dict[str, Rule] = {
-    "convolution.default": Rule(_convolution, _refuse, fuses_activation=True, on_integers=_if_images),
+    "convolution.default": Rule(
+        _convolution,
+        _refuse,
+        fuses_activation=True,
+        on_integers=_if_images,
+        newer=lambda node, program: rank(node) == 5,
+    ),
     NORM: Rule(_norm, _refuse_norm),
 }

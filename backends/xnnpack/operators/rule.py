@@ -39,6 +39,7 @@ class Rule:
     integers; None if the operator is always computed in float.
     any_tensors: `refusal` checks the tensors itself.
     booleans: the tensors may be boolean.
+    newer: return whether `emit` writes nodes that ExecuTorch 1.4 lacks.
     """
 
     emit: Emit
@@ -48,6 +49,7 @@ class Rule:
     on_integers: OnIntegers | None = None
     any_tensors: bool = False
     booleans: bool = False
+    newer: Callable[[Node, ExportedProgram], bool] = lambda node, program: False
 
 
 def refusal_of_tensors(node: Node, mixed: bool, dtypes: Sequence[torch.dtype] = FLOATS) -> Rejection | None:

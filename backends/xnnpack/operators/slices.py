@@ -185,6 +185,11 @@ def _refuse_index_select(node: Node, program: ExportedProgram) -> Rejection | No
     return refusal_of_places(node, index.numel())
 
 
+def _has_many_runs(node: Node, program: ExportedProgram) -> bool:
+    index = constant_tensor(program, node.args[2])
+    return index is not None and len(_runs(index, _source(node).meta["val"].shape[_dim(node, 1)])) > _MAX_RUNS
+
+
 def _index_select(low: Lowering, node: Node) -> None:
     """Few runs become slices, which ExecuTorch 1.4 has too. A roll has two runs for each dimension."""
     source, dim = _source(node), _dim(node, 1)
@@ -216,6 +221,10 @@ def _refuse_unfold(node: Node, program: ExportedProgram) -> Rejection | None:
     if rejection:
         return rejection
     return None if numbers_in(node.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
+
+
+def _has_many_windows(node: Node, program: ExportedProgram) -> bool:
+    return bool(node.meta["val"].shape[_dim(node, 1)] > _MAX_WINDOWS)
 
 
 def _unfold(low: Lowering, node: Node) -> None:
@@ -292,9 +301,9 @@ def _slice_scatter(low: Lowering, node: Node) -> None:
 
 RULES: dict[str, Rule] = {
     "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter),
-    "unfold_copy.default": Rule(_unfold, _refuse_unfold),
+    "unfold_copy.default": Rule(_unfold, _refuse_unfold, newer=_has_many_windows),
     "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike, booleans=True),
-    "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True),
+    "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True, newer=_has_many_runs),
     "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike, booleans=True),
     "split_with_sizes_copy.default": Rule(_split, _refuse_split),
     "unbind_copy.int": Rule(_unbind, _refuse_unbind),

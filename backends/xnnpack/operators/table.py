@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -35,8 +37,19 @@ _MODULES = (
     *(extreme, normalization, arrangement, slices, booleans, gather, volumes),
 )
 
+_NEWER = (booleans, gather)
+"""Modules all of whose rules write nodes that ExecuTorch 1.4 lacks."""
+
+
+def _rules_of(module: ModuleType) -> dict[str, Rule]:
+    rules: dict[str, Rule] = module.RULES
+    if module in _NEWER:
+        return {name: replace(rule, newer=lambda node, program: True) for name, rule in rules.items()}
+    return rules
+
+
 RULES: Mapping[str, Rule] = {
-    **{f"aten.{name}": rule for module in _MODULES for name, rule in module.RULES.items()},
+    **{f"aten.{name}": rule for module in _MODULES for name, rule in _rules_of(module).items()},
     **quantization.RULES,
 }
 

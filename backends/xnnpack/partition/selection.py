@@ -7,32 +7,39 @@ import operator
 from collections.abc import Collection, Sequence
 from functools import cached_property
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.converted_weights import product_of
-from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of
+from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of, tensors_of
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
 from executorch.backends.xnnpack.operators import quantization
-from executorch.backends.xnnpack.operators.table import refusal
+from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
 from executorch.exir.rewrite.rejection import Rejection
 
+_NEWER_DTYPES = (torch.bool, torch.bfloat16)
 _DEQUANTIZES = (DEQUANTIZE, PER_CHANNEL, PER_GROUP)
 _PART_OF_DYNAMIC = {*DYNAMIC, *(name for names in DYNAMIC.values() for name in names)}
 
 
 class Selection:
-    """The configured operators (None: all) and precisions (None: all), applied to one program."""
+    """The configured operators (None: all) and precisions (None: all), applied to one program.
+
+    for_executorch_1_4: refuse what its runtime lacks.
+    """
 
     def __init__(
         self,
         program: ExportedProgram,
         names: Collection[str] | None,
         precisions: Collection[ConfigPrecisionType] | None,
+        for_executorch_1_4: bool,
     ) -> None:
         self._program, self._names, self._precisions = program, names, precisions
+        self._for_executorch_1_4 = for_executorch_1_4
 
     @cached_property
     def _on_integers(self) -> dict[Node, list[Node]]:
@@ -55,6 +62,9 @@ class Selection:
         product = product_of(self._program, node)
         if product is not None:
             return self.refusal(product)
+        rejection = self._refuse_newer(node) if self._for_executorch_1_4 else None
+        if rejection is not None:
+            return rejection
         precision = None if self._precisions is None else self._precision(node)
         if self._precisions is not None and precision is not None and precision not in self._precisions:
             return Rejection(f"config_precisions excludes {precision.name}")
@@ -63,6 +73,16 @@ class Selection:
         if operator_of(node) in quantization.RULES and any(self._is_named(each) for each in self._served(node)):
             return None
         return Rejection("configs excludes this operator")
+
+    def _refuse_newer(self, node: Node) -> Rejection | None:
+        for value in (node, *tensors_of(node)):
+            dtype = getattr(value.meta.get("val"), "dtype", None)
+            if dtype in _NEWER_DTYPES:
+                return Rejection(f"the runtime of ExecuTorch 1.4 lacks {dtype} in delegates")
+        rule = rule_of(node)
+        if rule is None or not rule.newer(node, self._program):
+            return None
+        return Rejection("the runtime of ExecuTorch 1.4 lacks a node that it is lowered to")
 
     def _is_named(self, node: Node) -> bool:
         name = operator_of(node).partition(".")[2]

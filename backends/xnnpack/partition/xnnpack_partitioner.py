@@ -88,6 +88,8 @@ class XnnpackPartitioner(Partitioner):
     program's outputs on its example inputs. The products that cause most of it stay in float32, and those in branches
     of control flow. Lowering runs the program once for each product. None: no limit. Raises ValueError unless positive,
     and in `partition` for a program without example inputs.
+    for_executorch_1_4: delegate only what the runtime of ExecuTorch 1.4 computes too. It lacks bfloat16, booleans,
+    selections, comparisons, reads of constant places and convolutions of volumes.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class XnnpackPartitioner(Partitioner):
         force_fp32_dynamic_linear: bool = False,
         compute_precision: str = "fp32",
         max_error: float | None = None,
+        for_executorch_1_4: bool = False,
     ) -> None:
         super().__init__()
         if compute_precision not in _PRECISIONS:
@@ -111,6 +114,7 @@ class XnnpackPartitioner(Partitioner):
                 f"found {max_error!r} with {compute_precision}"
             )
         self._rounds_products, self._max_error = compute_precision == "bf16", max_error
+        self._for_executorch_1_4 = for_executorch_1_4
         self._weights_are_inputs = force_non_static_weights_for_f32_linear or force_fp32_dynamic_linear
         self._names = None if configs is None else {config.target_name for config in configs}
         self._precisions = (
@@ -160,7 +164,7 @@ class XnnpackPartitioner(Partitioner):
         """Partitions of a program or of one of its control-flow branches."""
         why, layers = WhyNoPartition(self._logger), RecomposedLinears(program)
         program = layers.program
-        selection = Selection(program, self._names, self._precisions)
+        selection = Selection(program, self._names, self._precisions, self._for_executorch_1_4)
 
         def is_supported(node: Node) -> bool:
             if node.op != "call_function":

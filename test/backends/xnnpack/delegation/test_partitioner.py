@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackFloatingPointPartitioner,
     XnnpackPartitioner,
 )
+from executorch.backends.xnnpack.serialization.payload import deserialize_payload
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegates
 from executorch.runtime import Runtime
@@ -118,3 +119,40 @@ def test_every_operator_may_be_a_delegate_of_its_own() -> None:
     function = Function(lambda x: x.split(2)[0] + x.split(2)[1])
     several = _lowered(XnnpackPartitioner(per_op_mode=True), function, torch.randn(4, 3))
     assert _left(several) == []
+
+
+class _Newer(nn.Module):
+    """Uses every kind of node that ExecuTorch 1.4 lacks, between linear layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+        self.volumes = nn.Conv3d(1, 1, 3, padding=1)
+        self.register_buffer("mask", torch.ones(64, 64, dtype=torch.bool).tril())
+        self.register_buffer("places", torch.randperm(64, generator=torch.Generator().manual_seed(0)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.linear(x).masked_fill(~self.mask, -1.0)
+        x = x[:, self.places].flip(0) + x.index_select(1, self.places).abs().log1p().expm1()
+        x = x + x.unfold(1, 2, 1).sum(-1).sum() + torch.full_like(x, 2.0)
+        x = self.volumes(x.reshape(1, 1, 16, 16, 16)).reshape(64, 64)
+        return self.linear(torch.where(x.isnan() | (x.amax(1, keepdim=True) > x), x, -x))
+
+
+@needs_xnnpack
+def test_programs_for_executorch_1_4_have_no_newer_nodes() -> None:
+    torch.manual_seed(0)
+    module, inputs = _Newer().eval(), (torch.rand(64, 64),)
+    exported = torch.export.export(module, inputs)
+    newer = {"Select", "Equal", "NotEqual", "Less", "LessOrEqual", "StaticGather"}
+    found = []
+    for restricted in (False, True):
+        lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(for_executorch_1_4=restricted)])
+        graph_module = lowered.exported_program().graph_module
+        payloads = [getattr(graph_module, node.target).processed_bytes for node in get_delegates(graph_module.graph)]
+        nodes = [node for payload in payloads for node in deserialize_payload(payload)[0].xnodes]
+        found.append({type(node.xnode_union).__name__ for node in nodes} & newer)
+        program = Runtime.get().load_program(lowered.to_executorch().buffer)
+        (result,) = program.load_method("forward").execute(inputs)
+        torch.testing.assert_close(result, module(*inputs), rtol=1e-4, atol=1e-4)
+    assert found == [newer - {"Equal", "LessOrEqual"} | found[0], set()]
