@@ -5,30 +5,12 @@
 #include <map>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
-
-/// True for nodes that move elements without reading their values.
-bool only_moves(const Node& node) {
-  switch (node.kind) {
-    case NodeKind::StaticTranspose:
-    case NodeKind::StaticConstantPad:
-    case NodeKind::StaticReshape:
-    case NodeKind::StaticSlice:
-    case NodeKind::StaticGather:
-    case NodeKind::Concatenate2:
-    case NodeKind::Concatenate3:
-    case NodeKind::Concatenate4:
-    case NodeKind::Concatenate5:
-    case NodeKind::Copy:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// The factor of each element of a quantized constant; its channels are `channel_dim`.
 class ConstantScales final {
@@ -168,7 +150,7 @@ class HalfWidening final : public Rewriter {
       return id == kNoValue || (datatype(id) == Datatype::Float16 &&
                                 graph_.values[id].argument != kNoValue && widened_.count(id) == 0);
     };
-    return only_moves(node) &&
+    return only_moves(node.kind) &&
            std::all_of(node.operands, node.operands + node.operand_count, is_argument) &&
            is_argument(node.result());
   }
@@ -245,7 +227,7 @@ class QuantizedWidening final : public Rewriter {
     std::vector<Node> nodes;
     nodes.swap(graph_.nodes);
     for (Node& node : nodes) {
-      if (only_moves(node) || !has_narrow_values(node) || keeps_(node)) {
+      if (only_moves(node.kind) || !has_narrow_values(node) || keeps_(node)) {
         graph_.nodes.push_back(node);
       } else {
         widen(node);

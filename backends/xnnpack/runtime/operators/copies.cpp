@@ -19,9 +19,6 @@ namespace fb = fb_xnnpack;
 using runtime::Error;
 using runtime::internal::count;
 
-// Minimum number of bytes for each thread.
-constexpr size_t kBytesPerTask = size_t{1} << 16;
-
 size_t element_bytes(const Value& value) { return bytes_of(value.datatype, {}); }
 
 /// A box of runs of contiguous bytes, each as long as the others. Strides count bytes.
@@ -115,14 +112,7 @@ class Copies : public Operator {
   };
   std::vector<Source>& boxes() { return boxes_; }
   char* to() const { return to_; }
-  /// Calls part(first, size) for parts of at most `per_task` of `total` items, on all threads.
-  template <typename Part>
-  void in_parts(size_t total, size_t per_task, const Part& part) {
-    threads_.run((total + per_task - 1) / per_task, [&](size_t task) {
-      const size_t first = task * per_task;
-      part(first, std::min(per_task, total - first));
-    });
-  }
+  PoolThreads& threads() { return threads_; }
 
  private:
   void copy(const Source& source) {
@@ -137,15 +127,16 @@ class Copies : public Operator {
       return;
     }
     const size_t per_task = std::max<size_t>(1, kBytesPerTask / std::max<size_t>(box.run_bytes, 1));
-    in_parts(runs, per_task,
-             [&](size_t first, size_t size) { box.copy(source.from, to_, first, first + size); });
+    threads_.in_parts(runs, per_task, [&](size_t first, size_t size) {
+      box.copy(source.from, to_, first, first + size);
+    });
   }
 
   void copy_bytes(const Source& source) {
     const char* const from = source.from + source.box.from_offset;
     char* const to = to_ + source.box.to_offset;
-    in_parts(source.box.run_bytes, kBytesPerTask,
-             [&](size_t first, size_t size) { memcpy(to + first, from + first, size); });
+    threads_.in_parts(source.box.run_bytes, kBytesPerTask,
+                      [&](size_t first, size_t size) { memcpy(to + first, from + first, size); });
   }
 
   PoolThreads threads_;
@@ -258,8 +249,8 @@ class Pad final : public Copies {
   }
 
   Error run() override {
-    in_parts(bytes_ / item_, kBytesPerTask / item_,
-             [&](size_t first, size_t size) { fill(first, size); });
+    threads().in_parts(bytes_ / item_, kBytesPerTask / item_,
+                       [&](size_t first, size_t size) { fill(first, size); });
     return Copies::run();
   }
 

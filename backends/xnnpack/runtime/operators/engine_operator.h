@@ -2,6 +2,8 @@
 // The base of operators that run on the CPU engine, and shared helpers.
 #pragma once
 
+#include <algorithm>
+
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/kernels/engine/eltwise/eltwise.h>
 #include <executorch/kernels/engine/epilogue.h>
@@ -12,6 +14,9 @@ namespace executorch::backends::xnnpack {
 
 namespace engine = ::executorch::kernels::engine;
 
+/// Minimum number of bytes that a thread moves.
+inline constexpr size_t kBytesPerTask = size_t{1} << 16;
+
 /// A thread pool for the engine. With a null pool, work runs on the calling thread.
 class PoolThreads final : public engine::Threads {
  public:
@@ -19,6 +24,14 @@ class PoolThreads final : public engine::Threads {
 
   size_t count() const override;
   void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override;
+  /// Calls part(first, size) for parts of at most `per_task` of `total` items, on all threads.
+  template <typename Part>
+  void in_parts(size_t total, size_t per_task, const Part& part) {
+    run((total + per_task - 1) / per_task, [&](size_t task) {
+      const size_t first = task * per_task;
+      part(first, std::min(per_task, total - first));
+    });
+  }
 
  private:
   pthreadpool_t pool_;
@@ -36,7 +49,7 @@ class EngineOperator : public Operator {
   EngineOperator(const char* label, const OperatorContext& context)
       : Operator(label), threads_(context.threads) {}
 
-  engine::Threads& threads() { return threads_; }
+  PoolThreads& threads() { return threads_; }
   const Tensors& tensors() const { return tensors_; }
   const float* operand(size_t i) const {
     return static_cast<const float*>(tensors_.operands[i].data);

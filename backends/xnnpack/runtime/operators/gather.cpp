@@ -7,16 +7,11 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
-#include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
 
 using runtime::Error;
-using runtime::internal::count;
-
-// Minimum number of bytes for each thread.
-constexpr size_t kBytesPerTask = size_t{1} << 16;
 
 class Gather final : public EngineOperator {
  public:
@@ -41,12 +36,11 @@ class Gather final : public EngineOperator {
   Error run() override {
     const size_t runs = outer_ * indices_.size();
     const size_t per_task = std::max<size_t>(1, kBytesPerTask / run_);
-    threads().run((runs + per_task - 1) / per_task, [&](size_t task) {
-      const size_t first = task * per_task, last = std::min(runs, first + per_task);
+    threads().in_parts(runs, per_task, [&](size_t first, size_t size) {
       if (run_ == sizeof(uint32_t)) {
-        copy<sizeof(uint32_t)>(first, last);
+        copy<sizeof(uint32_t)>(first, first + size);
       } else {
-        copy<0>(first, last);
+        copy<0>(first, first + size);
       }
     });
     return Error::Ok;

@@ -15,9 +15,6 @@ namespace {
 using runtime::Error;
 using runtime::internal::count;
 
-// Minimum number of bytes for each thread.
-constexpr size_t kBytesPerTask = size_t{1} << 16;
-
 class PlainTranspose final : public EngineOperator {
  public:
   PlainTranspose(const Node& node, const OperatorContext& context, size_t item)
@@ -53,10 +50,8 @@ class PlainTranspose final : public EngineOperator {
   Error run() override {
     const size_t runs = bytes_ / run_;
     const size_t per_task = std::max<size_t>(1, kBytesPerTask / run_);
-    threads().run((runs + per_task - 1) / per_task, [&](size_t task) {
-      const size_t first = task * per_task;
-      move(first, std::min(runs, first + per_task));
-    });
+    threads().in_parts(runs, per_task,
+                       [&](size_t first, size_t size) { move(first, first + size); });
     return Error::Ok;
   }
 

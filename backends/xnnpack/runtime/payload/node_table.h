@@ -240,6 +240,21 @@ constexpr size_t concatenated(fb_xnnpack::XNodeUnion kind) {
   }
 }
 
+/// True for nodes whose results have only elements of their operands, or a number between them.
+constexpr bool only_moves(fb_xnnpack::XNodeUnion kind) {
+  switch (kind) {
+    case fb_xnnpack::XNodeUnion::StaticTranspose:
+    case fb_xnnpack::XNodeUnion::StaticConstantPad:
+    case fb_xnnpack::XNodeUnion::StaticReshape:
+    case fb_xnnpack::XNodeUnion::StaticSlice:
+    case fb_xnnpack::XNodeUnion::StaticGather:
+    case fb_xnnpack::XNodeUnion::Copy:
+      return true;
+    default:
+      return concatenated(kind) != 0;
+  }
+}
+
 inline Layout layout_of(const fb_xnnpack::XNode& node) { return row_of(node).layout; }
 
 /// Calls visit(row, number or id) for each field of a verified node that holds one.

@@ -54,19 +54,9 @@ Result<Span<const uint8_t>> part(Span<const uint8_t> bytes, const char* what, ui
 
 /// True for nodes that choose, compare or move.
 bool takes_booleans(const fb::XNode& node) {
-  switch (node.xnode_union_type()) {
-    case fb::XNodeUnion::StaticTranspose:
-    case fb::XNodeUnion::StaticConstantPad:
-    case fb::XNodeUnion::StaticReshape:
-    case fb::XNodeUnion::StaticSlice:
-    case fb::XNodeUnion::StaticGather:
-    case fb::XNodeUnion::Copy:
-      return true;
-    default:
-      return concatenated(node.xnode_union_type()) != 0 ||
-             row_of(node).datatypes == Datatypes::Selection ||
-             row_of(node).datatypes == Datatypes::Comparison;
-  }
+  const Datatypes rule = row_of(node).datatypes;
+  return only_moves(node.xnode_union_type()) || rule == Datatypes::Selection ||
+         rule == Datatypes::Comparison;
 }
 
 /// Checks values and nodes against each other.
