@@ -293,8 +293,13 @@ class Lowering:
 def reshape(sizes: Sequence[object], value: int, made: int) -> g.StaticReshape:
     """The reshape of `value` to `made`. At most one of `sizes` is dynamic."""
     # XNNPACK infers a size of 0 from the others.
-    shape = [size if isinstance(size, int) else 0 for size in sizes]
+    shape = fixed_sizes(sizes)
     return g.StaticReshape(len(shape), shape, value, made)
+
+
+def fixed_sizes(sizes: Sequence[object]) -> list[int]:
+    """Return the sizes as a payload has them: 0 for those that are dynamic."""
+    return [size if isinstance(size, int) else 0 for size in sizes]
 
 
 def _in_order(tensor: torch.Tensor, order: Order) -> torch.Tensor:

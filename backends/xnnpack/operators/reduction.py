@@ -13,7 +13,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of
-from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -202,7 +202,7 @@ def _cumulative(low: Lowering, node: Node) -> None:
     value, bounds = low.read(source, order), low.shape(source, order)
     axis = place_of(cast(int, node.args[1]), order)
     size, shift = bounds[axis], 1
-    sizes = [each if isinstance(each, int) else 0 for each in arranged(source.meta["val"].shape, order)]
+    sizes = fixed_sizes(arranged(source.meta["val"].shape, order))
     zeros = [0] * len(sizes)
     while shift < size:
         kept = [size - shift if place == axis else each for place, each in enumerate(bounds)]

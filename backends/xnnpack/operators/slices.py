@@ -14,7 +14,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, is_static, numbers_in, rank, taken
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, place_of
-from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
 from executorch.backends.xnnpack.operators.arrangement import concatenate, concatenate_into
 from executorch.backends.xnnpack.operators.gather import gather, refusal_of_places
 from executorch.backends.xnnpack.operators.integers import if_alike
@@ -114,7 +114,7 @@ def _product(sizes: Sequence[object]) -> object:
 
 
 def _slice_of(axis: int, first: int, size: int, whole: Sequence[object], value: int, made: int) -> g.StaticSlice:
-    offsets, sizes = [0] * len(whole), [each if isinstance(each, int) else 0 for each in whole]
+    offsets, sizes = [0] * len(whole), fixed_sizes(whole)
     offsets[axis], sizes[axis] = first, size
     return g.StaticSlice(len(sizes), offsets, sizes, value, made)
 

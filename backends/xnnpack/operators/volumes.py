@@ -69,11 +69,10 @@ def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[int
     images = batch * count if isinstance(batch, int) else None
     channels, largest = bounds[4] * windows.kernel, [bounds[0] * count, *bounds[2:]]
     if windows.kernel > 1:
-        apart = [images, windows.kernel, *sizes[1:]]
-        value = low.reshaped(node, value, apart, [largest[0], windows.kernel, *largest[1:]])
+        apart = [largest[0], windows.kernel, *largest[1:]]
+        value = low.reshaped(node, value, [images, windows.kernel, *sizes[1:]], apart)
         steps = [0, 2, 3, 1, 4] if windows.groups == 1 else [0, 2, 3, 4, 1]
-        moved = [largest[0], windows.kernel, *largest[1:]]
-        shape = [moved[place] for place in steps]
+        shape = [apart[place] for place in steps]
         value = low.step(node, partial(g.StaticTranspose, 5, steps), value, shape=shape)
     return low.reshaped(node, value, [images, *sizes[1:3], channels], [*largest[:3], channels]), channels
 
