@@ -10,6 +10,7 @@ import cmake_options
 import command_options
 import environment_variables
 import model_coverage
+import pipeline_steps
 import runner_options
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ PAGES = {
     "executor-runner.md": runner_options.page,
     "commands.md": command_options.page,
     "model-coverage.md": model_coverage.page,
+    "pipeline.md": pipeline_steps.page,
 }
 
 

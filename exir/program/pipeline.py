@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from types import FunctionType
 
 from torch import fx
 from torch.export import ExportedProgram
@@ -48,6 +50,11 @@ from executorch.exir.rewrite.scalar_inputs_to_tensors import scalar_inputs_to_te
 Step = Callable[[ExportedProgram], None]
 
 
+def _named(implementation: Callable[..., object], step: Step) -> Step:
+    """Give a step the name and the docstring of the pass that it runs: docs/_ext/pipeline_steps.py lists them."""
+    return functools.update_wrapper(step, implementation, updated=())
+
+
 def _on_graph(one: Callable[..., object]) -> Step:
     def step(program: ExportedProgram) -> None:
         if isinstance(one, GraphPass):
@@ -55,11 +62,14 @@ def _on_graph(one: Callable[..., object]) -> Step:
         else:
             one(program.graph_module)
 
-    return step
+    return _named(one if isinstance(one, FunctionType) else type(one), step)
 
 
-def _give_specs(program: ExportedProgram) -> None:
-    SpecPropPass().propagate(program.graph_module, constant_names(program))
+def _give_specs() -> Step:
+    def step(program: ExportedProgram) -> None:
+        SpecPropPass().propagate(program.graph_module, constant_names(program))
+
+    return _named(SpecPropPass, step)
 
 
 def _reinplace(config: ExecutorchBackendConfig) -> Step:
@@ -68,7 +78,7 @@ def _reinplace(config: ExecutorchBackendConfig) -> Step:
     def step(program: ExportedProgram) -> None:
         reinplace_pass(program, wanted)
 
-    return step
+    return _named(reinplace_pass, step)
 
 
 def _fuse_quantized(config: ExecutorchBackendConfig) -> Step:
@@ -76,7 +86,16 @@ def _fuse_quantized(config: ExecutorchBackendConfig) -> Step:
         target = target_operators(config.target_manifest)
         fuse_quantized(program, lambda name: target.find(name) is not None)
 
-    return step
+    return _named(fuse_quantized, step)
+
+
+def _tag_external_constants(config: ExecutorchBackendConfig) -> Step:
+    chosen = config.external_constants
+
+    def step(program: ExportedProgram) -> None:
+        tag_external_constants(program, chosen if callable(chosen) else None)
+
+    return _named(tag_external_constants, step)
 
 
 def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
@@ -119,9 +138,11 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         *([recompose_activations] if config.tune_for_optimized_kernels else []),
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
-    if is_external:
-        steps.append(tag_external(config))  # instead of folding: weights found by name must not change
-    else:
+    if config.external_constants:
+        steps.append(_tag_external_constants(config))  # instead of folding: weights found by name must not change
+    if config.external_mutable_weights:
+        steps.append(tag_external_mutable_weights)
+    if not is_external:
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
     if config.tune_for_optimized_kernels:
         steps.append(_on_graph(UseChannelsLastPass()))  # no batch norm divides a region; copies of constants are folded
@@ -136,26 +157,13 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         *([_reinplace(config)] if config.run_reinplace_pass else []),  # before write-backs: it makes them unnecessary
         insert_write_back_for_buffers,  # after all steps that move code: nothing may follow the writes
         _on_graph(NormalizeViewsPass()),  # reshaping operators in one form
-        _give_specs,  # the last step that reads fake values
+        _give_specs(),  # the last step that reads fake values
         _on_graph(for_method(config.sym_shape_eval_pass, method)),  # bounds, before anything is allocated
     ]
     if config.remove_view_copy:
         steps.append(_on_graph(ReplaceViewCopyWithViewPass()))  # before out variants: a view allocates nothing
     steps.append(_on_graph(config.to_out_var_pass))
     return steps
-
-
-def tag_external(config: ExecutorchBackendConfig) -> Step:
-    """Return the step that marks weights for external files."""
-    chosen = config.external_constants
-
-    def step(program: ExportedProgram) -> None:
-        if chosen:
-            tag_external_constants(program, chosen if callable(chosen) else None)
-        if config.external_mutable_weights:
-            tag_external_mutable_weights(program)
-
-    return step
 
 
 def for_method(configured: object, method: str) -> Callable[[fx.GraphModule], object]:

@@ -35,7 +35,7 @@ from executorch.exir.rewrite.rejection import Rejection
 from executorch.runtime import Runtime
 
 # Names that a how-to gives to what is added.
-PLACEHOLDERS = {"VerbNounPass", "verb_noun_pass", "test_verb_noun"}
+PLACEHOLDERS = {"VerbNounPass", "verb_noun_pass", "test_verb_noun_pass"}
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 
@@ -102,6 +102,7 @@ def test_a_pass_is_a_file_and_a_line_of_the_pipeline(tmp_path: Path, monkeypatch
         "from executorch.exir.passes.graph_pass import GraphPass\n"
         "from torch.fx.passes.infra.pass_base import PassResult\n"
         "class RemoveDoubleNegationPass(GraphPass):\n"
+        "    '''Replace neg(neg(x)) by x.\\n\\n    Helps: tests.'''\n"
         "    def call(self, graph_module):\n"
         "        modified, negation = False, ops.edge.aten.neg.default\n"
         "        for module in all_graph_modules(graph_module):\n"
@@ -124,7 +125,8 @@ def test_a_pass_is_a_file_and_a_line_of_the_pipeline(tmp_path: Path, monkeypatch
         ),
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(executorch_steps, "steps_to_out_variants", _load(pipeline).steps_to_out_variants)
+    changed = _load(pipeline)
+    monkeypatch.setattr(executorch_steps, "steps_to_out_variants", changed.steps_to_out_variants)
 
     class Twice(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -132,6 +134,10 @@ def test_a_pass_is_a_file_and_a_line_of_the_pipeline(tmp_path: Path, monkeypatch
 
     program = to_edge(torch.export.export(Twice(), (torch.ones(2),))).to_executorch()
     assert [op.name for op in program.executorch_program.execution_plan[0].operators] == ["aten::add"]
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
+    page = _load(ROOT / "docs/_ext/pipeline_steps.py")
+    page.pipeline = changed
+    assert "| `RemoveDoubleNegationPass` | Replace neg(neg(x)) by x | tests |  |  |" in page.page()
 
 
 def test_an_xnnpack_rule_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,12 @@ sys.path.insert(0, str(DOCS / "_ext"))
 import cmake_options  # noqa: E402
 import command_options  # noqa: E402
 import environment_variables  # noqa: E402
+import pipeline_steps  # noqa: E402
 import plain_docstrings  # noqa: E402
 import runner_options  # noqa: E402
+
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig  # noqa: E402
+from executorch.exir.program import pipeline  # noqa: E402
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.M | re.S)
@@ -27,6 +31,7 @@ GENERATED = {
     "reference/generated/environment",
     "reference/generated/executor-runner",
     "reference/generated/model-coverage",
+    "reference/generated/pipeline",
     "notebooks/getting_started",
 }
 
@@ -107,6 +112,19 @@ def test_every_command_with_arguments_is_on_the_page() -> None:
     assert "## python -m executorch.devtools profile" in page
     assert "## python -m executorch.codegen.tools.gen_oplist" in page
     assert "`--fast-memory BYTES`" in page
+
+
+def test_every_step_of_the_pipeline_is_on_the_page_with_the_docstring_of_its_pass() -> None:
+    page = pipeline_steps.page()
+    for step in (
+        *pipeline.steps_to_edge(EdgeCompileConfig()),
+        *pipeline.steps_to_out_variants(ExecutorchBackendConfig(), "forward"),
+    ):
+        assert f"| `{step.__name__}` | " in page, step.__name__
+    assert (
+        "| `CSEPass` | Merges equal calls of deterministic operators | masks, sizes, shared projections |  |  |" in page
+    )
+    assert "| `reinplace_pass` | " in page and "| KV caches |  | `run_reinplace_pass` |" in page
 
 
 def test_a_docstring_becomes_text_without_markup_of_its_own() -> None:

@@ -22,7 +22,8 @@ class Kind(NamedTuple):
     sizes: Any = None
 
 
-def _of(function: Callable[..., Any], *calls: tuple[Any, ...], sizes: Any = None) -> Kind:
+def kind_of(function: Callable[..., Any], *calls: tuple[Any, ...], sizes: Any = None) -> Kind:
+    """Return a function as a module, with the inputs of each call."""
     return Kind(Function(function), list(calls), (sizes,) if sizes else None)
 
 
@@ -90,33 +91,33 @@ def _positive(x: torch.Tensor) -> torch.Tensor:
 N, M = Dim("n", min=2, max=8), Dim("m", min=2, max=6)
 CONTROL: dict[str, Kind] = {
     "branches with weights": Kind(Conditional(), [(_r(2, 3),), (-_r(2, 3).abs(),), (_r(2, 3).abs(),)]),
-    "two branches": _of(_twice, (_r(3),), (-_r(3).abs(),), (_r(3).abs() + 1,)),
-    "a loop to a bound": _of(_loop, (_r(3), torch.tensor(4)), (_r(3), torch.tensor(0))),
-    "map of a structure": _of(
+    "two branches": kind_of(_twice, (_r(3),), (-_r(3).abs(),), (_r(3).abs() + 1,)),
+    "a loop to a bound": kind_of(_loop, (_r(3), torch.tensor(4)), (_r(3), torch.tensor(0))),
+    "map of a structure": kind_of(
         lambda x, y: torch_map(lambda row, y: {"a": row + y, "b": (row * y).sum()}, x, y), (_r(4, 3), _r(3))
     ),
-    "scan": _of(lambda x: scan(lambda c, v: (c * 0.5 + v, c - v), torch.zeros(3), x), (_r(5, 3),), (_r(5, 3) + 1,)),
-    "scan in reverse": _of(lambda x: scan(lambda c, v: (c + v, c * v), x[0], x, reverse=True), (_r(5, 3),)),
+    "scan": kind_of(lambda x: scan(lambda c, v: (c * 0.5 + v, c - v), torch.zeros(3), x), (_r(5, 3),), (_r(5, 3) + 1,)),
+    "scan in reverse": kind_of(lambda x: scan(lambda c, v: (c + v, c * v), x[0], x, reverse=True), (_r(5, 3),)),
 }
 SIZES: dict[str, Kind] = {
-    "one dimension": _of(lambda x: x.softmax(0), (_r(3, 2),), (_r(8, 2),), (_r(2, 2),), sizes=({0: N},)),
-    "two that are free": _of(lambda x: x.T @ x, (_r(3, 4),), (_r(8, 6),), (_r(2, 2),), sizes=({0: N, 1: M},)),
-    "shared": _of(lambda a, b: a * b, (_r(3), _r(3)), (_r(7), _r(7)), sizes=({0: N}, {0: N})),
-    "derived": _of(lambda x: x.view(-1, 2).sum(1), (_r(6),), (_r(12),), sizes=({0: 2 * Dim("h", min=2, max=8)},)),
-    "joined": _of(lambda a, b: torch.cat([a, b]), (_r(3), _r(4)), (_r(2), _r(6)), sizes=({0: N}, {0: M})),
-    "repeated": _of(
+    "one dimension": kind_of(lambda x: x.softmax(0), (_r(3, 2),), (_r(8, 2),), (_r(2, 2),), sizes=({0: N},)),
+    "two that are free": kind_of(lambda x: x.T @ x, (_r(3, 4),), (_r(8, 6),), (_r(2, 2),), sizes=({0: N, 1: M},)),
+    "shared": kind_of(lambda a, b: a * b, (_r(3), _r(3)), (_r(7), _r(7)), sizes=({0: N}, {0: N})),
+    "derived": kind_of(lambda x: x.view(-1, 2).sum(1), (_r(6),), (_r(12),), sizes=({0: 2 * Dim("h", min=2, max=8)},)),
+    "joined": kind_of(lambda a, b: torch.cat([a, b]), (_r(3), _r(4)), (_r(2), _r(6)), sizes=({0: N}, {0: M})),
+    "repeated": kind_of(
         lambda x: x[:, None].expand(-1, 3, -1).reshape(x.shape[0] * 3, -1), (_r(3, 2),), (_r(5, 2),), sizes=({0: N},)
     ),
-    "made": _of(lambda x: torch.arange(x.shape[0]) * 2 + x, (_r(3),), (_r(6),), sizes=({0: N},)),
-    "returned": _of(lambda x: (x.shape[0] * 2, x + x.shape[0]), (_r(3),), (_r(6),), sizes=({0: N},)),
-    "convolved": _of(
+    "made": kind_of(lambda x: torch.arange(x.shape[0]) * 2 + x, (_r(3),), (_r(6),), sizes=({0: N},)),
+    "returned": kind_of(lambda x: (x.shape[0] * 2, x + x.shape[0]), (_r(3),), (_r(6),), sizes=({0: N},)),
+    "convolved": kind_of(
         lambda x: torch.nn.functional.max_pool2d(x, 2),
         (_r(1, 2, 6, 4),),
         (_r(1, 2, 8, 4),),
         sizes=({2: Dim("k", min=4, max=9)},),
     ),
-    "of the data": _of(_positive, (_r(3, 4),), (-_r(3, 4),), (_r(3, 4).abs(),)),
-    "nonzero": _of(lambda x: torch.nonzero(x > 0) + 1, (_r(3, 4),), (_r(3, 4).abs() + 1,)),
+    "of the data": kind_of(_positive, (_r(3, 4),), (-_r(3, 4),), (_r(3, 4).abs(),)),
+    "nonzero": kind_of(lambda x: torch.nonzero(x > 0) + 1, (_r(3, 4),), (_r(3, 4).abs() + 1,)),
 }
 STATE: dict[str, Kind] = {
     "an accumulator": Kind(Accumulator(), [(_r(3),), (_r(3) + 1,), (_r(3),)]),
@@ -124,14 +125,14 @@ STATE: dict[str, Kind] = {
     "a recurrent cell": Kind(Gru(), [(_r(1, 3),), (_r(1, 3) * 2,), (-_r(1, 3),)]),
 }
 STRUCTURE: dict[str, Kind] = {
-    "nested": _of(
+    "nested": kind_of(
         lambda p: {"s": p["a"] + p["b"][0], "l": [p["b"][1] * 2, p["a"]]}, ({"a": _r(2), "b": [_r(2), _r(3)]},)
     ),
-    "a number": _of(lambda x, n: x * n, (_r(3), 2.5)),
-    "nothing": _of(lambda x, y: (x + 1, None) if y is None else (x + y, None), (_r(3), None)),
-    "an input as it is": _of(lambda x, y: (x, y + 1, x), (_r(3), _r(3))),
-    "a constant": _of(lambda x: (torch.arange(4), x + 1), (_r(3),)),
-    "one value twice": _of(lambda x: (lambda y: (y, y, y.view(-1)))(x + 1), (_r(2, 3),)),
-    "an input written to": _of(lambda x: x.add_(1) * 2, (_r(3),)),
+    "a number": kind_of(lambda x, n: x * n, (_r(3), 2.5)),
+    "nothing": kind_of(lambda x, y: (x + 1, None) if y is None else (x + y, None), (_r(3), None)),
+    "an input as it is": kind_of(lambda x, y: (x, y + 1, x), (_r(3), _r(3))),
+    "a constant": kind_of(lambda x: (torch.arange(4), x + 1), (_r(3),)),
+    "one value twice": kind_of(lambda x: (lambda y: (y, y, y.view(-1)))(x + 1), (_r(2, 3),)),
+    "an input written to": kind_of(lambda x: x.add_(1) * 2, (_r(3),)),
 }
 KINDS = {**CONTROL, **SIZES, **STATE, **STRUCTURE}

@@ -17,8 +17,9 @@ _NAMES = ("aten::view_copy", "aten::expand_copy")
 
 
 class InferredSizesPass(GraphPass):
-    """Replaces sizes that are computed at run time by -1: the only such size of a view, and the sizes of an expand that
-    equal the operand's.
+    """Replaces computed sizes by -1: the only one of a view, and those of an expand that equal the operand's.
+
+    Helps: the graph no longer computes the size, and delegates that take only tensors can take the view.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

@@ -28,7 +28,10 @@ ASSERTIONS = frozenset(
 
 
 class RemoveGraphAssertsPass(GraphPass):
-    """Erases calls of `ASSERTIONS`. Dead-code elimination removes the values that only they used."""
+    """Erases assertions and range hints, which only the exporter needs.
+
+    Dead-code elimination removes the values that only they used.
+    """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False

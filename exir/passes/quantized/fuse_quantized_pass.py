@@ -66,7 +66,14 @@ _PATTERNS: dict[object, _Pattern] = {
 
 
 def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
-    """Fuse every pattern for which the target has kernels, in place."""
+    """Replace dequantize, compute, quantize outside delegates by one operator on int8, in place.
+
+    It fuses the patterns for which the target has kernels.
+
+    Helps: targets without XNNPACK.
+
+    Results: equal, except where the rounding of float sums decides between two integers.
+    """
     constants = Constants(program)
     modified = has_kernel(f"{_FUSED}product.out") and fuse_integer_products(constants)
     for node in list(program.graph.nodes):

@@ -59,9 +59,11 @@ _MERGES: dict[str, Callable[[fx.Node, fx.Node], bool]] = {
 
 
 class CancelRearrangementsPass(GraphPass):
-    """Makes the second of two rearrangements read the first one's operand. Results are bit-identical.
+    """Makes the second of two permutes, views or copies to a dim order read the first one's operand.
 
     RemoveNoopPass then removes calls that change nothing, and dead-code elimination those without readers.
+
+    Helps: transposes around layers.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

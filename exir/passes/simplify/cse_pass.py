@@ -39,6 +39,8 @@ class CSEPass(GraphPass):
     """Merges equal calls of deterministic operators.
 
     A call whose result the graph returns stays, so that outputs do not share memory.
+
+    Helps: masks, sizes, shared projections.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

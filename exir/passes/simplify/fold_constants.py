@@ -50,6 +50,8 @@ def fold_constants(
     To keep files small, a call stays if its result is larger than its source constants and than `free_growth` bytes,
     or if it widens constants that are stored in a shorter dtype. With `free_growth` None, every call with inputs is
     folded. Calls of operators in `skipped` stay. Results that exceed these limits may take `budget` bytes together.
+
+    Helps: transposed weights, masks.
     """
     known = constant_tensors(program)
     sources = _sources(program, known, skipped)

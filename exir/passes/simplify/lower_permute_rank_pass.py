@@ -64,11 +64,12 @@ def _rewrite(node: fx.Node) -> bool:
 
 
 class LowerPermuteRankPass(GraphPass):
-    """Lowers the rank of a permute whose operand and readers are views. Results are bit-identical.
+    """Lowers the rank of a permute between views: drops dims of size 1, merges dims that stay together.
 
     Windows of images, as einops writes them, are permutes of six or seven dims, one of them often of size 1:
     view [1, 8, 7, 8, 7, C] → permute [1, 8, 8, 7, 7, C] → view becomes view [8, 7, 8, 7·C] → permute [8, 8, 7, 7·C].
-    Backends limit the rank: 6 in XNNPACK.
+
+    Helps: windows of images, as einops writes them. Backends limit the rank: 6 in XNNPACK.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

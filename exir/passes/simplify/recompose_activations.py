@@ -20,9 +20,13 @@ _aten = exir_ops.edge.aten
 
 
 def recompose_activations(program: ExportedProgram) -> None:
-    """Replace each activation's last call by one call of the activation, in place. The others lose their reader.
+    """Replace the calls that decomposition made of hardsigmoid, hardswish and silu by one call of each, in place.
 
-    hardsigmoid and hardswish multiply by 1/6 where their decompositions divide by 6, so the last bit may differ.
+    The last call becomes the activation; the others lose their reader.
+
+    Helps: one pass over the activations instead of two to five.
+
+    Results: the last bit may differ, because hardsigmoid and hardswish multiply by 1/6 instead of dividing by 6.
     """
     constants = constant_tensors(program)
     numbers = {name: tensor.item() for name, tensor in constants.items() if _is_number(tensor)}

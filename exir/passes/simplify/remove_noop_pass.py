@@ -90,7 +90,12 @@ def _is_identity_permute(node: fx.Node, name: str) -> bool:
 
 
 class RemoveNoopPass(GraphPass):
-    """Removes no-ops, except between an input (or constant) and an output: the two must not share memory."""
+    """Removes copies, conversions, views, slices, pads and permutes that change nothing, and `cat` of one tensor.
+
+    A no-op between an input (or constant) and an output stays: the two must not share memory.
+
+    Helps: what decompositions leave.
+    """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False

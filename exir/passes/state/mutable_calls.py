@@ -33,7 +33,12 @@ _CLONE = exir_ops.edge.dim_order_ops._clone_dim_order.default
 
 
 def restore_mutable_calls(program: ExportedProgram) -> None:
-    """Rewrite every such call in place. Raises `ExportError` if one call writes to the same elements twice."""
+    """Let custom operators that write to an argument do so again, on a copy where the old value is still read.
+
+    Raises `ExportError` if one call writes to the same elements twice.
+
+    Helps: state of custom operators.
+    """
     for module in all_graph_modules(program.graph_module):
         outermost = module is program.graph_module
         calls = module.graph.find_nodes(op="call_function", target=_FUNCTIONALIZED)

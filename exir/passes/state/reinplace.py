@@ -52,7 +52,9 @@ def reinplace_pass(
     ops_to_inplace: Iterable[object] | None = None,
     inplace_overrides: Mapping[object, object] | None = None,
 ) -> ExportedProgram:
-    """Rewrite the program's outermost graph in place, and return the program.
+    """Let updates of a part of state (`index_put`, `slice_scatter`, …) write to the state instead of a copy.
+
+    Rewrites the program's outermost graph in place, and returns the program.
 
     ops_to_inplace: edge operators to try, DEFAULT_INPLACEABLE_OPS if None. The output of their out variants must be
     allowed to alias the first argument.
@@ -60,6 +62,8 @@ def reinplace_pass(
     A call writes to its first argument only if that is state that the method updates, or a result of the graph, and no
     later node reads it. Calls through an out variant also need constant sizes.
     Raises ValueError for an override with other arguments.
+
+    Helps: KV caches.
     """
     overrides = dict(inplace_overrides or {})
     for functional, in_place in overrides.items():

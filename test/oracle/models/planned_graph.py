@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.export import ExportedProgram
+from torch.export import ExportedProgram, export
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
-from executorch.exir import memory
+from executorch.exir import ExecutorchBackendConfig, memory, to_edge
 from executorch.exir.tensor import ViewSpec, stride_from_dim_order
 
 
@@ -58,3 +58,14 @@ def run_planned(program: ExportedProgram, *inputs: Any) -> list[Any]:
             bound.append(found.detach() if isinstance(found, torch.Tensor) else found)
     with torch.no_grad():
         return pytree.tree_leaves(_Interpreter(program.graph_module).run(*bound))
+
+
+def plan(model: torch.nn.Module, *inputs: Any, **export_options: Any) -> ExportedProgram:
+    """Return the planned program of a model; its operators need no kernels."""
+    edge = to_edge(export(model, inputs, **export_options))
+    return edge.to_executorch(ExecutorchBackendConfig(check_target=False)).exported_program()
+
+
+def call_targets(program: ExportedProgram) -> list[str]:
+    """Return the targets of a program's calls, in order."""
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]

@@ -5,7 +5,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from models.module_kinds import kind_of
+from oracle.models.every_step import assert_every_step_keeps
 from oracle.models.pipeline import assert_matches_eager
+from oracle.models.planned_graph import call_targets
+from torch.export import export
+
+from executorch.exir import to_edge
 
 
 class _Called(torch.nn.Module):
@@ -26,3 +32,19 @@ def test_integers_that_become_floating_point_are_not_cut_to_each_other(function:
 @pytest.mark.parametrize("function", [torch.add, torch.eq, torch.maximum], ids=lambda f: f.__name__)
 def test_integers_that_stay_integers_meet_in_their_common_dtype(function: Callable[..., torch.Tensor]) -> None:
     assert_matches_eager(_Called(function), (torch.tensor([1, 2, 251], dtype=torch.uint8), torch.tensor(-5)))
+
+
+def test_operands_are_converted_in_the_graph():
+    class Mixed(torch.nn.Module):
+        def forward(self, x, i):
+            return x + i, torch.where(i > 1, x, i), i / 2
+
+    inputs = (torch.randn(3), torch.arange(3))
+    program = to_edge(export(Mixed(), inputs)).exported_program()
+    assert "dim_order_ops._to_dim_order_copy.default" in call_targets(program)
+    torch.testing.assert_close(program.module()(*inputs), Mixed()(*inputs))
+
+
+def test_each_step_keeps_the_results_of_mixed_dtypes() -> None:
+    inputs = (torch.randn(3), torch.arange(3))
+    assert_every_step_keeps(kind_of(lambda x, i: (x + i, i / 2, x * 2, x[0] + 1), inputs))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.models.pipeline import assert_matches_eager
+from torch.export import export
 
 from executorch.exir import to_edge
 
@@ -38,3 +39,15 @@ def test_a_number_that_16_bits_do_not_hold_neither_overflows_nor_vanishes(dtype:
 def test_a_number_that_is_held_costs_no_conversion() -> None:
     exported = torch.export.export(_Called(lambda x: x * 0.1 + 3), (torch.ones(2, dtype=torch.float16),))
     assert "to_dim_order_copy" not in to_edge(exported).exported_program().graph_module.code
+
+
+def test_equal_numbers_become_one_constant_of_the_dtype_computed_in():
+    class Numbers(torch.nn.Module):
+        def forward(self, x, i):
+            return x + 2, x * 2, i + 2, i * 2.5, i * True
+
+    inputs = (torch.randn(3), torch.arange(3))
+    program = to_edge(export(Numbers(), inputs)).exported_program()
+    found = sorted((str(tensor.dtype), tensor.item()) for tensor in program.constants.values())
+    assert found == [("torch.float32", 2.0), ("torch.float32", 2.5), ("torch.int64", 1), ("torch.int64", 2)]
+    torch.testing.assert_close(program.module()(*inputs), Numbers()(*inputs))

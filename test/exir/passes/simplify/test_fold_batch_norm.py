@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.models.planned_graph import run_planned
+from models.module_kinds import Kind
+from oracle.models.every_step import assert_step_saves
+from oracle.models.planned_graph import call_targets, plan, run_planned
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import export
 
@@ -115,3 +118,23 @@ def test_batch_norms_after_a_shared_weight_are_correct() -> None:
     shared = nn.Linear(3, 3)
     model = nn.Sequential(shared, _norm(3, 1), shared, _norm(3, 1)).eval()
     assert "aten::_native_batch_norm_legit_no_training" in _operators(model, torch.randn(2, 3))
+
+
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_a_batch_norm_goes_into_the_convolution_before_it(memory_format):
+    torch.manual_seed(0)
+    first, second = torch.nn.Conv2d(3, 8, 3, groups=1), torch.nn.Conv2d(8, 8, 3, groups=8, bias=False)
+    norms = [torch.nn.BatchNorm2d(8), torch.nn.BatchNorm2d(8, affine=False), torch.nn.BatchNorm2d(3)]
+    for norm in norms:
+        norm.running_mean.normal_()
+        norm.running_var.uniform_(0.5, 2)
+    model = torch.nn.Sequential(norms[2], first, norms[0], torch.nn.ReLU(), second, norms[1]).eval()
+    model, x = model.to(memory_format=memory_format), torch.randn(1, 3, 8, 8).to(memory_format=memory_format)
+    program = plan(model, x)
+    assert sum("batch_norm" in target for target in call_targets(program)) == 1
+    torch.testing.assert_close(run_planned(program, x)[0], model(x), **LAYER)
+
+
+def test_a_folded_batch_norm_saves_calls() -> None:
+    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval()
+    assert_step_saves("fold_batch_norm", Kind(model, [(torch.randn(1, 2, 6, 6),)]))

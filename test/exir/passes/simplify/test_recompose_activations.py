@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from models.module_kinds import kind_of
+from oracle.models.every_step import assert_step_saves
 from torch.export import export
 from torch.nn import functional as F
 
@@ -80,3 +82,7 @@ def test_other_formulas_stay(what: str) -> None:
 
 def test_activations_stay_decomposed_unless_the_option_is_set() -> None:
     assert "hardswish.out" not in _operators(_lower(F.hardswish, INPUT, is_tuned=False))
+
+
+def test_a_recomposed_activation_saves_calls() -> None:
+    assert_step_saves("recompose_activations", kind_of(lambda x: F.hardswish(x) + F.silu(x), (torch.randn(2, 3),)))

@@ -1,10 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`DimOrderOpsRevertPass`: from dim orders back to memory formats."""
+"""From memory formats to dim orders, and back (`DimOrderOpsRevertPass`)."""
 
 from typing import Any
 
 import pytest
 import torch
+from models.module_kinds import Kind
+from oracle.models.every_step import assert_every_step_keeps
 from torch.export import export
 from torch.fx import GraphModule
 
@@ -105,3 +107,7 @@ def test_a_dim_order_that_no_memory_format_means_is_an_error_that_names_the_node
     call.kwargs = {**call.kwargs, "dim_order": [2, 1, 0]}
     with pytest.raises(ExportError, match=rf"{call.name}.*dim order \[2, 1, 0\]"):
         DimOrderOpsRevertPass()(graph_module)
+
+
+def test_each_step_keeps_the_results_of_copies_to_other_formats() -> None:
+    assert_every_step_keeps(Kind(_Formats(), [(torch.randn(1, 2, 3, 3),)]))

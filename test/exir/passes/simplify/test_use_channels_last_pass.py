@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from models.module_kinds import Kind
+from oracle.models.every_step import assert_every_step_keeps
 from torch import nn
 from torch.export import Dim, export
 
@@ -115,3 +117,8 @@ def test_a_model_in_channels_last_is_left_alone() -> None:
 def test_layouts_stay_unless_the_option_is_set() -> None:
     edge = to_edge(export(Features().eval(), (torch.randn(1, 3, 8, 8),)))
     assert _copies(edge.to_executorch()) == []
+
+
+def test_each_step_keeps_the_results_of_a_region() -> None:
+    layers = nn.Sequential(*(nn.Conv2d(2, 2, 1) for _ in range(8))).eval()
+    assert_every_step_keeps(Kind(layers, [(torch.randn(1, 2, 3, 3),)]))

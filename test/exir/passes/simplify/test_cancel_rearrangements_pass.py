@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from models.module_kinds import kind_of
+from oracle.models.every_step import assert_step_saves
 from oracle.models.pipeline import run, to_program
 from torch.ao.quantization.fx import _decomposed  # noqa: F401  (registers the quantizing operators)
 from torch.export import export
@@ -82,3 +84,10 @@ def test_transposes_around_a_layer_cost_nothing_in_the_program() -> None:
     program = to_program(model, (x,))
     assert b"permute_copy" not in program
     torch.testing.assert_close(torch.as_tensor(run(program, (x,))[0]), model(x))
+
+
+def test_rearrangements_that_cancel_save_calls() -> None:
+    def rearrange(x: torch.Tensor) -> torch.Tensor:
+        return x.transpose(0, 1).permute(1, 0).reshape(-1).view(2, 3).sin() + x
+
+    assert_step_saves("CancelRearrangementsPass", kind_of(rearrange, (torch.randn(2, 3),)))
