@@ -334,8 +334,8 @@ def _tensors(pair: Pair) -> list[tuple[int | None, Pair]]:
     """(index, tensor pair) of each result that can be compared."""
     if isinstance(pair.expected, (tuple, list)) and isinstance(pair.found, list):
         parts = enumerate(zip(pair.expected, pair.found, strict=False))
-        each = [(number, replace(pair, expected=a, found=b)) for number, (a, b) in parts]
-        return [(number, part) for number, part in each if _is_comparable(part)]
+        pairs = [(number, replace(pair, expected=a, found=b)) for number, (a, b) in parts]
+        return [(number, part) for number, part in pairs if _is_comparable(part)]
     return [(None, pair)] if _is_comparable(pair) else []
 
 

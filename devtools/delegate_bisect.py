@@ -89,7 +89,7 @@ def _delegate_and_inputs(
 ) -> tuple[LoweredBackendModule, list[torch.Tensor]]:
     """The delegate's lowered module and the inputs of its last call. Raises ValueError if either is unknown."""
     instructions = [instruction.instr_args for instruction in plan.chains[0].instructions]
-    calls = [number for number, each in enumerate(instructions) if isinstance(each, DelegateCall)]
+    calls = [number for number, instruction in enumerate(instructions) if isinstance(instruction, DelegateCall)]
     modules = get_lowered_backend_modules(made.exported_program(method).graph_module)
     if len(calls) != len(modules):
         raise ValueError(

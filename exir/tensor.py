@@ -281,7 +281,7 @@ class ViewSpec(TensorSpec):
 scalar_type_enum = to_scalar_type
 get_scalar_type = to_dtype
 enum_to_scalar_map: dict[ScalarType, torch.dtype] = {kind: to_dtype(kind) for kind in ScalarType}
-scalar_type_table: dict[torch.dtype, ScalarType] = {dtype: each for each, dtype in enum_to_scalar_map.items()}
+scalar_type_table: dict[torch.dtype, ScalarType] = {dtype: kind for kind, dtype in enum_to_scalar_map.items()}
 
 
 def memory_format_enum(memory_format: torch.memory_format) -> int:

@@ -215,8 +215,8 @@ class Program:
             # Loading a method resets its state, so no method may run before all are loaded.
             names = {*self.method_names, name}
             made = {name: Method(self._program.load_method(name)) for name in names}
-            for each, method in made.items():
-                self._methods.setdefault((each, None, None, None), method)
+            for method_name, method in made.items():
+                self._methods.setdefault((method_name, None, None, None), method)
         elif key not in self._methods:
             loaded = self._program.load_method(name, threads, max_planned_bytes, instruction_budget)
             self._methods.setdefault(key, Method(loaded))

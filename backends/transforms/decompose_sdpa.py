@@ -46,7 +46,7 @@ class DecomposeScaledDotProductAttention(ExportPass):
 
         def attention(query: Any, key: Any, value: Any, *mask: Any) -> Any:
             if query.shape[-3] != key.shape[-3]:
-                key, value = (_repeated(query, each, grouped, node) for each in (key, value))
+                key, value = (_repeated(query, operand, grouped, node) for operand in (key, value))
             return _SDPA(query, key, value, *mask, **settings)
 
         table: Any = get_decompositions(_DECOMPOSED)
@@ -74,15 +74,15 @@ def _inlined(traced: fx.GraphModule, inputs: list[Any], node: Node) -> Node:
     """Copy the traced nodes to before `node`; return the copy of the result."""
     given = iter(inputs)
     copies: dict[Node, Any] = {}
-    for each in traced.graph.nodes:
-        if each.op == "placeholder":
-            copies[each] = next(given)
-        elif each.op == "output":
-            result: Any = each.args[0]
+    for inner in traced.graph.nodes:
+        if inner.op == "placeholder":
+            copies[inner] = next(given)
+        elif inner.op == "output":
+            result: Any = inner.args[0]
             return copies[result]  # type: ignore[no-any-return]
         else:
             with node.graph.inserting_before(node):
-                made = node.graph.node_copy(each, lambda held: copies[held])
-            made.meta = {**origin_of(node), "val": each.meta.get("val"), "source_fn_stack": [(made, made.target)]}
-            copies[each] = made
+                made = node.graph.node_copy(inner, lambda held: copies[held])
+            made.meta = {**origin_of(node), "val": inner.meta.get("val"), "source_fn_stack": [(made, made.target)]}
+            copies[inner] = made
     raise AssertionError("a traced graph ends in its output")

@@ -81,7 +81,7 @@ def create_constant_placeholder(
     if kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
         raise RuntimeError(f"'{name}': expected a parameter, buffer or constant, found {kind}")
     node: fx.Node = graph.create_node("placeholder", name, name=name)
-    position = [each.name for each in graph.nodes if each.op == "placeholder"].index(node.name)
+    position = [placeholder.name for placeholder in graph.nodes if placeholder.op == "placeholder"].index(node.name)
     specs = list(exp_program.graph_signature.input_specs)
     if any(spec.kind == InputKind.USER_INPUT for spec in specs[:position]):
         graph.erase_node(node)

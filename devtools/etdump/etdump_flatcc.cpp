@@ -223,19 +223,19 @@ EventTracerOperatorEntry ETDumpGen::start_operator(const char* kernel_name) {
     entry.kernel.event_id = tables_.string(text.data(), text.size());
   }
   const et_timestamp_t start = runtime::pal_current_ticks();
-  for (Entry* each : {&entry.around, &entry.kernel}) {
-    each->chain_id = chain_id_;
-    each->debug_handle = debug_handle_;
-    each->start_time = start;
+  for (Entry* event : {&entry.around, &entry.kernel}) {
+    event->chain_id = chain_id_;
+    event->debug_handle = debug_handle_;
+    event->start_time = start;
   }
   return entry;
 }
 
 void ETDumpGen::end_operator(const EventTracerOperatorEntry& entry) {
   const et_timestamp_t end = runtime::pal_current_ticks();
-  for (const Entry* each : {&entry.kernel, &entry.around}) {
-    if (each->event_id > 0 && reserve(3 * TraceTables::kMaxTableBytes)) {
-      push_named(static_cast<Place>(each->event_id), *each, end);
+  for (const Entry* event : {&entry.kernel, &entry.around}) {
+    if (event->event_id > 0 && reserve(3 * TraceTables::kMaxTableBytes)) {
+      push_named(static_cast<Place>(event->event_id), *event, end);
     }
   }
 }

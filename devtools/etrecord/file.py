@@ -49,7 +49,7 @@ def write_record(record: ETRecord, path: str | os.PathLike[str] | IO[bytes]) -> 
     programs = {f"{_EDGE}/{name}": program for name, program in record.edge_programs().items()}
     if record.exported_program is not None:
         programs[_EXPORTED] = record.exported_program
-    programs |= {name if "/" in name else f"{name}/forward": each for name, each in (record.graph_map or {}).items()}
+    programs |= {name if "/" in name else f"{name}/forward": graph for name, graph in (record.graph_map or {}).items()}
     contents = _program_entries(programs)
     for entry, attribute in _JSON.items():
         if getattr(record, attribute) is not None:

@@ -42,7 +42,7 @@ def check_record(record: ETRecord, plan: ExecutionPlan) -> None:
     """
     name = method_of(record, plan.name)
     instructions = plan.chains[0].instructions
-    called = [number for number, each in enumerate(instructions) if isinstance(each.instr_args, DelegateCall)]
+    called = [number for number, entry in enumerate(instructions) if isinstance(entry.instr_args, DelegateCall)]
     expected = sorted(_by_instruction(record._delegate_map, name))
     if expected != called:
         raise ValueError(
@@ -50,7 +50,7 @@ def check_record(record: ETRecord, plan: ExecutionPlan) -> None:
             f"the method '{plan.name}' has them at {called}"
         )
     calls = {
-        number for number, each in enumerate(instructions) if isinstance(each.instr_args, (DelegateCall, KernelCall))
+        number for number, entry in enumerate(instructions) if isinstance(entry.instr_args, (DelegateCall, KernelCall))
     }
     missing = sorted(set(_by_instruction(record._debug_handle_map, name)) - calls)
     if missing:

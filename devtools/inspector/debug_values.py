@@ -19,8 +19,8 @@ _NUMBERS = {
 }
 
 
-_MOST_ELEMENTS = 2**31 - 1
-_MOST_READS = 16
+_MAX_ELEMENTS = 2**31 - 1
+_MAX_READS = 16
 """Limit of bytes that a trace's values copy, in sizes of the debug buffer. Valid traces copy each byte about once."""
 
 
@@ -29,7 +29,7 @@ class DebugBuffer:
 
     def __init__(self, data: bytes | None) -> None:
         self._data = data
-        self._budget = _MOST_READS * len(data or b"")
+        self._budget = _MAX_READS * len(data or b"")
 
     def inflate(self, value: Value) -> Any:
         """Convert a recorded value; None for a tensor without a debug buffer and for kinds that traces do not contain.
@@ -54,7 +54,7 @@ class DebugBuffer:
         dtype = to_dtype(tensor.scalar_type)
         if len(tensor.strides) != len(tensor.sizes) or min([*tensor.sizes, *tensor.strides], default=0) < 0:
             raise ValueError(f"recorded tensor: sizes {tensor.sizes} do not match strides {tensor.strides}")
-        if max(tensor.sizes, default=0) > _MOST_ELEMENTS:
+        if max(tensor.sizes, default=0) > _MAX_ELEMENTS:
             raise ValueError(f"recorded tensor: sizes {tensor.sizes} are larger than a tensor of the runtime has")
         if 0 in tensor.sizes:
             return torch.empty(0, dtype=dtype).as_strided(tensor.sizes, [0] * len(tensor.sizes))
@@ -73,7 +73,7 @@ class DebugBuffer:
         self._budget -= end - begin
         if self._budget < 0:
             raise ValueError(
-                f"recorded tensor at bytes {begin} to {end}: the trace refers to more than {_MOST_READS} times the "
+                f"recorded tensor at bytes {begin} to {end}: the trace refers to more than {_MAX_READS} times the "
                 f"debug buffer's {len(data)} bytes"
             )
         flat = torch.frombuffer(bytearray(data[begin:end]), dtype=dtype)

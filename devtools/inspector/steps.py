@@ -167,8 +167,8 @@ def totals(steps: Iterable[Step], key: StepKey) -> list[Total]:
             if (other := key(step, source)) != lead:
                 groups.setdefault(other, _Sum()).add(step, None)
     found = [
-        Total(name, each.calls, each.fused, each.time, each.time / (whole or 1.0), tuple(each.ran))
-        for name, each in groups.items()
+        Total(name, group.calls, group.fused, group.time, group.time / (whole or 1.0), tuple(group.ran))
+        for name, group in groups.items()
     ]
     return sorted(found, key=lambda total: -total.time)
 

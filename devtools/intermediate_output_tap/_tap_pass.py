@@ -88,7 +88,7 @@ def _matches(graph: fx.Graph, rules: list[tuple[NodeSelector, StatReducer]]) -> 
     found = []
     for node in graph.nodes:
         if node.op == "call_function" and not is_tap_node(node):
-            reducer = next((each for selector, each in rules if selector(node)), None)
+            reducer = next((candidate for selector, candidate in rules if selector(node)), None)
             if reducer is not None:
                 found.append((node, reducer))
     return found

@@ -74,7 +74,7 @@ def _module_of_user(node: Node) -> str:
 
 def constants_of_file(program: Program) -> dict[str, int]:
     """Module path → bytes of constants of a file, by their names in it; "" for unnamed ones."""
-    buffers: dict[int, BytesLike] = {index: each.storage for index, each in enumerate(program.constant_buffer)}
+    buffers: dict[int, BytesLike] = {index: buffer.storage for index, buffer in enumerate(program.constant_buffer)}
     names: dict[int, str] = {}
     for plan in program.execution_plan:
         for value in plan.values:

@@ -190,9 +190,9 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
         for node in graph_module.graph.nodes:
             if node in delegates:
                 inside = delegates[node].original_module.graph.nodes
-                for each in filter(_is_weighted, inside):
+                for layer in filter(_is_weighted, inside):
                     backend = f"delegated to {delegates[node].backend_id}"
-                    found.setdefault(module_name(each), []).append((backend, each.meta.get(FLOAT_FALLBACK, "")))
+                    found.setdefault(module_name(layer), []).append((backend, layer.meta.get(FLOAT_FALLBACK, "")))
             elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)

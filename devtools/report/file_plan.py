@@ -47,7 +47,7 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
             _extend(uses, call.destination_instruction + 1, number + 1)
     use(list(plan.outputs), end)
     uses |= {index: _Use(0, end) for index in uses if _is_state(plan, index)}
-    tensors = [_planned(plan, index, each, modules) for index, each in uses.items() if _is_planned(plan, index)]
+    tensors = [_planned(plan, index, use, modules) for index, use in uses.items() if _is_planned(plan, index)]
     kept = _without_aliases(sorted(tensors, key=lambda tensor: (tensor.first, -tensor.size)))
     sizes = enumerate(plan.non_const_buffer_sizes)
     arenas = tuple(_arena(number, size, kept, end) for number, size in sizes if number)
@@ -102,14 +102,14 @@ def _operator(plan: ExecutionPlan, instruction: int) -> str:
 def _without_aliases(tensors: list[PlannedTensor]) -> list[PlannedTensor]:
     kept: list[PlannedTensor] = []
     for tensor in tensors:
-        others = [(place, each) for place, each in enumerate(kept) if _meet(each, tensor)]
-        views = [(place, each) for place, each in others if each.last > tensor.first]
+        others = [(place, other) for place, other in enumerate(kept) if _meet(other, tensor)]
+        views = [(place, other) for place, other in others if other.last > tensor.first]
         if views:
-            for place, each in views:
-                kept[place] = replace(each, last=max(each.last, tensor.last))
+            for place, view in views:
+                kept[place] = replace(view, last=max(view.last, tensor.last))
             continue
-        for place, each in others:
-            kept[place] = replace(each, last=tensor.first - 1)
+        for place, other in others:
+            kept[place] = replace(other, last=tensor.first - 1)
         kept.append(replace(tensor, in_place_of=others[0][1].name if others else ""))
     return kept
 
@@ -126,8 +126,8 @@ def _arena(number: int, size: int, tensors: list[PlannedTensor], end: int) -> Ar
         if tensor.mem_id == number:
             changes[tensor.first] += tensor.size
             changes[tensor.last + 1] -= tensor.size
-    most = alive = 0
+    peak = alive = 0
     for change in changes:
         alive += change
-        most = max(most, alive)
-    return Arena(number, size, most, most)
+        peak = max(peak, alive)
+    return Arena(number, size, peak, peak)

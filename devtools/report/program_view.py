@@ -131,8 +131,8 @@ class _Follower:
     def _sources(self, values: Sequence[int]) -> list[str]:
         found: dict[str, None] = {}
         for index in values:
-            for each, tensor in tensors_of(self._plan, [index]):
-                source = self._source(each, tensor)
+            for place, tensor in tensors_of(self._plan, [index]):
+                source = self._source(place, tensor)
                 if source is not None:
                     found[source] = None
             if index in self._by_value and not isinstance(self._plan.values[index].val, Tensor):

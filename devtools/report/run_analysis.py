@@ -74,9 +74,7 @@ class RunAnalysis:
         """Differences at an instruction, or at those of its operators with the given debug handles."""
         found = [] if self.comparison is None else self.comparison.operators
         return [
-            each
-            for each in found
-            if each.instruction == instruction and (not handles or set(handles) & set(each.handles))
+            gap for gap in found if gap.instruction == instruction and (not handles or set(handles) & set(gap.handles))
         ]
 
 
@@ -151,6 +149,6 @@ def _inside(record: ETRecord | None, method: str) -> dict[int, list[fx.Node]]:
     for instruction in (record._delegate_map or {}).get(name) or {}:
         listed = handles.get(instruction, handles.get(str(instruction), ()))
         listed = [listed] if isinstance(listed, int) else listed
-        members = {node: None for each in dict.fromkeys(listed) for node in nodes.get(each, ())}
+        members = {node: None for name in dict.fromkeys(listed) for node in nodes.get(name, ())}
         found[int(instruction)] = [node for node in members if node.target is not operator.getitem]
     return found

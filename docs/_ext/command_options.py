@@ -73,8 +73,8 @@ def _commands(title: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
     if any(not isinstance(action, _NOT_SHOWN) for action in parser._actions):
         yield title, parser
     for action in nested:
-        for name, each in action.choices.items():
-            yield from _commands(f"{title} {name}", each)
+        for name, subparser in action.choices.items():
+            yield from _commands(f"{title} {name}", subparser)
 
 
 def _row(action: argparse.Action) -> tuple[str, str]:

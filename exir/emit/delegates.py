@@ -44,7 +44,7 @@ def emit_delegate(
     reference = BackendDelegateDataReference(DataLocation.INLINE, _payload(state.program, lowered.processed_bytes))
     specs = [CompileSpec(spec.key, spec.value) for spec in lowered.compile_specs]
     state.delegates.append(BackendDelegate(lowered.backend_id, reference, specs))
-    args = [argument(state, each) for each in tree_leaves(list(inputs), is_leaf=lambda leaf: leaf is None)]
+    args = [argument(state, value) for value in tree_leaves(list(inputs), is_leaf=lambda leaf: leaf is None)]
     index = state.add(DelegateCall(len(state.delegates) - 1, [ref.id for ref in [*args, *outputs]]), node)
 
     calls = (node for node in lowered.original_module.graph.nodes if node.op == "call_function")

@@ -154,7 +154,7 @@ def _written(name: str, overload: str) -> frozenset[int]:
     schema = _schema(name, overload)
     if schema is None:
         return frozenset()
-    return frozenset(i for i, each in enumerate(schema.arguments) if is_written_argument(each))
+    return frozenset(i for i, entry in enumerate(schema.arguments) if is_written_argument(entry))
 
 
 @cache

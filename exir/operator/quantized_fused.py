@@ -44,8 +44,8 @@ def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: object) -> torch.Te
 
 def _requantized(sums: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int) -> torch.Tensor:
     """Requantize exact sums to int8. Dimension 1 is the channels."""
-    each = [-1, *[1] * (sums.dim() - 2)]
-    return rounded(sums.float() * scales.reshape(each) + offsets.reshape(each), *out)
+    per_channel = [-1, *[1] * (sums.dim() - 2)]
+    return rounded(sums.float() * scales.reshape(per_channel) + offsets.reshape(per_channel), *out)
 
 
 def _convolution(
@@ -61,8 +61,8 @@ def _convolution(
     *out: int,
 ) -> torch.Tensor:
     zeros = [0] * (weight.dim() - 2)
-    each = list(padding) * (len(zeros) // len(padding))
-    sides = [side for size in reversed(each) for side in (size, size)]
+    sizes = list(padding) * (len(zeros) // len(padding))
+    sides = [side for size in reversed(sizes) for side in (size, size)]
     padded = torch.nn.functional.pad(input.double(), sides, value=float(input_zero_point))
     sums = _sums(padded, weight.double(), stride, zeros, dilation, False, zeros, groups)
     return _requantized(sums, scales, offsets, *out)

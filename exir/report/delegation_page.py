@@ -103,7 +103,7 @@ def _box(graph_module: GraphModule, node: Node, colours: Mapping[str, str]) -> B
     module = _delegate(graph_module, node)
     if module is not None:
         inside = _operators(module.original_module.graph_module)
-        lines = [f"{len(inside)} operators, {len(module.processed_bytes):,} bytes", *(_name(each) for each in inside)]
+        lines = [f"{len(inside)} operators, {len(module.processed_bytes):,} bytes", *(_name(call) for call in inside)]
         return Box(module.backend_id, lines[0], colours[module.backend_id], "\n".join(lines[:40]))
     why = [f"{partitioner}: {reason}" for partitioner, reason in node.meta.get(FALLBACK, ())]
     kind = _KERNELS if _is_operator(node) else "control flow" if _runs_graphs(graph_module, node) else "size"

@@ -115,8 +115,8 @@ class Site:
 
     def finish(self, integers: fx.Node) -> fx.Node:
         """Apply the site's moves to the result, and convert it to the dtype of the quantize."""
-        for each in self.moves:
-            integers = self._moved(integers, each)
+        for moved in self.moves:
+            integers = self._moved(integers, moved)
         if argument(self.quantize, "dtype") is torch.int8:
             return integers
         made = self.look_up_table(integers, torch.arange(256).to(torch.uint8))

@@ -180,7 +180,7 @@ class _Mark:
         """Read the data of a graph's nodes from the JSON."""
         edge = {node["name"]: node["target"] for node in nodes if node["target"].startswith(_EDGE)}
         return _Mark(
-            edge, {node["name"]: int(each) for node in nodes if (each := node["metadata"].get("debug_handle"))}
+            edge, {node["name"]: int(handle) for node in nodes if (handle := node["metadata"].get("debug_handle"))}
         )
 
     def restore(self, module: fx.GraphModule) -> None:

@@ -46,9 +46,10 @@ inline constexpr size_t kNumbersOfItem = size_t{1} << 14;
 /// Calls f(first, count) for blocks of rows of `length` numbers each.
 template <class F>
 void for_each_rows(Threads& threads, size_t rows, size_t length, F&& f) {
-  const size_t each = std::max(kNumbersOfItem / std::max(length, size_t{1}), size_t{1});
-  for_each_item(threads, divide_up(rows, each),
-                [&](size_t item, size_t) { f(item * each, std::min(each, rows - item * each)); });
+  const size_t rows_of_item = std::max(kNumbersOfItem / std::max(length, size_t{1}), size_t{1});
+  for_each_item(threads, divide_up(rows, rows_of_item), [&](size_t item, size_t) {
+    f(item * rows_of_item, std::min(rows_of_item, rows - item * rows_of_item));
+  });
 }
 
 }  // namespace executorch::kernels::engine

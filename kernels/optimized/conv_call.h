@@ -9,7 +9,7 @@
 namespace executorch::kernels::optimized {
 
 /// Multiplications worth the start of a thread: of depthwise sums some 8 us.
-inline constexpr size_t kLeastDepthwiseWork = 1 << 16;
+inline constexpr size_t kMinDepthwiseWork = 1 << 16;
 
 /// The memory of images.
 enum class ImageLayout : uint8_t { Nchw, Nhwc, Other };

@@ -65,7 +65,7 @@ size_t whole(size_t bytes) { return engine::round_up(bytes, engine::kAlignment);
 
 /// Depthwise, where NCHW images lie.
 bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
-  KernelThreads threads(c.work(), kLeastDepthwiseWork);
+  KernelThreads threads(c.work(), kMinDepthwiseWork);
   auto call = c.where_they_lie<engine::PlanesCall>();
   call.scratch = scratch_for(ctx, threads, [&](size_t count) {
     return engine::planes_scratch_bytes(c.p, c.size(), count);
@@ -80,7 +80,7 @@ bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
 template <class BytesOf, class Compute>
 bool on_images(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw, bool transposes,
                BytesOf&& bytes_of, Compute&& compute) {
-  KernelThreads threads(c.work(), kLeastProductWork);
+  KernelThreads threads(c.work(), kMinProductWork);
   const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
   const size_t in_bytes = transposes ? whole(batch * pixels * c.inputs() * kSize) : 0;
   const size_t out_bytes = transposes ? whole(batch * c.outputs() * c.channels() * kSize) : 0;
@@ -126,7 +126,7 @@ bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
 
 /// A window over the whole image: one product of a matrix and a vector.
 void of_one_output(const ConvCall& c) {
-  KernelThreads threads(c.work(), kLeastProductWork);
+  KernelThreads threads(c.work(), kMinProductWork);
   const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
   for (size_t i = 0; i < size_t(c.g.batch) * c.p.groups; ++i) {
     const size_t group = i % c.p.groups, outputs = c.p.group_outputs;

@@ -8,7 +8,7 @@
 namespace executorch::kernels::optimized {
 
 /// Multiplications that are worth the start of a thread: about 5 us.
-inline constexpr size_t kLeastProductWork = 1 << 18;
+inline constexpr size_t kMinProductWork = 1 << 18;
 
 inline size_t work_of(const portable::Product& p) {
   return size_t(p.out.batch * p.out.rows * p.out.columns) * size_t(p.left.columns);

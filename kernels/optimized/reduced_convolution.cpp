@@ -19,7 +19,7 @@ using portable::ConvGeometry;
 
 constexpr int64_t kSize = sizeof(float);
 /// Elements whose conversion is worth the start of a thread.
-constexpr size_t kLeastConversion = 1 << 16;
+constexpr size_t kMinConversion = 1 << 16;
 /// Elements of the planes that are converted together; input and result fit the second-level cache.
 constexpr size_t kElementsOfPlanes = 1 << 14;
 /// Elements of the pixels that a pointwise convolution converts together: a multiple of kPixelStep
@@ -59,11 +59,11 @@ bool is_pointwise(const ConvGeometry& g) {
 /// Calls f(first, count) for runs of elements that are divided between the threads.
 template <class F>
 void for_each_run(size_t count, F&& f) {
-  KernelThreads threads(count, kLeastConversion);
-  engine::for_each_item(threads, engine::divide_up(count, kLeastConversion),
+  KernelThreads threads(count, kMinConversion);
+  engine::for_each_item(threads, engine::divide_up(count, kMinConversion),
                         [&](size_t item, size_t) {
-                          const size_t first = item * kLeastConversion;
-                          f(first, std::min(kLeastConversion, count - first));
+                          const size_t first = item * kMinConversion;
+                          f(first, std::min(kMinConversion, count - first));
                         });
 }
 
@@ -134,13 +134,13 @@ bool convolve_pixels(KernelRuntimeContext& ctx, const ReducedConvolution& c, Con
   const size_t inputs = params.group_inputs, outputs = params.group_outputs;
   const size_t pixels = size_t(c.pixels()), batch = size_t(g.batch);
   const size_t most = kElementsOfPixels / (inputs + outputs) / kPixelStep * kPixelStep;
-  const size_t each = std::min(std::max(most, kPixelStep), pixels);
-  const size_t blocks = engine::divide_up(pixels, each);
-  KernelThreads threads(batch * pixels * inputs * outputs, kLeastProductWork);
+  const size_t block = std::min(std::max(most, kPixelStep), pixels);
+  const size_t blocks = engine::divide_up(pixels, block);
+  KernelThreads threads(batch * pixels * inputs * outputs, kMinProductWork);
   if (batch * blocks < threads.count()) return convolve_converted(ctx, c, params);
   const size_t constants = bytes_of(inputs * outputs) + bytes_of(outputs);
-  const size_t scratch = engine::patches_scratch_bytes(params, {1, each}, 1);
-  const size_t worker_bytes = bytes_of(each * inputs) + bytes_of(each * outputs) +
+  const size_t scratch = engine::patches_scratch_bytes(params, {1, block}, 1);
+  const size_t worker_bytes = bytes_of(block * inputs) + bytes_of(block * outputs) +
                               engine::round_up(scratch, engine::kAlignment);
   char* const memory = static_cast<char*>(
       scratch_for(ctx, threads, [&](size_t count) { return constants + count * worker_bytes; }));
@@ -151,10 +151,10 @@ bool convolve_pixels(KernelRuntimeContext& ctx, const ReducedConvolution& c, Con
   if (c.bias != nullptr) c.read(c.bias, outputs, biases);
   engine::for_each_item(threads, batch * blocks, [&](size_t item, size_t worker) {
     char* const buffers = memory + constants + worker * worker_bytes;
-    const size_t image = item / blocks, first = item % blocks * each;
-    const size_t count = std::min(each, pixels - first);
+    const size_t image = item / blocks, first = item % blocks * block;
+    const size_t count = std::min(block, pixels - first);
     float* const images = reinterpret_cast<float*>(buffers);
-    float* const results = reinterpret_cast<float*>(buffers + bytes_of(each * inputs));
+    float* const results = reinterpret_cast<float*>(buffers + bytes_of(block * inputs));
     const auto place = [&](size_t channels, size_t channel) {
       return int64_t((image * channels + channel) * pixels + first) * c.width();
     };
@@ -170,7 +170,7 @@ bool convolve_pixels(KernelRuntimeContext& ctx, const ReducedConvolution& c, Con
     call.weights = weights;
     call.bias = c.bias == nullptr ? nullptr : biases;
     call.out = results;
-    call.scratch = buffers + bytes_of(each * inputs) + bytes_of(each * outputs);
+    call.scratch = buffers + bytes_of(block * inputs) + bytes_of(block * outputs);
     engine::CallingThread thread;
     engine::convolve_patches(params, call, thread);
     const size_t written = blocks == 1 ? pixels * outputs : count;
@@ -188,15 +188,15 @@ bool convolve_channels(KernelRuntimeContext& ctx, const ReducedConvolution& c,
   const engine::ImageSize size = {size_t(g.in[1]), size_t(g.in[2])};
   const size_t pixels = size.height * size.width, outputs = size_t(c.pixels());
   const size_t taps = all.kernel_height * all.kernel_width, channels = all.groups;
-  const size_t each =
+  const size_t block =
       std::clamp<size_t>(kElementsOfPlanes / std::max(pixels, outputs), 1, channels);
-  const size_t blocks = engine::divide_up(channels, each);
+  const size_t blocks = engine::divide_up(channels, block);
   Conv2dParams part = all;
-  part.groups = each;
-  KernelThreads threads(size_t(g.batch) * channels * outputs * taps, kLeastDepthwiseWork);
+  part.groups = block;
+  KernelThreads threads(size_t(g.batch) * channels * outputs * taps, kMinDepthwiseWork);
   const size_t constants = bytes_of(channels * taps) + bytes_of(channels);
   const size_t worker_bytes =
-      bytes_of(each * pixels) + bytes_of(each * outputs) +
+      bytes_of(block * pixels) + bytes_of(block * outputs) +
       engine::round_up(engine::planes_scratch_bytes(part, size, 1), engine::kAlignment);
   char* const memory = static_cast<char*>(
       scratch_for(ctx, threads, [&](size_t count) { return constants + count * worker_bytes; }));
@@ -207,11 +207,11 @@ bool convolve_channels(KernelRuntimeContext& ctx, const ReducedConvolution& c,
   if (c.bias != nullptr) c.read(c.bias, channels, biases);
   engine::for_each_item(threads, size_t(g.batch) * blocks, [&](size_t item, size_t worker) {
     char* const buffers = memory + constants + worker * worker_bytes;
-    const size_t first = item % blocks * each, image = item / blocks * channels + first;
+    const size_t first = item % blocks * block, image = item / blocks * channels + first;
     Conv2dParams params = part;
-    params.groups = std::min(each, channels - first);
+    params.groups = std::min(block, channels - first);
     float* const planes = reinterpret_cast<float*>(buffers);
-    float* const results = reinterpret_cast<float*>(buffers + bytes_of(each * pixels));
+    float* const results = reinterpret_cast<float*>(buffers + bytes_of(block * pixels));
     c.read(c.input + int64_t(image * pixels) * c.width(), params.groups * pixels, planes);
     engine::PlanesCall call;
     call.batch = 1;
@@ -220,7 +220,7 @@ bool convolve_channels(KernelRuntimeContext& ctx, const ReducedConvolution& c,
     call.weights = weights + first * taps;
     call.bias = c.bias == nullptr ? nullptr : biases + first;
     call.out = results;
-    call.scratch = buffers + bytes_of(each * pixels) + bytes_of(each * outputs);
+    call.scratch = buffers + bytes_of(block * pixels) + bytes_of(block * outputs);
     engine::CallingThread thread;
     engine::convolve_planes(params, call, thread);
     c.write(results, params.groups * outputs, c.out + int64_t(image * outputs) * c.width());

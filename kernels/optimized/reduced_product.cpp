@@ -101,11 +101,12 @@ class ReducedProduct {
   }
 
   void run(char* memory, engine::Threads& threads) const {
-    const size_t each = bytes();
-    for (size_t i = 0; i < threads.count(); ++i) *buffers(memory + i * each).converted_rows = -1;
+    const size_t worker_bytes = bytes();
+    for (size_t i = 0; i < threads.count(); ++i)
+      *buffers(memory + i * worker_bytes).converted_rows = -1;
     engine::for_each_item(threads, size_t(p_.out.batch * row_blocks_ * parts_),
                           [&](size_t item, size_t worker) {
-                            multiply(int64_t(item), buffers(memory + worker * each));
+                            multiply(int64_t(item), buffers(memory + worker * worker_bytes));
                           });
   }
 
@@ -234,7 +235,7 @@ class ReducedProduct {
 
 bool multiply_reduced(KernelRuntimeContext& ctx, const Product& p) {
   if (p.out.batch == 0 || p.out.rows == 0 || p.out.columns == 0) return true;
-  KernelThreads threads(work_of(p), kLeastProductWork);
+  KernelThreads threads(work_of(p), kMinProductWork);
   const auto bytes_of = [&](size_t count) { return ReducedProduct(p, count).bytes() * count; };
   void* const memory = scratch_for(ctx, threads, bytes_of);
   if (memory == nullptr) return false;

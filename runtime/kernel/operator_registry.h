@@ -79,7 +79,7 @@ struct Kernel {
   /// With kDisjoint: the first argument alone may be at the same place.
   static constexpr uint64_t kDisjointButFirst = uint64_t{1} << 62;
   static constexpr size_t kOptionBits = 2;
-  static constexpr size_t kMostWritten = 64 - kOptionBits;
+  static constexpr size_t kMaxWritten = 64 - kOptionBits;
 
   /// The same kernel with these bits.
   constexpr Kernel with(uint64_t bits) const {

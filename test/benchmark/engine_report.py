@@ -25,16 +25,16 @@ class Measurement(NamedTuple):
         return statistics.median(self.times)
 
 
-def ours_over(found: list[Measurement], each: Measurement) -> float | None:
+def ours_over(found: list[Measurement], measured: Measurement) -> float | None:
     """Our time over this engine's, as the median of the rounds' ratios: both saw the same machine in a round.
 
     An engine on int8 is compared with ours on int8.
     """
-    ours = "ours-int8" if each.engine.endswith("-int8") else "ours"
-    same = [m for m in found if (m.model, m.threads, m.engine) == (each.model, each.threads, ours)]
+    ours = "ours-int8" if measured.engine.endswith("-int8") else "ours"
+    same = [m for m in found if (m.model, m.threads, m.engine) == (measured.model, measured.threads, ours)]
     if not same:
         return None
-    return statistics.median(mine / theirs for mine, theirs in zip(same[0].times, each.times, strict=True))
+    return statistics.median(mine / theirs for mine, theirs in zip(same[0].times, measured.times, strict=True))
 
 
 def table(found: list[Measurement]) -> str:

@@ -108,7 +108,7 @@ def main() -> None:
             *made, inputs = programs(name, not options.portable)
             variants = [(program, inputs) for program in made]
         loaded = [Runtime.get().load_program(program) for program, _ in variants]
-        calls = [(each.load_method("forward"), given) for each, (_, given) in zip(loaded, variants, strict=True)]
+        calls = [(program.load_method("forward"), given) for program, (_, given) in zip(loaded, variants, strict=True)]
         turns = [[best(*call, clock, options.seconds) for call in calls] for _ in range(options.turns)]
         times = [min(turn) * 1e3 for turn in zip(*turns, strict=True)]
         quotients = [other / times[0] for other in times[1:]] if options.precision else [times[0] / times[1]]

@@ -62,7 +62,7 @@ def test_a_wrong_constant_is_found_where_it_is_read(name: str, tmp_path: Path) -
 def test_a_wrong_kernel_is_found(right: str, wrong: str, index: int) -> None:
     file = deserialize_pte(lowered(model()).buffer)
     (plan,) = file.program.execution_plan
-    position = next(i for i, each in enumerate(plan.operators) if each.name == f"aten::{right}")
+    position = next(i for i, operator in enumerate(plan.operators) if operator.name == f"aten::{right}")
     plan.operators.append(replace(plan.operators[position], name=f"aten::{wrong}"))
     calls = [
         instruction.instr_args

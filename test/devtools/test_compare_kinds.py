@@ -83,7 +83,7 @@ class Integers(torch.nn.Module):
 def with_kernel(right: str, wrong: str) -> Callable[[Any, torch.nn.Module], None]:
     def edit(program: Any, model: torch.nn.Module) -> None:
         (plan,) = program.execution_plan
-        position = next(i for i, each in enumerate(plan.operators) if each.name == f"aten::{right}")
+        position = next(i for i, operator in enumerate(plan.operators) if operator.name == f"aten::{right}")
         plan.operators[position] = replace(plan.operators[position], name=f"aten::{wrong}")
 
     return edit
@@ -103,7 +103,7 @@ def with_zero_point(program: Any, model: torch.nn.Module) -> None:
         for instruction in plan.chains[0].instructions
         if instruction.instr_args.op_index == position
     ]
-    number = next(i for i, each in enumerate(call.args) if plan.values[each].val == Int(-2))
+    number = next(i for i, index in enumerate(call.args) if plan.values[index].val == Int(-2))
     plan.values.append(EValue(Int(20)))
     call.args[number] = len(plan.values) - 1
 

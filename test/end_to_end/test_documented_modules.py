@@ -11,7 +11,7 @@ from models.export_program import main
 from executorch.runtime import Runtime
 from executorch.runtime.errors import InvalidStateError
 
-PLANNED = [each for each, recipe in RECIPES.items() if not recipe.names_mutable_buffers]
+PLANNED = [name for name, recipe in RECIPES.items() if not recipe.names_mutable_buffers]
 
 
 @pytest.mark.parametrize("module_class", PLANNED, ids=lambda kind: kind.__name__)

@@ -60,8 +60,8 @@ def payloads() -> tuple[bytes, ...]:
     found = []
     for program in sorted((DATA / "xnnpack").glob("*.pte")):
         opened = deserialize_pte(program.read_bytes()).program
-        found += [bytes(each.data) for each in opened.backend_delegate_data]
-    return tuple(each for each in found if each[4:8] == b"XH00")
+        found += [bytes(entry.data) for entry in opened.backend_delegate_data]
+    return tuple(payload for payload in found if payload[4:8] == b"XH00")
 
 
 def traces() -> tuple[bytes, ...]:

@@ -17,16 +17,16 @@ class Finder final {
   std::vector<Slot> find() {
     const fb::Program& program = *fb::GetProgram(base_);
     fields(program, {{fb::Program::VT_VERSION, 4}});
-    each(program.execution_plan(), [&](const fb::ExecutionPlan& plan) { visit(plan); });
-    each(program.segments(), [&](const fb::DataSegment& segment) {
+    for_each(program.execution_plan(), [&](const fb::ExecutionPlan& plan) { visit(plan); });
+    for_each(program.segments(), [&](const fb::DataSegment& segment) {
       fields(segment, {{fb::DataSegment::VT_OFFSET, 8}, {fb::DataSegment::VT_SIZE, 8}});
     });
     if (program.constant_segment() != nullptr) {
       visit(*program.constant_segment());
     }
-    each(program.mutable_data_segments(),
-         [&](const fb::SubsegmentOffsets& offsets) { visit(offsets); });
-    each(program.named_data(), [&](const fb::NamedData& named) {
+    for_each(program.mutable_data_segments(),
+             [&](const fb::SubsegmentOffsets& offsets) { visit(offsets); });
+    for_each(program.named_data(), [&](const fb::NamedData& named) {
       fields(named, {{fb::NamedData::VT_SEGMENT_INDEX, 4}});
     });
     return std::move(slots_);
@@ -57,7 +57,7 @@ class Finder final {
   }
 
   template <typename T, typename Visit>
-  void each(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector, Visit visit) {
+  void for_each(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector, Visit visit) {
     for (size_t i = 0; vector != nullptr && i < vector->size(); ++i) {
       visit(*vector->Get(static_cast<flatbuffers::uoffset_t>(i)));
     }
@@ -72,11 +72,12 @@ class Finder final {
     numbers(plan.inputs());
     numbers(plan.outputs());
     numbers(plan.non_const_buffer_sizes());
-    each(plan.values(), [&](const fb::EValue& value) { visit(value); });
-    each(plan.chains(), [&](const fb::Chain& chain) {
-      each(chain.instructions(), [&](const fb::Instruction& instruction) { visit(instruction); });
+    for_each(plan.values(), [&](const fb::EValue& value) { visit(value); });
+    for_each(plan.chains(), [&](const fb::Chain& chain) {
+      for_each(chain.instructions(),
+               [&](const fb::Instruction& instruction) { visit(instruction); });
     });
-    each(plan.delegates(), [&](const fb::BackendDelegate& delegate) {
+    for_each(plan.delegates(), [&](const fb::BackendDelegate& delegate) {
       fields(*delegate.processed(), {{fb::BackendDelegateDataReference::VT_LOCATION, 1},
                                      {fb::BackendDelegateDataReference::VT_INDEX, 4}});
     });

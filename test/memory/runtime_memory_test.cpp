@@ -87,8 +87,8 @@ void prepare(const char* name, Execution& run) {
     run.names.push_back(std::string(found.name) + "." + found.overload);
   }
   run.kernels.clear();
-  for (const std::string& each : run.names) {
-    run.kernels.emplace_back(each.c_str(), do_nothing);
+  for (const std::string& kernel : run.names) {
+    run.kernels.emplace_back(kernel.c_str(), do_nothing);
   }
 }
 

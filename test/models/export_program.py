@@ -57,7 +57,7 @@ def export_module_to_program(
 
 
 def _class_of(parser: argparse.ArgumentParser, name: str) -> type[nn.Module]:
-    classes = {each.__name__: each for each in RECIPES}
+    classes = {kind.__name__: kind for kind in RECIPES}
     if name not in classes:
         near = difflib.get_close_matches(name, classes, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
@@ -80,9 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     classes = [_class_of(parser, name.strip()) for name in options.modules.split(",")]
     options.outdir.mkdir(parents=True, exist_ok=True)
-    for each in classes:
-        name = f"{each.__name__}Program" if options.external_constants else each.__name__
-        program = export_module_to_program(each, options.external_constants, name)
+    for kind in classes:
+        name = f"{kind.__name__}Program" if options.external_constants else kind.__name__
+        program = export_module_to_program(kind, options.external_constants, name)
         path = options.outdir / f"{name}.pte"
         with path.open("wb") as file:
             program.write_to_file(file)

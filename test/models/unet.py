@@ -20,8 +20,8 @@ class UNet(nn.Module):
         super().__init__()
         widths = [width << level for level in range(5)]
         self.down = nn.ModuleList(convolutions(*pair) for pair in zip([3, *widths], widths, strict=False))
-        self.grow = nn.ModuleList(nn.ConvTranspose2d(2 * each, each, 2, stride=2) for each in widths[-2::-1])
-        self.up = nn.ModuleList(convolutions(2 * each, each) for each in widths[-2::-1])
+        self.grow = nn.ModuleList(nn.ConvTranspose2d(2 * width, width, 2, stride=2) for width in widths[-2::-1])
+        self.up = nn.ModuleList(convolutions(2 * width, width) for width in widths[-2::-1])
         self.head = nn.Conv2d(width, classes, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

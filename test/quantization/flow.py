@@ -46,5 +46,5 @@ def run(manager: EdgeProgramManager, inputs: Inputs) -> torch.Tensor:
 
 def sqnr(exact: torch.Tensor, other: torch.Tensor) -> float:
     """Signal to quantization noise in dB."""
-    signal, noise = (float(each.detach().double().pow(2).sum()) for each in (exact, exact - other))
+    signal, noise = (float(tensor.detach().double().pow(2).sum()) for tensor in (exact, exact - other))
     return 10 * math.log10(signal / noise) if noise else math.inf

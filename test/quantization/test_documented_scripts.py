@@ -118,7 +118,7 @@ def test_weights_left_to_be_quantized_while_running_are_integers_of_one_delegate
     assert sqnr(m(*inputs).detach(), _run(program, *inputs)) > 30
 
 
-@pytest.mark.parametrize("recipe", XNNPackRecipeType, ids=lambda each: each.name)
+@pytest.mark.parametrize("recipe", XNNPackRecipeType, ids=lambda kind: kind.name)
 def test_a_recipe_quantizes_and_delegates(recipe: XNNPackRecipeType) -> None:
     torch.manual_seed(0)
     model, inputs = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32)).eval(), (torch.randn(4, 64),)

@@ -30,7 +30,7 @@ class HalfWeights(nn.Module):
         self.up, self.last = nn.ConvTranspose2d(4, 2, 2, stride=2).half(), nn.Linear(72, 5).half()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        weights: list[Any] = [[each.weight.float(), each.bias.float()] for each in self.children()]  # type: ignore[operator, union-attr]
+        weights: list[Any] = [[layer.weight.float(), layer.bias.float()] for layer in self.children()]  # type: ignore[operator, union-attr]
         x = torch.relu(F.conv2d(x, *weights[0]))
         x = F.conv2d(x, *weights[1], padding=1, groups=4)
         return F.linear(F.conv_transpose2d(x, *weights[2], stride=2).flatten(1), *weights[3])
@@ -51,9 +51,9 @@ def test_models_of_half_weights_are_delegated(name: str) -> None:
     model, x = HalfWeights().eval(), (torch.randn(2, 3, 5, 5),)
     lowered = to_edge_transform_and_lower(torch.export.export(model, x), partitioner=[XnnpackPartitioner(**settings)])
     calls = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
-    made = sum("delegate" in each for each in calls)
+    made = sum("delegate" in call for call in calls)
     assert made == delegates if delegates else made > 1, calls
-    assert any("convolution" in each for each in calls) == (name == "activations"), calls
+    assert any("convolution" in call for call in calls) == (name == "activations"), calls
     torch.testing.assert_close(run(lowered, x), model(*x), **LAYER)
     for _, module, _ in get_lowered_submodules(lowered.exported_program().graph_module):
         nodes = deserialize_payload(module.processed_bytes)[0].xnodes

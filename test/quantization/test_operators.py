@@ -79,7 +79,7 @@ class EveryKind(nn.Module):
         super().__init__()
         self.first = nn.Conv2d(3, 8, 3, padding=1)
         kinds = _kinds()
-        self.layers = nn.ModuleList([each for each in kinds.values() if isinstance(each, nn.Module)])
+        self.layers = nn.ModuleList([layer for layer in kinds.values() if isinstance(layer, nn.Module)])
         self.calls = list(kinds.values())
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -96,7 +96,7 @@ def test_every_kind_of_operator_is_quantized_and_delegated(is_per_channel: bool,
     converted = quantized(model, XNNPACKQuantizer().set_global(config), data, shapes=shapes)
     names = list(_kinds())
     results: Any = converted.graph.output_node().args[0]
-    scales = [each.args[1] if "dequantize_per_tensor" in each.name else None for each in results]
+    scales = [result.args[1] if "dequantize_per_tensor" in result.name else None for result in results]
     assert tuple(name for name, scale in zip(names, scales, strict=True) if scale is None) == IN_FLOAT
     lowered = lowered_on_xnnpack(converted, data[0], shapes)
     outside = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]

@@ -77,7 +77,7 @@ def test_linear_layers_are_quantized_while_running(dtype: torch.dtype) -> None:
     found = run(lowered, data[0])
     assert found.dtype is dtype
     assert sqnr(model(*data[0]), found) > 35
-    assert len(lowered.to_executorch().buffer) < 0.4 * 4 * sum(each.numel() for each in model.parameters())
+    assert len(lowered.to_executorch().buffer) < 0.4 * 4 * sum(parameter.numel() for parameter in model.parameters())
 
 
 def test_parts_are_configured_by_name_type_and_operator() -> None:

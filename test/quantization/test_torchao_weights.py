@@ -56,7 +56,7 @@ def test_weights_stay_integers(name: str) -> None:
         return
     outside = [node for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
     assert len(outside) == 2, [str(node.target) for node in outside]
-    floats = 4 * sum(each.numel() for each in model.parameters())
+    floats = 4 * sum(parameter.numel() for parameter in model.parameters())
     assert len(lowered.to_executorch().buffer) < share * floats + 4096
 
 
@@ -99,7 +99,7 @@ def test_integer_weights_go_where_their_product_does() -> None:
     for settings, delegates in choices:
         lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(**settings)])
         calls = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
-        assert sum("delegate" in each for each in calls) == delegates, calls
+        assert sum("delegate" in call for call in calls) == delegates, calls
         assert torch.allclose(run(lowered, x), model(*x), atol=1e-5)
 
 

@@ -98,7 +98,7 @@ def test_factors_of_batch_norms_that_are_zero_are_refused_for_training(in_float:
         model[1].weight[model[1].weight == 0] = 1e-2
     prepared = prepare_qat_pt2e(_captured(model, x), XNNPACKQuantizer().set_global(config))
     prepared(x).square().mean().backward()
-    assert all(bool(each.grad.isfinite().all()) for each in prepared.parameters() if each.grad is not None)
+    assert all(bool(weight.grad.isfinite().all()) for weight in prepared.parameters() if weight.grad is not None)
 
 
 def test_a_batch_that_varies_is_calibrated_with_any() -> None:

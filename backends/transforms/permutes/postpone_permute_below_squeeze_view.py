@@ -37,9 +37,9 @@ class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(RemoveOrReplacePassInterf
         if len(users) != 1 or users[0].target not in VIEWS:
             return False
         view = users[0]
-        if any(each.meta.get("val") is None for each in (source, node, view)):
+        if any(one.meta.get("val") is None for one in (source, node, view)):
             return False
-        sizes, permuted, viewed = (list(each.meta["val"].shape) for each in (source, node, view))
+        sizes, permuted, viewed = (list(one.meta["val"].shape) for one in (source, node, view))
         if permuted == viewed:
             view.replace_all_uses_with(node)
             return True

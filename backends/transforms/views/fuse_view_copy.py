@@ -40,9 +40,9 @@ class FuseViewCopyTransform(ExportPass):
             later = self._later_views(view) if view.users else []
             if later:
                 view.args = (view.args[0], later[-1].args[1])
-                for each in later:
-                    each.replace_all_uses_with(each.args[0])  # type: ignore[arg-type]
-                    graph_module.graph.erase_node(each)
+                for later_view in later:
+                    later_view.replace_all_uses_with(later_view.args[0])  # type: ignore[arg-type]
+                    graph_module.graph.erase_node(later_view)
                 modified = True
         if not modified:
             return PassResult(graph_module, False)

@@ -105,14 +105,14 @@ class GraphWriter:
             if name.endswith("_id") and name not in _PACKED and value != g.INVALID_ID
         }
         own: dict[int, int] = {}
-        for each in self._graph.xnodes:
+        for node in self._graph.xnodes:
             for name in _PACKED:
-                shared = getattr(each.xnode_union, name, g.INVALID_ID)
+                shared = getattr(node.xnode_union, name, g.INVALID_ID)
                 if shared not in read:
                     continue
                 if shared not in own:
                     own[shared] = self._copy(shared)
-                setattr(each.xnode_union, name, own[shared])
+                setattr(node.xnode_union, name, own[shared])
 
     def _copy(self, value: int) -> int:
         made = len(self._graph.xvalues)

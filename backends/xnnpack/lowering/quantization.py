@@ -76,7 +76,7 @@ def stands_for(node: Node) -> Affine | None:
 def affine_operands(node: Node) -> list[Affine] | None:
     """Parameters of all operands of a node; None if an operand is not dequantized per tensor."""
     found = [affine(source) for source in tensors_of(node) if operator_of(source) == DEQUANTIZE]
-    return [each for each in found if each] if len(found) == len(tensors_of(node)) else None
+    return [source for source in found if source] if len(found) == len(tensors_of(node)) else None
 
 
 class Weights(NamedTuple):

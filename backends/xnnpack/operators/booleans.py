@@ -47,19 +47,19 @@ def _is_fixed_number(node: Node, program: ExportedProgram) -> bool:
 def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
     condition, *chosen = (cast(Node, arg) for arg in node.args)
     rejection = refusal_of_tensor(condition, [torch.bool]) or refusal_of_tensor(node, FLOATS_AND_BOOLEANS)
-    for each in chosen:
-        if rejection is None and not _is_fixed_number(each, program):
-            rejection = refusal_of_tensor(each, [_dtype(node)])
+    for operand in chosen:
+        if rejection is None and not _is_fixed_number(operand, program):
+            rejection = refusal_of_tensor(operand, [_dtype(node)])
     return rejection
 
 
 def _select(low: Lowering, node: Node) -> None:
     condition, *chosen = (cast(Node, arg) for arg in node.args)
-    numbers = [each for each in chosen if _is_fixed_number(each, low.program)]
-    order = low.order_of(condition, *(each for each in chosen if each not in numbers))
+    numbers = [operand for operand in chosen if _is_fixed_number(operand, low.program)]
+    order = low.order_of(condition, *(operand for operand in chosen if operand not in numbers))
     if len(order) != rank(node):
         order = plain(rank(node))
-    on_true, on_false = (_chosen(low, each, node, order) for each in chosen)
+    on_true, on_false = (_chosen(low, operand, node, order) for operand in chosen)
     low.add(g.Select(low.operand(condition, order), on_true, on_false, low.result(node, order)), node)
 
 

@@ -49,14 +49,14 @@ def _call(node: Node) -> _Call:
     call = _Call(*node.args)  # type: ignore[arg-type]
     dims = rank(call.source) - 2
 
-    def each(numbers: list[int]) -> list[int]:
+    def for_all_dims(numbers: list[int]) -> list[int]:
         return numbers * dims if len(numbers) == 1 else numbers
 
     return call._replace(
-        stride=each(call.stride),
-        padding=each(call.padding),
-        dilation=each(call.dilation),
-        output_padding=each(call.output_padding),
+        stride=for_all_dims(call.stride),
+        padding=for_all_dims(call.padding),
+        dilation=for_all_dims(call.dilation),
+        output_padding=for_all_dims(call.output_padding),
     )
 
 
@@ -72,7 +72,7 @@ def _if_images(node: Node, result: Affine, program: ExportedProgram) -> bool:
 
 def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     call = _call(node)
-    if any(each is not None and not is_constant(program, each) for each in (call.weight, call.bias)):
+    if any(operand is not None and not is_constant(program, operand) for operand in (call.weight, call.bias)):
         return Rejection("its weight or bias is computed, expected a constant")
     if rank(call.source) not in (3, 4, 5) or rank(call.weight) != rank(call.source):
         return Rejection(f"its operand has {rank(call.source)} dimensions, expected 3 to 5")
@@ -267,7 +267,7 @@ def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, t
     mean, variance = constant_tensor(program, call.mean), constant_tensor(program, call.variance)
     assert mean is not None and variance is not None
     factor = (variance.double() + call.epsilon).rsqrt()
-    weight, bias = (constant_tensor(program, each) for each in (call.weight, call.bias))
+    weight, bias = (constant_tensor(program, operand) for operand in (call.weight, call.bias))
     factor = factor if weight is None else factor * weight
     offset = -mean * factor
     offset = offset if bias is None else offset + bias
@@ -277,7 +277,7 @@ def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, t
 
 def _refuse_norm(node: Node, program: ExportedProgram) -> Rejection | None:
     call = _Norm(*node.args)  # type: ignore[arg-type]
-    operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
+    operands = [operand for operand in (call.weight, call.bias, call.mean, call.variance) if operand is not None]
     if any(not is_constant(program, operand) for operand in operands):
         return Rejection("its statistics are computed, expected constants")
     others = [user for user in node.users if user.args[1] != 0]
@@ -291,7 +291,7 @@ def _norm(low: Lowering, node: Node) -> None:
     order = CHANNELS_LAST if rank(source) == 4 else low.order_of(source)
     sides = [1, -1, *[1] * (rank(source) - 2)]
     factor, offset = (
-        low.writer.constant(each.reshape(sides).permute(order)) for each in scale_of_norm(node, low.program)
+        low.writer.constant(factor.reshape(sides).permute(order)) for factor in scale_of_norm(node, low.program)
     )
     scaled = low.step(node, g.Multiply, low.read(source, order), factor, shape=low.shape(source, order))
     low.add(g.Add(scaled, offset, low.result(result, order)), result)

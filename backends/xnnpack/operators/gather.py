@@ -74,8 +74,8 @@ def _steps(low: Lowering, node: Node) -> list[tuple[int, int, list[int]]]:
     wrapped = {dim: tensor % sizes[dim] for dim, tensor in tensors.items()}
     result = torch.broadcast_shapes(*(tensor.shape for tensor in tensors.values()))
     varying = [_varying(tensor, len(result)) for tensor in wrapped.values()]
-    each = [dim for dims in varying for dim in dims]
-    if each == sorted(set(each)):
+    varying_dims = [dim for dims in varying for dim in dims]
+    if varying_dims == sorted(set(varying_dims)):
         return [(dim, 1, tensor.flatten().tolist()) for dim, tensor in reversed(wrapped.items())]
     places = torch.zeros((), dtype=torch.int64)
     for dim, tensor in wrapped.items():

@@ -75,7 +75,7 @@ def _integer_filters(low: Lowering, weights: Weights) -> int:
 
 def _linear(low: Lowering, node: Node) -> None:
     source, weight, bias = cast(Node, node.args[0]), cast(Node, node.args[1]), _bias(node)
-    if any(each is not None and not low.is_constant(each) for each in (weight, bias)):
+    if any(operand is not None and not low.is_constant(operand) for operand in (weight, bias)):
         _linear_of_computed(low, node)
         return
     if low.on_integers(node):

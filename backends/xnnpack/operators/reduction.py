@@ -42,7 +42,7 @@ class Parts(NamedTuple):
     def as_images(self) -> list[object]:
         """The sizes of the same elements as images of one column, [N, H, 1, C]; None for a dynamic size."""
         before, reduced, after = (
-            torch.Size(cast("list[int]", each)).numel() if is_static(each) else None for each in self
+            torch.Size(cast("list[int]", sizes)).numel() if is_static(sizes) else None for sizes in self
         )
         return [before, reduced, 1, after]
 
@@ -54,7 +54,7 @@ def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Part
         return None
     ordered = arranged(sizes, order)
     found = Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
-    return found if sum(not is_static(each) for each in found) < 2 else None
+    return found if sum(not is_static(sizes) for sizes in found) < 2 else None
 
 
 def reduced_dims(node: Node) -> list[int]:
@@ -113,7 +113,7 @@ def _read_images(low: Lowering, node: Node) -> _Images:
     largest = parts_of(low.shape(source), order, dims)
     assert parts is not None and largest is not None
     value = low.read(source, order)
-    before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in largest)
+    before, reduced, after = (torch.Size(cast("list[int]", sizes)).numel() for sizes in largest)
     as_they_are = [len(part) for part in parts] == [1, 2, 1]
     if not as_they_are:
         value = low.reshaped(node, value, parts.as_images(), [before, reduced, 1, after])
@@ -205,7 +205,7 @@ def _cumulative(low: Lowering, node: Node) -> None:
     sizes = fixed_sizes(arranged(source.meta["val"].shape, order))
     zeros = [0] * len(sizes)
     while shift < size:
-        kept = [size - shift if place == axis else each for place, each in enumerate(bounds)]
+        kept = [size - shift if place == axis else bound for place, bound in enumerate(bounds)]
         sizes[axis] = size - shift
         before = [shift if place == axis else 0 for place in range(len(sizes))]
         part = low.step(node, partial(g.StaticSlice, len(sizes), zeros, list(sizes)), value, shape=kept)

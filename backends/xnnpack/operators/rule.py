@@ -58,11 +58,11 @@ def refusal_of_tensors(node: Node, mixed: bool, dtypes: Sequence[torch.dtype] = 
         return Rejection("an argument is a size computed at run time")
     several = not isinstance(node.meta.get("val"), torch.Tensor)
     results = [user for user in node.users if user.users] if several else [node]
-    for each in (*tensors_of(node), *results):
-        rejection = refusal_of_tensor(each, dtypes)
+    for tensor in (*tensors_of(node), *results):
+        rejection = refusal_of_tensor(tensor, dtypes)
         if rejection is not None:
             return rejection
-    found = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
+    found = {tensor.meta["val"].dtype for tensor in (*tensors_of(node), *results)}
     return None if mixed or len(found) == 1 else Rejection(f"mixed dtypes {sorted(map(str, found))}")
 
 

@@ -55,7 +55,7 @@ def _bounds(node: Node) -> tuple[object, object]:
 
 def _refuse_slice(node: Node, program: ExportedProgram) -> Rejection | None:
     first, last = _bounds(node)
-    size, found = (each.meta["val"].shape[_dim(node, 1)] for each in (_source(node), node))
+    size, found = (tensor.meta["val"].shape[_dim(node, 1)] for tensor in (_source(node), node))
     if not isinstance(first, int) or first < 0:
         return Rejection("its start is dynamic")
     if argument(node, 4, "step", 1) != 1:
@@ -95,7 +95,7 @@ def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Or
     value, missing = low.read(source, order), max(first + count * step - bounds[axis], 0)
     if missing:
         bounds[axis] += missing
-        after = [missing if each == axis else 0 for each in range(len(bounds))]
+        after = [missing if place == axis else 0 for place in range(len(bounds))]
         value = low.step(node, partial(g.StaticConstantPad, [0] * len(bounds), after, 0.0), value, shape=bounds)
     if first or bounds[axis] > count * step:
         bounds[axis] = count * step
@@ -127,7 +127,7 @@ def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _without(order: Order, dim: int) -> Order:
-    return tuple(each - (each > dim) for each in order if each != dim)
+    return tuple(place - (place > dim) for place in order if place != dim)
 
 
 def _take_one(low: Lowering, source: Node, node: Node, dim: int, index: int) -> None:
@@ -138,7 +138,7 @@ def _take_one(low: Lowering, source: Node, node: Node, dim: int, index: int) -> 
     part = low.writer.value(low.elements(node), bounds)
     low.add(_part(low, source, dim, index, 1, order, part), node)
     left = _without(order, dim)
-    sizes = [node.meta["val"].shape[each] for each in left]
+    sizes = [node.meta["val"].shape[place] for place in left]
     low.add(reshape(sizes, part, low.result(node, left)), node)
 
 
@@ -264,7 +264,7 @@ def _written(node: Node) -> tuple[int, int]:
 
 
 def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> Rejection | None:
-    sizes = [each.meta["val"].shape[_dim(node, 2)] for each in (_source(node), cast(Node, node.args[1]))]
+    sizes = [tensor.meta["val"].shape[_dim(node, 2)] for tensor in (_source(node), cast(Node, node.args[1]))]
     bounds = [argument(node, 3, "start"), argument(node, 4, "end")]
     if not is_static(sizes) or not all(bound is None or isinstance(bound, int) for bound in bounds):
         return Rejection("the part that it writes is dynamic")

@@ -52,14 +52,14 @@ def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arit
 def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> str:
     if rule.on_integers is None:
         return "XNNPACK lacks this operator on integers"
-    operands = [each for each in tensors_of(node) if not is_constant(program, each)]
+    operands = [operand for operand in tensors_of(node) if not is_constant(program, operand)]
     numbers = [operand.name for operand in operands if operator_of(operand) != DEQUANTIZE]
     if numbers:
         return f"its operand {numbers[0]} is not quantized"
     reader = next(iter(result.users), None)
     made = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
     if made is None or len(result.users) > 1:
-        behind = "" if result is node else f", fused with {', '.join(each.name for each in fused_with(node, result))},"
+        behind = "" if result is node else f", fused with {', '.join(part.name for part in fused_with(node, result))},"
         return f"its result{behind} is read as float"
     if not made.is_whole and not rule.fuses_activation:
         return f"its result is clamped to integers from {made.quant_min} to {made.quant_max}"

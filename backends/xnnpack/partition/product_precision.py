@@ -33,7 +33,9 @@ _FACTORS = {
 
 def is_float32_product(node: Node) -> bool:
     """Return whether a node multiplies and sums factors of float32."""
-    return operator_of(node) in _FACTORS and all(each.meta["val"].dtype == torch.float32 for each in tensors_of(node))
+    return operator_of(node) in _FACTORS and all(
+        factor.meta["val"].dtype == torch.float32 for factor in tensors_of(node)
+    )
 
 
 def products_to_keep(program: ExportedProgram, products: Sequence[Node], max_error: float) -> list[Node]:
@@ -51,7 +53,7 @@ def products_to_keep(program: ExportedProgram, products: Sequence[Node], max_err
             outputs = _Rounding(program.graph_module, rounded).run(*inputs)
         return [output for output in outputs if isinstance(output, torch.Tensor) and output.is_floating_point()]
 
-    exact = [each.clone() for each in run(())]
+    exact = [result.clone() for result in run(())]
     alone = {node: _error(exact, run([node])) for node in products}
     worst_first = sorted(products, key=lambda node: -alone[node])
     fewest, most = 0, len(worst_first)  # keeping all meets any budget
@@ -76,7 +78,7 @@ class _Rounding(Interpreter):
             return super().run_node(n)
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         factors = _FACTORS[operator_of(n)]
-        rounded = [each.bfloat16().float() if place in factors else each for place, each in enumerate(args)]
+        rounded = [operand.bfloat16().float() if place in factors else operand for place, operand in enumerate(args)]
         return self.call_function(n.target, tuple(rounded), kwargs)
 
 

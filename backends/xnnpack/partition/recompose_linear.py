@@ -48,11 +48,11 @@ class RecomposedLinears:
             operands = (whole, weight) if bias is None else (whole, weight, bias)
             layer = insert_before(last, ops.edge.aten.linear.default, operands, {}, last.meta["val"], node)
             between = [] if last is node else [source, last]
-            self._pieces[layer] = [each.name for each in (transposed, *between[:1], node, *between[1:])]
+            self._pieces[layer] = [piece.name for piece in (transposed, *between[:1], node, *between[1:])]
             replace_by(last, layer)
-            for each in (node, transposed, between[0]) if between else (transposed,):
-                if not each.users:
-                    graph.erase_node(each)
+            for piece in (node, transposed, between[0]) if between else (transposed,):
+                if not piece.users:
+                    graph.erase_node(piece)
 
 
 def _operands(node: Node) -> tuple[Any, Any, Any]:
@@ -81,7 +81,7 @@ def _is_weight(program: ExportedProgram, node: object) -> bool:
 def _with_all_dimensions(node: Node, source: Node) -> tuple[Node, Node]:
     """Result and operand of a layer outside the views that flatten them to two dimensions; unchanged without views."""
     users = list(node.users)
-    views = [each for each in (source, *users) if operator_of(each) == "aten.view_copy.default"]
+    views = [user for user in (source, *users) if operator_of(user) == "aten.view_copy.default"]
     if len(users) != 1 or len(views) != 2 or len(source.users) != 1:
         return node, source
     whole: Any = source.args[0]

@@ -49,7 +49,7 @@ class Selection:
             return refusal(node, self._program) is None
 
         fused, _ = fusions(self._program, is_taken)
-        return {node: [node, *fused_with(node, each.result)] for node, each in fused.items() if each.on_integers}
+        return {node: [node, *fused_with(node, layer.result)] for node, layer in fused.items() if layer.on_integers}
 
     @cached_property
     def _in_integers(self) -> set[Node]:
@@ -70,7 +70,7 @@ class Selection:
             return Rejection(f"config_precisions excludes {precision.name}")
         if self._names is None or self._is_named(node):
             return None
-        if operator_of(node) in quantization.RULES and any(self._is_named(each) for each in self._served(node)):
+        if operator_of(node) in quantization.RULES and any(self._is_named(layer) for layer in self._served(node)):
             return None
         return Rejection("configs excludes this operator")
 
@@ -102,8 +102,11 @@ class Selection:
         """The operators whose operands or results a node quantizes or dequantizes."""
         found: list[Node] = []
         waiting = [node]
-        for each in waiting:
-            near = [*each.users, *(each.all_input_nodes if operator_of(each) in (QUANTIZE, DEQUANTIZE) else ())]
+        for current in waiting:
+            near = [
+                *current.users,
+                *(current.all_input_nodes if operator_of(current) in (QUANTIZE, DEQUANTIZE) else ()),
+            ]
             found += near
             between = [other for other in near if operator_of(other) in quantization.RULES or _is_dynamic(other)]
             waiting += [other for other in between if other not in waiting]
@@ -116,7 +119,7 @@ class Selection:
             for other in (*self._on_integers.get(node, ()), *_needed(self._program, node)):
                 if other in leader and leader[other] is not leader[node]:
                     first, second = leader[other], leader[node]
-                    leader.update({each: first for each, of in leader.items() if of is second})
+                    leader.update({member: first for member, of in leader.items() if of is second})
         groups: dict[Node, list[Node]] = {}
         for node in nodes:
             groups.setdefault(leader[node], []).append(node)

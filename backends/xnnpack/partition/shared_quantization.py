@@ -24,8 +24,8 @@ def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
         group = [choice]
         for part in choice.users:
             for number in part.users:
-                last = [each for each in (number, *number.users) if dynamic_source(each) is choice.args[0]]
-                layers = [reader for each in last for reader in each.users if _reads_one(reader)]
+                last = [reader for reader in (number, *number.users) if dynamic_source(reader) is choice.args[0]]
+                layers = [reader for source in last for reader in source.users if _reads_one(reader)]
                 group += [part, number, *last, *layers]
         groups.append(list(dict.fromkeys(group)))
     return groups

@@ -63,8 +63,8 @@ def _untag_linear_weights(program: ExportedProgram) -> None:
         weights = [operand for operand in node.args[1:3] if isinstance(operand, Node)]
         is_plain = all(is_constant_data(program, weight) for weight in weights) and rank(node.all_input_nodes[0]) > 1
         if "delegation_tag" in node.meta and is_plain and weights[0].meta["val"].dtype == torch.float32:
-            for each in weights:
-                each.meta.pop("delegation_tag", None)
+            for tagged in weights:
+                tagged.meta.pop("delegation_tag", None)
 
 
 class XnnpackPartitioner(Partitioner):

@@ -55,8 +55,8 @@ def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> Rejecti
     if is_dynamic(config) and not pattern.dynamic:
         return Rejection("dynamic quantization supports only linear layers and convolutions")
     operands = tensors_read(node)
-    if not operands or not all(_may_be_observed(each, node, config) for each in [*operands, node]):
-        dtypes = sorted({str(getattr(each.meta.get("val"), "dtype", None)) for each in [*operands, node]})
+    if not operands or not all(_may_be_observed(tensor, node, config) for tensor in [*operands, node]):
+        dtypes = sorted({str(getattr(tensor.meta.get("val"), "dtype", None)) for tensor in [*operands, node]})
         return Rejection(f"its tensors are {' and '.join(dtypes)}, expected torch.float32")
     return _refusal_of_weights(node, config) if pattern.kind is Kind.WEIGHTED else _refusal_of_operands(node)
 
@@ -76,14 +76,14 @@ def tensors_read(node: Node) -> list[Node]:
     """The operands of a call that may be quantized, in order: all of a list, else the first two that are tensors."""
     first = node.args[0]
     if isinstance(first, (list, tuple)):
-        return [each for each in first if isinstance(each, Node)]
+        return [operand for operand in first if isinstance(operand, Node)]
     return [argument for argument in node.args[:2] if isinstance(argument, Node)]
 
 
 def _refusal_of_operands(node: Node) -> Rejection | None:
-    for each in tensors_read(node):
-        if each.op == "get_attr" and _is_huge(each):
-            return Rejection(f"its constant {each.target} has a magnitude above {_LARGEST_OBSERVED}")
+    for tensor in tensors_read(node):
+        if tensor.op == "get_attr" and _is_huge(tensor):
+            return Rejection(f"its constant {tensor.target} has a magnitude above {_LARGEST_OBSERVED}")
     return None
 
 

@@ -27,7 +27,7 @@ class _Explained(torch.nn.Module):
         try:
             return self.guards(*inputs)
         except AssertionError as error:
-            shapes = ", ".join(str(list(each.shape)) for each in inputs if isinstance(each, torch.Tensor))
+            shapes = ", ".join(str(list(tensor.shape)) for tensor in inputs if isinstance(tensor, torch.Tensor))
             raise SizesChanged(
                 f"{error}, found inputs of {shapes}: the model was captured for other sizes. Calibrate, train and run "
                 "it with inputs of the same sizes as at torch.export.export, or pass it dynamic_shapes"

@@ -42,11 +42,11 @@ class Choices:
 
     def are_empty(self) -> bool:
         """Return whether no configuration was set."""
-        return all(each is None for each in self._all())
+        return all(spec is None for spec in self._all())
 
     def for_training(self) -> bool:
         """Return whether any configuration is for `prepare_qat_pt2e`."""
-        return any(each is not None and each.is_qat for each in self._all())
+        return any(spec is not None and spec.is_qat for spec in self._all())
 
     def _all(self) -> list[QuantizationConfig | None]:
         return [*self.names.values(), *self.types.values(), *self.operators.values(), self.everywhere]

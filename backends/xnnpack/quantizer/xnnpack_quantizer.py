@@ -90,7 +90,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         """Turn scalar operands of sums and products that will be quantized into tensors."""
         for node in list(model.graph.nodes):
             config = self._config(node) if node.target in _ARITHMETIC else None
-            numbers = [place for place, each in enumerate(node.args[:2]) if isinstance(each, (int, float))]
+            numbers = [place for place, operand in enumerate(node.args[:2]) if isinstance(operand, (int, float))]
             if config is not None and numbers and is_float32(node) and not is_dynamic(config):
                 _as_tensors(model, node, numbers)
         model.recompile()
@@ -183,8 +183,8 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         """Configurations and the operator patterns they support."""
         choices = [(per_channel, qat) for per_channel in (False, True) for qat in (False, True)]
         return [
-            OperatorConfig(get_symmetric_quantization_config(is_per_channel=each, is_qat=qat), list(_SUPPORTED))
-            for each, qat in choices
+            OperatorConfig(get_symmetric_quantization_config(is_per_channel=choice, is_qat=qat), list(_SUPPORTED))
+            for choice, qat in choices
         ]
 
 

@@ -156,7 +156,7 @@ def _tensors(file: GGUFFile) -> dict[str, GGUFTensor]:
     for name, tensor in file.tensors.items():
         if name == _ROPE_FACTORS:
             continue
-        pattern = next((each for each in _NAMES if re.fullmatch(each, name)), None)
+        pattern = next((candidate for candidate in _NAMES if re.fullmatch(candidate, name)), None)
         if pattern is None:
             unknown.append(name)
         else:

@@ -68,7 +68,7 @@ def from_hugging_face(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Te
     for name, weight in weights.items():
         if _COMPUTED.fullmatch(name):
             continue
-        pattern = next((each for each in names if re.fullmatch(each, name)), None)
+        pattern = next((candidate for candidate in names if re.fullmatch(candidate, name)), None)
         if pattern is None:
             unknown.append(name)
         else:
@@ -80,7 +80,7 @@ def from_hugging_face(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Te
 
 def _decoder_of(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the decoder's weights of a model that also takes images, under the names of a decoder alone."""
-    prefix = next((each for each in _DECODER_PREFIXES if any(name.startswith(each) for name in weights)), None)
+    prefix = next((start for start in _DECODER_PREFIXES if any(name.startswith(start) for name in weights)), None)
     if prefix is None:
         return dict(weights)
     others = [name for name in weights if name.startswith(_OTHER_PARTS)]
@@ -127,7 +127,7 @@ def _stack_experts(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tenso
             matrix = _MATRIX_OF_EXPERT.get(expert[3], expert[3])
             layers.setdefault(expert[1], {}).setdefault(matrix, {})[int(expert[2])] = weight
     for layer, matrices in layers.items():
-        numbers = range(max(len(each) for each in matrices.values()))
+        numbers = range(max(len(experts) for experts in matrices.values()))
         missing = [f"{w} of {i}" for w in ("w1", "w2", "w3") for i in numbers if i not in matrices.get(w, {})]
         if missing:
             raise CheckpointError(f"{layer}: missing weights of experts: {', '.join(missing[:8])}")

@@ -41,7 +41,7 @@ def _reading(hint: Any, default: Any) -> dict[str, Any]:
     if hint == list[str]:
         return {"nargs": "+"}
     if issubclass(hint, Enum):
-        return {"choices": [each.value for each in hint]}
+        return {"choices": [choice.value for choice in hint]}
     return {"type": hint}
 
 

@@ -178,7 +178,7 @@ def build_model(config: LlmConfig) -> Transformer:
 
 def _log_kinds(file: GGUFFile) -> None:
     """Log the quantizations whose linear layers become float."""
-    kinds = Counter(each.type.name for name, each in file.tensors.items() if name != "token_embd.weight")
+    kinds = Counter(tensor.type.name for name, tensor in file.tensors.items() if name != "token_embd.weight")
     for kind in sorted(set(kinds) - {"F32", "F16", "BF16"}):
         logger.info("%s: %d tensors of %s become float", file.path, kinds[kind], kind)
 
@@ -314,7 +314,7 @@ def lower_methods(config: LlmConfig) -> ExecutorchProgramManager:
     methods: dict[str, LLMEdgeManager] = {}
     rewritten: list[tuple[LoraConfig | None, ModelArgs, nn.Module]] = []
     for method in config.multimethod.methods:
-        found = next((each for each in rewritten if each[0] == method.lora_config), None)
+        found = next((entry for entry in rewritten if entry[0] == method.lora_config), None)
         if found is None:
             base = dataclasses.replace(config.base, lora_config=method.lora_config)
             model = build_model(dataclasses.replace(config, base=base))

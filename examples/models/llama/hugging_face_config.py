@@ -226,8 +226,8 @@ def _llama3(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _longrope(parameters: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "rope_scaling_short_factor": [float(each) for each in parameters["short_factor"]],
-        "rope_scaling_long_factor": [float(each) for each in parameters["long_factor"]],
+        "rope_scaling_short_factor": [float(factor) for factor in parameters["short_factor"]],
+        "rope_scaling_long_factor": [float(factor) for factor in parameters["long_factor"]],
     }
     if parameters.get("attention_factor") is not None:
         found["rope_scaling_attention_factor"] = float(parameters["attention_factor"])

@@ -103,7 +103,7 @@ def _read_sizes(path: Path) -> tuple[int, float, list[str], bool]:
     rank, alpha, targets = read.get("r"), read.get("lora_alpha"), read.get("target_modules")
     if not isinstance(rank, int) or not isinstance(alpha, (int, float)):
         raise LlmConfigError(f"{path}: expected numbers r and lora_alpha, found {rank!r} and {alpha!r}")
-    if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets):
+    if not isinstance(targets, list) or not all(isinstance(target, str) for target in targets):
         raise LlmConfigError(f"{path}: target_modules: expected a list of names, found {targets!r}")
     return rank, float(alpha), targets, bool(read.get("use_rslora"))
 

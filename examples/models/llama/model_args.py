@@ -135,13 +135,13 @@ class ModelArgs:
     def _check_rotation(self) -> None:
         pairs = self.rotated_channels // 2
         factors = self.rope_scaling_short_factor, self.rope_scaling_long_factor
-        if all(each is None for each in factors):
+        if all(factor is None for factor in factors):
             return
         if not self.original_max_position_embeddings:
             raise ModelArgsError("original_max_position_embeddings: expected a number beside rope_scaling_long_factor")
-        for each in factors:
-            if each is None or len(each) != pairs:
-                found = None if each is None else len(each)
+        for factor in factors:
+            if factor is None or len(factor) != pairs:
+                found = None if factor is None else len(factor)
                 raise ModelArgsError(
                     f"rope_scaling_short_factor, rope_scaling_long_factor: expected {pairs} numbers, found {found}"
                 )

@@ -104,15 +104,15 @@ def _accesses(node: Node, bodies: Iterable[GraphModule]) -> tuple[set[TensorSpec
     reads: set[TensorSpec] = set()
     writes: set[TensorSpec] = set()
     inner = [node for body in bodies for module in all_graph_modules(body) for node in module.graph.nodes]
-    for each in [node, *inner]:
-        if each.target in _NO_ACCESS:
+    for member in [node, *inner]:
+        if member.target in _NO_ACCESS:
             continue
-        for source in each.all_input_nodes:
+        for source in member.all_input_nodes:
             if source.target is not alloc:
                 reads.update(get_node_tensor_specs(source))
-        writes.update(get_node_tensor_specs(each) if each.op == "call_function" else ())
-        if each.op == "placeholder":  # the loop copies its inputs there
-            writes.update(spec for spec in get_node_tensor_specs(each) if spec not in _given(node))
+        writes.update(get_node_tensor_specs(member) if member.op == "call_function" else ())
+        if member.op == "placeholder":  # the loop copies its inputs there
+            writes.update(spec for spec in get_node_tensor_specs(member) if spec not in _given(node))
     return reads, writes
 
 

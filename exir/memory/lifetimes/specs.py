@@ -29,7 +29,7 @@ def written_argument(node: Node) -> Node | None:
     schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
     if schema is None or len(schema.returns) != 1 or schema.returns[0].alias_info is None:
         return None
-    written = [i for i, each in enumerate(schema.arguments) if is_written_argument(each)]
+    written = [i for i, entry in enumerate(schema.arguments) if is_written_argument(entry)]
     if len(written) != 1 or schema.arguments[written[0]].is_out or written[0] >= len(node.args):
         return None
     found = node.args[written[0]]

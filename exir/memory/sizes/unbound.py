@@ -22,8 +22,8 @@ def insert_calls_to_free(graph_module: GraphModule) -> None:
     for node in graph.nodes:
         if isinstance(node.meta.get("spec"), TensorSpec):
             holders.setdefault(node.meta["spec"], node)
-        for each in (node, *node.all_input_nodes):
-            for spec in get_node_tensor_specs(each):
+        for operand in (node, *node.all_input_nodes):
+            for spec in get_node_tensor_specs(operand):
                 if spec.is_dynamic_unbound_tensor and spec not in kept:
                     last_use[spec] = node
     freed = {node.args[0].meta.get("spec") for node in graph.nodes if node.target is free}

@@ -151,9 +151,9 @@ def combination(site: Site) -> Fusion | Rejection:
         return Rejection("its alpha is not 1")
     operands: list[object] = [argument(site.core, name) for name in ("self", "other")]
     found = [operand(source) for source in operands]
-    for each in found:
-        if isinstance(each, Rejection):
-            return each
+    for result in found:
+        if isinstance(result, Rejection):
+            return result
 
     def build() -> fx.Node:
         arguments: list[Argument] = []
@@ -184,9 +184,9 @@ def concatenation(site: Site) -> Fusion | Rejection:
     """Match cat of quantized tensors. Operands whose parameters differ from the result's are requantized first."""
     operands: list[Argument] = list(argument(site.core, "tensors"))
     found = [operand(source) for source in operands]
-    for each in found:
-        if isinstance(each, Rejection):
-            return each
+    for result in found:
+        if isinstance(result, Rejection):
+            return result
 
     def build() -> fx.Node:
         parts = [

@@ -100,7 +100,7 @@ def _written_nodes(node: fx.Node) -> set[fx.Node]:
     schema = getattr(node.target, "_schema", None)
     arguments = schema.arguments if schema is not None else ()
     written: list[Argument] = [
-        value for value, each in zip(node.args, arguments, strict=False) if is_written_argument(each)
+        value for value, entry in zip(node.args, arguments, strict=False) if is_written_argument(entry)
     ]
     if WRITES_ITS_FIRST_ARGUMENT in node.meta:
         written.append(node.args[0])

@@ -20,13 +20,13 @@ inline constexpr bool kDivides = true;
 
 /// Elements that justify another thread if each is moved or takes a few instructions: about 50 us.
 /// Waking a thread takes 10 us, more if the machine is busy.
-inline constexpr int64_t kLeastElements = 1 << 17;
+inline constexpr int64_t kMinElements = 1 << 17;
 
 /// A range of `count` items, divided into parts that begin at multiples of `step`.
 class Division {
  public:
   /// `work` is the cost of the whole range, `least` the minimum cost of a part, in the same unit.
-  Division(int64_t count, int64_t step, int64_t work, int64_t least = kLeastElements)
+  Division(int64_t count, int64_t step, int64_t work, int64_t least = kMinElements)
       : count_(count), step_(step) {
     if (!kDivides || work < 2 * least) return;
     steps_ = (count + step - 1) / step;
@@ -57,7 +57,7 @@ class Division {
 /// The loops of a nest, divided along one of its dimensions; rows at multiples of `step`.
 class NestDivision {
  public:
-  NestDivision(const LoopNest& nest, int64_t step, int64_t work, int64_t least = kLeastElements)
+  NestDivision(const LoopNest& nest, int64_t step, int64_t work, int64_t least = kMinElements)
       : nest_(nest), dim_(0), division_(nest.size(0), step_of(0, step), work, least) {
     // The outermost dimension that suffices, so that each part walks memory of its own.
     for (int d = 1; d < nest.rank() && wants_more(work, least); ++d) {

@@ -78,14 +78,14 @@ Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int
   const int64_t left = block_rows_ * block_depth_;
   const int64_t right = block_depth_ * right_step_;
   const int64_t sums = block_rows_ * right_step_;
-  const int64_t each = up((left + right + sums) * sizeof(T), kLineBytes);
+  const int64_t part_bytes = up((left + right + sums) * sizeof(T), kLineBytes);
   const size_t work = size_t(m) * size_t(n) * size_t(k) * size_t(batch);
-  most_parts_ = std::min(parallel_parts(work, kLeastWork), kMostParts);
-  const auto take = [&] { return ctx.allocate_temp(each * most_parts_, kLineBytes); };
+  max_parts_ = std::min(parallel_parts(work, kMinWork), kMaxParts);
+  const auto take = [&] { return ctx.allocate_temp(part_bytes * max_parts_, kLineBytes); };
   Result<void*> all = take();
   void* memory = all.ok() ? *all : nullptr;
-  if (memory == nullptr && most_parts_ > 1) {
-    most_parts_ = 1;
+  if (memory == nullptr && max_parts_ > 1) {
+    max_parts_ = 1;
     Result<void*> one = take();
     memory = one.ok() ? *one : nullptr;
   }
@@ -93,8 +93,8 @@ Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int
     use_small();
     return;
   }
-  for (size_t i = 0; i < most_parts_; ++i) {
-    T* const at = reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + i * each);
+  for (size_t i = 0; i < max_parts_; ++i) {
+    T* const at = reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + i * part_bytes);
     scratch_[i] = {at + right + sums, at, at + right, -1, -1, nullptr};
   }
 }
@@ -134,7 +134,7 @@ typename Gemm<T>::Block Gemm<T>::part(size_t index, size_t parts) const {
 template <class T>
 void Gemm<T>::run(const BlockSource<T>& left, const BlockSource<T>& right, BlockSink<T>& out) {
   const size_t work = size_t(m_) * size_t(n_) * size_t(k_);
-  const size_t parts = std::clamp<size_t>(work / kLeastWork, 1, most_parts_);
+  const size_t parts = std::clamp<size_t>(work / kMinWork, 1, max_parts_);
   run_parallel(
       [&](size_t index) { run_part(left, right, part(index, parts), out, scratch_[index]); },
       parts);
@@ -203,7 +203,7 @@ template <class T>
 void Gemm<T>::accumulate(const Block& at, int64_t depth, const T* left, int64_t left_step,
                          const T* right, int64_t right_step, T* sums, int64_t step,
                          bool more) const {
-  alignas(64) T edge[kMostTileBytes / sizeof(T)];
+  alignas(64) T edge[kMaxTileBytes / sizeof(T)];
   for (int64_t j = 0; j < at.columns; j += tile_.columns) {
     const int64_t columns = std::min<int64_t>(tile_.columns, at.columns - j);
     for (int64_t i = 0; i < at.rows; i += tile_.rows) {

@@ -13,7 +13,7 @@
 namespace executorch::kernels {
 
 /// Multiplications that justify another thread: about 5 us.
-inline constexpr size_t kLeastWork = 1 << 18;
+inline constexpr size_t kMinWork = 1 << 18;
 
 /// A matrix that can be read by blocks in T, by several threads at the same time.
 template <class T>
@@ -64,7 +64,7 @@ class Gemm {
   void run(const BlockSource<T>& left, const BlockSource<T>& right, BlockSink<T>& out);
 
   /// How many threads may be in run_alone().
-  int64_t parts() const { return int64_t(most_parts_); }
+  int64_t parts() const { return int64_t(max_parts_); }
   /// A product on this thread alone, which is the only one that gives this `part`.
   void run_alone(int64_t part, const BlockSource<T>& left, const BlockSource<T>& right,
                  BlockSink<T>& out) {
@@ -73,7 +73,7 @@ class Gemm {
 
   /// True if a tile fits into the driver's buffer.
   static constexpr bool holds(const GemmTile<T>& tile) {
-    return tile.rows * tile.columns * int64_t(sizeof(T)) <= kMostTileBytes;
+    return tile.rows * tile.columns * int64_t(sizeof(T)) <= kMaxTileBytes;
   }
 
  private:
@@ -99,16 +99,16 @@ class Gemm {
              int64_t depth, T* sums, int64_t step, Scratch& scratch) const;
 
   static constexpr int64_t kSmallBytes = 6144;
-  static constexpr size_t kMostParts = is_bare_metal ? 1 : 32;
+  static constexpr size_t kMaxParts = is_bare_metal ? 1 : 32;
   /// Size of the largest tile; bare metal has only those of plain_gemm_tiles().
-  static constexpr int64_t kMostTileBytes = is_bare_metal ? 64 : GemmTile<T>::kMaxRows * 256;
+  static constexpr int64_t kMaxTileBytes = is_bare_metal ? 64 : GemmTile<T>::kMaxRows * 256;
 
   const GemmTile<T>& tile_;
   int64_t m_, n_, k_;
   int64_t block_rows_, block_columns_, block_depth_;
   int64_t right_step_;
-  size_t most_parts_;
-  Scratch scratch_[kMostParts];
+  size_t max_parts_;
+  Scratch scratch_[kMaxParts];
   alignas(64) unsigned char small_[kSmallBytes];
 };
 

@@ -52,7 +52,7 @@ void multiply(KernelRuntimeContext& ctx, const Product& p) {
   const int64_t batch = p.out.batch;
   Gemm<T> gemm(ctx, tile_of<T>(plain_gemm_tiles()), p.out.rows, p.out.columns, p.left.columns,
                batch);
-  const auto each = [&](int64_t begin, int64_t end, auto run) {
+  const auto for_each_matrix = [&](int64_t begin, int64_t end, auto run) {
     for (int64_t b = begin; b < end; ++b) {
       const MatrixSource<T> left(matrix(p.left, b));
       const MatrixSource<T> right(matrix(p.right, b));
@@ -69,13 +69,14 @@ void multiply(KernelRuntimeContext& ctx, const Product& p) {
           const auto run = [&](const auto& left, const auto& right, auto& out) {
             gemm.run_alone(int64_t(part), left, right, out);
           };
-          each(batch * int64_t(part) / parts, batch * (int64_t(part) + 1) / parts, run);
+          for_each_matrix(batch * int64_t(part) / parts, batch * (int64_t(part) + 1) / parts, run);
         },
         size_t(parts));
     return;
   }
-  each(0, batch,
-       [&](const auto& left, const auto& right, auto& out) { gemm.run(left, right, out); });
+  for_each_matrix(0, batch, [&](const auto& left, const auto& right, auto& out) {
+    gemm.run(left, right, out);
+  });
 }
 
 Batch part_of(Batch batch, int which) {

@@ -18,7 +18,7 @@ namespace executorch::kernels::portable {
 namespace {
 
 // Elements worth the start of a thread.
-constexpr int64_t kLeastExponentials = 1 << 15;
+constexpr int64_t kMinExponentials = 1 << 15;
 
 // exp(x) for x <= 88.
 template <class T>
@@ -80,24 +80,24 @@ class Softmax {
 
   /// `n` lines at most kBlock, whose starts are the given strides apart.
   void across(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n) {
-    const auto each = [&](auto&& f) {
+    const auto for_each_row = [&](auto&& f) {
       for (int64_t i = 0; i < line_.n; ++i) {
         f(reader_(in + i * line_.in_stride, in_stride, n), out + i * line_.out_stride);
       }
     };
     std::fill_n(largest_, n, -std::numeric_limits<T>::infinity());
     std::fill_n(sum_, n, T(0));
-    each([&](const T* x, char*) {
+    for_each_row([&](const T* x, char*) {
       for (int64_t j = 0; j < n; ++j) largest_[j] = larger(x[j], largest_[j]);
     });
     const bool kept = keeps(out_stride);
-    each([&](const T* x, char* to) {
+    for_each_row([&](const T* x, char* to) {
       T* const e = kept ? reinterpret_cast<T*>(to) : result_;
       for (int64_t j = 0; j < n; ++j) e[j] = exponential(x[j] - largest_[j]);
       for (int64_t j = 0; j < n; ++j) sum_[j] += e[j];
     });
     for (int64_t j = 0; j < n; ++j) sum_[j] = kLog ? std::log(sum_[j]) : 1 / sum_[j];
-    each([&](const T* x, char* to) {
+    for_each_row([&](const T* x, char* to) {
       if (kept) {
         for (int64_t j = 0; j < n; ++j) reinterpret_cast<T*>(to)[j] *= sum_[j];
         return;
@@ -168,7 +168,7 @@ void softmax_lines(const Strided& out, const Strided& in, int dim) {
   const Line line = {line_length(in, dim), line_stride(out, dim), line_stride(in, dim)};
   const LoopNest nest(without(out, dim), without(in, dim));
   const bool along = nest.row() == 1 || line.in_stride <= nest.stride(1);
-  NestDivision(nest, along ? 1 : kBlock, in.numel(), kLeastExponentials)
+  NestDivision(nest, along ? 1 : kBlock, in.numel(), kMinExponentials)
       .run([&](int64_t, const LoopNest& part) {
         softmax_nest<T, kLog>(part, in.dtype, line, along);
       });

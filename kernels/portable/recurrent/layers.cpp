@@ -16,7 +16,7 @@ namespace {
 // few enough that their gates are in cache when their steps come.
 constexpr int64_t kRowsTogether = 256;
 // Multiplications of one step that make up for waiting for a thread in each.
-constexpr size_t kLeastOfStep = 3 << 15;
+constexpr size_t kMinStepWork = 3 << 15;
 
 int64_t gates_of(Recurrence kind) {
   return kind == Recurrence::Lstm ? 4 : kind == Recurrence::Gru ? 3 : 1;
@@ -93,11 +93,13 @@ bool expect_arguments(KernelRuntimeContext& ctx, const RecurrentLayers& a, Sizes
                  "a projection must have a size above 0, found %" PRId64, s.state)) {
     return false;
   }
-  const int64_t each = s.directions * s.parameters, found = int64_t(a.parameters.size());
-  if (!ET_EXPECT(ctx, a.layers > 0 && found % each == 0 && found / each == a.layers,
-                 "%" PRId64 " layers must have %" PRId64 " parameters each, found %" PRId64
-                 " in all",
-                 a.layers, each, found)) {
+  const int64_t layer_parameters = s.directions * s.parameters,
+                found = int64_t(a.parameters.size());
+  if (!ET_EXPECT(
+          ctx,
+          a.layers > 0 && found % layer_parameters == 0 && found / layer_parameters == a.layers,
+          "%" PRId64 " layers must have %" PRId64 " parameters each, found %" PRId64 " in all",
+          a.layers, layer_parameters, found)) {
     return false;
   }
   const int64_t stack = s.layers * s.directions;
@@ -236,9 +238,9 @@ class Stack {
     const size_t work = size_t(s_.batch * s_.rows() * std::max<int64_t>(s_.state, 1));
     const int64_t rows = s_.directions * s_.batch;
     const int64_t parts =
-        int64_t(runtime::parallel_parts(work * size_t(s_.directions * steps), kLeastWork));
+        int64_t(runtime::parallel_parts(work * size_t(s_.directions * steps), kMinWork));
     const auto output = [&](int64_t d) { return part_of(to, d * s_.state, d == 1); };
-    const int64_t of_step = int64_t(runtime::parallel_parts(work, kLeastOfStep));
+    const int64_t of_step = int64_t(runtime::parallel_parts(work, kMinStepWork));
     if (parts <= rows || of_step == 1) {
       // Sequences have nothing to do with each other: no thread waits for another.
       const int64_t of_batch =

@@ -35,9 +35,10 @@ bool expect_table(KernelRuntimeContext& ctx, const Table& table, int64_t quant_m
   const Tensor& weight = table.weight;
   const ScalarType dtype = weight.scalar_type();
   const int64_t half = int64_t(1) << (table.bits - 1);
-  const auto fits = [&](const Tensor& each) {
-    return (each.dim() == 1 || each.dim() == 2) && each.size(0) == weight.size(0) &&
-           (each.dim() == 1 ? 1 : each.size(1)) == table.groups();
+  const auto fits = [&](const Tensor& parameters) {
+    return (parameters.dim() == 1 || parameters.dim() == 2) &&
+           parameters.size(0) == weight.size(0) &&
+           (parameters.dim() == 1 ? 1 : parameters.size(1)) == table.groups();
   };
   return ET_EXPECT(ctx, weight.dim() == 2, "weight must have rank 2, found %d",
                    static_cast<int>(weight.dim())) &&

@@ -38,8 +38,8 @@ Strided two_dimensions(const Tensor& tensor) {
 
 bool expect_matrix(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                    const Tensor& scales, const std::optional<Tensor>& zero_points) {
-  const auto fits = [&](const Tensor& each) {
-    return (each.dim() == 1 || each.dim() == 2) && each.size(0) == weight.size(0);
+  const auto fits = [&](const Tensor& parameters) {
+    return (parameters.dim() == 1 || parameters.dim() == 2) && parameters.size(0) == weight.size(0);
   };
   return expect_floating(ctx, "input", input) && expect_floating(ctx, "weight_scales", scales) &&
          expect_dtype(ctx, "weight", weight, ScalarType::Char) &&
@@ -76,7 +76,7 @@ float dot(const float* a, const float* b, int64_t n) {
   }
   float sum = 0;
   for (; i < n; ++i) sum += a[i] * b[i];
-  for (const float each : sums) sum += each;
+  for (const float partial : sums) sum += partial;
   return sum;
 }
 

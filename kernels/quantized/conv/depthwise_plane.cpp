@@ -11,8 +11,8 @@ using namespace portable;
 namespace {
 
 // Outputs computed at a time; up to as many columns are read and written beyond a row.
-constexpr int64_t kBeyond = IntegerLoops::kMostColumns;
-constexpr int64_t kMostElements = 1 << 24;
+constexpr int64_t kBeyond = IntegerLoops::kMaxColumns;
+constexpr int64_t kMaxElements = 1 << 24;
 
 int64_t up(int64_t count, int64_t step) { return (count + step - 1) / step; }
 
@@ -24,10 +24,10 @@ bool DepthwisePlane::suits(const ConvGeometry& g) {
   int64_t elements = 1;
   for (int d = 1; d < kSpatial; ++d) {
     const int64_t size = g.in[d] + 2 * g.padding[d] + g.stride[d];
-    if (size > kMostElements || g.stride[d] > kMostElements) return false;
+    if (size > kMaxElements || g.stride[d] > kMaxElements) return false;
     elements *= size;
   }
-  return elements < kMostElements;
+  return elements < kMaxElements;
 }
 
 DepthwisePlane::DepthwisePlane(const IntegerLoops& loops, const FusedLayer& layer)

@@ -18,7 +18,7 @@ void multiply_depthwise(KernelRuntimeContext& ctx, const FusedLayer& layer, cons
   const DepthwisePlane plane(integer_loops(), layer);
   Division division(g.groups, 1,
                     g.groups * g.out_channels * layer.windows.outputs() * layer.windows.taps(),
-                    kLeastProducts);
+                    kMinProducts);
   char* const memory = part_rooms(ctx, division, plane.room());
   if (memory == nullptr) return;
   for (int64_t n = 0; n < g.batch; ++n) {

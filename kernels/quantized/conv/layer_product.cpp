@@ -24,7 +24,7 @@ Division division_of(const IntegerLoops& loops, const FusedLayer& layer) {
   const ConvGeometry& g = layer.geometry;
   return Division(panels_of(loops, layer), 1,
                   layer.windows.outputs() * layer.depth() * g.groups * g.out_channels,
-                  kLeastProducts);
+                  kMinProducts);
 }
 
 // One image.
@@ -75,7 +75,7 @@ class Product {
   // The output channels of a group, from `channel` on.
   void multiply(int64_t at, int64_t held, int64_t channel, const Factor* panels, int64_t step,
                 Factor* room) const {
-    int32_t sums[IntegerLoops::kMostRows * IntegerLoops::kMostColumns];
+    int32_t sums[IntegerLoops::kMaxRows * IntegerLoops::kMaxColumns];
     const int64_t last = channel + layer_.geometry.out_channels;
     for (int64_t row = channel; row < last; row += loops_.rows) {
       const int64_t n = std::min<int64_t>(loops_.rows, last - row);
@@ -110,7 +110,7 @@ class Product {
   // `rows` channels at the positions from `first` on.
   void write(int64_t channel, int64_t rows, int64_t first, const int32_t* sums) const {
     const int64_t n = columns_at(first);
-    int8_t made[IntegerLoops::kMostRows * IntegerLoops::kMostColumns];
+    int8_t made[IntegerLoops::kMaxRows * IntegerLoops::kMaxColumns];
     auto* const to = reinterpret_cast<int8_t*>(out_.data) + channel * out_.channel_stride;
     const bool direct = flat_ && n == loops_.columns;
     loops_.requantize_tile(sums, rows, layer_.scales + channel, layer_.offsets + channel,

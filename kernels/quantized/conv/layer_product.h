@@ -9,7 +9,7 @@
 namespace executorch::kernels::quantized {
 
 /// Multiplications that justify another thread: about 10 us.
-inline constexpr int64_t kLeastProducts = 1 << 19;
+inline constexpr int64_t kMinProducts = 1 << 19;
 
 /// Memory for each part of a division; where there is too little for all, for one. nullptr after
 /// failing the context.

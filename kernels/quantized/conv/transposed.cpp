@@ -14,7 +14,7 @@ namespace {
 
 // A position has the taps of its phase alone, so that the zero point is taken off each element, not
 // off the whole sum ahead of time: terms are of 9 and 8 bits.
-constexpr int64_t kMostCentredTerms = (1 << 16) - 1;
+constexpr int64_t kMaxCentredTerms = (1 << 16) - 1;
 
 // The loops of phase 0, which has the most outputs, with the most taps that any phase has.
 WindowLoops largest_phase(const ConvGeometry& g) {
@@ -100,8 +100,7 @@ Tensor& transposed_convolution_out(KernelRuntimeContext& ctx, const Tensor& inpu
   if (!expect_int8(ctx, "input", input) || !expect_int8(ctx, "out", out) ||
       !expect_limits(ctx, out_zero, out_min, out_max) || !expect_input_zero(ctx, input_zero) ||
       !conv_geometry(ctx, input, weight, std::nullopt, arguments, &g) ||
-      !expect_channels(ctx, weight, g.groups * g.out_channels, kMostCentredTerms, scales,
-                       offsets) ||
+      !expect_channels(ctx, weight, g.groups * g.out_channels, kMaxCentredTerms, scales, offsets) ||
       !resize(ctx, out, g.out_shape()) || out.numel() == 0) {
     return out;
   }

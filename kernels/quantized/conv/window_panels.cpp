@@ -25,7 +25,7 @@ WindowPanels::WindowPanels(const IntegerLoops& loops, const WindowLoops& windows
 }
 
 void WindowPanels::fill(const char* image, int64_t channels, Factor* to) const {
-  int8_t room[kTogether][IntegerLoops::kMostColumns];
+  int8_t room[kTogether][IntegerLoops::kMaxColumns];
   const int8_t* rows[kTogether];
   int held = 0;
   const auto place = [&](const int8_t* row) {
@@ -61,7 +61,7 @@ void WindowPanels::find(int64_t first, int64_t count) {
     starts_[0] = static_cast<ptrdiff_t>(first);
     return;
   }
-  Place origins[IntegerLoops::kMostColumns];
+  Place origins[IntegerLoops::kMaxColumns];
   SpatialIndex at = output_index(windows_, first);
   for (int64_t j = 0; j < count; ++j) {
     for (int d = 0; d < kSpatial; ++d) {

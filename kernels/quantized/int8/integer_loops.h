@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The innermost loops on int8 as function pointers, so that the instruction set is chosen at run
-// time. Sums are int32 and exact: callers ensure at most kMostTerms products.
+// time. Sums are int32 and exact: callers ensure at most kMaxTerms products.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace executorch::kernels::quantized {
 
 /// The sum of 2^17 - 1 products of two int8 fits int32.
-inline constexpr int64_t kMostTerms = (1 << 17) - 1;
+inline constexpr int64_t kMaxTerms = (1 << 17) - 1;
 
 /// Products are summed in pairs where the processor does that in one instruction; else, and in a
 /// build for size, one at a time and without copies of the weights.
@@ -36,8 +36,8 @@ struct Limits {
 
 /// Loops of one instruction set.
 struct IntegerLoops {
-  static constexpr int kMostRows = 6;
-  static constexpr int kMostColumns = 16;
+  static constexpr int kMaxRows = 6;
+  static constexpr int kMaxColumns = 16;
   /// Inputs of `dots` at a time.
   static constexpr int kInputs = 4;
 
@@ -46,7 +46,7 @@ struct IntegerLoops {
 
   /// (k, a, its row step, b, c): c[i, j] = the sum over k of a[i, k] * b[k, j], a tile. k is a
   /// multiple of kTogether; b is [k / kTogether, columns, kTogether], c is [rows, columns].
-  void (*tile[kMostRows])(int64_t, const Factor*, int64_t, const Factor*, int32_t*);
+  void (*tile[kMaxRows])(int64_t, const Factor*, int64_t, const Factor*, int32_t*);
   /// Writes kTogether rows of `columns` elements as b has them.
   void (*interleave)(const int8_t* const* rows, Factor* to);
   /// Widens a row where factors are wider.
@@ -57,7 +57,7 @@ struct IntegerLoops {
                int64_t);
 #if ET_PAIRED_PRODUCTS
   /// (in, offsets, weights, taps, sums, n): sums[q] = the sum of weights[t] * in[offsets[t] + q];
-  /// an even number of taps. Reads and writes up to kMostColumns elements beyond n.
+  /// an even number of taps. Reads and writes up to kMaxColumns elements beyond n.
   void (*tap_sums)(const Factor*, const int32_t*, const Factor*, int64_t, int32_t*, int64_t);
 #endif
   /// `requantize` of the rows of a tile, each with its scale and offset, to rows `step` apart.

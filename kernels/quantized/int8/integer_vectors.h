@@ -245,7 +245,7 @@ void requantize_tile(const int32_t* sums, int64_t rows, const float* scales, con
 
 template <int... row>
 constexpr IntegerLoops made_loops(std::integer_sequence<int, row...>) {
-  static_assert(kRows <= IntegerLoops::kMostRows && kColumns <= IntegerLoops::kMostColumns, "");
+  static_assert(kRows <= IntegerLoops::kMaxRows && kColumns <= IntegerLoops::kMaxColumns, "");
   return {kRows,
           kColumns,
           {&tile<row + 1>...},

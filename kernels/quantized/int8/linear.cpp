@@ -10,7 +10,7 @@ namespace executorch::kernels::quantized {
 namespace {
 
 // Multiplications that justify another thread: about 10 us.
-constexpr int64_t kLeastProducts = 1 << 19;
+constexpr int64_t kMinProducts = 1 << 19;
 // Outputs computed at a time.
 constexpr int64_t kOutputs = 64;
 
@@ -58,7 +58,7 @@ void for_each_rows(KernelRuntimeContext& ctx, const IntegerLoops& loops, const i
   for (int64_t row = 0; row < rows; row += kInputs) {
     const int inputs = static_cast<int>(std::min(kInputs, rows - row));
     const Factor* const x = factors(loops, from + row * depth, room, depth * inputs);
-    const Division division(channels, kOutputs, inputs * channels * depth, kLeastProducts);
+    const Division division(channels, kOutputs, inputs * channels * depth, kMinProducts);
     division.run([&](int64_t, int64_t begin, int64_t end) { f(row, inputs, x, begin, end); });
   }
 }
@@ -110,9 +110,9 @@ Tensor& product_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor
       !expect_dtype(ctx, "out", out, ScalarType::Int) ||
       !ET_EXPECT(ctx,
                  input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1) &&
-                     weight.size(1) <= kMostTerms,
+                     weight.size(1) <= kMaxTerms,
                  "the product of input %s and weight %s must have at most %" PRId64 " terms",
-                 ShapeText(input).text, ShapeText(weight).text, kMostTerms)) {
+                 ShapeText(input).text, ShapeText(weight).text, kMaxTerms)) {
     return out;
   }
   Shape shape(input);

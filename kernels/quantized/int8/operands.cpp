@@ -26,11 +26,11 @@ bool expect_weights(KernelRuntimeContext& ctx, const Tensor& weight, const Tenso
                     const Tensor& offsets) {
   return ET_EXPECT(ctx, weight.dim() >= 2, "weight must have 2 dimensions or more, found %s",
                    ShapeText(weight).text) &&
-         expect_channels(ctx, weight, weight.size(0), kMostTerms, scales, offsets);
+         expect_channels(ctx, weight, weight.size(0), kMaxTerms, scales, offsets);
 }
 
 bool expect_channels(KernelRuntimeContext& ctx, const Tensor& weight, int64_t channels,
-                     int64_t most_terms, const Tensor& scales, const Tensor& offsets) {
+                     int64_t max_terms, const Tensor& scales, const Tensor& offsets) {
   return expect_int8(ctx, "weight", weight) &&
          expect_dtype(ctx, "scales", scales, ScalarType::Float) &&
          expect_dtype(ctx, "offsets", offsets, ScalarType::Float) &&
@@ -39,8 +39,8 @@ bool expect_channels(KernelRuntimeContext& ctx, const Tensor& weight, int64_t ch
                    " channels, found %s and %s",
                    channels, ShapeText(scales).text, ShapeText(offsets).text) &&
          ET_EXPECT(ctx, in_index_order(Strided(weight)), "weight must be contiguous") &&
-         ET_EXPECT(ctx, weight.numel() <= most_terms * channels,
-                   "a channel may have %" PRId64 " weights, found %s", most_terms,
+         ET_EXPECT(ctx, weight.numel() <= max_terms * channels,
+                   "a channel may have %" PRId64 " weights, found %s", max_terms,
                    ShapeText(weight).text);
 }
 

@@ -16,14 +16,14 @@ bool expect_limits(KernelRuntimeContext& ctx, int64_t out_zero, int64_t out_min,
 /// The zero point of the input is int8.
 bool expect_input_zero(KernelRuntimeContext& ctx, int64_t input_zero);
 
-/// Weights [channels, ...] of int8, row-major, of at most kMostTerms terms each; scales and offsets
+/// Weights [channels, ...] of int8, row-major, of at most kMaxTerms terms each; scales and offsets
 /// of float32, one for each channel.
 bool expect_weights(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                     const Tensor& offsets);
 
-/// Weights of `channels` channels in any layout, of at most `most_terms` terms each; the rest as
+/// Weights of `channels` channels in any layout, of at most `max_terms` terms each; the rest as
 /// above.
 bool expect_channels(KernelRuntimeContext& ctx, const Tensor& weight, int64_t channels,
-                     int64_t most_terms, const Tensor& scales, const Tensor& offsets);
+                     int64_t max_terms, const Tensor& scales, const Tensor& offsets);
 
 }  // namespace executorch::kernels::quantized

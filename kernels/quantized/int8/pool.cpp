@@ -16,7 +16,7 @@ using namespace portable;
 
 namespace {
 
-constexpr int64_t kMostElements = 1 << 16;
+constexpr int64_t kMaxElements = 1 << 16;
 
 struct Maxima {
   const WindowLoops& loops;
@@ -62,7 +62,7 @@ bool prepare(KernelRuntimeContext& ctx, const Tensor& input, const PoolArguments
              WindowLoops* loops, Tensor& out) {
   return expect_int8(ctx, "input", input) && expect_int8(ctx, "out", out) &&
          pool_loops(ctx, input, 2, arguments, loops) &&
-         ET_EXPECT(ctx, loops->taps() < kMostElements, "a window of %" PRId64 " elements",
+         ET_EXPECT(ctx, loops->taps() < kMaxElements, "a window of %" PRId64 " elements",
                    loops->taps()) &&
          resize(ctx, out, pool_shape(input, 2, *loops));
 }

@@ -188,7 +188,7 @@ def test_a_node_of_an_unknown_kind_is_named() -> None:
     first = program.index(b"XH00") - 4
     tag, messages = g.NODE_KINDS.index(g.Clamp) + 1, []
     size = int.from_bytes(program[first + 14 : first + 18], "little") + 32
-    for place in (each for each in range(first + 30, first + size) if program[each] == tag):
+    for place in (position for position in range(first + 30, first + size) if program[position] == tag):
         changed = program[:place] + bytes([200]) + program[place + 1 :]
         try:
             Runtime.get().load_program(changed).load_method("forward")

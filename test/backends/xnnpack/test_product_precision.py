@@ -88,7 +88,7 @@ def test_products_in_branches_stay_in_float32_under_a_budget() -> None:
     for options, expected in (({}, "bf16"), ({"max_error": 0.5}, "fp32")):
         program = _lowered(model, x, compute_precision="bf16", **options)
         delegates = program.verdict.methods[0].delegates
-        found = {name for each in delegates for name in each.precisions.get("aten::linear", {})}
+        found = {name for delegate in delegates for name in delegate.precisions.get("aten::linear", {})}
         assert found == {expected}
 
 

@@ -78,9 +78,9 @@ inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
     return builder.CreateVector(values);
   };
   std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> made;
-  for (const MadeCase& each : cases) {
-    const auto inputs = values_of(each.inputs);
-    made.push_back(fb::CreateBundledMethodTestCase(builder, inputs, values_of(each.expected)));
+  for (const MadeCase& test_case : cases) {
+    const auto inputs = values_of(test_case.inputs);
+    made.push_back(fb::CreateBundledMethodTestCase(builder, inputs, values_of(test_case.expected)));
   }
   const auto suite = fb::CreateBundledMethodTestSuite(builder, builder.CreateString(method),
                                                       builder.CreateVector(made));

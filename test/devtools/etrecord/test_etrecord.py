@@ -164,13 +164,13 @@ def test_a_record_has_the_handles_and_modules_of_branches() -> None:
     read = parse_etrecord(file)
     torch.testing.assert_close(read.edge_dialect_program.module()(X), model(X))
 
-    def calls(each: ETRecord) -> dict[int, list[torch.fx.Node]]:
-        found = nodes_by_handle(each.edge_dialect_program).items()
+    def calls(record: ETRecord) -> dict[int, list[torch.fx.Node]]:
+        found = nodes_by_handle(record.edge_dialect_program).items()
         without_getitem = {key: [node for node in nodes if node.target is not operator.getitem] for key, nodes in found}
         return {key: nodes for key, nodes in without_getitem.items() if nodes}
 
-    def names(each: ETRecord) -> dict[int, list[str]]:
-        return {key: [node.name for node in nodes] for key, nodes in calls(each).items()}
+    def names(record: ETRecord) -> dict[int, list[str]]:
+        return {key: [node.name for node in nodes] for key, nodes in calls(record).items()}
 
     assert names(record) == names(read)
     (linear,) = [nodes[-1] for nodes in calls(read).values() if len(nodes) == 2]

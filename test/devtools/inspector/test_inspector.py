@@ -122,7 +122,7 @@ def test_the_gap_begins_at_the_operator_that_is_wrong(run: Recorded) -> None:
     weight[0, 0] += 1
     program._state_dict = program.state_dict | {"two.lin.weight": torch.nn.Parameter(weight)}
     gap = inspector(run, etrecord=record).calculate_numeric_gap("L1")
-    first = next(names[0] for names, each in zip(gap["aot_ops"], gap["gap"], strict=True) if max(each) > 1e-6)
+    first = next(names[0] for names, errors in zip(gap["aot_ops"], gap["gap"], strict=True) if max(errors) > 1e-6)
     assert first == "aten_addmm_default_1"
 
 
@@ -132,7 +132,7 @@ def test_the_exported_program_is_a_reference_too(run: Recorded) -> None:
     record.update_representative_inputs([run.x])
     gap = inspector(run, etrecord=record).calculate_numeric_gap("L1", reference_graph="exported_program")
     assert {name for names in gap["aot_ops"] for name in names} >= {"linear", "relu", "linear_1", "relu_1"}
-    assert max(max(each) for each in gap["gap"]) < 1e-5
+    assert max(max(errors) for errors in gap["gap"]) < 1e-5
     record.export_graph_id = 0
     found = inspector(run, etrecord=record)
     with pytest.raises(ValueError, match=r"Cannot use 'exported_program': debug handles .* belong to no node"):
@@ -175,7 +175,7 @@ def test_a_delegate_is_compared_with_the_exported_node_whose_value_it_returns(tm
     pairs = [(*names, *runtime) for names, runtime in zip(gap["aot_ops"], gap["runtime_ops"], strict=True)]
     assert pairs[0] == ("add", "DELEGATE_CALL")
     assert [node for node, _ in pairs[1:]] == ["cumprod", "topk"]
-    assert max(max(each) for each in gap["gap"]) < 1e-4
+    assert max(max(errors) for errors in gap["gap"]) < 1e-4
 
 
 def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_
     found = Inspector(trace, etrecord=record, debug_buffer_path=values)
     gap = found.calculate_numeric_gap("L1")
     assert gap["runtime_ops"][0] == ["DELEGATE_CALL"] and len(gap) == 3
-    assert max(max(each) for each in gap["gap"]) < 1e-4
+    assert max(max(errors) for errors in gap["gap"]) < 1e-4
     (call,) = [event for event in found.event_blocks[-1].events if event.name == "DELEGATE_CALL"]
     assert "aten.relu.default" in call.op_types and "_PartlyDelegated" in str(call.module_hierarchy)
 

@@ -99,7 +99,7 @@ def test_a_pattern_of_operators_is_replaced_by_a_backend_operator() -> None:
         return torch.ops.documented_fusion.add_relu.default(x, y)
 
     graph_module = to_edge(export(AddRelu(), (torch.ones(2), torch.ones(2)))).exported_program().graph_module
-    before, after = (_trace_and_lower_to_edge_ops(each) for each in (pattern, replacement))
+    before, after = (_trace_and_lower_to_edge_ops(function) for function in (pattern, replacement))
     torch.fx.subgraph_rewriter.replace_pattern(graph_module, before, after)
     assert _calls(graph_module) == ["documented_fusion::add_relu"]
     assert torch.equal(graph_module(torch.tensor([1.0, -5.0]), torch.ones(2))[0], torch.tensor([2.0, 0.0]))

@@ -66,10 +66,10 @@ def test_an_object_does_not_change_its_type(objects: dict[type, Any]) -> None:
 
 
 def test_objects_are_not_copied_by_their_state(objects: dict[type, Any]) -> None:
-    for kind, each in objects.items():
+    for kind, obj in objects.items():
         if kind is not Verification:
             with pytest.raises(TypeError):
-                copy.copy(each)
+                copy.copy(obj)
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)

@@ -30,7 +30,7 @@ std::vector<To> copied(const Items* vector) {
 }
 
 template <typename Table, typename Visit>
-void each(const flatbuffers::Vector<flatbuffers::Offset<Table>>* vector, Visit visit) {
+void for_each(const flatbuffers::Vector<flatbuffers::Offset<Table>>* vector, Visit visit) {
   for (size_t i = 0; i < count(vector); ++i) {
     visit(*vector->Get(static_cast<flatbuffers::uoffset_t>(i)));
   }
@@ -117,7 +117,7 @@ TestInstruction read(const fb::Instruction& from) {
 
 TestDelegate read(const fb::BackendDelegate& from) {
   TestDelegate made{text(from.id()), from.processed()->location(), from.processed()->index()};
-  each(from.compile_specs(), [&](const fb::CompileSpec& spec) {
+  for_each(from.compile_specs(), [&](const fb::CompileSpec& spec) {
     made.compile_specs.emplace_back(text(spec.key()), bytes_of(spec.value()));
   });
   return made;
@@ -129,18 +129,19 @@ TestPlan read(const fb::ExecutionPlan& from) {
   made.inputs = copied<int32_t>(from.inputs());
   made.outputs = copied<int32_t>(from.outputs());
   made.buffer_sizes = copied<int64_t>(from.non_const_buffer_sizes());
-  each(from.values(), [&](const fb::EValue& value) { made.values.push_back(read(value)); });
-  each(from.operators(), [&](const fb::Operator& op) {
+  for_each(from.values(), [&](const fb::EValue& value) { made.values.push_back(read(value)); });
+  for_each(from.operators(), [&](const fb::Operator& op) {
     made.operators.emplace_back(text(op.name()), text(op.overload()));
   });
-  each(from.chains(), [&](const fb::Chain& chain) {
+  for_each(from.chains(), [&](const fb::Chain& chain) {
     auto& instructions = made.chains.emplace_back();
-    each(chain.instructions(),
-         [&](const fb::Instruction& instruction) { instructions.push_back(read(instruction)); });
+    for_each(chain.instructions(), [&](const fb::Instruction& instruction) {
+      instructions.push_back(read(instruction));
+    });
   });
-  each(from.delegates(),
-       [&](const fb::BackendDelegate& item) { made.delegates.push_back(read(item)); });
-  each(from.non_const_buffer_device(), [&](const fb::NonConstBufferDevice& device) {
+  for_each(from.delegates(),
+           [&](const fb::BackendDelegate& item) { made.delegates.push_back(read(item)); });
+  for_each(from.non_const_buffer_device(), [&](const fb::NonConstBufferDevice& device) {
     made.devices.emplace_back(device.buffer_idx(), device.device_type());
   });
   return made;
@@ -153,23 +154,24 @@ TestSegments read(const fb::SubsegmentOffsets& from) {
 TestProgram read(const fb::Program& from) {
   TestProgram made;
   made.version = from.version();
-  each(from.execution_plan(),
-       [&](const fb::ExecutionPlan& plan) { made.plans.push_back(read(plan)); });
-  each(from.constant_buffer(), [&](const fb::Buffer& buffer) {
+  for_each(from.execution_plan(),
+           [&](const fb::ExecutionPlan& plan) { made.plans.push_back(read(plan)); });
+  for_each(from.constant_buffer(), [&](const fb::Buffer& buffer) {
     made.constant_buffer.push_back(bytes_of(buffer.storage()));
   });
-  each(from.backend_delegate_data(), [&](const fb::BackendDelegateInlineData& data) {
+  for_each(from.backend_delegate_data(), [&](const fb::BackendDelegateInlineData& data) {
     made.inline_data.push_back(bytes_of(data.data()));
   });
-  each(from.segments(), [&](const fb::DataSegment& segment) {
+  for_each(from.segments(), [&](const fb::DataSegment& segment) {
     made.segments.emplace_back(segment.offset(), segment.size());
   });
   if (from.constant_segment() != nullptr) {
     made.constants = read(*from.constant_segment());
   }
-  each(from.mutable_data_segments(),
-       [&](const fb::SubsegmentOffsets& offsets) { made.mutable_data.push_back(read(offsets)); });
-  each(from.named_data(), [&](const fb::NamedData& named) {
+  for_each(from.mutable_data_segments(), [&](const fb::SubsegmentOffsets& offsets) {
+    made.mutable_data.push_back(read(offsets));
+  });
+  for_each(from.named_data(), [&](const fb::NamedData& named) {
     made.named_data.emplace_back(text(named.key()), named.segment_index());
   });
   return made;

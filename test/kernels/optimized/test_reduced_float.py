@@ -94,9 +94,9 @@ def test_convolutions_round_once(
     ):
         image = _values(2, channels, height, width, dtype=dtype).contiguous(memory_format=layout)
         added = bias if has_bias else None
-        operands = [None if each is None else each.double() for each in (image, weight, added)]
+        operands = [None if tensor is None else tensor.double() for tensor in (image, weight, added)]
         exact = torch.convolution(*operands, *lists)
-        magnitude = torch.convolution(*(None if each is None else each.abs() for each in operands), *lists)
+        magnitude = torch.convolution(*(None if tensor is None else tensor.abs() for tensor in operands), *lists)
         # Winograd transforms round as well.
         _assert_rounded_once("convolution", exact, 4 * magnitude, terms, image, weight, added, *lists)
 
@@ -106,7 +106,7 @@ def test_one_pixel_is_a_product(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     image, weight = _values(2, 30, 1, 1, dtype=dtype), _values(50, 30, 1, 1, dtype=dtype)
     operands = (image.double(), weight.double())
-    exact, magnitude = F.conv2d(*operands), F.conv2d(*(each.abs() for each in operands))
+    exact, magnitude = F.conv2d(*operands), F.conv2d(*(tensor.abs() for tensor in operands))
     lists = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)
     _assert_rounded_once("convolution", exact, magnitude, 30, image, weight, None, *lists)
 
@@ -149,7 +149,7 @@ def test_the_bits_of_a_column_do_not_depend_on_the_number_of_columns(dtype: torc
     for rows in (1, 3, 20):
         left, right = _values(rows, 150, dtype=dtype), _values(150, 2049, dtype=dtype)
         all_columns, last = (
-            call_kernel("aten::mm.out", left, each, out=torch.empty(rows, each.shape[1]).to(dtype)).outputs[0]
-            for each in (right, right[:, -2:].contiguous())
+            call_kernel("aten::mm.out", left, matrix, out=torch.empty(rows, matrix.shape[1]).to(dtype)).outputs[0]
+            for matrix in (right, right[:, -2:].contiguous())
         )
         torch.testing.assert_close(all_columns[:, -2:], last, rtol=0, atol=0)

@@ -71,10 +71,10 @@ def test_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
     weight = integers(outputs, inputs // groups, *kernel, seed=2, extreme=extreme)
     made = channels(outputs, weight[0].numel())
     layouts = (x, x.contiguous(memory_format=LAST)) if x.dim() == 4 else (x,)
-    for each, (zero, *out) in itertools.product(
+    for dtype, (zero, *out) in itertools.product(
         layouts, ((-128, 127, -128, 127), (5, -3, -3, 60), (127, -128, -128, 127))
     ):
-        check("convolution", each, zero, weight, *made, stride, padding, dilation, groups, *out)
+        check("convolution", dtype, zero, weight, *made, stride, padding, dilation, groups, *out)
 
 
 # batch, inputs, sizes, outputs, kernel, stride, padding, dilation, output padding, groups
@@ -98,10 +98,10 @@ def test_transposed_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
     weight = integers(inputs, outputs // case[-1], *kernel, seed=2, extreme=extreme)
     made = channels(outputs, weight[:, 0].numel())
     layouts = (x, x.contiguous(memory_format=LAST)) if x.dim() == 4 else (x,)
-    for each, (zero, *out) in itertools.product(
+    for dtype, (zero, *out) in itertools.product(
         layouts, ((-128, 127, -128, 127), (5, -3, -3, 60), (127, 0, -128, 127))
     ):
-        check("transposed_convolution", each, zero, weight, *made, *places, *out)
+        check("transposed_convolution", dtype, zero, weight, *made, *places, *out)
 
 
 def test_halves_become_even() -> None:
@@ -225,6 +225,6 @@ def test_wrong_arguments_are_refused(name: str) -> None:
 
 
 def test_every_fused_kernel_is_compared_with_its_reference(request: pytest.FixtureRequest) -> None:
-    if request.config.option.keyword or any("::" in each for each in request.config.args):
+    if request.config.option.keyword or any("::" in argument for argument in request.config.args):
         pytest.skip("needs all tests of this file in one process")
-    assert {each for each in registered_kernels() if each.startswith("quantized_fused::")} == _checked
+    assert {name for name in registered_kernels() if name.startswith("quantized_fused::")} == _checked

@@ -30,9 +30,9 @@ def check(name: str, *args: Any, **kwargs: Any) -> None:
     expected = getattr(getattr(decomposed, operator), functional)(*args, **kwargs)
     results = list(expected) if isinstance(expected, tuple) else [expected]
     schema = getattr(getattr(decomposed, operator), overload)._schema
-    names = [each.name for each in schema.arguments if not each.is_out]
-    values = [*args, *(kwargs.get(each) for each in names[len(args) :])]
-    call = call_kernel(f"{NAMESPACE}::{name}", *values, out=[torch.full_like(each, 7) for each in results])
+    names = [entry.name for entry in schema.arguments if not entry.is_out]
+    values = [*args, *(kwargs.get(key) for key in names[len(args) :])]
+    call = call_kernel(f"{NAMESPACE}::{name}", *values, out=[torch.full_like(result, 7) for result in results])
     assert not call.error, call.message
     for found, wanted in zip(call.outputs, results, strict=True):
         assert found.dtype is wanted.dtype and found.shape == wanted.shape
@@ -134,7 +134,9 @@ def test_parameters_are_chosen(floating: torch.dtype) -> None:
     cases += [torch.zeros(2, 2), torch.tensor([[1e-30, 2.0]]), torch.tensor([[math.inf, 1.0]]), torch.tensor(3.0)]
     cases += [torch.tensor([[-math.inf, 1.0]]), torch.full((1, 7), 6e4), torch.randn(300, generator=generator)]
     for x in (case.to(floating) for case in cases):
-        for dtype, (quant_min, quant_max) in ((each, limits) for each in INTEGERS[:4] for limits in limits_of(each)):
+        for dtype, (quant_min, quant_max) in (
+            (integers, limits) for integers in INTEGERS[:4] for limits in limits_of(integers)
+        ):
             check("choose_qparams.Tensor_out", x, quant_min, quant_max, 1e-7, dtype)
             check("choose_qparams_symmetric.Tensor_out", x, quant_min, quant_max, 2**-12, dtype)
         if x.dim():
@@ -238,6 +240,6 @@ def test_wrong_arguments_are_refused(name: str) -> None:
 
 
 def test_every_registered_kernel_is_compared_with_the_reference(request: pytest.FixtureRequest) -> None:
-    if request.config.option.keyword or any("::" in each for each in request.config.args):
+    if request.config.option.keyword or any("::" in argument for argument in request.config.args):
         pytest.skip("needs all tests of this file in one process")
-    assert {each for each in registered_kernels() if each.startswith(f"{NAMESPACE}::")} == _checked
+    assert {name for name in registered_kernels() if name.startswith(f"{NAMESPACE}::")} == _checked

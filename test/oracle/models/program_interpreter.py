@@ -127,12 +127,12 @@ class Method:
         """Check that the arguments are the schema's, followed by the outputs again, and call torch's out variant."""
         schema = overload._schema.arguments
         assert len(args) == len(schema) + 1, f"{overload}: {len(args)} arguments for a schema of {len(schema)}"
-        given = {each.name: self._argument(index) for each, index in zip(schema, args[: len(schema)], strict=True)}
+        given = {entry.name: self._argument(index) for entry, index in zip(schema, args[: len(schema)], strict=True)}
         if "memory_format" in given and given["memory_format"] is not None:
             given["memory_format"] = _FORMATS[given["memory_format"]]
         if isinstance(given.get("dtype"), int):
             given["dtype"] = to_dtype(s.ScalarType(given["dtype"]))
-        outs = [(each.name, index) for each, index in zip(schema, args[: len(schema)], strict=True) if each.is_out]
+        outs = [(entry.name, index) for entry, index in zip(schema, args[: len(schema)], strict=True) if entry.is_out]
         before = {name: _addresses(given[name]) for name, _ in outs}
         starts = {address for addresses in before.values() for address in addresses}
         for name, value in given.items():

@@ -67,5 +67,5 @@ UpsampleBilinear2dConfig = _config("UpsampleBilinear2dConfig", "upsample_bilinea
 ViewCopyConfig = _config("ViewCopyConfig", "view_copy.default")
 
 ALL_PARTITIONER_CONFIGS: tuple[type[XNNPartitionerConfig], ...] = tuple(
-    each for each in list(globals().values()) if isinstance(each, type) and each.__module__ == __name__
+    value for value in list(globals().values()) if isinstance(value, type) and value.__module__ == __name__
 )

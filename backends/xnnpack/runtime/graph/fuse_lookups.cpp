@@ -136,8 +136,8 @@ class LookupFusion final : SubgraphFusion {
       return;
     }
     std::vector<size_t> outside;
-    for (const size_t each : chain.nodes) {
-      const Node& inner = graph_.nodes[each];
+    for (const size_t index : chain.nodes) {
+      const Node& inner = graph_.nodes[index];
       const size_t inside = uses_in(chain, node, inner.result());
       outside.push_back(uses_[inner.result()] - inside);
       if (outside.back() != 0 && inner.kind != NodeKind::Convert) {
@@ -148,8 +148,8 @@ class LookupFusion final : SubgraphFusion {
       node.kind = NodeKind::Copy;
     } else {
       std::vector<Node> steps;
-      for (const size_t each : chain.nodes) {
-        steps.push_back(graph_.nodes[each]);
+      for (const size_t index : chain.nodes) {
+        steps.push_back(graph_.nodes[index]);
       }
       steps.push_back(node);
       node.fused = Fused::Lookup;

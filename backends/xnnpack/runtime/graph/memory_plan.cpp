@@ -17,7 +17,7 @@ size_t aligned(size_t bytes) {
 }
 
 /// With more blocks, comparing each with all others takes too long.
-constexpr size_t kMostCompared = 8192;
+constexpr size_t kMaxCompared = 8192;
 
 /// In the order of their first steps, each block takes the smallest place that ended blocks left
 /// and that has room for it, or a new one at the end.
@@ -56,7 +56,7 @@ MemoryPlan plan_in_order(const std::vector<LiveBlock>& blocks) {
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<LiveBlock>& blocks) {
-  if (blocks.size() > kMostCompared) {
+  if (blocks.size() > kMaxCompared) {
     return plan_in_order(blocks);
   }
   std::vector<size_t> order(blocks.size());

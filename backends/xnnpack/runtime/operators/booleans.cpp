@@ -57,7 +57,7 @@ class BroadcastRuns final {
 
   /// Calls run(offsets of the operands, offset of the result, count) for parts of the result.
   template <typename Run>
-  void each(engine::Threads& threads, const Run& run) const {
+  void for_each(engine::Threads& threads, const Run& run) const {
     const size_t inner = sizes_[rank_ - 1];
     const size_t parts = (inner + kPerTask - 1) / kPerTask, part = (inner + parts - 1) / parts;
     size_t runs = parts;
@@ -132,7 +132,7 @@ class Select final : public EngineOperator {
     const bool one = runs_.is_repeated(0), l = runs_.is_repeated(1), r = runs_.is_repeated(2);
     const auto loop =
         l ? (r ? choose<T, 0, 0> : choose<T, 0, 1>) : (r ? choose<T, 1, 0> : choose<T, 1, 1>);
-    runs_.each(threads(), [&](const size_t* offsets, size_t to, size_t count) {
+    runs_.for_each(threads(), [&](const size_t* offsets, size_t to, size_t count) {
       const uint8_t* const c = condition + offsets[0];
       if (!one) {
         loop(c, left + offsets[1], right + offsets[2], out + to, count);
@@ -195,7 +195,7 @@ class Comparison final : public EngineOperator {
     auto* const out = static_cast<uint8_t*>(tensors().results[0].data);
     const bool l = runs_.is_repeated(0), r = runs_.is_repeated(1);
     const auto loop = l ? (r ? compare<0, 0> : compare<0, 1>) : (r ? compare<1, 0> : compare<1, 1>);
-    runs_.each(threads(), [&](const size_t* offsets, size_t to, size_t count) {
+    runs_.for_each(threads(), [&](const size_t* offsets, size_t to, size_t count) {
       loop(left + offsets[0], right + offsets[1], out + to, count);
     });
     return Error::Ok;

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kWorthFinding = 4096;
 constexpr uint64_t kWorthAsking = uint64_t{1} << 20;
 // The table of known places is cleared at this size, because files come and go.
-constexpr size_t kMostPlaces = size_t{1} << 16;
+constexpr size_t kMaxPlaces = size_t{1} << 16;
 
 /// Digests of contents of mapped files, for the whole process.
 struct KnownContents {
@@ -40,7 +40,7 @@ struct KnownContents {
 
   void add(const Digest& place, const Digest& content) {
     const std::lock_guard<std::mutex> lock(mutex);
-    if (by_place.size() >= kMostPlaces) {
+    if (by_place.size() >= kMaxPlaces) {
       by_place.clear();
     }
     by_place[place] = content;

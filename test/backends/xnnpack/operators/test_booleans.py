@@ -100,7 +100,7 @@ def test_selections_and_masks_match_eager(name: str) -> None:
 @pytest.mark.parametrize("name", ["selection", "selection by rows", "logic", "NaN that is not chosen", "filled"])
 def test_selections_in_half_precision_match_eager(name: str, dtype: torch.dtype) -> None:
     compute, inputs = CASES[name]
-    cast = tuple(each.to(dtype) if each.is_floating_point() else each for each in inputs)
+    cast = tuple(tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in inputs)
     check(Function(compute), cast, 1e-2)
 
 

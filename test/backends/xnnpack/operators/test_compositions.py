@@ -177,7 +177,7 @@ def test_compositions_match_eager(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in [*CASES, *SINGLE_ONLY] if "half" not in name])
 def test_compositions_in_half_precision_match_eager(name: str, dtype: torch.dtype, tolerance: float) -> None:
     module, inputs = _make({**CASES, **SINGLE_ONLY}[name])
-    check(module.to(dtype), tuple(each.to(dtype) for each in inputs), tolerance)
+    check(module.to(dtype), tuple(tensor.to(dtype) for tensor in inputs), tolerance)
 
 
 def _kinds(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[str]:

@@ -143,9 +143,9 @@ def test_what_is_not_finite_stays_within_its_windows(
 @pytest.mark.parametrize(("channels", "each"), [(64, 2), (37, 3), (16, 8), (21, 5), (45, 2), (9, 2), (17, 9)])
 @pytest.mark.parametrize("window", [1, 3, 7])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-def test_a_channel_may_have_several_results(channels: int, each: int, window: int, dtype: torch.dtype) -> None:
+def test_a_channel_may_have_several_results(channels: int, multiplier: int, window: int, dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    layer = nn.Conv2d(channels, channels * each, window, (2, 1), window // 2, groups=channels)
+    layer = nn.Conv2d(channels, channels * multiplier, window, (2, 1), window // 2, groups=channels)
     model = nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.ReLU6()).eval().to(dtype)
     images = [torch.randn(n, channels, h, w).to(dtype) for n, h, w in ((2, 12, 10), (1, 9, 15), (3, 20, 9))]
     sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MAX_SIZE), 3: Dim("w", min=9, max=MAX_SIZE)}
@@ -171,10 +171,10 @@ def test_programs_share_the_weights_of_large_windows(tmp_path: Path) -> None:
     torch.manual_seed(0)
     weight = torch.randn(32, 1, 7, 7)
     results = []
-    for each in (1, 2, 1, 2):
-        layer = nn.Conv2d(32 // each, 32, 7, groups=32 // each, bias=False).eval()
+    for multiplier in (1, 2, 1, 2):
+        layer = nn.Conv2d(32 // multiplier, 32, 7, groups=32 // multiplier, bias=False).eval()
         layer.weight.data = weight
-        image = torch.randn(1, 32 // each, 9, 12)
+        image = torch.randn(1, 32 // multiplier, 9, 12)
         content = _lowered(nn.Sequential(layer, nn.Sigmoid()), image, None)
         for options in ({}, {"XnnpackBackend": {"packed_cache_path": str(tmp_path / "weights")}}):
             method = Runtime.get().load_program(content, backend_options=options).load_method("forward")

@@ -35,7 +35,7 @@ def _results(compute: Compute, inputs: Tensors) -> tuple[list[torch.Tensor], Ten
     exported = torch.export.export(_Module(compute), inputs)
     edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
-    expected = compute(*(each.double() for each in inputs))
+    expected = compute(*(tensor.double() for tensor in inputs))
     return method.execute(list(inputs)), expected if isinstance(expected, tuple) else (expected,)
 
 
@@ -75,7 +75,7 @@ SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_attention_of_these_sizes_is_eagers(sizes: tuple[tuple[int, ...], ...]) -> None:
     torch.manual_seed(0)
-    _assert_close(_manual, tuple(torch.randn(each) for each in sizes))
+    _assert_close(_manual, tuple(torch.randn(shape) for shape in sizes))
 
 
 @pytest.mark.parametrize("batch", [1, 3])

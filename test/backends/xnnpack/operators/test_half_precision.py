@@ -47,7 +47,7 @@ class _Attention(nn.Module):
         self.up, self.down = nn.Linear(36, 71), nn.Linear(71, 36)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = (each.unflatten(-1, (2, 18)).transpose(1, 2) for each in self.inputs(self.norm(x)).chunk(3, -1))
+        q, k, v = (part.unflatten(-1, (2, 18)).transpose(1, 2) for part in self.inputs(self.norm(x)).chunk(3, -1))
         x = x + self.outputs(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(x)))
 

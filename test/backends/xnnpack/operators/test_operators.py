@@ -21,7 +21,7 @@ pytestmark = needs_xnnpack
 
 
 def _channels_last(module: nn.Module, *inputs: torch.Tensor) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    return module, tuple(each.to(memory_format=torch.channels_last) for each in inputs)
+    return module, tuple(tensor.to(memory_format=torch.channels_last) for tensor in inputs)
 
 
 def _r(*shape: int) -> torch.Tensor:
@@ -299,7 +299,7 @@ def test_half_precision_matches_eager(name: str, half: str) -> None:
     torch.manual_seed(0)
     module, inputs = CASES[name]()
     dtype, tolerance = HALVES[half]
-    check(module.to(dtype), tuple(each.to(dtype) for each in inputs), tolerance)
+    check(module.to(dtype), tuple(tensor.to(dtype) for tensor in inputs), tolerance)
 
 
 @pytest.mark.parametrize("half", HALVES)

@@ -166,8 +166,8 @@ class _Between(nn.Module):
 
     def forward(self, *x: torch.Tensor) -> torch.Tensor:
         operands = [
-            _as_integers(each, scale, **self.options)  # type: ignore[arg-type]
-            for each, scale in zip(x, self.scales, strict=False)
+            _as_integers(tensor, scale, **self.options)  # type: ignore[arg-type]
+            for tensor, scale in zip(x, self.scales, strict=False)
         ]
         return _as_integers(self.inner(*operands), self.scales[-1], **self.options)  # type: ignore[arg-type]
 
@@ -362,7 +362,7 @@ def test_rows_quantized_while_running_are_near_eager(name: str, by_row: bool) ->
     (delegate,) = get_delegates(lowered.graph)
     graph = deserialize_payload(getattr(lowered.graph_module, delegate.target).processed_bytes)[0]
     values = [value.xvalue_union for value in graph.xvalues]
-    datatypes = [each.tensor_value.datatype for each in values if isinstance(each, g.QuantizedTensorValue)]
+    datatypes = [value.tensor_value.datatype for value in values if isinstance(value, g.QuantizedTensorValue)]
     assert sorted(datatypes) == sorted([g.DataType.QDINT8, datatype])
 
 

@@ -114,7 +114,7 @@ def _shuffle(graph, tasks, pairs, chance):
     waiting = {task: {early for early, late in pairs if late == task} for task in range(len(tasks))}
     output = graph.output_node()
     while waiting:
-        task = chance.choice([each for each, before in waiting.items() if not before])
+        task = chance.choice([candidate for candidate, before in waiting.items() if not before])
         del waiting[task]
         for before in waiting.values():
             before.discard(task)

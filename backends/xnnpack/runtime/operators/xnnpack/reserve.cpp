@@ -12,10 +12,10 @@ namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr size_t kSize = 1 << 18;
-constexpr size_t kMostAlignment = 64;
+constexpr size_t kMaxAlignment = 64;
 
 // Zero pages, until they are touched.
-alignas(kMostAlignment) uint8_t reserve[kSize];
+alignas(kMaxAlignment) uint8_t reserve[kSize];
 std::mutex mutex;
 size_t used = 0;
 size_t blocks = 0;
@@ -26,7 +26,7 @@ thread_local bool shortage = false;
 void* take_from_reserve(size_t size, size_t alignment) {
   shortage = true;
   const std::lock_guard<std::mutex> lock(mutex);
-  if (alignment > kMostAlignment || size > kSize) {
+  if (alignment > kMaxAlignment || size > kSize) {
     return nullptr;
   }
   // The size of a block is stored before it.

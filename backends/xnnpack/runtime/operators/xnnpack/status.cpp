@@ -28,9 +28,9 @@ constexpr Meaning kMeanings[] = {
 };
 
 const Meaning* meaning(xnn_status status) {
-  for (const Meaning& each : kMeanings) {
-    if (each.status == status) {
-      return &each;
+  for (const Meaning& entry : kMeanings) {
+    if (entry.status == status) {
+      return &entry;
     }
   }
   return nullptr;
