@@ -34,7 +34,8 @@ endif()
 
 # Options for compiling our own sources.
 add_library(executorch_strict INTERFACE)
-# Warnings of the compiler that continuous integration has are errors. One that only another compiler knows must not end a user's build.
+# Warnings are errors with the compiler of continuous integration. A warning that only another compiler gives must not end a user's
+# build.
 set(warnings -Wall -Wextra)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND warnings -Werror)

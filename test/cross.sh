@@ -6,8 +6,8 @@
 #
 # On Linux's: the C++ tests, and the kernel calls that the Python tests recorded in build/recorded_calls (test/run.sh; where
 # there are none, those of test/kernels/portable are recorded first), their results compared with what was recorded. On
-# Cortex-M: test/firmware. What fails does not keep the rest from running; at the end stands a summary, and the exit code
-# is 0 if all has passed. It installs what it needs: Debian's packages as root or by sudo, all else in .venv.
+# Cortex-M: test/firmware. After a failure the rest still runs. A summary stands at the end; the exit code
+# is 0 if all have passed. It installs what it needs: Debian's packages as root or by sudo, all else in .venv.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 known=(aarch64 riscv64 cortex-m3 cortex-m4 cortex-m55)

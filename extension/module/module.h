@@ -77,8 +77,8 @@ class Module {
          std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
          bool share_memory_arenas = false);
 
-  /// What `data_loader` loads, with weights in the .ptd file that `data_map_loader` loads, if it is
-  /// not null.
+  /// A module of the program that `data_loader` loads. Its weights are in the .ptd file of
+  /// `data_map_loader`, if that is not null.
   explicit Module(std::unique_ptr<runtime::DataLoader> data_loader,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,

@@ -7,6 +7,7 @@
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/runtime/core/exec_aten/util/borrowed_tensor.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace executorch::extension {
 namespace {
@@ -34,8 +35,8 @@ Error fill_with_ones(const TensorInfo& info, size_t index, void* data) {
     }
   });
   ET_CHECK_OR_RETURN_ERROR(is_number, NotSupported,
-                           "input %zu: element type %d has no default of 1: pass its bytes", index,
-                           static_cast<int>(info.scalar_type()));
+                           "input %zu: dtype %s has no default of 1: pass its bytes", index,
+                           runtime::toString(info.scalar_type()));
   return Error::Ok;
 }
 

@@ -12,7 +12,7 @@
 
 namespace executorch::extension {
 
-/// Whether T is a type to calculate with: integers, floating point numbers (reduced ones too),
+/// True for types to calculate with: integers, floating point numbers (reduced ones too),
 /// bool.
 template <typename T>
 inline constexpr bool is_number_v =
@@ -54,8 +54,8 @@ inline bool converts_to(executorch::aten::ScalarType from, executorch::aten::Sca
   return runtime::canCast(from, to) || (runtime::isFloatingType(from) && is_wide_unsigned);
 }
 
-/// Truncates towards zero. What does not fit an int64_t (for UInt64: what does not fit either) is
-/// 0, because C++ leaves such a conversion undefined.
+/// Truncates towards zero. A number that does not fit an int64_t (for UInt64: neither of the two)
+/// is 0, because C++ leaves such a conversion undefined.
 template <typename To, typename From>
 To truncate_number(From value) {
   constexpr double kTwoTo63 = 9223372036854775808.0;

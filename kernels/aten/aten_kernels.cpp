@@ -108,11 +108,11 @@ void watch_for_gone_operators() {
       c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<GoneOperators>()));
 }
 
-/// What ATen warns of, for the log.
+/// Passes warnings of ATen to the log.
 class WarningLog final : public c10::WarningHandler {
  public:
   void process(const c10::Warning& warning) override {
-    // Outputs that have another size than in the execution before are a program's way.
+    // Outputs may have another size than in the previous execution: programs resize them.
     if (warning.msg().rfind("An output with one or more elements was resized", 0) != 0) {
       ET_LOG(Info, "ATen: %.500s", warning.msg().c_str());
     }

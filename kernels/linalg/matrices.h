@@ -64,10 +64,11 @@ inline ScalarType real_dtype(ScalarType dtype) {
   return is_complex(dtype) ? part_dtype(dtype) : dtype;
 }
 
-/// Whether `tensor` has at least `rank` dimensions and a dtype of floats or complex floats.
+/// Fails the context unless `tensor` has at least `rank` dimensions and a real or complex
+/// floating-point dtype.
 bool expect_matrices(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
                      int rank = 2);
-/// The same, and the last two sizes are equal.
+/// The same, and the last two sizes must be equal.
 bool expect_square(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 /// Resizes `out`, of this dtype, to [*batch, *item].
 bool prepare(KernelRuntimeContext& ctx, const char* name, Tensor& out, ScalarType dtype,

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators on numbers that are values of a program (sizes, mostly), with the meaning that Python
-// gives them. What Python would raise for (a division by zero) or compute with more bits (an
+// gives them. An operation for which Python would raise (a division by zero) or use more bits (an
 // overflow) is an error.
 //
 // An operator is a function on int64_t, one on double, or both, and a row in register_prim_ops.cpp.

@@ -38,7 +38,7 @@ class TensorInfo final {
   bool is_memory_planned() const { return is_memory_planned_; }
   /// Bytes at the sizes above.
   size_t nbytes() const { return nbytes_; }
-  /// The name of the parameter or buffer that it is; empty if it is none.
+  /// The name, if the tensor is a parameter or buffer; else empty.
   std::string_view name() const { return name_; }
 
  private:
@@ -60,9 +60,9 @@ struct OperatorName {
   const char* overload;
 };
 
-/// Two numbers that say where the last search ended, for the next one to go on there. Threads may
-/// use it at the same time: they read and write both numbers at once. Numbers that do not fit half
-/// a word are not kept.
+/// The place at which the last search ended, as two numbers; the next search continues there.
+/// Threads may use it at the same time, because both numbers are in one atomic word. Numbers that
+/// do not fit half a word are dropped.
 class SearchPosition final {
  public:
   /// Bits of each of the two.
@@ -128,9 +128,9 @@ class MethodMeta final {
   /// Returns true if the size of buffer 0 depends on the inputs' sizes:
   /// Method::memory_planned_buffer_size() returns it once they are set.
   bool is_memory_plan_parametric() const { return plan_words_ > 0; }
-  /// Returns true if tensors there keep their values between executions, which the program marks
-  /// by an initial value or a name. (State that starts with zeros has only a name.) False if there
-  /// is no such buffer. One walk answers for 32 buffers.
+  /// Returns true if the buffer has tensors that keep their values between executions. The program
+  /// marks them by an initial value or a name; state that starts with zeros has only a name. False
+  /// for an index out of range. One walk over the values covers 32 buffers.
   bool memory_planned_buffer_has_state(size_t index) const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
   /// Number of unbounded tensors that are not inputs: above 0, the MemoryManager needs a dynamic

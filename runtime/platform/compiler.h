@@ -15,7 +15,7 @@ using ssize_t = ptrdiff_t;
 #error "ExecuTorch needs C++17."
 #endif
 
-/// Whether `({ … })` is an expression, as in ET_UNWRAP().
+/// 1 if `({ … })` is an expression, as in ET_UNWRAP().
 #if defined(__GNUC__)
 #define ET_HAVE_GNU_STATEMENT_EXPRESSIONS 1
 #else

@@ -14,7 +14,7 @@
 namespace executorch {
 namespace runtime {
 
-/// What EXECUTORCH_DUMP_PROFILE_RESULTS fills in: always nothing.
+/// The result of EXECUTORCH_DUMP_PROFILE_RESULTS, which is always empty.
 struct prof_result_t {
   uint8_t* prof_data;
   uint32_t num_bytes;

@@ -34,7 +34,7 @@ REFUSED = {
     "makes no sense": re.compile(r"\bmakes? no sense\b", re.I),
     "as … else": re.compile(r"\b(as|than) [\w ]{3,40} else\b(?! (if|branch|block|case))", re.I),
     "a sentence that opens with What, Which, Whether or Who": re.compile(
-        r"^(?![#|])\W*(What|Which|Whether|Who|Whose) [a-z][^?]*$"  # headings and questions may
+        r"^(?![#|])\W*(What|Which|Whether|Who|Whose) [\w`][^?]*$"  # headings and questions may
     ),
 }
 # One word of each construction. Most lines lack all of them, and this search is faster than those above.

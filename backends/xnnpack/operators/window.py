@@ -48,7 +48,7 @@ def _refuse_window(node: Node) -> Rejection | None:
 
 
 def _ceil_padding(node: Node, dilation: list[int]) -> list[int] | None:
-    """How far ceil_mode lets the last windows reach past the padded image, below and to the right; None if the image's
+    """Return how far the last windows reach past the padded image with ceil_mode, below and to the right; None if its
     size is dynamic.
     """
     kernel, stride, padding = _window(node)

@@ -35,7 +35,7 @@ _GROUPS = 6
 
 
 def is_annotated(node: Node) -> bool:
-    """Return whether a node is annotated, also as float."""
+    """Return whether a node has an annotation, including one that keeps it in float."""
     found = node.meta.get(Q_ANNOTATION_KEY)
     return bool(found is not None and found._annotated)
 

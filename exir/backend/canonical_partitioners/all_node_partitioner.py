@@ -14,7 +14,7 @@ __all__ = ["AllNodePartitioner", "is_non_tensor_placeholder"]
 
 
 def is_non_tensor_placeholder(node: Node, ep: ExportedProgram) -> bool:
-    """Whether `node` is a placeholder of a user's input, not of a parameter, buffer or constant."""
+    """Return whether `node` is a placeholder of a user's input, not of a parameter, buffer or constant."""
     return node.op == "placeholder" and not is_constant_data(ep, node)
 
 

@@ -49,7 +49,7 @@ def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
 
 
 def is_constant_data(ep: ExportedProgram, node: Node) -> bool:
-    """Whether `node` is a placeholder of a parameter, buffer or lifted tensor constant."""
+    """Return whether `node` is a placeholder of a parameter, buffer or lifted tensor constant."""
     return node.op == "placeholder" and any(
         spec.arg.name == node.name for spec in ep.graph_signature.input_specs if spec.kind in CONSTANT_KINDS
     )

@@ -32,6 +32,6 @@ class FlatTensorSerializer(DataSerializer):
         return DataPayload([bytes(buffer) for buffer in buffers], named)
 
     def deserialize_to_named_data_store_output(self, blob: bytes, name: str) -> NamedDataStoreOutput:
-        """What `blob` holds as external data of the file `name`. Raises MalformedProgramError."""
+        """Read `blob` as external data of the file `name`. Raises MalformedProgramError."""
         payload = self.deserialize(Cord(blob))
         return NamedDataStoreOutput(list(payload.buffers), {}, {name: payload.named_data})

@@ -8,11 +8,12 @@
 
 namespace executorch::extension::llm {
 
-/// Whether `tensor` has `rank` dimensions in the order of memory; else fails the context.
+/// Fails the context unless `tensor` has `rank` dimensions in the order of memory.
 bool expect_contiguous(aten::RuntimeContext& ctx, const char* name, const aten::Tensor& tensor,
                        int rank);
 
-/// Whether `count` positions from `start_pos` lie in a cache of `capacity` positions.
+/// Fails the context unless `count` positions from `start_pos` lie in a cache of `capacity`
+/// positions.
 bool expect_positions(aten::RuntimeContext& ctx, int64_t start_pos, int64_t count,
                       int64_t capacity);
 

@@ -20,7 +20,7 @@ struct TiktokenOptions {
   size_t bos_token_index = 0, eos_token_index = 1;
 };
 
-/// Whether JSON that begins with `head` is a tekken.json rather than a tokenizer.json.
+/// Returns true if JSON that begins with `head` is a tekken.json rather than a tokenizer.json.
 bool is_tekken(std::string_view head);
 
 /// `path`: a file, or a folder with a tokenizer.json, tekken.json, tokenizer.model or

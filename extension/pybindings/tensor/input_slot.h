@@ -41,7 +41,7 @@ class InputSlot final {
     view_.data = nullptr;
   }
 
-  /// Whether `address` is in memory of the object that the method uses in place.
+  /// Returns true if `address` is in memory of the object that the method uses in place.
   bool lends(const void* address) const;
 
   /// For messages: "a float32 tensor [4, 8]", "a float32 tensor of at most [4, 8]", "an int of 3".

@@ -13,7 +13,7 @@ bool broadcast(Shape& shape, const Shape& operand);
 /// Same as above, but fails the context with both shapes in the message.
 bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand);
 
-/// Whether `operand` broadcasts to `shape` without widening it.
+/// Returns true if `operand` broadcasts to `shape` without widening it.
 bool broadcasts_to(const Shape& operand, const Shape& shape);
 
 /// The operand with the sizes of `shape`: stride 0 where it repeats. It must broadcast to it.

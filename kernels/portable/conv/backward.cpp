@@ -1,12 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Gradients of a convolution.
 //
-// By its input: the adjoint convolution (transposed, if it is not, and the reverse). By its weight:
-// a matrix product over all positions of all images,
+// Gradient of the input: the adjoint convolution, which is transposed if the convolution is not,
+// and the reverse. Gradient of the weight: a matrix product over all positions of all images,
 //   grad_weight[r, (s, tap)] = sum over (image, q) of rows[r, (image, q)] * windows[(s, tap),
 //   (image, q)]
-// where `rows` are the channels of the side that moves in steps (the output; of a transposed
-// convolution the input) and `windows` those of the other side. By its bias: sums over channels.
+// where `rows` are the channels of the side that moves in steps (the output, or the input of a
+// transposed convolution) and `windows` those of the other side. Gradient of the bias: a sum for
+// each channel.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 #include <executorch/kernels/portable/conv/operands.h>
@@ -47,8 +48,8 @@ class BatchRows final : public BlockSource<T> {
  private:
   static constexpr int64_t kLine = 16, kRun = 128;
 
-  /// Calls f(the rows of an image, its first position, how many, how many there were before) for
-  /// the positions of the batch from `first` on.
+  /// Calls f(rows of an image, first position, positions, positions of earlier calls) for `count`
+  /// positions of the batch from `first` on.
   template <class F>
   void for_each_image(int64_t first, int64_t count, F&& f) const {
     const int64_t outputs = loops_.outputs();
@@ -132,7 +133,7 @@ struct WeightGradient {
   }
 };
 
-/// Side by side, so that long sums lose less and the processor waits for none.
+/// Adds in 16 lanes: shorter sums round less, and no addition waits for the one before.
 template <class T>
 T sum_of(const T* values, int64_t n) {
   constexpr int64_t kLanes = 16;
@@ -157,7 +158,7 @@ void sum_channels(const Images& images, const Strided& out) {
       for (int64_t z = 0; z < images.sizes[0]; ++z) {
         for (int64_t y = 0; y < images.sizes[1]; ++y) {
           const char* const row = plane.data + z * plane.strides[0] + y * plane.strides[1];
-          T sum = 0;  // of a row, so that long sums lose less
+          T sum = 0;  // of a row: shorter sums round less
           for (int64_t x = 0; x < images.sizes[2]; x += kBlock) {
             const int64_t count = std::min(kBlock, images.sizes[2] - x);
             sum += sum_of(reader(row + x * plane.strides[2], plane.strides[2], count), count);
@@ -226,7 +227,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
     ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool transposed,
     ArrayRef<int64_t> output_padding, int64_t groups, ArrayRef<bool> output_mask, Tensor& out0,
     Tensor& out1, Tensor& out2) {
-  (void)bias_sizes;  // says that there is a bias; its size is that of the channels
+  (void)bias_sizes;  // output_mask[2] selects the bias, which has an element for each channel
   if (ET_EXPECT(ctx, output_mask.size() == 3, "output_mask must have 3 values, found %zu",
                 output_mask.size())) {
     convolve_backward(ctx, grad_output, input, weight,

@@ -19,8 +19,8 @@ struct RecurrentLayers {
   Recurrence kind;
   /// [steps, batch, features], or [batch, steps, features] if batch_first.
   const Tensor& input;
-  /// Hidden state [layers * directions, batch, H or projection], and of the LSTM the cells' [..,
-  /// H].
+  /// Hidden state [layers * directions, batch, H or projection]; an LSTM also has the cell state
+  /// [.., H].
   ArrayRef<Tensor> states;
   /// For each layer and direction: weights of the input and of the hidden state, biases of both if
   /// has_biases, weights of the projection if the two states differ in size.

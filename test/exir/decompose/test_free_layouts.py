@@ -16,7 +16,7 @@ Heads = Callable[[torch.Tensor], Any]
 
 
 class OfAttention(torch.nn.Module):
-    """What `made` makes of attention's result, whose heads lie beside each other in eager's memory."""
+    """Applies `made` to the result of attention, whose heads lie beside each other in eager's memory."""
 
     def __init__(self, made: Heads) -> None:
         super().__init__()

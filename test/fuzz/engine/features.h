@@ -9,8 +9,8 @@
 
 namespace executorch::fuzz {
 
-/// Initializes the runtime, and sends log messages to note_feature(): each place that logs is one.
-/// The first thing that a target does; further calls do nothing.
+/// Initializes the runtime, and makes each place that logs a feature. Targets call it first;
+/// further calls do nothing.
 void start();
 
 void note_feature(uint64_t feature);

@@ -19,8 +19,8 @@ struct ConstantRange {
 std::vector<ConstantRange> constant_ranges(const testing::TestProgram& program);
 
 /// Gives every piece a heap block of its own: reading past its end is reading past the block. In
-/// the constant segment, bytes that no tensor has may not be read. What was read only must be
-/// unchanged when it is given back; else the process ends.
+/// the constant segment, bytes outside of all tensors may not be read. A piece that may only be
+/// read must be unchanged when it is freed; else the process ends.
 class PieceLoader final : public runtime::DataLoader {
  public:
   explicit PieceLoader(runtime::Span<const uint8_t> bytes,

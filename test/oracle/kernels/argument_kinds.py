@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Arguments of kernels: kind, and the number, text, tensor or list."""
+"""Kinds of kernel arguments, and the values that stand for them in calls of kernels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEMORY_FORMAT_CODES = {torch.contiguous_format: 0, torch.preserve_format: 1, to
 
 # OracleKind of kernel_entry.h.
 NONE, INT, BOOL, DOUBLE, STRING, TENSOR, INTS, DOUBLES, BOOLS, TENSORS, OPTIONAL_TENSORS = range(11)
-# By the item's type, as torch prints a list's type without Optional[...] around it.
+# Type of a list's items → kind of the list.
 _LIST_KINDS = {
     "int": INTS,
     "SymInt": INTS,
@@ -44,7 +44,7 @@ _LIST_KINDS = {
 
 
 def kind_of(value: Any, schema_type: str) -> tuple[int, Any]:
-    """The kind, and of a list ``(items, their schema type)``, of codes and bool the int, of others the value."""
+    """Return the kind and the value: ``(items, their type)`` for a list, an int for bool and codes, else `value`."""
     if value is None:
         return NONE, None
     if match := re.fullmatch(r"(?:Optional\[)?List\[(\w+(?:\[Tensor\])?)\]+", schema_type):

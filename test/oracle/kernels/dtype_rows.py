@@ -59,7 +59,7 @@ def _patterns(combination: Dtypes, inputs: int) -> Iterator[Words]:
 
 
 def _all_of(words: Words, combinations: set[Dtypes], dtypes: Sequence[torch.dtype]) -> dict[Dtypes, Dtypes]:
-    """What T, or T and U, may be, with the combination that this gives."""
+    """Return each dtype of T, or pair of T and U, with the combination of dtypes that it gives."""
     held = {}
     for ranges in itertools.product(dtypes, repeat=2 if "U" in words else 1):
         meant: dict[str, torch.dtype | None] = dict(zip("TU", ranges, strict=False))

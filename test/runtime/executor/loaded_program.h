@@ -37,7 +37,7 @@ class FileLoader final : public runtime::DataLoader {
   const ProgramFile& file_;
 };
 
-/// What Program::load() says of a program.
+/// The error with which Program::load() refuses a program, or Ok.
 inline runtime::Error load_error(const ProgramFile& file) {
   FileLoader loader(file);
   return runtime::Program::load(&loader).error();

@@ -20,7 +20,7 @@ class Aliases final {
     return id;
   }
 
-  /// Whether `to` can lie where `from` lies; makes it so.
+  /// Places `to` in the memory of `from`. Returns false if that is not possible.
   bool join(uint32_t from, uint32_t to) {
     const uint32_t source = root(from);
     if (graph_.values[to].is_internal()) {

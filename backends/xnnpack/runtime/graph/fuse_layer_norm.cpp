@@ -49,8 +49,8 @@ class LayerNormFusion final : SubgraphFusion {
     return node;
   }
 
-  /// Whether `sizes` are those of x with ones in the place of the last, which are a row's. Zero
-  /// stands for any size.
+  /// Returns true if `sizes` are the sizes of x, with ones in place of the dimensions of a row.
+  /// Zero stands for any size.
   static bool are_rows(const flatbuffers::Vector<uint32_t>* sizes, const Shape& x,
                        uint64_t length) {
     if (count(sizes) != x.rank) {
@@ -69,7 +69,8 @@ class LayerNormFusion final : SubgraphFusion {
     return row == length;
   }
 
-  /// What `id` holds the means of: of rows of norm->length elements, which this sets if it is 0.
+  /// Returns the value whose rows of norm->length elements have the means `id`. Sets the length
+  /// if it is 0.
   uint32_t averaged(Found* norm, uint32_t id, const Shape& x) {
     const Node* const spread = inner(norm, id, NodeKind::StaticReshape, 1);
     if (spread == nullptr) {

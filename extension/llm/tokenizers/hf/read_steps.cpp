@@ -262,7 +262,7 @@ bool get_id(const Json& id, uint64_t& value) {
   return true;
 }
 
-/// What TemplateProcessing puts in front of and behind one text.
+/// Reads the tokens that TemplateProcessing puts before and after one text.
 Error read_template(const Json& step, std::vector<uint64_t>& prefix,
                     std::vector<uint64_t>& suffix) {
   const Json& single = member(step, "single");

@@ -25,8 +25,8 @@ class TensorGrowth final : public c10::Allocator {
   /// Null until the tensor is created.
   at::TensorImpl* tensor;
 
-  /// What ATen asks for when it resizes the tensor. Throws c10::Error if the dynamic allocator has
-  /// not as much.
+  /// ATen calls it to resize the tensor. Throws c10::Error if the dynamic allocator has too little
+  /// memory.
   c10::DataPtr allocate(size_t bytes) override;
   void copy_data(void* to, const void* from, size_t bytes) const override {
     default_copy_data(to, from, bytes);

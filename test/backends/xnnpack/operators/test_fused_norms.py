@@ -32,7 +32,7 @@ def _assert_close(result: torch.Tensor, expected: torch.Tensor) -> None:
 
 
 class _Norm(nn.Module):
-    """What `f` makes of x and of its norm."""
+    """Computes `f(x, norm(x))`."""
 
     def __init__(self, norm: nn.Module, f: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
         super().__init__()

@@ -48,7 +48,7 @@ def execute(manager: EdgeProgramManager, inputs: Inputs, **config: Any) -> tuple
 
 
 def quantum(module: torch.fx.GraphModule) -> float:
-    """Of the result."""
+    """Return the scale of the result."""
     last = [node for node in module.graph.nodes if "dequantize_per_tensor" in str(node.target)][-1]
     return float(last.args[1])
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which calls on constants are computed when the program is made."""
+"""Calls on constants that are computed when the program is made, and those that are not."""
 
 import pytest
 import torch

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which constants are tagged for files beside the program."""
+"""Constants that are tagged for files beside the program."""
 
 import torch
 from torch.export import ExportedProgram, export

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which copies become views of the memory plan."""
+"""Copies that become views of the memory plan, and copies that stay."""
 
 import torch
 from oracle.models.planned_graph import call_targets, plan, run_planned

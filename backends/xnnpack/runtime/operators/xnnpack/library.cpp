@@ -58,7 +58,7 @@ constexpr xnn_allocator kAllocator = {
     nullptr, allocate, reallocate, deallocate, allocate_aligned, deallocate,
 };
 
-/// What XNNPACK chooses its kernels by.
+/// The processor's features by which XNNPACK chooses its kernels, one bit each.
 uint64_t processor_features() {
   uint64_t features = 0;
 #if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64
