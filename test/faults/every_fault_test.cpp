@@ -20,6 +20,7 @@
 #include "backends/demo_backend.h"
 #include "faults/fault_points.h"
 #include "faults/faulty_backend.h"
+#include "faults/module_case.h"
 #include "runtime/log_capture.h"
 
 namespace executorch::testing {
@@ -30,15 +31,6 @@ using extension::TaskThreads;
 using extension::TensorPtr;
 using runtime::Error;
 
-struct Case {
-  const char* file;
-  const char* method;
-  std::vector<int32_t> sizes;
-  Module::LoadMode mode = Module::LoadMode::File;
-  bool is_async = false;
-  const char* data_file = nullptr;
-};
-
 size_t open_files() {
   size_t count = 0;
   for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -47,7 +39,7 @@ size_t open_files() {
   return count;
 }
 
-class EveryFault : public ::testing::TestWithParam<Case> {
+class EveryFault : public ::testing::TestWithParam<ModuleCase> {
  protected:
   static void SetUpTestSuite() {
     runtime::runtime_init();
@@ -75,7 +67,7 @@ class EveryFault : public ::testing::TestWithParam<Case> {
 
   /// Loads and executes twice while point `index` fails. `numbers` is the last output.
   Error run(int64_t index, std::vector<float>* numbers) {
-    const Case& given = GetParam();
+    const ModuleCase& given = GetParam();
     const TensorPtr input = extension::ones(given.sizes);
     std::vector<std::string> data_files;
     if (given.data_file != nullptr) {
@@ -89,7 +81,7 @@ class EveryFault : public ::testing::TestWithParam<Case> {
 
   Error execute_twice(const TensorPtr& input, const std::vector<std::string>& data_files,
                       std::vector<float>* numbers) {
-    const Case& given = GetParam();
+    const ModuleCase& given = GetParam();
     std::shared_ptr<TaskThreads> threads;
     if (given.is_async) {
       threads = ET_UNWRAP(TaskThreads::start(2));
@@ -155,31 +147,31 @@ TEST_P(EveryFault, IsAnErrorOrChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(
     Programs, EveryFault,
     ::testing::Values(
-        Case{"peer/conv.pte", "forward", {1, 3, 16, 16}},
-        Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::Mmap},
-        Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::MmapUseMlock},
-        Case{
+        ModuleCase{"peer/conv.pte", "forward", {1, 3, 16, 16}},
+        ModuleCase{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::Mmap},
+        ModuleCase{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::MmapUseMlock},
+        ModuleCase{
             "peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::MmapUseMlockIgnoreErrors},
-        Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::MmapUseMadvise},
-        Case{"peer/external.pte",
-             "forward",
-             {1, 3},
-             Module::LoadMode::File,
-             false,
-             "peer/external.ptd"},
-        Case{"peer/external.pte",
-             "forward",
-             {1, 3},
-             Module::LoadMode::Mmap,
-             false,
-             "peer/external.ptd"},
-        Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
-        Case{"demo/cond_true.pte", "forward", {2, 2}},
-        Case{"demo/shifted.pte", "forward", {4, 3}, Module::LoadMode::Mmap},
-        Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File, true},
-        Case{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::Mmap},
-        Case{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}}),
-    [](const ::testing::TestParamInfo<Case>& info) { return std::to_string(info.index); });
+        ModuleCase{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::MmapUseMadvise},
+        ModuleCase{"peer/external.pte",
+                   "forward",
+                   {1, 3},
+                   Module::LoadMode::File,
+                   false,
+                   "peer/external.ptd"},
+        ModuleCase{"peer/external.pte",
+                   "forward",
+                   {1, 3},
+                   Module::LoadMode::Mmap,
+                   false,
+                   "peer/external.ptd"},
+        ModuleCase{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
+        ModuleCase{"demo/cond_true.pte", "forward", {2, 2}},
+        ModuleCase{"demo/shifted.pte", "forward", {4, 3}, Module::LoadMode::Mmap},
+        ModuleCase{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File, true},
+        ModuleCase{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::Mmap},
+        ModuleCase{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}}),
+    [](const ::testing::TestParamInfo<ModuleCase>& info) { return std::to_string(info.index); });
 
 }  // namespace
 }  // namespace executorch::testing

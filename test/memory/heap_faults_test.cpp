@@ -17,6 +17,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "backends/demo_backend.h"
+#include "faults/module_case.h"
 #include "memory/heap_interposition.h"
 
 namespace executorch::testing {
@@ -27,16 +28,7 @@ using extension::TaskThreads;
 using extension::TensorPtr;
 using runtime::Error;
 
-struct Case {
-  const char* file;
-  const char* method;
-  std::vector<int32_t> sizes;
-  Module::LoadMode mode;
-  bool is_async = false;
-  const char* data_file = nullptr;
-};
-
-class EveryHeapRequest : public ::testing::TestWithParam<Case> {
+class EveryHeapRequest : public ::testing::TestWithParam<ModuleCase> {
  protected:
   void SetUp() override {
     if (!heap::is_watched()) {
@@ -143,21 +135,21 @@ TEST(TensorPtrWithoutMemory, ThrowsAndLeavesNothing) {
 INSTANTIATE_TEST_SUITE_P(
     Programs, EveryHeapRequest,
     ::testing::Values(
-        Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
-        Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
-        Case{"peer/external.pte",
-             "forward",
-             {1, 3},
-             Module::LoadMode::File,
-             false,
-             "peer/external.ptd"},
-        Case{"demo/cond_true.pte", "forward", {2, 2}, Module::LoadMode::File},
-        Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File},
-        Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File, true},
-        Case{"int8/rows.pte", "forward", {2, 12}, Module::LoadMode::Mmap},
-        Case{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::File},
-        Case{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File}),
-    [](const ::testing::TestParamInfo<Case>& info) { return std::to_string(info.index); });
+        ModuleCase{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
+        ModuleCase{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
+        ModuleCase{"peer/external.pte",
+                   "forward",
+                   {1, 3},
+                   Module::LoadMode::File,
+                   false,
+                   "peer/external.ptd"},
+        ModuleCase{"demo/cond_true.pte", "forward", {2, 2}, Module::LoadMode::File},
+        ModuleCase{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File},
+        ModuleCase{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File, true},
+        ModuleCase{"int8/rows.pte", "forward", {2, 12}, Module::LoadMode::Mmap},
+        ModuleCase{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::File},
+        ModuleCase{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File}),
+    [](const ::testing::TestParamInfo<ModuleCase>& info) { return std::to_string(info.index); });
 
 }  // namespace
 }  // namespace executorch::testing

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from executorch.examples.models.llama.convert_weights import CheckpointError
+from executorch.examples.models.llama.convert_weights import CheckpointError, renamed
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
 from executorch.examples.models.llama.rope import frequencies
 from executorch.extension.llm.export.gguf import GGUFFile, GGUFTensor
@@ -151,19 +151,7 @@ def integers_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, GroupedIntege
 
 def _tensors(file: GGUFFile) -> dict[str, GGUFTensor]:
     """The file's tensors under our names. Raises CheckpointError."""
-    found: dict[str, GGUFTensor] = {}
-    unknown = []
-    for name, tensor in file.tensors.items():
-        if name == _ROPE_FACTORS:
-            continue
-        pattern = next((candidate for candidate in _NAMES if re.fullmatch(candidate, name)), None)
-        if pattern is None:
-            unknown.append(name)
-        else:
-            found[re.sub(pattern, _NAMES[pattern], name)] = tensor
-    if unknown:
-        raise CheckpointError(f"weights that no decoder of this kind has: {', '.join(sorted(unknown)[:8])}")
-    return found
+    return renamed({name: tensor for name, tensor in file.tensors.items() if name != _ROPE_FACTORS}, _NAMES)
 
 
 def _in_our_order(file: GGUFFile, args: ModelArgs, ours: str, weight: torch.Tensor) -> torch.Tensor:

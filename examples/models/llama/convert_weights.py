@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -18,6 +19,8 @@ from executorch.extension.llm.export.load import load_checkpoint
 logger = logging.getLogger(__name__)
 
 # A pattern of Hugging Face's names → our name.
+Weight = TypeVar("Weight")
+
 _NAMES = {
     r"model\.embed_tokens\.weight": "tok_embeddings.weight",
     r"model\.(?:embedding_)?norm\.weight": "norm.weight",
@@ -63,11 +66,18 @@ def from_hugging_face(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Te
     names = _NAMES
     if any("pre_feedforward_layernorm" in name for name in weights):
         names = _NAMES_WITH_POST_NORMS | _NAMES
-    found: dict[str, torch.Tensor] = {}
+    return renamed({name: weight for name, weight in weights.items() if not _COMPUTED.fullmatch(name)}, names)
+
+
+def renamed(weights: Mapping[str, Weight], names: Mapping[str, str]) -> dict[str, Weight]:
+    """Return the weights under our names.
+
+    names: pattern of a file's name → our name, with groups of the pattern. Raises CheckpointError for a weight without
+    a pattern.
+    """
+    found: dict[str, Weight] = {}
     unknown = []
     for name, weight in weights.items():
-        if _COMPUTED.fullmatch(name):
-            continue
         pattern = next((candidate for candidate in names if re.fullmatch(candidate, name)), None)
         if pattern is None:
             unknown.append(name)

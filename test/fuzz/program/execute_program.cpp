@@ -268,4 +268,13 @@ Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
   return outcome;
 }
 
+void execute_input(Span<const uint8_t> bytes) {
+  const ProgramInput input = split_input(bytes);
+  // A block of exactly these bytes, so that a sanitizer sees every byte too many.
+  const std::vector<uint8_t> file(input.file.begin(), input.file.end());
+  const Outcome outcome = execute_program({file.data(), file.size()}, input.script);
+  note_feature(static_cast<uint64_t>(outcome.load) * 64 + outcome.methods_loaded * 8 +
+               outcome.methods_executed);
+}
+
 }  // namespace executorch::fuzz

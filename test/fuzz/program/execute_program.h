@@ -27,4 +27,8 @@ struct Outcome {
 /// records, and whether another thread changes the inputs meanwhile. 0: two executions on ones.
 Outcome execute_program(runtime::Span<const uint8_t> program, uint64_t script = 0);
 
+/// Executes the program of a fuzzer's input, with the script of the input, and notes how far it got
+/// as a feature.
+void execute_input(runtime::Span<const uint8_t> bytes);
+
 }  // namespace executorch::fuzz

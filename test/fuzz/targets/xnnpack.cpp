@@ -40,11 +40,7 @@ executorch::runtime::Span<uint8_t> payload_of(TestProgram& program, const TestDe
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   start();
-  const ProgramInput input = split_input({data, size});
-  const std::vector<uint8_t> file(input.file.begin(), input.file.end());
-  const Outcome outcome = execute_program({file.data(), file.size()}, input.script);
-  note_feature(static_cast<uint64_t>(outcome.load) * 64 + outcome.methods_loaded * 8 +
-               outcome.methods_executed);
+  execute_input({data, size});
   return 0;
 }
 

@@ -67,6 +67,9 @@ OperatorResult create_plain_convert(const Node& node, const OperatorContext& con
 
 /// Refuses a node whose operator does not support the datatypes of its operands.
 runtime::Error refuse_datatypes(const Node& node, const OperatorContext& context);
+/// Returns the bytes of an element that a node moves from its operand to its result. Refuses a node
+/// whose result has other elements.
+runtime::Result<size_t> moved_element_bytes(const Node& node, const OperatorContext& context);
 /// Refuses a node that needs XNNPACK.
 runtime::Error refuse_without_xnnpack(const Node& node, const OperatorContext& context);
 

@@ -9,6 +9,7 @@
 namespace executorch::backends::xnnpack {
 
 using runtime::Error;
+using runtime::Result;
 
 namespace {
 
@@ -42,6 +43,14 @@ Error refuse_datatypes(const Node& node, const OperatorContext& context) {
          fb_xnnpack::EnumNameXNodeUnion(node.kind), operand_datatypes(node, context).c_str(),
          result_datatype(node, context));
   return Error::InvalidProgram;
+}
+
+Result<size_t> moved_element_bytes(const Node& node, const OperatorContext& context) {
+  const Value &x = context.graph.values[node.operand(0)], &y = context.graph.values[node.result()];
+  if (!have_same_elements(x, y)) {
+    return refuse_datatypes(node, context);
+  }
+  return bytes_of(x.datatype, {});
 }
 
 Error refuse_without_xnnpack(const Node& node, const OperatorContext& context) {

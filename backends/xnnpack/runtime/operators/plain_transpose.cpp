@@ -86,12 +86,8 @@ class PlainTranspose final : public EngineOperator {
 }  // namespace
 
 OperatorResult create_plain_transpose(const Node& node, const OperatorContext& context) {
-  const Value &x = context.graph.values[node.operand(0)], &y = context.graph.values[node.result()];
-  if (!have_same_elements(x, y)) {
-    return refuse_datatypes(node, context);
-  }
-  return std::unique_ptr<Operator>(
-      std::make_unique<PlainTranspose>(node, context, bytes_of(x.datatype, {})));
+  const size_t item = ET_UNWRAP(moved_element_bytes(node, context));
+  return std::unique_ptr<Operator>(std::make_unique<PlainTranspose>(node, context, item));
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -364,14 +364,19 @@ TEST(AliasModel, AsksTheKernelOfEachInstruction) {
   EXPECT_EQ(error_of({of_floats, of_integers}), Error::InvalidProgram);
 }
 
-TEST(AliasModel, CountsThePairsWithinAClass) {
-  // A class of 4000 values, which one instruction writes to.
+/// A program with a class of `count` values, each moved to the next one.
+TestProgram moving_program(int32_t count) {
   TestProgram program = related_program();
-  for (int32_t i = 0; i < 4000; ++i) {
+  for (int32_t i = 0; i < count; ++i) {
     plan(program).values.push_back(planned(2, 0));
     code(program).push_back(move(kAdded, kAdded + 1 + i));
   }
   plan(program).values.push_back(planned(2, 0));
+  return program;
+}
+
+TEST(AliasModel, CountsThePairsWithinAClass) {
+  TestProgram program = moving_program(4000);  // one instruction writes to the class
   code(program).push_back(kernel(kApart, {kConstant, kConstant, kAdded, kAdded}));
   const LogCapture log;
   EXPECT_EQ(refusal(program), Error::InvalidProgram);
@@ -379,13 +384,7 @@ TEST(AliasModel, CountsThePairsWithinAClass) {
 }
 
 TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {
-  // A class of a thousand values, which a thousand instructions read.
-  TestProgram program = related_program();
-  for (int32_t i = 0; i < 1000; ++i) {
-    plan(program).values.push_back(planned(2, 0));
-    code(program).push_back(move(kAdded, kAdded + 1 + i));
-  }
-  plan(program).values.push_back(planned(2, 0));
+  TestProgram program = moving_program(1000);  // a thousand instructions read the class
   for (int i = 0; i < 1000; ++i) {
     code(program).push_back(kernel(kAdd, {kAdded, kAdded, kOther, kOther}));
   }
@@ -394,32 +393,29 @@ TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {
   EXPECT_TRUE(log.contains("too many others for the size of the file")) << log.text();
 }
 
-TEST(AliasModel, RefusesACallWithMoreResultsThanTheFileIsLarge) {
+/// A program with one call that has `count` results of their own memory.
+TestProgram split_program(int32_t count) {
   TestProgram program = related_program();
   plan(program).buffer_sizes = {0, 1 << 20};
   std::vector<int64_t> results;
-  for (int32_t i = 0; i < 4000; ++i) {
+  for (int32_t i = 0; i < count; ++i) {
     results.push_back(kAdded + i);
     plan(program).values.push_back(planned(1, 128 + 4 * static_cast<uint64_t>(i)));
   }
   plan(program).values[kResults].list = results;
   code(program).push_back(kernel(kSplit, {kFirst, kResults, kResults}));
+  return program;
+}
+
+TEST(AliasModel, RefusesACallWithMoreResultsThanTheFileIsLarge) {
+  const TestProgram program = split_program(4000);
   const LogCapture log;
   EXPECT_EQ(refusal(program), Error::InvalidProgram);
   EXPECT_TRUE(log.contains("too many arguments are written to")) << log.text();
 }
 
 TEST(AliasModel, AcceptsACallWithHundredsOfResults) {
-  TestProgram program = related_program();
-  plan(program).buffer_sizes = {0, 1 << 20};
-  std::vector<int64_t> results;
-  for (int32_t i = 0; i < 256; ++i) {
-    results.push_back(kAdded + i);
-    plan(program).values.push_back(planned(1, 128 + 4 * static_cast<uint64_t>(i)));
-  }
-  plan(program).values[kResults].list = results;
-  code(program).push_back(kernel(kSplit, {kFirst, kResults, kResults}));
-  EXPECT_EQ(refusal(program), Error::Ok);
+  EXPECT_EQ(refusal(split_program(256)), Error::Ok);
 }
 
 }  // namespace

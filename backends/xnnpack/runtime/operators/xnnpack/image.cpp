@@ -221,16 +221,13 @@ OperatorResult create_xnn_reduction(const Node& node, const OperatorContext& con
 }
 
 OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context) {
-  const Value &x = context.graph.values[node.operand(0)], &y = context.graph.values[node.result()];
-  if (!have_same_elements(x, y)) {
-    return refuse_datatypes(node, context);
-  }
+  const size_t item = ET_UNWRAP(moved_element_bytes(node, context));
   xnn_operator_t handle = nullptr;
   const auto made = [&](const char* label, xnn_status status, XnnTranspose::Reshape reshape,
                         XnnTranspose::Setup setup) {
     return wrap_xnn<XnnTranspose>(node, status, handle, context, node, label, reshape, setup);
   };
-  switch (bytes_of(x.datatype, {})) {
+  switch (item) {
     case 1: {
       const xnn_status status = xnn_create_transpose_nd_x8(0, &handle);
       return made("Transpose (ND, X8)", status, xnn_reshape_transpose_nd_x8,
