@@ -308,9 +308,9 @@ def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, An
             known[compared.node] = compared.found
         else:
             parts.setdefault(compared.node, {})[compared.part] = compared.found
-    for node, held in parts.items():
-        if len(held) == len(computed.values[node][0]):
-            known[node] = tuple(held[number] for number in sorted(held))
+    for node, results in parts.items():
+        if len(results) == len(computed.values[node][0]):
+            known[node] = tuple(results[number] for number in sorted(results))
     return known
 
 

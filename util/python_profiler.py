@@ -51,9 +51,9 @@ class CProfilerFlameGraph:
 
 
 def _page(stats: pstats.Stats, title: str) -> str:
-    held: Any = stats
-    functions: dict[_Function, Any] = held.stats
-    tree = _Tree(functions, max(float(held.total_tt), 1e-9))
+    profile: Any = stats
+    functions: dict[_Function, Any] = profile.stats
+    tree = _Tree(functions, max(float(profile.total_tt), 1e-9))
     for function, (_, _, _, seconds, callers) in _by_time(functions):
         if not callers:
             tree.add(function, seconds, 0, frozenset())
@@ -63,8 +63,8 @@ def _page(stats: pstats.Stats, title: str) -> str:
     ]
     return _PAGE.format(
         title=html.escape(title),
-        total=held.total_tt,
-        calls=held.total_calls,
+        total=profile.total_tt,
+        calls=profile.total_calls,
         tree="".join(tree.rows),
         rows="".join(rows),
     )

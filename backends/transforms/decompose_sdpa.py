@@ -82,7 +82,7 @@ def _inlined(traced: fx.GraphModule, inputs: list[Any], node: Node) -> Node:
             return copies[result]  # type: ignore[no-any-return]
         else:
             with node.graph.inserting_before(node):
-                made = node.graph.node_copy(inner, lambda held: copies[held])
+                made = node.graph.node_copy(inner, lambda operand: copies[operand])
             made.meta = {**origin_of(node), "val": inner.meta.get("val"), "source_fn_stack": [(made, made.target)]}
             copies[inner] = made
     raise AssertionError("a traced graph ends in its output")

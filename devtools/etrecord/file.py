@@ -181,8 +181,8 @@ def _is_handles(found: Any) -> bool:
 def _is_delegate(found: Any) -> bool:
     if not isinstance(found, dict) or not isinstance(found.get("name", ""), str):
         return False
-    held = found.get("delegate_map") or {}
-    return isinstance(held, dict) and all(map(_is_handles, held.values()))
+    maps = found.get("delegate_map") or {}
+    return isinstance(maps, dict) and all(map(_is_handles, maps.values()))
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {

@@ -104,7 +104,7 @@ def _alive(tensors: Sequence[PlannedTensor], steps: int) -> list[int]:
     for tensor in tensors:
         for step in range(tensor.first, min(tensor.last, steps - 1) + 1):
             at[step].append(tensor)
-    return [_covered(held) for held in at]
+    return [_covered(alive) for alive in at]
 
 
 def _covered(tensors: Iterable[PlannedTensor]) -> int:

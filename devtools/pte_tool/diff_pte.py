@@ -127,7 +127,7 @@ def _compare_values(
 
 
 def _tensors_behind(plan: ExecutionPlan, start: int, usages: dict[int, list[OperatorUsage]]) -> list[TensorInfo]:
-    values = [held.val for held in plan.values]
+    values = [value.val for value in plan.values]
     return [describe(i, value, usages) for i, value in enumerate(values) if i >= start and isinstance(value, Tensor)]
 
 

@@ -14,8 +14,8 @@ class GraphPass(PassBase):
 
     def __call__(self, graph_module: GraphModule) -> PassResult:
         result = self.rewrite(graph_module)
-        for held in all_graph_modules(result.graph_module):
-            held.recompile()
+        for module in all_graph_modules(result.graph_module):
+            module.recompile()
         return result
 
     def rewrite(self, graph_module: GraphModule) -> PassResult:

@@ -240,7 +240,7 @@ Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
     async_state_ = new (std::nothrow) internal::AsyncState(std::move(order));
     ET_CHECK_OR_RETURN_ERROR(async_state_ != nullptr, MemoryAllocationFailed,
                              "method '%s': cannot allocate the order of its tasks", name());
-    end_async_state_ = [](internal::AsyncState* held) { delete held; };
+    end_async_state_ = [](internal::AsyncState* state) { delete state; };
   }
   std::unique_ptr<internal::RunningTasks> running =
       ET_UNWRAP(internal::RunningTasks::make(*this, *async_state_, pool));

@@ -192,15 +192,15 @@ class Collector final {
 
   /// Reading a list also writes its cache of items.
   void touch_items(int32_t index, bool is_written) {
-    const fb::EValue& held = value(index);
+    const fb::EValue& list = value(index);
     const flatbuffers::Vector<int64_t>* numbers = nullptr;
     const flatbuffers::Vector<int32_t>* tensors = nullptr;
-    if (held.val_type() == fb::KernelTypes::IntList) {
-      numbers = held.val_as_IntList()->items();
-    } else if (held.val_type() == fb::KernelTypes::TensorList) {
-      tensors = held.val_as_TensorList()->items();
-    } else if (held.val_type() == fb::KernelTypes::OptionalTensorList) {
-      tensors = held.val_as_OptionalTensorList()->items();
+    if (list.val_type() == fb::KernelTypes::IntList) {
+      numbers = list.val_as_IntList()->items();
+    } else if (list.val_type() == fb::KernelTypes::TensorList) {
+      tensors = list.val_as_TensorList()->items();
+    } else if (list.val_type() == fb::KernelTypes::OptionalTensorList) {
+      tensors = list.val_as_OptionalTensorList()->items();
     } else {
       return;
     }

@@ -165,7 +165,7 @@ struct AtenFunction {
 
   static at::Tensor& call(aten_parameter_t<Args>... args) {
     runtime::runtime_init();
-    std::tuple<from_aten_t<Args>...> held(args...);
+    std::tuple<from_aten_t<Args>...> converted(args...);
     MallocMemoryAllocator temporary;
     runtime::KernelRuntimeContext context(nullptr, &temporary);
     std::apply(
@@ -176,10 +176,10 @@ struct AtenFunction {
             kFunction(value.get()...);
           }
         },
-        held);
+        converted);
     TORCH_CHECK(context.failure_state() == runtime::Error::Ok,
                 "the kernel failed: ", runtime::to_string(context.failure_state()));
-    std::get<kOut>(held).finish();
+    std::get<kOut>(converted).finish();
     return std::get<kOut>(std::forward_as_tuple(args...));
   }
 };

@@ -28,9 +28,9 @@ Result<std::unique_ptr<runtime::DataLoader>> on_heap(Result<Loader> loader) {
   if (!loader.ok()) {
     return loader.error();
   }
-  std::unique_ptr<runtime::DataLoader> held(new (std::nothrow) Loader(std::move(*loader)));
-  ET_CHECK_OR_RETURN_ERROR(held != nullptr, MemoryAllocationFailed, "no memory for a data loader");
-  return held;
+  std::unique_ptr<runtime::DataLoader> moved(new (std::nothrow) Loader(std::move(*loader)));
+  ET_CHECK_OR_RETURN_ERROR(moved != nullptr, MemoryAllocationFailed, "no memory for a data loader");
+  return moved;
 }
 
 Result<std::unique_ptr<runtime::DataLoader>> open(const char* path, Module::LoadMode mode) {

@@ -67,5 +67,5 @@ def _copy(last: Node, reader: Node) -> Node:
     copies: dict[Node, Node] = {}
     with reader.graph.inserting_before(reader):
         for node in _chain(last):
-            copies[node] = reader.graph.node_copy(node, lambda held: copies.get(held, held))
+            copies[node] = reader.graph.node_copy(node, lambda operand: copies.get(operand, operand))
     return copies[last]

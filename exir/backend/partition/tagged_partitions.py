@@ -124,8 +124,8 @@ def _take_subgraphs_along(host: GraphModule, partition_of: dict[Node, str]) -> N
     """A delegated cond or map takes its branches with it, and the call of a delegate that delegate: neither can be
     handed over as an input."""
     for node in host.graph.nodes:
-        held = getattr(host, str(node.target), None) if node.op == "get_attr" else None
-        if not isinstance(held, (GraphModule, LoweredBackendModule)):
+        attribute = getattr(host, str(node.target), None) if node.op == "get_attr" else None
+        if not isinstance(attribute, (GraphModule, LoweredBackendModule)):
             continue
         tags = {partition_of[user] for user in (node, *node.users) if user in partition_of}
         if len(tags) > 1 or (tags and any(user not in partition_of for user in node.users)):

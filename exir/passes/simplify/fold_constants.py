@@ -38,8 +38,8 @@ def fold_for_backends(program: ExportedProgram) -> None:
     """
     nodes = [node for node in program.graph.nodes if isinstance(node.target, (OpOverload, EdgeOpOverload))]
     others = {node.target for node in nodes if not node.target._schema.name.startswith(_FOLDED_FOR_BACKENDS)}
-    held = sum(tensor.nbytes for tensor in constant_tensors(program).values())
-    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS, min(int(held * _GROWTH_SHARE), _MAX_GROWTH))
+    constant_bytes = sum(tensor.nbytes for tensor in constant_tensors(program).values())
+    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS, min(int(constant_bytes * _GROWTH_SHARE), _MAX_GROWTH))
 
 
 def fold_constants(

@@ -52,9 +52,9 @@ def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_f
     gen_tag_fn: maps a weight's `get_attr` node to a file name without ending, or to None for the program file.
     """
     tagged = False
-    for held in module.modules():
-        if isinstance(held, fx.GraphModule) and gen_tag_fn is not None:
-            for node in held.graph.find_nodes(op="get_attr"):
+    for submodule in module.modules():
+        if isinstance(submodule, fx.GraphModule) and gen_tag_fn is not None:
+            for node in submodule.graph.find_nodes(op="get_attr"):
                 node.meta.setdefault(_CUSTOM, {})[_DELEGATE_TAG] = gen_tag_fn(node)
                 tagged = True
     return PassResult(module, tagged)

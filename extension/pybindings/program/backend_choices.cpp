@@ -37,9 +37,9 @@ std::vector<BackendOption> options_of(const std::string& backend, const OptionVa
       char text[runtime::kMaxOptionValueLength] = {};
       copy_text(large != nullptr ? std::to_string(*large) : std::get<std::string>(value),
                 "option " + key + " of " + backend, text);
-      std::array<char, runtime::kMaxOptionValueLength> held{};
-      std::copy(std::begin(text), std::end(text), held.begin());
-      option.value = held;
+      std::array<char, runtime::kMaxOptionValueLength> characters{};
+      std::copy(std::begin(text), std::end(text), characters.begin());
+      option.value = characters;
     }
   }
   return options;

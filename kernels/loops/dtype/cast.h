@@ -45,8 +45,8 @@ inline To cast(From value) {
     using Before = IntegerBefore<To>;
     constexpr Before kLeast = std::numeric_limits<Before>::min();
     constexpr auto kEnd = -static_cast<From>(kLeast);
-    const bool held = value >= -kEnd && value < kEnd;
-    return static_cast<To>(held ? static_cast<Before>(value) : kLeast);
+    const bool fits = value >= -kEnd && value < kEnd;
+    return static_cast<To>(fits ? static_cast<Before>(value) : kLeast);
   } else {
     return static_cast<To>(value);
   }

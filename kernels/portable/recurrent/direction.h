@@ -61,12 +61,12 @@ class Direction {
   }
 
   /// A layer's parameters, which must outlive its steps. False after failing the context.
-  bool take(KernelRuntimeContext& ctx, const DirectionParameters& held) {
-    const Strided weights(held.input);
+  bool take(KernelRuntimeContext& ctx, const DirectionParameters& parameters) {
+    const Strided weights(parameters.input);
     input_ = {weights.data, weights.dtype, weights.strides[1], weights.strides[0]};
-    sum_biases(held.biases);
-    return rows_of(ctx, held.hidden, &recurrent_) &&
-           (held.projection == nullptr || rows_of(ctx, *held.projection, &projection_));
+    sum_biases(parameters.biases);
+    return rows_of(ctx, parameters.hidden, &recurrent_) &&
+           (parameters.projection == nullptr || rows_of(ctx, *parameters.projection, &projection_));
   }
 
   void take_states(int64_t index, ArrayRef<Tensor> states) {

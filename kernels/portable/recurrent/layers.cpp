@@ -45,16 +45,17 @@ bool expect_parameters(KernelRuntimeContext& ctx, const RecurrentLayers& argumen
                        const Sizes& s) {
   const Tensor& input = arguments.input;
   for (int64_t i = 0; i < s.layers * s.directions; ++i) {
-    const Tensor* const held = arguments.parameters.data() + i * s.parameters;
+    const Tensor* const parameters = arguments.parameters.data() + i * s.parameters;
     const int64_t features = i < s.directions ? s.features : s.directions * s.state;
-    if (!expect_sizes(ctx, "weights of the input", held[0], input, {s.rows(), features}) ||
-        !expect_sizes(ctx, "weights of the hidden state", held[1], input, {s.rows(), s.state})) {
+    if (!expect_sizes(ctx, "weights of the input", parameters[0], input, {s.rows(), features}) ||
+        !expect_sizes(ctx, "weights of the hidden state", parameters[1], input,
+                      {s.rows(), s.state})) {
       return false;
     }
     for (int64_t b = 2; arguments.has_biases && b < 4; ++b) {
-      if (!expect_sizes(ctx, "a bias", held[b], input, {s.rows()})) return false;
+      if (!expect_sizes(ctx, "a bias", parameters[b], input, {s.rows()})) return false;
     }
-    if (s.projected && !expect_sizes(ctx, "weights of the projection", held[s.parameters - 1],
+    if (s.projected && !expect_sizes(ctx, "weights of the projection", parameters[s.parameters - 1],
                                      input, {s.state, s.hidden})) {
       return false;
     }
@@ -214,9 +215,10 @@ class Stack {
   bool prepare(int64_t layer) {
     for (int64_t d = 0; d < s_.directions; ++d) {
       const int64_t index = layer * s_.directions + d;
-      const Tensor* const held = a_.parameters.data() + index * s_.parameters;
-      const DirectionParameters parameters = {held[0], held[1], a_.has_biases ? held + 2 : nullptr,
-                                              s_.projected ? held + s_.parameters - 1 : nullptr};
+      const Tensor* const tensors = a_.parameters.data() + index * s_.parameters;
+      const DirectionParameters parameters = {tensors[0], tensors[1],
+                                              a_.has_biases ? tensors + 2 : nullptr,
+                                              s_.projected ? tensors + s_.parameters - 1 : nullptr};
       if (!directions_[d].take(ctx_, parameters)) return false;
       directions_[d].take_states(index, a_.states);
     }

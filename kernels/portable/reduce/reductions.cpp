@@ -78,8 +78,8 @@ class Reducer {
   void take_along(Memory& memory, const char* from, int64_t lanes, int64_t total) const {
     const int64_t shift = from - base_, stride = gone_.stride(1);
     const int64_t limit = a_.patience * a_.lanes;
-    const int64_t held = int64_t(sizeof(memory.block)) / size_of(a_.input);
-    const int64_t run = in_place(stride) ? limit : std::min(limit, held);
+    const int64_t capacity = int64_t(sizeof(memory.block)) / size_of(a_.input);
+    const int64_t run = in_place(stride) ? limit : std::min(limit, capacity);
     int64_t taken = 0;
     gone_.for_each_row([&](char* const* at) {
       for (int64_t i = 0; i < gone_.row(); i += run) {

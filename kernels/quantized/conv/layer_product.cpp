@@ -53,16 +53,16 @@ class Product {
                          memory + room.panel * room.panels + room.rows);
     const int64_t step = room.panel / int64_t(sizeof(Factor));
     for (int64_t at = begin; at < end; at += room.panels) {
-      const int64_t held = std::min(room.panels, end - at);
+      const int64_t count = std::min(room.panels, end - at);
       for (int64_t group = 0; group < g.groups; ++group) {
         const char* const image = image_.data + group * g.in_channels * image_.channel_stride;
-        for (int64_t p = 0; p < held; ++p) {
+        for (int64_t p = 0; p < count; ++p) {
           const int64_t first = (at + p) * loops_.columns;
           // With several groups, one panel is kept at a time.
           if (group == 0) windows.find(first, columns_at(first));
           windows.fill(image, g.in_channels, panels + p * step);
         }
-        multiply(at, held, group * g.out_channels, panels, step, rows);
+        multiply(at, count, group * g.out_channels, panels, step, rows);
       }
     }
   }
@@ -73,14 +73,14 @@ class Product {
   }
 
   // The output channels of a group, from `channel` on.
-  void multiply(int64_t at, int64_t held, int64_t channel, const Factor* panels, int64_t step,
+  void multiply(int64_t at, int64_t count, int64_t channel, const Factor* panels, int64_t step,
                 Factor* room) const {
     int32_t sums[IntegerLoops::kMaxRows * IntegerLoops::kMaxColumns];
     const int64_t last = channel + layer_.geometry.out_channels;
     for (int64_t row = channel; row < last; row += loops_.rows) {
       const int64_t n = std::min<int64_t>(loops_.rows, last - row);
       const Factor* const weights = factors(row, n, room);
-      for (int64_t p = 0; p < held; ++p) {
+      for (int64_t p = 0; p < count; ++p) {
         loops_.tile[n - 1](k_, weights, k_, panels + p * step, sums);
         if (layer_.excess != nullptr) take_off(layer_.excess + row, n, sums);
         write(row, n, (at + p) * loops_.columns, sums);

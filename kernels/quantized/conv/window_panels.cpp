@@ -27,22 +27,23 @@ WindowPanels::WindowPanels(const IntegerLoops& loops, const WindowLoops& windows
 void WindowPanels::fill(const char* image, int64_t channels, Factor* to) const {
   int8_t room[kTogether][IntegerLoops::kMaxColumns];
   const int8_t* rows[kTogether];
-  int held = 0;
+  int waiting = 0;
   const auto place = [&](const int8_t* row) {
-    rows[held++] = row;
-    if (held < kTogether) return;
+    rows[waiting++] = row;
+    if (waiting < kTogether) return;
     loops_.interleave(rows, to);
     to += kTogether * loops_.columns;
-    held = 0;
+    waiting = 0;
   };
   for (int64_t c = 0; c < channels; ++c) {
     const auto* channel = reinterpret_cast<const int8_t*>(image + c * image_.channel_stride);
-    for (int64_t tap = 0; tap < taps_; ++tap) place(row(channel, tap, room[held]));
+    for (int64_t tap = 0; tap < taps_; ++tap) place(row(channel, tap, room[waiting]));
   }
   if constexpr (kTogether > 1) {
-    if (held == 0) return;
-    std::fill_n(room[held], loops_.columns, int8_t(0));  // the second factor of an incomplete pair
-    place(room[held]);
+    if (waiting == 0) return;
+    std::fill_n(room[waiting], loops_.columns,
+                int8_t(0));  // the second factor of an incomplete pair
+    place(room[waiting]);
   }
 }
 

@@ -217,27 +217,27 @@ void widen(const int8_t* from, Factor* to, int64_t n) {
 
 void requantize(const int32_t* sums, const float* scales, const float* offsets, bool one_each,
                 const Limits& limits, int8_t* out, int64_t n) {
-  const Limits held = limits;  // as a copy that `out` cannot be a part of
+  const Limits copy = limits;  // a copy, which `out` cannot alias
   if (one_each) {
     for (int64_t i = 0; i < n; ++i) {
-      out[i] = rounded(static_cast<float>(sums[i]) * scales[i] + offsets[i], held);
+      out[i] = rounded(static_cast<float>(sums[i]) * scales[i] + offsets[i], copy);
     }
     return;
   }
   const float scale = *scales, offset = *offsets;
   for (int64_t i = 0; i < n; ++i) {
-    out[i] = rounded(static_cast<float>(sums[i]) * scale + offset, held);
+    out[i] = rounded(static_cast<float>(sums[i]) * scale + offset, copy);
   }
 }
 
 void requantize_tile(const int32_t* sums, int64_t rows, const float* scales, const float* offsets,
                      const Limits& limits, int8_t* out, int64_t step) {
-  const Limits held = limits;
+  const Limits copy = limits;
   for (int64_t i = 0; i < rows; ++i) {
     const float scale = scales[i], offset = offsets[i];
     int8_t made[kColumns];
     for (int j = 0; j < kColumns; ++j) {
-      made[j] = rounded(static_cast<float>(sums[i * kColumns + j]) * scale + offset, held);
+      made[j] = rounded(static_cast<float>(sums[i * kColumns + j]) * scale + offset, copy);
     }
     std::memcpy(out + i * step, made, kColumns);
   }

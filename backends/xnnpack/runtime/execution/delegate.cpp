@@ -131,7 +131,7 @@ Delegate::~Delegate() {
 }
 
 Error Delegate::reshape_to_declared() {
-  const std::unique_lock<std::mutex> held = workspace_->lock();
+  const std::unique_lock<std::mutex> guard = workspace_->lock();
   return reshape();
 }
 
@@ -253,7 +253,7 @@ Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>&
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
   ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
                            "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
-  const std::unique_lock<std::mutex> held = workspace_->lock();
+  const std::unique_lock<std::mutex> guard = workspace_->lock();
   bool resized = !planned_;
   for (size_t i = 0; i < inputs_; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i)), &resized));

@@ -50,7 +50,7 @@ Error Workspace::reserve(size_t bytes) {
 }
 
 size_t Workspace::size() {
-  const std::unique_lock<std::mutex> held = lock();
+  const std::unique_lock<std::mutex> guard = lock();
   return size_;
 }
 

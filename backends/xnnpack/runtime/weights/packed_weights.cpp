@@ -79,13 +79,13 @@ std::shared_ptr<PackedBlock> PackedWeights::one_of_equal(
 
 PackedWeights::Size PackedWeights::size() {
   const std::unique_lock<std::mutex> lock = lock_creation();
-  std::set<std::shared_ptr<PackedBlock>> held;
+  std::set<std::shared_ptr<PackedBlock>> blocks;
   for (const auto& [key, block] : by_key_) {
-    held.insert(block.lock());
+    blocks.insert(block.lock());
   }
-  held.erase(nullptr);
+  blocks.erase(nullptr);
   Size size;
-  for (const std::shared_ptr<PackedBlock>& block : held) {
+  for (const std::shared_ptr<PackedBlock>& block : blocks) {
     ++size.blocks;
     size.bytes += block->size();
   }
