@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any, final
 
 import pytest
 import torch
+from models.tagging_partitioner import TagsBy, TwoLinears, assert_same, by_name, core_aten, operators
 from torch.export import ExportedProgram
-from torch.fx import Node
 
 from executorch.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend, validation_disabled
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegated_graph import get_delegates, get_non_lowered_nodes
-from executorch.exir.backend.partition.constant_tagging import tag_constant_data, tag_mutated_buffer
 from executorch.exir.backend.partition.partition_error import PartitionError
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
@@ -26,47 +24,6 @@ from executorch.exir.backend.test.demo_backend import DemoBackend
 from executorch.exir.backend.test.op_partitioner_demo import AddAttributePartitionerDemo, AddMulPartitionerDemo
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
-
-Chooser = Callable[[Node], str | None]
-
-
-def core_aten(model: torch.nn.Module, inputs: tuple[Any, ...], **options: Any) -> ExportedProgram:
-    return torch.export.export(model.eval(), inputs, **options).run_decompositions()
-
-
-class TagsBy(Partitioner):
-    """Tags what `choose` gives a tag, for DemoBackend, and then constants as asked."""
-
-    def __init__(self, choose: Chooser, constants: bool = False, mutated: bool = False) -> None:
-        super().__init__()
-        self.choose, self.constants, self.mutated = choose, constants, mutated
-
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        tags = {}
-        for node in exported_program.graph.nodes:
-            tag = self.choose(node)
-            if tag is not None:
-                node.meta["delegation_tag"] = tag
-                tags[tag] = DelegationSpec(DemoBackend.__name__, [])
-        if self.constants:
-            tag_constant_data(exported_program)
-        if self.mutated:
-            tag_mutated_buffer(exported_program)
-        return PartitionResult(exported_program, tags)
-
-
-def operators(*names: str, tag: str = "t") -> Chooser:
-    wanted = [[name] for name in names]
-    return lambda node: tag if node.op == "call_function" and str(node.target).split(".")[1:2] in wanted else None
-
-
-def by_name(**tags: str) -> Chooser:
-    return lambda node: tags.get(node.name)
-
-
-def assert_same(program: ExportedProgram, model: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
-    with torch.no_grad():
-        torch.testing.assert_close(program.module()(*inputs), model(*inputs))
 
 
 class MatmulAddSub(torch.nn.Module):
@@ -279,111 +236,6 @@ def test_taking_an_element_goes_with_the_operator_that_makes_the_list() -> None:
     (module,) = get_lowered_backend_modules(lowered.graph_module)
     assert len(module.original_module.graph.find_nodes(op="call_function", target=operator.getitem)) == 2
     assert_same(lowered, model, inputs)
-
-
-class TwoLinears(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.randn(2, 2))
-        self.register_buffer("shift", torch.randn(2), persistent=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.mm((torch.mm(x, self.w) + self.shift).sin(), self.w)
-
-
-def test_constants_that_are_tagged_leave_the_parents_signature() -> None:
-    model, inputs = TwoLinears(), (torch.randn(3, 2),)
-    lowered = to_backend(core_aten(model, inputs), TagsBy(operators("mm", "add", "sin"), constants=True))
-    assert not lowered.state_dict and not lowered.constants
-    assert [spec.kind.name for spec in lowered.graph_signature.input_specs] == ["USER_INPUT"]
-    (module,) = get_lowered_backend_modules(lowered.graph_module)
-    inner = module.original_module
-    assert set(inner.graph_signature.parameters) == {"w"} and set(inner.graph_signature.buffers) == {"shift"}
-    assert_same(lowered, model, inputs)
-
-
-def test_constants_that_are_not_tagged_are_inputs_of_the_delegate() -> None:
-    model, inputs = TwoLinears(), (torch.randn(3, 2),)
-    lowered = to_backend(core_aten(model, inputs), TagsBy(operators("mm", "add", "sin")))
-    assert set(lowered.graph_signature.parameters) == {"w"} and set(lowered.graph_signature.buffers) == {"shift"}
-    assert_same(lowered, model, inputs)
-
-
-def test_a_weight_of_two_partitions_goes_to_both_without_being_copied() -> None:
-    model, inputs = TwoLinears(), (torch.randn(3, 2),)
-    choose = by_name(mm="a", mm_1="b")
-    lowered = to_backend(core_aten(model, inputs), TagsBy(choose, constants=True))
-    first, second = (module.original_module for module in get_lowered_backend_modules(lowered.graph_module))
-    assert first.state_dict["w"].data_ptr() == second.state_dict["w"].data_ptr() == model.w.data_ptr()
-    assert "w" not in lowered.state_dict
-    assert_same(lowered, model, inputs)
-
-
-def test_a_weight_that_the_parent_reads_too_stays_there_as_well() -> None:
-    model, inputs = TwoLinears(), (torch.randn(3, 2),)
-    lowered = to_backend(core_aten(model, inputs), TagsBy(by_name(mm="a"), constants=True))
-    (module,) = get_lowered_backend_modules(lowered.graph_module)
-    assert "w" in lowered.state_dict and "w" in module.original_module.state_dict
-    assert_same(lowered, model, inputs)
-
-
-def test_a_shared_constant_marked_no_copy_is_refused() -> None:
-    class NoCopy(TagsBy):
-        def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-            result = super().partition(exported_program)
-            exported_program.graph.find_nodes(op="placeholder")[0].meta["no_copy"] = True
-            return result
-
-    program = core_aten(TwoLinears(), (torch.randn(3, 2),))
-    with pytest.raises(
-        RuntimeError, match=r"p_w.*no_copy.*tagged with \(a\) but has user \(mm_1\) which has tag \(b\)"
-    ):
-        to_backend(program, NoCopy(by_name(mm="a", mm_1="b"), constants=True))
-
-
-class Counter(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("state", torch.zeros(2))
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        self.state.add_(x)
-        return self.state * 2, x.sin()
-
-
-@pytest.mark.parametrize("owned", [True, False], ids=["owned by the delegate", "kept by the program"])
-def test_a_buffer_that_is_updated_in_a_partition_keeps_its_state(owned: bool) -> None:
-    reference, inputs = Counter(), (torch.ones(2),)
-    lowered = to_backend(core_aten(Counter(), inputs), TagsBy(operators("add", "mul"), mutated=owned))
-    assert ("state" in lowered.state_dict) is not owned
-    assert bool(lowered.graph_signature.buffers_to_mutate) is not owned
-    (module,) = get_lowered_backend_modules(lowered.graph_module)
-    assert bool(module.original_module.graph_signature.buffers_to_mutate) is owned
-    runnable = lowered.module()
-    for _ in range(3):
-        torch.testing.assert_close(runnable(*inputs), reference(*inputs))
-
-
-def test_a_buffer_read_in_one_partition_and_updated_outside_stays_with_the_program() -> None:
-    lowered = to_backend(core_aten(Counter(), (torch.ones(2),)), TagsBy(operators("mul"), constants=True, mutated=True))
-    assert "state" in lowered.state_dict
-
-
-def test_an_updated_buffer_tagged_without_its_update_is_refused() -> None:
-    program = core_aten(Counter(), (torch.ones(2),))
-    with pytest.raises(PartitionError, match="b_state"):
-        to_backend(program, TagsBy(by_name(b_state="t", mul="t")))
-
-
-@pytest.mark.parametrize("operator_tag", ["t", "other"])
-def test_a_tagged_user_input_is_refused(operator_tag: str) -> None:
-    with pytest.raises(RuntimeError, match="placeholder x carries tag 't', but it is a USER_INPUT"):
-        to_backend(core_aten(Counter(), (torch.ones(2),)), TagsBy(by_name(x="t", sin=operator_tag)))
-
-
-def test_a_tagged_output_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="output node carries tag"):
-        to_backend(core_aten(Counter(), (torch.ones(2),)), TagsBy(by_name(output="t")))
 
 
 class Branches(torch.nn.Module):
