@@ -9,8 +9,11 @@ import pytest
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from executorch.exir import EdgeCompileConfig, to_edge
 from executorch.exir._serialize._named_data_store import NamedDataStore
+from executorch.exir.backend.backend_api import to_backend
 from executorch.exir.backend.partition.validation import validation_disabled, validation_enabled
+from executorch.exir.backend.test.backend_with_delegate_mapping_demo import BackendWithDelegateMappingDemo
 from executorch.exir.backend.utils import (
     DelegateMappingBuilder,
     WhyNoPartition,
@@ -152,3 +155,31 @@ def test_validation_is_off_inside_its_block_only() -> None:
     with validation_disabled():
         assert not validation_enabled()
     assert validation_enabled()
+
+
+def test_a_backend_that_fuses_and_divides_operators_maps_them_to_debug_handles() -> None:
+    model, inputs = BackendWithDelegateMappingDemo.get_test_model_and_inputs()
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    edge = to_edge(torch.export.export(model.eval(), inputs), compile_config=config).exported_program()
+    handles = {
+        name: [node.meta["debug_handle"] for node in edge.graph.nodes if node.op == "call_function" and name in node.name]
+        for name in ("convolution", "relu", "tan")
+    }
+    lowered = to_backend(BackendWithDelegateMappingDemo.__name__, edge, [])
+    (tan,) = handles["tan"]
+    fused = [tuple(sorted(pair)) for pair in zip(handles["convolution"], handles["relu"], strict=True)]
+    assert lowered.meta["debug_handle_map"] == {0: fused[0], 1: fused[1], 2: (tan,), 3: (tan,), 4: (tan,)}
+    steps = b"sin_decomp_from_tan,2,cos_decomp_from_tan,3,div_decomp_from_tan,4,"
+    assert lowered.processed_bytes == b"5#conv_relu_op,0,conv_relu_op,1," + steps
+    loaded = to_edge(torch.export.export(lowered, inputs)).to_executorch().executorch_program
+    assert [delegate.id for delegate in loaded.execution_plan[0].delegates] == [BackendWithDelegateMappingDemo.__name__]
+
+
+@pytest.mark.parametrize(
+    ("model", "operator"),
+    [(torch.nn.Conv2d(1, 1, 1), "aten.convolution.default"), (torch.nn.ReLU(), "aten.relu.default")],
+)
+def test_a_backend_that_fuses_operators_refuses_one_without_the_other(model: torch.nn.Module, operator: str) -> None:
+    edge = to_edge(torch.export.export(model, (torch.randn(1, 1, 2, 2),))).exported_program()
+    with pytest.raises(RuntimeError, match=f"call_function {operator}.*not supported in backend BackendWithDelegate"):
+        to_backend(BackendWithDelegateMappingDemo.__name__, edge, [])
