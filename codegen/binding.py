@@ -177,8 +177,16 @@ def _has_our_kernels_alone(library: Library) -> bool:
 
 
 def own_namespace(path: Path) -> str | None:
+    """Return the C++ namespace of the kernels of one of our libraries, given its yaml or a copy of it, else None.
+
+    Documented projects use an installed package with the yaml of the source tree that it was built from.
+    """
     folder = path.resolve().parent
-    return f"executorch::kernels::{folder.name}" if folder.parent == KERNELS else None
+    if folder.parent == KERNELS:
+        return f"executorch::kernels::{folder.name}"
+    rows = path.read_bytes() if path.is_file() else None
+    copied = (own.parent.name for own in sorted(KERNELS.glob("*/functions.yaml")) if own.read_bytes() == rows)
+    return next((f"executorch::kernels::{name}" for name in copied), None)
 
 
 def _write_if_changed(path: Path, text: str) -> None:

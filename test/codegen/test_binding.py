@@ -10,7 +10,7 @@ import pytest
 
 from executorch.codegen import CodegenError, Library, Selection, bind_kernels
 from executorch.codegen.__main__ import main
-from executorch.codegen.binding import PORTABLE_YAML
+from executorch.codegen.binding import PORTABLE_YAML, own_namespace
 from executorch.codegen.kernel_dtypes import CALLED
 from executorch.codegen.source_table import KERNELS
 
@@ -47,6 +47,17 @@ def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> Non
     entries = (tmp_path / "mine/Functions.h").read_text()
     assert "inline Tensor& add_outf(KernelRuntimeContext& ctx" in entries
     assert "PlatformTempMemory temp_memory(ctx);" in entries
+
+
+def test_a_copy_of_a_librarys_yaml_binds_the_kernels_of_that_library(tmp_path: Path) -> None:
+    copy = tmp_path / "tree" / "kernels" / "portable" / "functions.yaml"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(PORTABLE_YAML.read_bytes())
+    for name, yaml in {"own": PORTABLE_YAML, "copied": copy}.items():
+        bind_kernels(Library("mine", "mine", functions_yaml=yaml), tmp_path / name, Selection({"aten::add.out": True}))
+    assert _table(tmp_path / "copied") == _table(tmp_path / "own")
+    copy.write_text("- op: add.out\n")
+    assert own_namespace(copy) is None and own_namespace(tmp_path / "absent.yaml") is None
 
 
 def test_a_library_may_have_only_kernels_of_aten(tmp_path: Path) -> None:
