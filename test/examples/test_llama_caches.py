@@ -138,8 +138,12 @@ def test_a_quantized_cache_keeps_values_to_half_a_step(kind, indices):
     cache, values = QuantizedKVCache(1, 6, 2, 8, kind), torch.randn(1, 2, 3, 8)
     keys, _ = cache.update(torch.tensor([1]), values, values, indices)
     slots = [1, 2, 3] if indices is None else indices[0].tolist()
-    scales = cache.k_cache_scales.transpose(1, 2)[:, :, slots]
     assert keys.dtype == torch.float32
+    assert torch.equal(keys[:, :, slots], values), "a call reads the values that it writes as they are"
+    last = torch.randn(1, 2, 1, 8)
+    keys, _ = cache.update(torch.tensor([5]), last, last)
+    scales = cache.k_cache_scales.transpose(1, 2)[:, :, slots]
+    assert torch.equal(keys[:, :, [5]], last)
     assert bool(((keys[:, :, slots] - values).abs() <= 0.51 * scales).all())
     is_symmetric = kind is QuantizedCacheType.AffineSymmetric
     assert bool((cache.k_cache_zero_points == 0).all()) == is_symmetric
@@ -150,10 +154,12 @@ def test_a_quantized_cache_keeps_values_to_half_a_step(kind, indices):
 def test_a_quantized_cache_alone_serves_attention_in_float():
     model, reference = decoder([0, 0])
     replace_kv_cache_with_quantized_kv_cache(model)
+    method = lowered(model)
     tokens = torch.randint(30, (1, sum(SIZES)))
     for part, start in chunks(tokens, SIZES):
         with torch.no_grad():
             found, exact = model(part, {"input_pos": start}), reference(part, {"input_pos": start})
+        torch.testing.assert_close(method.execute([part, start])[0], found, **MODEL)
         assert float((found - exact).norm() / exact.norm()) < 0.03
 
 

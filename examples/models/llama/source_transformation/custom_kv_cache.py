@@ -44,10 +44,7 @@ class CustomKVCache(Caches):
         if indices is None:
             torch._check(start < self.max_context_length)
         for value, cache in ((k_val, self.k_cache), (v_val, self.v_cache)):
-            if indices is None:
-                torch.ops.llama.update_cache(value.transpose(1, 2), cache, start)
-            else:
-                torch.ops.llama.update_cache_with_indices(value.transpose(1, 2), cache, start, indices)
+            _write(value.transpose(1, 2), cache, start, indices)
         return self.k_cache.transpose(1, 2), self.v_cache.transpose(1, 2)
 
 
@@ -177,7 +174,7 @@ class QuantizedKVCache(nn.Module):
 
     The buffers are [batch, positions, heads, channels]; scales and zero points have one channel.
     cache_type: symmetric zero points are 0. return_float_values: `update` returns the values that the caches stand
-    for, else the int8 caches. use_custom_update_cache_op has no effect: `llama::update_cache` writes in either case.
+    for, and those that the call writes as they are, else the int8 caches. use_custom_update_cache_op has no effect: `llama::update_cache` writes in either case.
     Raises ValueError for a cache type by groups.
     """
 
@@ -239,23 +236,31 @@ class QuantizedKVCache(nn.Module):
         torch._check(start >= 0)
         if indices is None:
             torch._check(start < self.max_context_length)
-        for name, value in (("k_cache", k_val), ("v_cache", v_val)):
-            rows = _quantize_rows(value.transpose(1, 2), self.is_symmetric)
+        results = []
+        for name, value in (("k_cache", k_val.transpose(1, 2)), ("v_cache", v_val.transpose(1, 2))):
+            rows = _quantize_rows(value, self.is_symmetric)
             for suffix, part in zip(("", "_scales", "_zero_points"), rows, strict=True):
-                cache = getattr(self, name + suffix)
-                if indices is None:
-                    torch.ops.llama.update_cache(part, cache, start)
-                else:
-                    torch.ops.llama.update_cache_with_indices(part, cache, start, indices)
-        return self._values("k_cache", k_val.dtype), self._values("v_cache", v_val.dtype)
+                _write(part, getattr(self, name + suffix), start, indices)
+            result = getattr(self, name)
+            if self.return_float_values:
+                result = self._values(name).to(value.dtype)
+                _write(value, result, start, indices)
+            results.append(result.transpose(1, 2))
+        return results[0], results[1]
 
-    def _values(self, name: str, dtype: torch.dtype) -> torch.Tensor:
+    def _values(self, name: str) -> torch.Tensor:
         integers: torch.Tensor = getattr(self, name)
-        if not self.return_float_values:
-            return integers.transpose(1, 2)
         zero_points: torch.Tensor = getattr(self, f"{name}_zero_points")
         scales: torch.Tensor = getattr(self, f"{name}_scales")
-        return ((integers.float() - zero_points.float()) * scales).to(dtype).transpose(1, 2)
+        return (integers.float() - zero_points.float()) * scales
+
+
+def _write(values: torch.Tensor, cache: torch.Tensor, start: float, indices: torch.Tensor | None) -> None:
+    """Write values [batch, positions, heads, channels] to the positions from `start` on, or to the slots `indices`."""
+    if indices is None:
+        torch.ops.llama.update_cache(values, cache, start)
+    else:
+        torch.ops.llama.update_cache_with_indices(values, cache, start, indices)
 
 
 def _quantize_rows(values: torch.Tensor, is_symmetric: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
