@@ -28,10 +28,10 @@ from executorch.devtools.inspector.event_block import BlockSettings, EventBlock,
 from executorch.devtools.inspector.exported_reference import EXPORTED, comparable, exported_reference
 from executorch.devtools.inspector.numeric_gap import last_pairs, pairs_of
 from executorch.devtools.inspector.numerical_comparator import (
+    IntermediateOutputMapping,
     L1Comparator,
     MSEComparator,
     NumericalComparatorBase,
-    OutputMapping,
     SNRComparator,
 )
 from executorch.devtools.inspector.reference_run import Reference
@@ -268,7 +268,7 @@ class Inspector:
         pairs = last_pairs(pairs_of(Reference(program).run(inputs).values, events))
         if reference_graph == EXPORTED:
             pairs = comparable(pairs)
-        mapping: OutputMapping = {}
+        mapping: IntermediateOutputMapping = {}
         by_handles: dict[tuple[int, ...], list[Any]] = {}
         for pair in pairs:
             handle = pair.node.meta["debug_handle"]

@@ -19,10 +19,18 @@ from executorch.devtools.inspector.compare_results import (
 if TYPE_CHECKING:
     from executorch.devtools.inspector.inspector import Inspector
 
+DebugHandle = tuple[int, ...]
 # (handles, value of the exported program) → (handles, value of the runtime).
-OutputMapping = dict[tuple[tuple[int, ...], Any], tuple[tuple[int, ...], Any]]
+IntermediateOutputMapping = dict[tuple[DebugHandle, Any], tuple[DebugHandle, Any]]
 
-__all__ = ["L1Comparator", "MSEComparator", "NumericalComparatorBase", "OutputMapping", "SNRComparator"]
+__all__ = [
+    "DebugHandle",
+    "IntermediateOutputMapping",
+    "L1Comparator",
+    "MSEComparator",
+    "NumericalComparatorBase",
+    "SNRComparator",
+]
 
 
 def _of_one_shape(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -41,7 +49,7 @@ class NumericalComparatorBase(ABC):
     def __init__(self, inspector: Inspector | None = None) -> None:
         self.inspector = inspector
 
-    def preprocessing(self, mapping: OutputMapping) -> OutputMapping:
+    def preprocessing(self, mapping: IntermediateOutputMapping) -> IntermediateOutputMapping:
         """Transform the found pairs to the pairs to compare."""
         return mapping
 

@@ -17,6 +17,7 @@ from torch import nn
 from executorch.devtools.backend_debug import get_delegation_info
 from executorch.examples.models.llama.convert_gguf import args_of_gguf, integers_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
+from executorch.examples.models.llama.export_llama import build_args_parser
 from executorch.examples.models.llama.kv_cache import SlidingWindow
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.lora import add_adapter, read_adapter
@@ -52,7 +53,7 @@ from executorch.extension.llm.export.quantizer_lib import get_pt2e_quantization_
 from executorch.util.activation_memory_profiler import generate_memory_trace
 from executorch.util.python_profiler import CProfilerFlameGraph
 
-__all__ = ["build_model", "export_llama", "lower_llama", "lower_methods"]
+__all__ = ["build_args_parser", "build_model", "export_llama", "lower_llama", "lower_methods"]
 
 logger = logging.getLogger(__name__)
 

@@ -162,7 +162,9 @@ def test_a_backend_that_fuses_and_divides_operators_maps_them_to_debug_handles()
     config = EdgeCompileConfig(_check_ir_validity=False)
     edge = to_edge(torch.export.export(model.eval(), inputs), compile_config=config).exported_program()
     handles = {
-        name: [node.meta["debug_handle"] for node in edge.graph.nodes if node.op == "call_function" and name in node.name]
+        name: [
+            node.meta["debug_handle"] for node in edge.graph.nodes if node.op == "call_function" and name in node.name
+        ]
         for name in ("convolution", "relu", "tan")
     }
     lowered = to_backend(BackendWithDelegateMappingDemo.__name__, edge, [])

@@ -174,7 +174,8 @@ class QuantizedKVCache(nn.Module):
 
     The buffers are [batch, positions, heads, channels]; scales and zero points have one channel.
     cache_type: symmetric zero points are 0. return_float_values: `update` returns the values that the caches stand
-    for, and those that the call writes as they are, else the int8 caches. use_custom_update_cache_op has no effect: `llama::update_cache` writes in either case.
+    for, and those that the call writes as they are, else the int8 caches. use_custom_update_cache_op has no effect:
+    `llama::update_cache` writes in either case.
     Raises ValueError for a cache type by groups.
     """
 
