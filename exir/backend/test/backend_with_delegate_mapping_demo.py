@@ -74,6 +74,6 @@ class _Tan(nn.Module):
 
 
 def _has_fused_relu(node: Node) -> bool:
-    """Whether a node is a convolution that only a relu reads."""
+    """Return true for a convolution that only a relu reads."""
     users = list(node.users)
     return operator_of(node) == CONVOLUTION and len(users) == 1 and operator_of(users[0]) == RELU
