@@ -137,6 +137,10 @@ class EventTracer {
 
   void set_event_tracer_debug_level(EventTracerDebugLogLevel level) { debug_level_ = level; }
   EventTracerDebugLogLevel event_tracer_debug_level() const { return debug_level_; }
+  /// True if the level includes intermediate outputs.
+  bool intermediate_outputs_logging_status() const {
+    return debug_level_ >= EventTracerDebugLogLevel::kIntermediateOutputs;
+  }
 
   void set_event_tracer_profiling_level(EventTracerProfilingLevel level) {
     profiling_level_ = level;

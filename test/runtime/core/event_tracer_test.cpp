@@ -91,6 +91,15 @@ TEST(EventTracerHooksTest, ValuesAreLoggedAsTheLevelAsks) {
   EXPECT_TRUE(log.contains("Error::OutOfResources"));
 }
 
+TEST(EventTracerHooksTest, TheStatusOfIntermediateOutputsFollowsTheLevel) {
+  Recorder tracer;
+  EXPECT_FALSE(tracer.intermediate_outputs_logging_status());
+  tracer.set_event_tracer_debug_level(EventTracerDebugLogLevel::kProgramOutputs);
+  EXPECT_FALSE(tracer.intermediate_outputs_logging_status());
+  tracer.set_event_tracer_debug_level(EventTracerDebugLogLevel::kIntermediateOutputs);
+  EXPECT_TRUE(tracer.intermediate_outputs_logging_status());
+}
+
 TEST(EventTracerHooksTest, WithoutATracerNothingHappens) {
   internal::EventTracerProfileMethodScope method(nullptr, "execute");
   internal::EventTracerProfileOpScope op(nullptr, "add");
