@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <algorithm>
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
+#include <executorch/backends/xnnpack/runtime/payload/shared_parts.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -33,7 +35,7 @@ constexpr uint32_t kTransposeWeights = 1;
 // Limit of XNNPACK.
 constexpr size_t kMaxRank = 6;
 // Products of sizes in XNNPACK, which adds padding, must not overflow.
-constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 40;
+constexpr uint64_t kMaxTensorBytes = std::min<uint64_t>(uint64_t{1} << 40, SIZE_MAX / 4);
 constexpr uint64_t kMaxStride = uint64_t{1} << 16;
 
 template <typename T>
@@ -477,6 +479,7 @@ Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
       runtime::internal::verify_flatbuffer_structure(graph, kPayloadStructure));
   Payload payload{fb::GetXNNGraph(graph.data()), constants, copy};
   ET_CHECK_OK_OR_RETURN_ERROR(Verifier(*payload.graph, constants).run());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_shared_parts(payload));
   return payload;
 }
 

@@ -44,5 +44,7 @@ std::vector<HostilePayload> hostile_numbers();
 std::vector<HostilePayload> hostile_arguments();
 /// Selections, comparisons, and booleans in other nodes.
 std::vector<HostilePayload> hostile_booleans();
+/// Constants, scales and lists that many tables share.
+std::vector<HostilePayload> hostile_repeats();
 
 }  // namespace executorch::backends::xnnpack

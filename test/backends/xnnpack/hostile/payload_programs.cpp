@@ -25,6 +25,8 @@ Type dtype_of(Datatype datatype) {
     case Datatype::QInt32:
     case Datatype::Int32:
       return Type::INT;
+    case Datatype::Bool:
+      return Type::BOOL;
     default:
       return Type::FLOAT;
   }

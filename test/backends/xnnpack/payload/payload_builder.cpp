@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <map>
 #include <utility>
 
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
@@ -62,10 +63,20 @@ Offset<fb::XValue> add(FlatBufferBuilder& b, const TestValue& value, size_t inde
                           fb::CreateQuantizedTensorValue(b, tensor, kind, parameters).Union());
 }
 
-Offset<fb::XNode> add(FlatBufferBuilder& b, const TestNode& node) {
-  std::vector<Offset<flatbuffers::Vector<uint32_t>>> lists;
+using List = Offset<flatbuffers::Vector<uint32_t>>;
+
+/// @param known The lists of earlier nodes, if nodes share them; else null.
+Offset<fb::XNode> add(FlatBufferBuilder& b, const TestNode& node,
+                      std::map<std::vector<uint32_t>, List>* known) {
+  std::vector<List> lists;
   for (const std::vector<uint32_t>& list : node.lists) {
-    lists.push_back(b.CreateVector(list));
+    if (known == nullptr) {
+      lists.push_back(b.CreateVector(list));
+      continue;
+    }
+    const auto found = known->find(list);
+    lists.push_back(found == known->end() ? b.CreateVector(list) : found->second);
+    known->emplace(list, lists.back());
   }
   const Layout layout = rows::kNodes[static_cast<size_t>(node.kind) - 1].layout;
   const flatbuffers::uoffset_t start = b.StartTable();
@@ -129,8 +140,9 @@ std::vector<uint8_t> TestPayload::bytes() const {
     value_offsets.push_back(add(b, values[i], i));
   }
   std::vector<Offset<fb::XNode>> node_offsets;
+  std::map<std::vector<uint32_t>, List> known;
   for (const TestNode& node : nodes) {
-    node_offsets.push_back(add(b, node));
+    node_offsets.push_back(add(b, node, shares_lists ? &known : nullptr));
   }
   std::vector<Offset<fb::ConstantDataOffset>> constant_offsets;
   for (const TestConstant& entry : constants) {

@@ -74,6 +74,8 @@ struct TestPayload {
   size_t constant_bytes = 0;
   /// Each of these bytes.
   uint8_t constant_fill = 0;
+  /// Nodes with equal lists refer to one vector.
+  bool shares_lists = false;
 
   std::vector<uint8_t> bytes() const;
 };

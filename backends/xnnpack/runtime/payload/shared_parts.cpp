@@ -1,0 +1,150 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/payload/shared_parts.h>
+
+#include <inttypes.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
+#include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+
+namespace fb = fb_xnnpack;
+using runtime::Error;
+using runtime::internal::count;
+
+namespace {
+
+// Writers give each constant bytes of its own, or let equal ones share an entry.
+constexpr uint64_t kConstantRepeats = 4;
+// A constant is one value or a few; the nodes of an unrolled recurrence share lists of scales.
+constexpr uint64_t kRepeats = 32;
+// Small payloads may share more.
+constexpr uint64_t kAlwaysAllowed = uint64_t{1} << 16;
+
+/// Adds up the parts that tables refer to. Sums saturate.
+class Total final {
+ public:
+  explicit Total(uint64_t limit) : limit_(std::max(limit, kAlwaysAllowed)) {}
+  [[nodiscard]] bool add(uint64_t part) {
+    sum_ = part > UINT64_MAX - sum_ ? UINT64_MAX : sum_ + part;
+    return sum_ <= limit_;
+  }
+  uint64_t limit() const { return limit_; }
+
+ private:
+  uint64_t sum_ = 0, limit_;
+};
+
+/// Bytes of a value's scales that are a constant of their own.
+uint64_t scale_constant_bytes(const fb::QuantizedTensorValue& value) {
+  if (const auto* channels = value.quant_params_as_PerChannelQuant()) {
+    return channels->scale_buffer_idx() == 0 ? 0 : uint64_t{channels->num_scales()} * sizeof(float);
+  }
+  const auto* groups = value.quant_params_as_PerChannelGroupQuant();
+  return groups == nullptr ? 0 : uint64_t{groups->num_scales()} * sizeof(uint16_t);
+}
+
+/// Scales in the flatbuffer.
+uint64_t inline_scales(const fb::XValue& value) {
+  const auto* quantized = value.xvalue_union_as_QuantizedTensorValue();
+  const auto* channels =
+      quantized == nullptr ? nullptr : quantized->quant_params_as_PerChannelQuant();
+  return channels == nullptr ? 0 : count(channels->scale());
+}
+
+/// Entries that are not aligned for their elements are copied, each for itself.
+Error check_entries(const Payload& payload) {
+  const auto* table = payload.graph->constant_data();
+  Total total(kConstantRepeats * payload.constants.size());
+  for (uint32_t i = 1; i < count(table); ++i) {
+    const fb::ConstantDataOffset& entry = *table->Get(i);
+    ET_CHECK_OR_RETURN_ERROR(
+        entry.offset() == kInNamedData || total.add(entry.size()), InvalidProgram,
+        "xnnpack payload: constants up to entry %" PRIu32 " have more than %" PRIu64
+        " bytes together, although the payload has %zu bytes of constants",
+        i, total.limit(), payload.constants.size());
+  }
+  return Error::Ok;
+}
+
+/// The bytes of a payload's constants; named data of one name counts once.
+uint64_t constant_bytes(const Payload& payload) {
+  constexpr uint64_t kMax = UINT64_MAX / kRepeats;
+  const auto* table = payload.graph->constant_data();
+  uint64_t bytes = payload.constants.size();
+  std::set<std::string_view> names;
+  for (uint32_t i = 1; i < count(table); ++i) {
+    const fb::ConstantDataOffset& entry = *table->Get(i);
+    if (entry.offset() == kInNamedData && names.insert(entry.named_key()->string_view()).second) {
+      bytes += std::min(entry.size(), kMax - std::min(bytes, kMax));
+    }
+  }
+  return bytes;
+}
+
+/// Operators may convert each constant value, and each of its scales is validated.
+Error check_values(const Payload& payload) {
+  Total total(kRepeats * constant_bytes(payload));
+  for (uint32_t i = 0; i < count(payload.graph->xvalues()); ++i) {
+    const fb::XValue& value = *payload.graph->xvalues()->Get(i);
+    const fb::TensorValue& tensor = tensor_of(value);
+    const auto* quantized = value.xvalue_union_as_QuantizedTensorValue();
+    const uint64_t scales = quantized == nullptr ? 0 : scale_constant_bytes(*quantized);
+    ET_CHECK_OR_RETURN_ERROR(
+        total.add(tensor.constant_buffer_idx() == 0 ? 0 : tensor_bytes(tensor)) &&
+            total.add(scales),
+        InvalidProgram,
+        "xnnpack payload: values up to entry %" PRIu32
+        " share constants; together they have more "
+        "than %" PRIu64 " bytes",
+        i, total.limit());
+  }
+  return Error::Ok;
+}
+
+/// Shape inference reads the lists of every node, the keys of packed weights the scales of its
+/// operands.
+Error check_lists(const Payload& payload) {
+  const std::vector<const fb::XValue*> values = values_by_id(*payload.graph);
+  Total total(kRepeats * sizeof(uint64_t) * payload.graph_bytes->size());
+  for (const fb::XValue* value : values) {
+    // The limit is checked with the nodes.
+    (void)total.add(inline_scales(*value));
+  }
+  for (uint32_t i = 0; i < count(payload.graph->xnodes()); ++i) {
+    const fb::XNode& node = *payload.graph->xnodes()->Get(i);
+    const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+    uint64_t items = 0;
+    for (const NodeField& row : rows::kNodeFields) {
+      if (row.layout != layout_of(node)) {
+        continue;
+      }
+      if (row.role == Role::Numbers) {
+        items += count(table->GetPointer<const flatbuffers::Vector<uint32_t>*>(row.vtable_slot));
+      } else if (row.role <= Role::Result) {
+        const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
+        items += id < values.size() ? inline_scales(*values[id]) : 0;
+      }
+    }
+    ET_CHECK_OR_RETURN_ERROR(total.add(items), InvalidProgram,
+                             "xnnpack payload: nodes up to %" PRIu32
+                             " share lists; together they have more than %" PRIu64 " items",
+                             i, total.limit());
+  }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error check_shared_parts(const Payload& payload) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_entries(payload));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_values(payload));
+  return check_lists(payload);
+}
+
+}  // namespace executorch::backends::xnnpack
