@@ -109,7 +109,7 @@ WeightKeys::WeightKeys(const Payload& payload, const Constants& constants, Const
     const uint32_t filter = constant_of(values_, weights.filter);
     if (filter != 0) {
       const void* const bias = constants.data(constant_of(values_, weights.bias));
-      nodes_[{constants.data(filter), bias}].push_back(&node);
+      users_[{constants.data(filter), bias}].nodes.push_back(&node);
     }
   }
 }
@@ -162,19 +162,31 @@ Digest WeightKeys::digest_of_node(const fb::XNode& node) {
   return digester.finish();
 }
 
-bool WeightKeys::find(uint32_t seed, const void* filter, const void* bias, Digest* key) {
-  const auto found = nodes_.find({filter, bias});
-  if (found == nodes_.end()) {
-    return false;
-  }
-  const Digest digest = digest_of_node(*found->second.front());
-  for (size_t i = 1; i < found->second.size(); ++i) {
-    if (digest_of_node(*found->second[i]) != digest) {
-      return false;
+std::optional<Digest> WeightKeys::digest_of_users(const Users& users) {
+  const Digest digest = digest_of_node(*users.nodes.front());
+  for (size_t i = 1; i < users.nodes.size(); ++i) {
+    if (digest_of_node(*users.nodes[i]) != digest) {
+      return std::nullopt;
     }
   }
+  return digest;
+}
+
+bool WeightKeys::find(uint32_t seed, const void* filter, const void* bias, Digest* key) {
+  const auto found = users_.find({filter, bias});
+  if (found == users_.end()) {
+    return false;
+  }
+  Users& users = found->second;
+  if (!users.is_digested) {
+    users.digest = digest_of_users(users);
+    users.is_digested = true;
+  }
+  if (!users.digest) {
+    return false;
+  }
   Digester digester;
-  digester.add_digest(digest);
+  digester.add_digest(*users.digest);
   digester.add_value(seed);
   *key = digester.finish();
   return true;

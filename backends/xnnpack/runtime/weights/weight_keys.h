@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,8 +39,17 @@ class WeightKeys final {
   ConstantDigests digests_;
   /// The values of the payload by their ids.
   std::vector<const fb_xnnpack::XValue*> values_;
-  /// The nodes that have this filter and bias.
-  std::map<std::pair<const void*, const void*>, std::vector<const fb_xnnpack::XNode*>> nodes_;
+  /// The nodes that have one filter and bias, and their common digest.
+  struct Users {
+    std::vector<const fb_xnnpack::XNode*> nodes;
+    /// Nodes of an unrolled recurrence ask for it one after the other.
+    bool is_digested = false;
+    /// Empty if the nodes pack differently.
+    std::optional<Digest> digest;
+  };
+  std::optional<Digest> digest_of_users(const Users& users);
+
+  std::map<std::pair<const void*, const void*>, Users> users_;
 };
 
 }  // namespace executorch::backends::xnnpack
