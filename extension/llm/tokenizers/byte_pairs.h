@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include <executorch/extension/llm/tokenizers/keyed_hash.h>
 #include <executorch/extension/llm/tokenizers/piece_index.h>
 #include <executorch/extension/llm/tokenizers/regex.h>
 
@@ -37,9 +36,9 @@ class BytePairs {
   Error insert(const std::string& bytes, uint64_t id);
   Error encode_ordinary(const std::string& text, std::vector<uint64_t>& tokens) const;
 
-  std::unordered_map<std::string, uint64_t> ids_, special_;
-  std::unordered_map<uint64_t, std::string> bytes_;
-  std::unordered_set<uint64_t> special_ids_;
+  KeyedMap<std::string, uint64_t> ids_, special_;
+  KeyedMap<uint64_t, std::string> bytes_;
+  KeyedSet<uint64_t> special_ids_;
   PieceIndex special_index_;
   std::optional<Regex> pattern_;
   uint64_t highest_ = 0;

@@ -43,7 +43,7 @@ Error Llama2cTokenizer::load(const std::string& path) {
   }
   std::vector<std::string> pieces(static_cast<size_t>(count));
   std::vector<float> scores(static_cast<size_t>(count));
-  std::unordered_map<std::string, uint64_t> ids;
+  std::map<std::string, uint64_t> ids;
   for (size_t i = 0; i < size_t(count); ++i) {
     int32_t length = 0;
     if (!take(file, at, scores[i]) || !take(file, at, length) || length < 0 ||

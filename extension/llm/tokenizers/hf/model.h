@@ -6,13 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <executorch/extension/llm/tokenizers/char_map.h>
+#include <executorch/extension/llm/tokenizers/keyed_hash.h>
 #include <executorch/extension/llm/tokenizers/merge.h>
 #include <executorch/extension/llm/tokenizers/piece_index.h>
 #include <executorch/extension/llm/tokenizers/regex.h>
@@ -121,14 +120,9 @@ struct AddedToken {
 struct HfModel {
   enum class Algorithm : uint8_t { BytePairs, WordPiece, Unigram, WordLevel };
   Algorithm algorithm = Algorithm::BytePairs;
-  std::unordered_map<std::string, uint64_t> ids;
-  std::unordered_map<uint64_t, std::string> pieces;
-  struct PairHash {
-    size_t operator()(const std::pair<uint64_t, uint64_t>& pair) const {
-      return size_t(pair.first * 0x9E3779B97F4A7C15u ^ (pair.second + (pair.first >> 7)));
-    }
-  };
-  std::unordered_map<std::pair<uint64_t, uint64_t>, Merge, PairHash> merges;
+  KeyedMap<std::string, uint64_t> ids;
+  KeyedMap<uint64_t, std::string> pieces;
+  KeyedMap<std::pair<uint64_t, uint64_t>, Merge> merges;
   std::optional<uint64_t> unknown;
   bool byte_fallback = false, fuse_unknown = false, ignore_merges = false;
   /// BytePairs: the probability that a merge is skipped.
@@ -151,7 +145,7 @@ struct HfModel {
   std::vector<AddedToken> added;
   /// Positions in `added`, for tokens searched for in raw and in normalized text.
   PieceIndex added_raw, added_normalized;
-  std::unordered_set<uint64_t> special;
+  KeyedSet<uint64_t> special;
   /// Tokens that the post-processor puts around texts.
   std::vector<uint64_t> prefix, suffix;
   std::optional<uint64_t> bos, eos;

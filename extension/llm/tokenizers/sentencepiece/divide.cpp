@@ -108,7 +108,7 @@ std::vector<PieceOfText> SentencePieceModel::divide_pairs(const std::string& tex
     at += spans.back().length;
   }
   // Parts of unused pieces, which are divided again in the end.
-  std::unordered_map<std::string, std::pair<std::string, std::string>> parts;
+  KeyedMap<std::string, std::pair<std::string, std::string>> parts;
   std::string piece;
   const auto merged = merge_symbols(symbols, [&](uint64_t left, uint64_t right, Merge& merge) {
     const Span first = spans[left], second = spans[right];

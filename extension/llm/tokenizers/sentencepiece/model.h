@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <executorch/extension/llm/tokenizers/char_map.h>
+#include <executorch/extension/llm/tokenizers/keyed_hash.h>
 #include <executorch/extension/llm/tokenizers/piece_index.h>
 #include <executorch/extension/llm/tokenizers/unigram.h>
 #include <pytorch/tokenizers/result.h>
@@ -30,7 +30,7 @@ struct SentencePieceModel {
   Algorithm algorithm = Algorithm::Unigram;
   std::vector<Piece> pieces;
   /// Pieces that text can hold: normal, user-defined and unused ones. The others in `reserved`.
-  std::unordered_map<std::string, uint64_t> ids, reserved;
+  KeyedMap<std::string, uint64_t> ids, reserved;
   PieceIndex index, user_defined;
   std::array<uint64_t, 256> byte_ids{};
   bool byte_fallback = false;

@@ -175,3 +175,12 @@ def test_the_limits_leave_published_files_alone(tmp_path):
     text = "\ufdfa" * 5_000  # NFKC expands each to 33 bytes
     assert reference.path.exists()
     assert Tokenizer(str(reference.path)).encode(text)
+
+
+def test_ids_that_are_multiples_of_one_prime_open_in_linear_time(tmp_path):
+    pieces = {f"t{i}": i * 42_043 for i in range(40_000)}
+    model = {"type": "WordLevel", "vocab": pieces, "unk_token": "t0"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": model}))
+    ours = Tokenizer(str(tmp_path))
+    assert ours.encode("t39999") == [39_999 * 42_043]
+    assert ours.decode([42_043]) == "t1"

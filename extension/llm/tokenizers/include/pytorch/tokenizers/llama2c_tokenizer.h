@@ -2,8 +2,8 @@
 // The tokenizer.bin of llama2.c: pieces with scores, merged by the highest score.
 #pragma once
 
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <pytorch/tokenizers/tokenizer.h>
@@ -23,7 +23,7 @@ class Llama2cTokenizer final : public Tokenizer {
  private:
   std::vector<std::string> pieces_;
   std::vector<float> scores_;
-  std::unordered_map<std::string, uint64_t> ids_;
+  std::map<std::string, uint64_t> ids_;
 };
 
 }  // namespace tokenizers
