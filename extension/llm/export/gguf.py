@@ -172,6 +172,10 @@ def read_gguf(path: str | Path) -> GGUFFile:
         if header.name in tensors:
             raise GGUFError(f"{path}: tensor {header.name!r} occurs twice")
         tensors[header.name] = _tensor(path, header, data, start, alignment)
+    # Tensors that share bytes could make a small file a checkpoint without bound.
+    together = sum(tensor.data.nbytes for tensor in tensors.values())
+    if together > len(data):
+        raise GGUFError(f"{path}: tensors of {together} bytes together share bytes of a file of {len(data)} bytes")
     return GGUFFile(path, metadata, tensors)
 
 

@@ -251,6 +251,7 @@ def tensor(name=b"t", shape=(32,), kind=0, offset=0):
         header(tensor(offset=1), 1) + bytes(400),
         header(tensor(offset=2**63), 1) + bytes(400),
         header(tensor() * 2, 2) + bytes(400),
+        header(tensor(b"a", (64,)) + tensor(b"b", (64,)), 2) + bytes(300),
     ],
 )
 def test_broken_files_are_refused(content, tmp_path):
