@@ -112,9 +112,24 @@ def _refuse_max(node: Node, program: ExportedProgram) -> Rejection | None:
     results = taken(node)
     if 0 not in results or (1 in results and results[1].users):
         return Rejection("its indices are used")
-    if argument(node, 5, "ceil_mode", False) or _numbers(node, 4, "dilation", [1]) != [1, 1, 1]:
-        return Rejection("it is dilated, or its ceil_mode is set")
-    return _refuse_sizes(node) or _refuse_single(*_window(node)[:2])
+    if _numbers(node, 4, "dilation", [1]) != [1, 1, 1]:
+        return Rejection("it is dilated")
+    kernel, stride, _ = _window(node)
+    rejection = _refuse_sizes(node) or _refuse_single(kernel, stride)
+    if rejection:
+        return rejection
+    far = any(more >= size for more, size in zip(_padding_after(node), kernel, strict=True))
+    return Rejection("ceil_mode is set and its windows reach too far past the volume") if far else None
+
+
+def _padding_after(node: Node) -> list[int]:
+    """The padding of a maximum pool behind, below and to the right, to where ceil_mode lets the last windows reach."""
+    kernel, stride, padding = _window(node)
+    if not argument(node, 5, "ceil_mode", False):
+        return padding
+    sizes, places = cast(Node, node.args[0]).meta["val"].shape[2:], taken(node)[0].meta["val"].shape[2:]
+    parts = zip(sizes, places, kernel, stride, padding, strict=True)
+    return [max(p, (count - 1) * s + k - size - p) for size, count, k, s, p in parts]
 
 
 def _refuse_single(kernel: list[int], stride: list[int]) -> Rejection | None:
@@ -135,10 +150,16 @@ def _refuse_average(node: Node, program: ExportedProgram) -> Rejection | None:
     return _refuse_sizes(node) or _refuse_single(kernel, stride)
 
 
-def _pool(low: Lowering, node: Node, result: Node, kind: type, window: tuple[list[int], ...]) -> None:
-    """Pool the images, then the columns of their points in depth: maxima and means of equal parts are associative."""
+def _pool(
+    low: Lowering, node: Node, result: Node, kind: type, window: tuple[list[int], ...], after: list[int] | None = None
+) -> None:
+    """Pool the images, then the columns of their points in depth: maxima and means of equal parts are associative.
+
+    after: the padding behind, below and to the right; None if it is that of the window.
+    """
     source = cast(Node, node.args[0])
     kernel, stride, padding = window
+    places = list(result.meta["val"].shape[2:])
     value, bounds = low.read(source, VOLUMES), low.shape(source, VOLUMES)
     batch = source.meta["val"].shape[0]
     free = batch if isinstance(batch, int) else None
@@ -147,28 +168,28 @@ def _pool(low: Lowering, node: Node, result: Node, kind: type, window: tuple[lis
         bounds = [size + 2 * more for size, more in zip(bounds, around, strict=True)]
         value = low.step(node, partial(g.StaticConstantPad, around, around, 0.0), value, shape=bounds)
         padding = [0, 0, 0]
-    places = [(size + 2 * p - k) // s + 1 for size, k, s, p in zip(bounds[1:4], kernel, stride, padding, strict=True)]
+    after = after or padding
     count, depth, height, width, channels = bounds
     if kernel[1:] != [1, 1]:
         images = [count * depth, height, width, channels]
         value = low.reshaped(node, value, [None if free is None else images[0], *images[1:]], images)
-        pool = partial(kind, *_sides(padding[1:]), *kernel[1:], *stride[1:], 1, 1)
+        pool = partial(kind, *_sides(padding[1:], after[1:]), *kernel[1:], *stride[1:], 1, 1)
         value = low.step(node, pool, value, shape=[images[0], *places[1:], channels])
     if kernel[0] != 1:
         columns = [count, depth, places[1] * places[2], channels]
         value = low.reshaped(node, value, [free, *columns[1:]], columns)
-        pool = partial(kind, *_sides([padding[0], 0]), kernel[0], 1, stride[0], 1, 1, 1)
+        pool = partial(kind, *_sides([padding[0], 0], [after[0], 0]), kernel[0], 1, stride[0], 1, 1, 1)
         value = low.step(node, pool, value, shape=[count, places[0], columns[2], channels])
     low.add(reshape(arranged(result.meta["val"].shape, VOLUMES), value, low.result(result, VOLUMES)), result)
 
 
-def _sides(padding: list[int]) -> tuple[int, int, int, int]:
-    vertical, horizontal = padding
-    return vertical, horizontal, vertical, horizontal
+def _sides(before: list[int], after: list[int]) -> tuple[int, int, int, int]:
+    """Paddings above, to the right, below and to the left."""
+    return before[0], after[1], after[0], before[1]
 
 
 def _max(low: Lowering, node: Node) -> None:
-    _pool(low, node, taken(node)[0], g.MaxPooling2d, _window(node))
+    _pool(low, node, taken(node)[0], g.MaxPooling2d, _window(node), _padding_after(node))
 
 
 def _average(low: Lowering, node: Node) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import operator_of, rank
+from executorch.backends.xnnpack.lowering.facts import is_static, operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.boolean_nodes import idle_booleans, is_boolean
 from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS as ALL_PARTITIONER_CONFIGS
@@ -29,6 +29,7 @@ from executorch.exir.backend.partition.float_fallback import note_float_fallback
 from executorch.exir.backend.partition.partition_report import WhyNoPartition
 from executorch.exir.backend.partition.subgraph_programs import programs_of
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.decompose.call_body import aten_operator
 from executorch.exir.schema import CompileSpec
 
 _WHOLE = [
@@ -44,12 +45,17 @@ _WHOLE = [
 ]
 _PRECISIONS = ("fp32", "bf16")
 _KEEP_IF_SUPPORTED = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default]
+_RESIZES = (torch.ops.aten.upsample_bilinear2d.vec, torch.ops.aten.upsample_nearest2d.vec)
 
 
 def _keeps_composed(node: Node, program: ExportedProgram) -> bool:
     """Return whether an operator stays composed: decompose it before partitioning if XNNPACK would refuse it."""
-    if node.target in _KEEP_IF_SUPPORTED:
+    operator = aten_operator(node)
+    if operator in _KEEP_IF_SUPPORTED:
         return refusal(node, program) is None
+    if operator in _RESIZES:  # of a static size, the decomposition reads constant places
+        sizes = [*node.all_input_nodes[0].meta["val"].shape[2:], *node.meta["val"].shape[2:]]
+        return not is_static(sizes) or refusal(node, program) is None
     return "matmul" not in str(node.target) or all(
         operand.meta["val"].dim() > 1 and operand.meta["val"].is_floating_point() for operand in node.all_input_nodes
     )

@@ -138,6 +138,18 @@ CASES: dict[str, Callable[[], Case]] = {
     "adaptive average of one": lambda: (nn.AdaptiveAvgPool2d(1), (_r(2, 3, 5, 7),)),
     "nearest": lambda: (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), (_r(2, 3, 4, 5),)),
     "nearest to a size": lambda: (lambda x: F.interpolate(x, size=(12, 5)), (_r(1, 3, 4, 5),)),
+    "nearest to fewer rows": lambda: (lambda x: F.interpolate(x, size=(3, 11)), (_r(2, 3, 5, 6),)),
+    "nearest of volumes": lambda: (lambda x: F.interpolate(x, size=(7, 3, 11)), (_r(2, 3, 4, 5, 6),)),
+    "trilinear": lambda: (lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"), (_r(2, 3, 4, 5, 6),)),
+    "trilinear, corners aligned": lambda: (
+        lambda x: F.interpolate(x, size=(7, 3, 11), mode="trilinear", align_corners=True),
+        (_r(1, 2, 4, 5, 6),),
+    ),
+    "bilinear, a factor whose sizes are rounded": lambda: (
+        lambda x: F.interpolate(x, scale_factor=1.3, mode="bilinear"),
+        (_r(1, 2, 5, 6),),
+    ),
+    "softplus of small factors": lambda: (lambda x: F.softplus(x, 0.5, 5), (_r(3, 50) * 30,)),
     "pixel unshuffle": lambda: (lambda x: F.pixel_unshuffle(x, 2), (_r(1, 3, 6, 4),)),
     "selu": lambda: (F.selu, (_r(3, 5),)),
     "hardsigmoid": lambda: (F.hardsigmoid, (_r(3, 5) * 4,)),

@@ -151,6 +151,11 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     ),
     "largest of volumes": lambda: (nn.MaxPool3d(3, 2, 1), (_r(2, 3, 5, 6, 7),)),
     "largest of images of volumes": lambda: (nn.MaxPool3d((1, 2, 2)), (_r(2, 3, 5, 6, 7),)),
+    "largest of volumes, rounding up": lambda: (nn.MaxPool3d(3, 2, ceil_mode=True), (_r(2, 3, 6, 7, 8) - 9,)),
+    "largest of volumes, padded, rounding up": lambda: (
+        nn.MaxPool3d(3, 2, 1, ceil_mode=True),
+        (_r(2, 3, 6, 7, 8) - 9,),
+    ),
     # Eager has no such means in half precision.
     "means of volumes": lambda: (
         Function(lambda x: F.avg_pool3d(x.float(), (2, 3, 2), 2, (1, 1, 0)).to(x.dtype)),
@@ -338,10 +343,10 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         (_r(1, 2, 6, 6),),
         "a window may begin past the image",
     ),
-    "a factor whose sizes are rounded": (
-        lambda x: F.interpolate(x, scale_factor=0.5, mode="bilinear"),
-        (_r(1, 2, 5, 4),),
-        "times [0.5, 0.5] are not the whole numbers",
+    "dilated windows of volumes": (
+        lambda x: F.max_pool3d(x, 2, dilation=2) * 2,
+        (_r(1, 2, 4, 4, 4),),
+        "it is dilated",
     ),
     "largest of one": (lambda x: x.amax(1) * 2, (_r(3, 1),), "its window has a single element"),
     "more rows than a stride": (
