@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -139,11 +140,16 @@ def _expand(low: Lowering, node: Node) -> None:
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         low.rename(node, source)
         return
-    ones = low.writer.constant(torch.ones(_repeated_sizes(node), dtype=node.meta["val"].dtype))
-    if node.meta["val"].dtype == torch.bool:
-        low.add(g.Select(low.read(source), ones, truth(low, False), low.result(node)), node)
-    else:
-        low.add(g.Multiply(low.read(source), ones, low.result(node)), node)
+    low.add(_repeats(low, node, low.read(source), _repeated_sizes(node))(low.result(node)), node)
+
+
+def _repeats(low: Lowering, node: Node, value: int, sizes: list[int]) -> Callable[[int], object]:
+    """The node, as a function of its result, that broadcasts a value against ones of these sizes."""
+    dtype: torch.dtype = node.meta["val"].dtype
+    ones = low.writer.constant(torch.ones(sizes, dtype=dtype))
+    if dtype == torch.bool:
+        return partial(g.Select, value, ones, truth(low, False))
+    return partial(g.Multiply, value, ones)
 
 
 def _repeated_sizes(node: Node) -> list[int]:
@@ -173,12 +179,11 @@ def _refuse_repeat(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _repeat(low: Lowering, node: Node) -> None:
-    source, dtype = cast(Node, node.args[0]), node.meta["val"].dtype
+    source = cast(Node, node.args[0])
     sizes, counts = _parts_of_repeat(node)
     apart = low.reshaped(node, low.read(source), sizes, sizes)
     shape = [size * count for size, count in zip(sizes, counts, strict=True)]
-    ones = low.writer.constant(torch.ones(counts, dtype=dtype))
-    repeated = low.step(node, g.Multiply, apart, ones, shape=shape)
+    repeated = low.step(node, _repeats(low, node, apart, counts), shape=shape)
     low.add(reshape(low.shape(node), repeated, low.result(node)), node)
 
 
@@ -241,7 +246,7 @@ RULES: dict[str, Rule] = {
     "squeeze_copy.dim": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
     "squeeze_copy.dims": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
     "expand_copy.default": Rule(_expand, _refuse_expand, booleans=True),
-    "repeat.default": Rule(_repeat, _refuse_repeat),
+    "repeat.default": Rule(_repeat, _refuse_repeat, booleans=True),
     "clone.default": Rule(_copy, on_integers=if_alike, booleans=True),
     "_clone_dim_order.default": Rule(_copy, on_integers=if_alike, booleans=True),
     "_to_dim_order_copy.default": Rule(_copy, _refuse_copy, mixes_dtypes=True, booleans=True),

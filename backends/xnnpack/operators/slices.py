@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes,
 from executorch.backends.xnnpack.operators.arrangement import concatenate, concatenate_into
 from executorch.backends.xnnpack.operators.gather import gather, refusal_of_places
 from executorch.backends.xnnpack.operators.integers import if_alike
-from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
+from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -178,7 +178,7 @@ def _runs(index: torch.Tensor, size: int) -> list[tuple[int, int]]:
 
 
 def _refuse_index_select(node: Node, program: ExportedProgram) -> Rejection | None:
-    rejection = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
+    rejection = refusal_of_tensor(_source(node), FLOATS_AND_BOOLEANS) or refusal_of_tensor(node, FLOATS_AND_BOOLEANS)
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], constant_tensor(program, node.args[2])
     if rejection or index is None or not isinstance(size, int):
         return rejection or Rejection("its indices are computed, expected constants")
@@ -300,11 +300,11 @@ def _slice_scatter(low: Lowering, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter),
-    "unfold_copy.default": Rule(_unfold, _refuse_unfold, newer=_has_many_windows),
+    "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter, booleans=True),
+    "unfold_copy.default": Rule(_unfold, _refuse_unfold, booleans=True, newer=_has_many_windows),
     "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike, booleans=True),
     "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True, newer=_has_many_runs),
     "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike, booleans=True),
-    "split_with_sizes_copy.default": Rule(_split, _refuse_split),
-    "unbind_copy.int": Rule(_unbind, _refuse_unbind),
+    "split_with_sizes_copy.default": Rule(_split, _refuse_split, booleans=True),
+    "unbind_copy.int": Rule(_unbind, _refuse_unbind, booleans=True),
 }

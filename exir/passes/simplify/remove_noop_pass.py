@@ -89,8 +89,23 @@ def _is_identity_permute(node: fx.Node, name: str) -> bool:
     return name == "aten::permute_copy" and list(argument(node, "dims")) == list(range(len(argument(node, "dims"))))
 
 
+def _without_empty(node: fx.Node, name: str) -> list[fx.Node] | None:
+    """Return the operands of a concatenation that have elements; None if that changes nothing, or the result."""
+    if name != "aten::cat":
+        return None
+    given: list[fx.Node] = node.args[0]  # type: ignore[assignment]
+    filled = [operand for operand in given if not _is_empty(operand)]
+    if len(filled) in (0, len(given)):
+        return None
+    values = [operand.meta["val"] for operand in given]
+    same = len({value.dtype for value in values}) == 1 and all(value.is_contiguous() for value in values)
+    return filled if same and node.meta["val"].is_contiguous() else None
+
+
 class RemoveNoopPass(GraphPass):
-    """Removes copies, conversions, views, slices, pads and permutes that change nothing, and `cat` of one tensor.
+    """Removes calls that change nothing, and operands of `cat` without elements.
+
+    The calls are copies, conversions, views, slices, pads, permutes and `cat` of one tensor.
 
     A no-op between an input (or constant) and an output stays: the two must not share memory.
 
@@ -106,6 +121,9 @@ class RemoveNoopPass(GraphPass):
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 noop = (name in _COPIES and _is_identity(node, name)) or _is_full_slice(node, name)
                 source = _source(node)
+                if operands := _without_empty(node, name):
+                    node.args = (operands, *node.args[1:])
+                    modified = True
                 if source is None or not (noop or _is_view_in_order(node, name) or _is_identity_permute(node, name)):
                     continue
                 if node in outputs and (source.op != "call_function" or source in outputs):

@@ -72,6 +72,17 @@ CASES: dict[str, tuple[Callable[..., torch.Tensor | Tensors], Tensors]] = {
     "NaN and infinities are found": (lambda x: (torch.isnan(x), torch.isinf(x), x * 2), (SPECIAL,)),
     "any of rows": (lambda x: ((x > 1).any(-1, keepdim=True), (x != x).any(0), (x > 9).any(), x * 2), (SPECIAL,)),
     "repeated masks": (lambda x: torch.relu((x[:, :1] > 0).expand(-1, 6).to(x.dtype)), (SPECIAL,)),
+    "parts of masks": (
+        lambda x: (
+            torch.where((x > 0).unfold(1, 3, 1), x.unfold(1, 3, 1), -1.0),
+            torch.where((x > 0).split([1, 3], 1)[1], x[:, 1:], -1.0),
+            torch.where((x > 0).unbind(0)[1], x[0], -1.0),
+            torch.where(torch.slice_scatter(x > 0, x[:, :1] > 1, 1, 2, 3), x, -1.0),
+            torch.where((x > 0).index_select(1, torch.tensor([1, 0, 3])), x[:, :3], -1.0),
+            torch.where((x > 0).repeat(2, 3), x.repeat(2, 3), -1.0),
+        ),
+        (SPECIAL,),
+    ),
     "equal masks": (lambda x, y: torch.where((x > 0) == (y > 0), x, y), (SPECIAL, OTHER)),
     "moved masks": (_mask_by_sums, (torch.randn(2, 4), _mask(3, 4))),
     "filled": (lambda x: torch.where(x > 0, x, torch.full_like(x, 0.5)) + torch.zeros_like(x), (SPECIAL,)),

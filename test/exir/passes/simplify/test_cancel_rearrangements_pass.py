@@ -43,6 +43,7 @@ def _requantized(x: torch.Tensor, other_scale: float = 0.1, least: int = -128) -
 # function → how many calls of how many are left
 CASES: dict[str, tuple[Callable[..., Any], int, int]] = {
     "a permute and its inverse": (lambda x: x.sin().permute(2, 0, 1).permute(1, 2, 0).cos(), 4, 2),
+    "a concatenation with nothing and others": (lambda x: torch.cat([x.sin(), x[:, 3:], x.cos()], 1) + 1, 4, 4),
     "a concatenation with nothing": (lambda x: torch.cat([x.sin(), x[:, 3:]], 1).cos(), 2, 2),
     "two permutes": (lambda x: x.sin().permute(2, 0, 1).permute(2, 1, 0).cos(), 4, 3),
     "three permutes": (lambda x: x.sin().transpose(0, 1).transpose(1, 2).transpose(-1, 0).cos(), 5, 3),
