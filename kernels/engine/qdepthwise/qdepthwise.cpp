@@ -12,41 +12,59 @@ namespace executorch::kernels::engine {
 namespace {
 
 /// The sizes of a row, without its pointers.
-QDepthwiseRow row_of(const Conv2dParams& p) {
+QDepthwiseRow row_of(const Conv2dParams& p, const QDepthwiseKernel& kernel) {
   QDepthwiseRow row = {};
+  row.layout = kernel.layout;
   row.channels = p.groups;
-  row.taps = p.kernel_height * p.kernel_width;
+  row.kernel_height = p.kernel_height;
+  row.kernel_width = p.kernel_width;
   return row;
 }
 
 /// Bytes of a pixel of padding.
 size_t zero_bytes(const Conv2dParams& p) { return round_up(p.groups, kAlignment); }
 
+/// Writes a weight, 8 or 16 bits of it, and returns where the next one belongs.
+int8_t* put_weight(int8_t weight, size_t bytes, int8_t* to) {
+  if (bytes == sizeof(int8_t)) {
+    *to = weight;
+  } else {
+    const int16_t extended = weight;
+    std::memcpy(to, &extended, sizeof(extended));
+  }
+  return to + bytes;
+}
+
 /// Writes weights, scales and biases to memory of zeros, and calls first_sum(output, sum of
 /// weights, which wraps) for the initial values of sums.
 template <class FirstSum>
-void pack(const Conv2dParams& p, const QConvWeights& w, const float* scales, const float* biases,
-          void* packed, FirstSum&& first_sum) {
-  const QDepthwiseRow row = row_of(p);
+void pack(const Conv2dParams& p, const QDepthwiseKernel& kernel, const QConvWeights& w,
+          const float* scales, const float* biases, void* packed, FirstSum&& first_sum) {
+  const QDepthwiseRow row = row_of(p, kernel);
+  const QDepthwiseLayout& layout = kernel.layout;
   auto* block = static_cast<int8_t*>(packed);
-  for (size_t first = 0; first < p.groups; first += kQDepthwiseBlock, block += row.block_bytes()) {
+  for (size_t first = 0; first < p.groups; first += layout.block(), block += row.block_bytes()) {
     auto* const sums = reinterpret_cast<uint32_t*>(block);
-    auto* const weights = reinterpret_cast<int16_t*>(sums + kQDepthwiseBlock);
     auto* const floats = reinterpret_cast<float*>(block + row.scales_at());
-    for (size_t i = 0; i < kQDepthwiseBlock; ++i) {
-      const size_t output = first + kQDepthwiseOrder[i];
+    for (size_t place = 0; place < layout.block(); ++place) {
+      const size_t output = first + layout.channel_at(place);
       if (output >= p.groups) continue;
       const int8_t* const from = w.data + output * w.output_stride;
       uint32_t sum = 0;
-      for (size_t tap = 0; tap < row.taps; ++tap) {
-        const int8_t weight =
-            from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride];
-        weights[(tap / 2 * kQDepthwiseBlock + i) * 2 + tap % 2] = weight;
-        sum += uint32_t(int32_t(weight));
+      for (size_t step = 0; step < row.steps(); ++step) {
+        int8_t* to =
+            block + row.sums_bytes() + step * layout.step_bytes() + place * sizeof(int32_t);
+        const size_t end = std::min((step + 1) * row.step_taps(), row.taps());
+        for (size_t tap = step * row.step_taps(); tap < end; ++tap) {
+          const int8_t weight =
+              from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride];
+          to = put_weight(weight, layout.weight_bytes(), to);
+          sum += uint32_t(int32_t(weight));
+        }
       }
-      sums[i] = first_sum(output, sum);
-      floats[i] = scales[output];
-      if (biases != nullptr) floats[kQDepthwiseBlock + i] = biases[output];
+      sums[place] = first_sum(output, sum);
+      floats[place] = scales[output];
+      if (biases != nullptr) floats[layout.block() + place] = biases[output];
     }
   }
 }
@@ -54,8 +72,8 @@ void pack(const Conv2dParams& p, const QConvWeights& w, const float* scales, con
 /// Calls compute(row, offset of its first result, image) for each row of results. zero_of: the
 /// padding of an image.
 template <class Call, class Zero, class Compute>
-void for_each_output_row(const Conv2dParams& p, const Call& call, Threads& threads, Zero&& zero_of,
-                         Compute&& compute) {
+void for_each_output_row(const Conv2dParams& p, const QDepthwiseKernel& kernel, const Call& call,
+                         Threads& threads, Zero&& zero_of, Compute&& compute) {
   const WindowTable windows(p, call.input_size);
   const ImageSize output = output_size(p, call.input_size);
   auto* const zeros = static_cast<int8_t*>(call.scratch);
@@ -63,7 +81,7 @@ void for_each_output_row(const Conv2dParams& p, const Call& call, Threads& threa
     std::memset(zeros + image * zero_bytes(p), zero_of(image), zero_bytes(p));
   }
   auto* const tables = reinterpret_cast<const int8_t**>(zeros + call.batch * zero_bytes(p));
-  QDepthwiseRow row = row_of(p);
+  QDepthwiseRow row = row_of(p, kernel);
   row.width = output.width;
   row.step = windows.step();
   row.packed = static_cast<const int8_t*>(call.packed);
@@ -96,21 +114,32 @@ bool is_qdepthwise(const Conv2dParams& p) {
   return p.groups > 1 && p.group_inputs == 1 && p.group_outputs == 1 && !p.transposed;
 }
 
-size_t qdepthwise_packed_bytes(const Conv2dParams& params) {
-  return divide_up(params.groups, kQDepthwiseBlock) * row_of(params).block_bytes();
+uint32_t qdepthwise_layout(const Conv2dParams& params, InstructionSet set) {
+  const QDepthwiseLayout& layout = qdepthwise_kernel(set).layout;
+  return uint32_t(layout.lanes) << 8 | uint32_t(layout.taps) << 4 |
+         uint32_t(layout.step_taps(params.kernel_height));
+}
+
+size_t qdepthwise_packed_bytes(const Conv2dParams& params, InstructionSet set) {
+  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
+  return divide_up(params.groups, kernel.layout.block()) * row_of(params, kernel).block_bytes();
 }
 
 void pack_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
                      int32_t input_zero_point, const float* scales, const int32_t* bias,
-                     void* packed) {
-  pack(params, weights, scales, nullptr, packed, [&](size_t output, uint32_t sum) {
-    return (bias == nullptr ? 0u : uint32_t(bias[output])) - sum * uint32_t(input_zero_point);
+                     void* packed, InstructionSet set) {
+  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
+  const auto subtracted = uint32_t(input_zero_point + kernel.layout.offset);
+  pack(params, kernel, weights, scales, nullptr, packed, [&](size_t output, uint32_t sum) {
+    return (bias == nullptr ? 0u : uint32_t(bias[output])) - sum * subtracted;
   });
 }
 
 void pack_dynamic_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
-                             const float* scales, const float* bias, void* packed) {
-  pack(params, weights, scales, bias, packed, [](size_t, uint32_t sum) { return 0 - sum; });
+                             const float* scales, const float* bias, void* packed,
+                             InstructionSet set) {
+  pack(params, qdepthwise_kernel(set), weights, scales, bias, packed,
+       [](size_t, uint32_t sum) { return 0 - sum; });
 }
 
 size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
@@ -123,7 +152,7 @@ void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& th
                 InstructionSet set) {
   const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
   for_each_output_row(
-      params, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
+      params, kernel, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
       [&](const QDepthwiseRow& row, size_t to, size_t) {
         kernel.to_bytes(row, call.output + to, call.output_pixel_stride, call.to);
       });
@@ -133,7 +162,7 @@ void dynamic_qdepthwise(const Conv2dParams& params, const DynamicQConv2dCall& ca
                         Threads& threads, InstructionSet set) {
   const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
   for_each_output_row(
-      params, call, threads, [&](size_t image) { return int8_t(call.zero_points[image]); },
+      params, kernel, call, threads, [&](size_t image) { return int8_t(call.zero_points[image]); },
       [&](const QDepthwiseRow& row, size_t to, size_t image) {
         const QDynamic how = {call.zero_points + image, call.image_scales + image, 0,
                               call.clamp_min, call.clamp_max};

@@ -8,10 +8,10 @@
 // window, stride, dilation and number of channels. Nothing is read beyond the channels of a pixel,
 // nothing written beyond those of a result. `output` must not overlap the input.
 //
-// Packed: for each block of kQDepthwiseBlock channels the initial values of its sums (int32), for
-// each pair of taps, window columns first, two weights of each channel (int16; 0 where the number
-// of taps is odd), then scales and, for dynamic convolutions, biases (float32). Channels of a block
-// are in the order of kQDepthwiseOrder. Channels beyond the last are zeros.
+// Packed, as the kernel of the instruction set lays it out (QDepthwiseLayout): for each block of
+// channels the initial values of its sums (int32), for each step two words or four bytes of weights
+// of each channel (0 where a step has fewer taps), then scales and, for dynamic convolutions,
+// biases (float32). Channels beyond the last are zeros.
 //
 // QConv2d (qgemm/qconv.h) plans and calls these; callers use QConv2d.
 #pragma once
@@ -26,12 +26,15 @@ namespace executorch::kernels::engine {
 /// True if the convolution is one of this family.
 bool is_qdepthwise(const Conv2dParams& params);
 
-size_t qdepthwise_packed_bytes(const Conv2dParams& params);
+/// Identifies the packed form, in 14 bits.
+uint32_t qdepthwise_layout(const Conv2dParams& params, InstructionSet set);
+size_t qdepthwise_packed_bytes(const Conv2dParams& params, InstructionSet set);
 void pack_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
                      int32_t input_zero_point, const float* scales, const int32_t* bias,
-                     void* packed);
+                     void* packed, InstructionSet set);
 void pack_dynamic_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
-                             const float* scales, const float* bias, void* packed);
+                             const float* scales, const float* bias, void* packed,
+                             InstructionSet set);
 size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
                                 size_t threads);
 void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& threads,

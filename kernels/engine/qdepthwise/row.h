@@ -11,31 +11,55 @@
 
 namespace executorch::kernels::engine {
 
-inline constexpr size_t kQDepthwiseBlock = 16;
-/// The channel at each place of a block. Two vectors of eight words that are interleaved within
-/// halves of a register give sums in this order.
-inline constexpr uint8_t kQDepthwiseOrder[kQDepthwiseBlock] = {0, 1, 2, 3, 8,  9,  10, 11,
-                                                               4, 5, 6, 7, 12, 13, 14, 15};
+/// How a kernel packs a block of channels. A block's sums are `taps` vectors of `lanes` groups of
+/// four; a step multiplies `taps` taps of each channel, whose weights are next to each other.
+/// Vectors of channels that are interleaved within lanes of 16 bytes give sums in this order.
+struct QDepthwiseLayout {
+  size_t lanes, taps;
+  /// Windows of this height begin a step with each of their columns, others have none but the last
+  /// step incomplete. 0: there are none.
+  size_t column_height;
+  int32_t offset;  ///< added to each element of the image to make it unsigned
 
-/// Points whose windows are given by pointers to their taps: `taps` of a window, window columns
-/// first; the next window's begin `step` further.
+  constexpr size_t block() const { return 4 * lanes * taps; }
+  constexpr size_t step_bytes() const { return block() * sizeof(int32_t); }
+  constexpr size_t weight_bytes() const { return sizeof(int32_t) / taps; }
+  /// The channel at a place of a block.
+  constexpr size_t channel_at(size_t place) const {
+    return place / 4 % lanes * 4 * taps + place / (4 * lanes) * 4 + place % 4;
+  }
+  /// Taps of windows that a step multiplies.
+  constexpr size_t step_taps(size_t height) const {
+    return height == column_height ? height : taps;
+  }
+};
+
+/// Pairs of taps as words, of 16 channels.
+inline constexpr QDepthwiseLayout kQDepthwisePairs = {2, 2, 0, 0};
+inline constexpr size_t kQDepthwiseBlock = kQDepthwisePairs.block();
+
+/// Points whose windows are given by pointers to their taps, window columns first; the next
+/// window's begin `step` further.
 struct QDepthwiseRow {
+  QDepthwiseLayout layout;
   size_t channels, width;
   const int8_t* const* table;
-  size_t taps, step;
+  size_t kernel_height, kernel_width, step;
   const int8_t* packed;
 
-  size_t pairs() const { return divide_up(taps, 2); }
-  /// Bytes of a block: before its scales, and of all.
-  size_t scales_at() const {
-    return kQDepthwiseBlock * (sizeof(int32_t) + pairs() * 2 * sizeof(int16_t));
-  }
-  size_t block_bytes() const { return scales_at() + 2 * kQDepthwiseBlock * sizeof(float); }
+  size_t taps() const { return kernel_height * kernel_width; }
+  size_t step_taps() const { return layout.step_taps(kernel_height); }
+  size_t steps() const { return divide_up(taps(), step_taps()); }
+  /// Bytes of a block: its first sums, weights, scales and, for dynamic products, biases.
+  size_t sums_bytes() const { return layout.step_bytes(); }
+  size_t scales_at() const { return sums_bytes() + steps() * layout.step_bytes(); }
+  size_t block_bytes() const { return scales_at() + 2 * layout.block() * sizeof(float); }
 };
 
 struct QDepthwiseKernel {
   InstructionSet set;
   const char* name;
+  QDepthwiseLayout layout;
   void (*to_bytes)(const QDepthwiseRow&, int8_t* out, size_t out_pixel_stride,
                    const Requantization&);
   /// One zero point and scale for the row.

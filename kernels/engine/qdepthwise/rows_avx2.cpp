@@ -84,7 +84,7 @@ ET_AVX2_INLINE void add_pair(const Load& load, const int8_t* first, const int8_t
 template <size_t kTaps, class Load>
 ET_AVX2_INLINE void add_taps(const QDepthwiseRow& row, const int8_t* const* table, const Load& load,
                              size_t channel, const int8_t* weights, Sums& sums) {
-  const size_t taps = kTaps == 0 ? row.taps : kTaps, whole = taps / 2 * 2;
+  const size_t taps = kTaps == 0 ? row.taps() : kTaps, whole = taps / 2 * 2;
 #pragma GCC unroll 4
   for (size_t tap = 0; tap < whole; tap += 2, weights += 64) {
     add_pair(load, table[tap], table[tap + 1], channel, weights, sums);
@@ -188,7 +188,7 @@ ET_AVX2 void bytes_of_taps(const QDepthwiseRow& row, int8_t* out, size_t stride,
 
 ET_AVX2 void to_bytes(const QDepthwiseRow& row, int8_t* out, size_t stride,
                       const Requantization& to) {
-  if (row.taps == 9) {
+  if (row.taps() == 9) {
     bytes_of_taps<9>(row, out, stride, to);
   } else {
     bytes_of_taps<0>(row, out, stride, to);
@@ -203,8 +203,8 @@ ET_AVX2 void to_floats(const QDepthwiseRow& row, float* out, size_t stride, cons
 }  // namespace
 
 const QDepthwiseKernel& qdepthwise_avx2() {
-  static constexpr QDepthwiseKernel kKernel = {InstructionSet::Avx2, "qdepthwise_avx2", to_bytes,
-                                               to_floats};
+  static constexpr QDepthwiseKernel kKernel = {InstructionSet::Avx2, "qdepthwise_avx2",
+                                               kQDepthwisePairs, to_bytes, to_floats};
   return kKernel;
 }
 

@@ -19,14 +19,15 @@ struct Taps {
 /// Adds the products of `count` channels from `channel` on.
 void add_taps(const QDepthwiseRow& row, const int8_t* const* table, size_t channel, size_t count,
               const int8_t* packed, Sums& sums) {
+  const size_t taps_of_window = row.taps();
   const int8_t* weights = packed + kQDepthwiseBlock * sizeof(int32_t);
-  for (size_t tap = 0; tap < row.taps; tap += 2, weights += 4 * kQDepthwiseBlock) {
+  for (size_t tap = 0; tap < taps_of_window; tap += 2, weights += 4 * kQDepthwiseBlock) {
     const int8_t *const a = table[tap] + channel, *const b =
-                                                      table[std::min(tap + 1, row.taps - 1)] +
+                                                      table[std::min(tap + 1, taps_of_window - 1)] +
                                                       channel;
     Taps taps = {};
     for (size_t i = 0; i < kQDepthwiseBlock; ++i) {
-      const size_t c = kQDepthwiseOrder[i];
+      const size_t c = kQDepthwisePairs.channel_at(i);
       if (count < kQDepthwiseBlock && c >= count) continue;
       taps.first[i] = a[c];
       taps.second[i] = b[c];
@@ -54,7 +55,7 @@ void for_each_result(const QDepthwiseRow& row, Begin&& begin, Finish&& finish) {
       float floats[2][kQDepthwiseBlock];
       std::memcpy(floats, packed + row.scales_at(), sizeof(floats));
       for (size_t i = 0; i < kQDepthwiseBlock; ++i) {
-        const size_t channel = kQDepthwiseOrder[i];
+        const size_t channel = kQDepthwisePairs.channel_at(i);
         if (channel < count) finish(x, c + channel, int32_t(sums[i]), floats[0][i], floats[1][i]);
       }
     }
@@ -85,7 +86,7 @@ void to_floats(const QDepthwiseRow& row, float* out, size_t out_pixel_stride, co
 
 const QDepthwiseKernel& qdepthwise_portable() {
   static constexpr QDepthwiseKernel kKernel = {InstructionSet::Scalar, "qdepthwise_portable",
-                                               to_bytes, to_floats};
+                                               kQDepthwisePairs, to_bytes, to_floats};
   return kKernel;
 }
 

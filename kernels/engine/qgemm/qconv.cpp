@@ -220,12 +220,12 @@ QConv2d QConv2d::plan(const Conv2dParams& params, InstructionSet set) {
 
 uint32_t QConv2d::layout() const {
   constexpr uint32_t kJoined = uint32_t{1} << 15, kDepthwise = uint32_t{1} << 14;
-  if (is_qdepthwise(params_)) return kDepthwise;
+  if (is_qdepthwise(params_)) return kDepthwise | qdepthwise_layout(params_, set_);
   return layout_of(*tiles_) | (joins_columns(params_) ? kJoined : 0);
 }
 
 size_t QConv2d::packed_bytes() const {
-  if (is_qdepthwise(params_)) return round_up(qdepthwise_packed_bytes(params_), kAlignment);
+  if (is_qdepthwise(params_)) return round_up(qdepthwise_packed_bytes(params_, set_), kAlignment);
   const size_t panels = params_.groups * divide_up(params_.group_outputs, tiles_->panel);
   return round_up(panels * tiles_->panel_bytes(parts_of(params_).count, parts_of(params_).depth),
                   kAlignment);
@@ -235,7 +235,7 @@ void QConv2d::pack(const QConvWeights& weights, int32_t input_zero_point, const 
                    const int32_t* bias, void* packed) const {
   std::memset(packed, 0, packed_bytes());
   if (is_qdepthwise(params_)) {
-    return pack_qdepthwise(params_, weights, input_zero_point, scales, bias, packed);
+    return pack_qdepthwise(params_, weights, input_zero_point, scales, bias, packed, set_);
   }
   for_each_panel(*tiles_, params_, static_cast<int8_t*>(packed),
                  [&](size_t output, size_t columns, int8_t* to) {
@@ -249,7 +249,7 @@ void QConv2d::pack_dynamic(const QConvWeights& weights, const float* scales, con
                            void* packed) const {
   std::memset(packed, 0, packed_bytes());
   if (is_qdepthwise(params_)) {
-    return pack_dynamic_qdepthwise(params_, weights, scales, bias, packed);
+    return pack_dynamic_qdepthwise(params_, weights, scales, bias, packed, set_);
   }
   for_each_panel(*tiles_, params_, static_cast<int8_t*>(packed),
                  [&](size_t output, size_t columns, int8_t* to) {

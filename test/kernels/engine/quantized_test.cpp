@@ -224,9 +224,9 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
 
 TEST(QConv2d, DepthwiseGivesTheSameIntegersOnEveryInstructionSet) {
   Random random(54);
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < 150; ++i) {
     Conv2dParams p;
-    p.groups = random.one_of<size_t>({2, 8, 16, 24, random.size(2, 70)});
+    p.groups = random.one_of<size_t>({2, 8, 16, 24, 32, 64, 80, 96, random.size(2, 140)});
     const size_t window = random.one_of<size_t>({3, random.size(1, 5)});
     p.kernel_height = window;
     p.kernel_width = random.one_of<size_t>({window, random.size(1, 5)});
