@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kRows = 8, kPanel = 32, kHalf = 16, kLine = 64;
 constexpr int32_t kOffset = 128;
+static_assert(kReadBeyond + 1 == kHalf, "parts are read in vectors of 16 bytes");
 /// Bytes of a row that are moved at once: 3 x 3 points of 512 channels are one time.
 constexpr size_t kMaxMoved = 4608, kRowBytes = kMaxMoved + kLine;
 
@@ -52,24 +53,40 @@ INLINE void move_bytes(const int8_t* from, size_t count, uint8_t* to) {
   }
 }
 
-/// Moves all parts, whose depth is whole lines; returns the number of bytes.
-VNNI __attribute__((noinline)) size_t move_lines(const QLeftRows& left, Moved& to) {
+/// Moves a vector of kBytes.
+template <size_t kBytes>
+INLINE void move_vector(const int8_t* from, uint8_t* to) {
   const __m512i sign = _mm512_set1_epi8(char(0x80));
+  if constexpr (kBytes == kLine) {
+    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), sign));
+  } else {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm_xor_si128(bytes, _mm512_castsi512_si128(sign)));
+  }
+}
+
+/// Moves all parts in vectors of kBytes, the last one of a part reading beyond it or, where that
+/// must not be, some bytes once more. Returns the number of bytes.
+template <size_t kBytes>
+VNNI __attribute__((noinline)) size_t move_vectors(const QLeftRows& left, Moved& to) {
+  const size_t depth = left.depth, padded = fours(depth);
+  const bool reads_beyond = left.may_read_beyond && kBytes == kHalf;
+  const size_t last = reads_beyond ? (depth - 1) / kBytes * kBytes : depth - kBytes;
   for (size_t r = 0; r < left.count; ++r) {
-    uint8_t* at = to.rows + r * kRowBytes;
+    uint8_t* part_to = to.rows + r * kRowBytes;
     const int8_t* const* place = left.table == nullptr ? nullptr : left.table + r;
-    for (size_t part = 0; part < left.parts; ++part) {
+    for (size_t part = 0; part < left.parts; ++part, part_to += padded) {
       const int8_t* from = left.first + r * left.stride;
       if (place != nullptr) {
         from = *place == left.zero ? left.zero_data : moved(*place, left.offset);
         place += left.table_rows;
       }
-      for (const int8_t* const end = from + left.depth; from != end; from += kLine, at += kLine) {
-        _mm512_storeu_si512(at, _mm512_xor_si512(_mm512_loadu_si512(from), sign));
-      }
+      for (size_t d = 0; d < last; d += kBytes) move_vector<kBytes>(from + d, part_to + d);
+      move_vector<kBytes>(from + last, part_to + last);
     }
   }
-  return left.parts * left.depth;
+  return left.parts * padded;
 }
 
 /// Moves as many parts, or as much of one part, as there is room for; returns the number of bytes.
@@ -121,8 +138,10 @@ INLINE const int8_t* add_products(Sums& sums, const QLeftRows& left, Moved& as, 
     has_more = false;
     if (left_bytes == 0) {
       const bool fits = left.parts * fours(left.depth) <= kMaxMoved;
-      if (fits && left.depth % kLine == 0) {
-        left_bytes = move_lines(left, as);
+      if (fits && left.depth >= kLine) {
+        left_bytes = move_vectors<kLine>(left, as);
+      } else if (fits && (left.depth >= kHalf || (left.may_read_beyond && left.depth > 0))) {
+        left_bytes = move_vectors<kHalf>(left, as);
       } else {
         left_bytes = move_next(left, place, as);
         has_more = place.part < left.parts;
@@ -209,6 +228,27 @@ INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w,
   return w + 8 * kPanel;
 }
 
+/// Stores the first `rows` rows of four, or of two that are twice as long.
+template <size_t kHalves>
+INLINE void store_rows(__m512i bytes, int8_t* out, size_t out_stride, size_t rows, size_t columns) {
+  if constexpr (kHalves == 2) {
+    const __m256i row[] = {_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64(bytes, 1)};
+#pragma GCC unroll 2
+    for (size_t r = 0; r < 2; ++r) {
+      if (r < rows) _mm256_mask_storeu_epi8(out + r * out_stride, mask_of(columns), row[r]);
+    }
+  } else {
+    const __m128i row[] = {_mm512_castsi512_si128(bytes), _mm512_extracti32x4_epi32(bytes, 1),
+                           _mm512_extracti32x4_epi32(bytes, 2),
+                           _mm512_extracti32x4_epi32(bytes, 3)};
+#pragma GCC unroll 4
+    for (size_t r = 0; r < 4; ++r) {
+      const auto valid = __mmask16(mask_of(columns));
+      if (r < rows) _mm_mask_storeu_epi8(out + r * out_stride, valid, row[r]);
+    }
+  }
+}
+
 /// A panel whose results are bytes.
 template <size_t kTileRows, size_t kHalves, size_t kChains>
 INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w, size_t columns,
@@ -225,24 +265,27 @@ INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w,
   w = add_products<kTileRows, kHalves, kChains>(sums, left, as, w + 4 * kPanel);
   const __m512 most = _mm512_set1_ps(float(to.out_max - to.zero_point));
   const __m512i zeros = _mm512_set1_epi16(int16_t(to.zero_point));
-  const __m256i least = _mm256_set1_epi8(int8_t(to.out_min));
-  // Packing takes 128 bits of both halves in turns.
-  const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
-  const __mmask32 valid = mask_of(columns);
-#pragma GCC unroll 8
-  for (size_t r = 0; r < kTileRows; ++r) {
-    if (r >= left.count) break;
-    __m512i rounded[2];
-#pragma GCC unroll 2
-    for (size_t half = 0; half < kHalves; ++half) {
-      const __m512 scaled =
-          _mm512_mul_ps(_mm512_cvtepi32_ps(sums.of[0][r][half]), _mm512_loadu_ps(w + half * kLine));
-      rounded[half] = _mm512_cvtps_epi32(_mm512_min_ps(scaled, most));
+  const __m512i least = _mm512_set1_epi8(char(to.out_min));
+  // Packing takes four results of each vector in turns.
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512 scales[] = {_mm512_loadu_ps(w), _mm512_loadu_ps(w + (kHalves - 1) * kLine)};
+  constexpr size_t kVectors = kTileRows * kHalves;
+#pragma GCC unroll 4
+  for (size_t first = 0; first < kVectors; first += 4) {
+    if (first / kHalves >= left.count) break;
+    __m512i rounded[4];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) {
+      const size_t vector = std::min(first + i, kVectors - 1), half = vector % kHalves;
+      const __m512i sum = sums.of[0][vector / kHalves][half];
+      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), scales[half]);
+      rounded[i] = _mm512_cvtps_epi32(_mm512_min_ps(scaled, most));
     }
-    const __m512i words =
-        _mm512_adds_epi16(_mm512_packs_epi32(rounded[0], rounded[kHalves - 1]), zeros);
-    const __m256i bytes = _mm256_max_epi8(_mm512_cvtsepi16_epi8(words), least);
-    _mm256_mask_storeu_epi8(out + r * out_stride, valid, _mm256_permutevar8x32_epi32(bytes, order));
+    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(rounded[0], rounded[1]), zeros);
+    const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(rounded[2], rounded[3]), zeros);
+    const __m512i bytes = _mm512_max_epi8(_mm512_packs_epi16(low, high), least);
+    store_rows<kHalves>(_mm512_permutexvar_epi32(order, bytes), out + first / kHalves * out_stride,
+                        out_stride, left.count - first / kHalves, columns);
   }
   return w + 8 * kPanel;
 }
