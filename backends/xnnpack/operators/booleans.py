@@ -7,6 +7,7 @@ A payload has two kinds of nodes for them: comparisons and Select. Logic is a se
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -128,14 +129,23 @@ def _operands(low: Lowering, node: Node) -> tuple[int, int, Order]:
     return low.operand(left, order), low.operand(right, order), order
 
 
-def _and(low: Lowering, node: Node) -> None:
+def conjunction(low: Lowering, node: Node) -> None:
     left, right, order = _operands(low, node)
     low.add(g.Select(left, right, truth(low, False), low.result(node, order)), node)
 
 
-def _or(low: Lowering, node: Node) -> None:
+def disjunction(low: Lowering, node: Node) -> None:
     left, right, order = _operands(low, node)
     low.add(g.Select(left, truth(low, True), right, low.result(node, order)), node)
+
+
+def with_logic(rule: Rule, logic: Emit) -> Rule:
+    """The rule of an arithmetic operator that computes `logic` on booleans."""
+
+    def emit(low: Lowering, node: Node) -> None:
+        (logic if _dtype(node) == torch.bool else rule.emit)(low, node)
+
+    return replace(rule, emit=emit, booleans=True)
 
 
 def _exclusive_or(low: Lowering, node: Node) -> None:
@@ -192,8 +202,8 @@ RULES: dict[str, Rule] = {
     "where.self": Rule(_select, _refuse_select, any_tensors=True),
     **{f"{name}.Tensor": _comparison(*row) for name, row in _COMPARISONS.items()},
     **{f"{name}.Scalar": _comparison_with_number(*row) for name, row in _COMPARISONS.items()},
-    **{name: _logic(_and) for name in ("logical_and.default", "bitwise_and.Tensor")},
-    **{name: _logic(_or) for name in ("logical_or.default", "bitwise_or.Tensor")},
+    **{name: _logic(conjunction) for name in ("logical_and.default", "bitwise_and.Tensor")},
+    **{name: _logic(disjunction) for name in ("logical_or.default", "bitwise_or.Tensor")},
     **{name: _logic(_exclusive_or) for name in ("logical_xor.default", "bitwise_xor.Tensor")},
     "full_like.default": Rule(_fill, _refuse_fill, booleans=True),
     "bitwise_not.default": _logic(_not),

@@ -15,6 +15,7 @@ from executorch.backends.xnnpack.lowering.facts import argument, rank, tensors_o
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, plain
 from executorch.backends.xnnpack.lowering.lowering import Limits, Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
+from executorch.backends.xnnpack.operators.booleans import conjunction, disjunction, with_logic
 from executorch.backends.xnnpack.operators.integers import if_scales, products_fit, sums_fit
 from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -232,10 +233,7 @@ _UNARY: dict[str, type] = {
 _BINARY: dict[str, type] = {
     "add.Tensor": g.Add,
     "sub.Tensor": g.Subtract,
-    "mul.Tensor": g.Multiply,
     "div.Tensor": g.Div,
-    "minimum.default": g.Minimum,
-    "maximum.default": g.Maximum,
     "copysign.Tensor": g.CopySign,
 }
 
@@ -252,6 +250,9 @@ CLAMPS = ("relu.default", "hardtanh.default", "clamp.default")
 RULES: dict[str, Rule] = {
     **{name: _plain_unary(kind) for name, kind in _UNARY.items()},
     **{name: _binary(kind) for name, kind in _BINARY.items()},
+    "mul.Tensor": with_logic(_binary(g.Multiply), conjunction),
+    "minimum.default": with_logic(_binary(g.Minimum), conjunction),
+    "maximum.default": with_logic(_binary(g.Maximum), disjunction),
     **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
     **{name: Rule(_clamp, _refuse_limits, on_integers=if_scales(lambda operands, result: True)) for name in CLAMPS},
     "clamp.Tensor": Rule(_clamp_to_tensors, _refuse_larger_bounds),

@@ -72,6 +72,14 @@ CASES: dict[str, tuple[Callable[..., torch.Tensor | Tensors], Tensors]] = {
     "NaN and infinities are found": (lambda x: (torch.isnan(x), torch.isinf(x), x * 2), (SPECIAL,)),
     "any of rows": (lambda x: ((x > 1).any(-1, keepdim=True), (x != x).any(0), (x > 9).any(), x * 2), (SPECIAL,)),
     "repeated masks": (lambda x: torch.relu((x[:, :1] > 0).expand(-1, 6).to(x.dtype)), (SPECIAL,)),
+    "arithmetic of masks": (
+        lambda x, y: (
+            torch.where(torch.isfinite(x) * (y > 0), x, -1.0),
+            torch.where(torch.maximum(x > 0, y[0] > 0), x, -1.0),
+            torch.where(torch.minimum(x > 0, y > 0), x, -1.0),
+        ),
+        (SPECIAL, OTHER),
+    ),
     "parts of masks": (
         lambda x: (
             torch.where((x > 0).unfold(1, 3, 1), x.unfold(1, 3, 1), -1.0),
