@@ -60,7 +60,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   /// The pieces that have been allocated and not been freed.
   size_t pieces_in_use() const { return pieces_in_use_; }
 
-  /// The most bytes that were in use at one time.
+  /// Peak of the bytes in use.
   size_t most_bytes() const { return most_bytes_; }
 
  private:
@@ -71,7 +71,8 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
     Piece* next;
   };
 
-  /// The smallest that is kept and neither too small nor twice as large; null if there is none.
+  /// Takes the smallest kept piece of at least `size` bytes. Null if there is none, or if it is more
+  /// than twice as large or not aligned.
   Piece* take_kept(size_t size, size_t alignment) {
     Piece** place = &kept_;
     while (*place != nullptr && (*place)->size < size) place = &(*place)->next;

@@ -38,7 +38,7 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
   }
 
   size_t used_size() const override { return used_; }
-  /// Not known: the system decides.
+  /// Unknown: the system decides.
   size_t free_size() const override { return SIZE_MAX; }
 
   void reset() override {
@@ -51,8 +51,8 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
     in_block_ = 0;
   }
 
-  /// The bytes of the block, itself aligned, that would have done for all that was ever allocated
-  /// between two resets.
+  /// The size of an aligned block that suffices for all pieces allocated between two resets, at its
+  /// peak.
   size_t most_in_block() const { return most_in_block_; }
 
  private:

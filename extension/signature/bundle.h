@@ -19,7 +19,7 @@ struct Envelope {
   /// ECDSA, in ASN.1 DER.
   std::string signature;
 
-  /// The bytes that the signature is of.
+  /// The bytes that were signed.
   std::string signed_bytes() const;
 };
 

@@ -42,7 +42,8 @@ std::string line_of(const std::string& path) {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-/// The limit of one group of version 2: "quota period", or "max period".
+/// The limit of one control group (version 2), in processors. The file has "quota period", or "max
+/// period".
 double granted_by(const std::string& folder) {
   const std::string text = line_of(folder + "/cpu.max");
   long long quota = 0;
@@ -51,7 +52,7 @@ double granted_by(const std::string& folder) {
   return is_limited ? static_cast<double>(quota) / static_cast<double>(period) : kUnlimited;
 }
 
-/// The same of version 1: a quota below 0 is none.
+/// The same for version 1, where a quota below 0 means no limit.
 double granted_by_old(const std::string& folder) {
   const double quota = atof(line_of(folder + "/cpu.cfs_quota_us").c_str());
   const double period = atof(line_of(folder + "/cpu.cfs_period_us").c_str());

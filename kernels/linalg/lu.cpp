@@ -17,7 +17,7 @@ Lu<T>::Lu(Matrix<T> matrix, bool pivot) : factors(std::move(matrix)) {
   for (Eigen::Index i = 0; i < count; ++i) {
     Eigen::Index largest = 0;
     if (pivot) {
-      // As LAPACK, which compares complex numbers by the sum of their parts.
+      // Compare complex numbers by the sum of their parts' magnitudes, as LAPACK does.
       const auto column = factors.col(i).tail(factors.rows() - i);
       (column.real().cwiseAbs() + column.imag().cwiseAbs()).maxCoeff(&largest);
     }

@@ -65,7 +65,7 @@ struct OperatorName {
 /// do not fit half a word are dropped.
 class SearchPosition final {
  public:
-  /// Bits of each of the two.
+  /// Bits of each number.
   static constexpr unsigned kHalf = sizeof(uintptr_t) * 4;
 
   struct Numbers {
@@ -120,10 +120,10 @@ class MethodMeta final {
   size_t num_attributes() const;
   Result<TensorInfo> attribute_tensor_meta(size_t index) const;
 
-  // Memory: what a MemoryManager must hold.
+  // Memory that a MemoryManager must provide.
 
   size_t num_memory_planned_buffers() const;
-  /// In bytes; of a method that is planned parametric in shape, the most that buffer 0 can need.
+  /// In bytes. Buffer 0 of a method that is planned parametric in shape: the largest size.
   Result<int64_t> memory_planned_buffer_size(size_t index) const;
   /// Returns true if the size of buffer 0 depends on the inputs' sizes:
   /// Method::memory_planned_buffer_size() returns it once they are set.
@@ -141,7 +141,7 @@ class MethodMeta final {
   size_t method_allocator_size() const;
 
   bool uses_backend(const char* backend_name) const;
-  /// One for each delegate: a backend with several counts as often.
+  /// Number of delegates; a backend with several delegates counts for each of them.
   size_t num_backends() const;
   Result<const char*> get_backend_name(size_t index) const;
 
@@ -161,7 +161,7 @@ class MethodMeta final {
   MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan, size_t plan_words)
       : plan_(plan), plan_words_(plan_words) {}
 
-  /// Value `index` of the method, whose index in `interface` is wanted.
+  /// The value of the method whose number stands at `index` of `interface`.
   const executorch_flatbuffer::EValue& value(Span<const int32_t> interface, size_t index) const;
   Result<Tag> tag(Span<const int32_t> interface, size_t index) const;
   Result<TensorInfo> tensor_meta(Span<const int32_t> interface, size_t index) const;
@@ -169,11 +169,11 @@ class MethodMeta final {
   const executorch_flatbuffer::ExecutionPlan* plan_;
   /// Number of words of the parametric plan.
   size_t plan_words_;
-  /// A value and the number of attributes before it: the next search continues there.
+  /// The last value searched, and the number of attributes before it.
   mutable SearchPosition attribute_;
   /// The number of attributes plus 1; 0 before they are counted.
   mutable SearchPosition attributes_;
-  /// A window of planned buffers, counted from 1, and a bit for each that has state.
+  /// The number of a group of 32 planned buffers, from 1, and a bit for each buffer with state.
   mutable SearchPosition states_;
 };
 

@@ -68,15 +68,16 @@ struct Kernel {
   OpFunction op_ = nullptr;
   /// May be null: the arguments are then the kernel's own to check.
   ArgCheck check_ = nullptr;
-  /// Bit i: the kernel writes to the tensors of its argument i, which a program must not let be
-  /// constants. None of the first 62, not known: it is the last argument that counts. The other two
-  /// bits are options, kDisjoint and kDisjointButFirst.
+  /// Bit i, for the first 62 arguments: the kernel writes to the tensors of argument i, which must
+  /// not be constants of the program. Without any such bit, the last argument counts as written.
+  /// The other two bits are the options kDisjoint and kDisjointButFirst.
   uint64_t written_ = 0;
 
-  /// A program must not let operands be where a written tensor is: the kernel reads and writes in
-  /// no certain order. Without it, an operand may be at exactly the same place.
+  /// Operands must not share memory with a written tensor, because the kernel reads and writes in
+  /// no certain order. Without this bit, an operand may have exactly the memory of a written
+  /// tensor.
   static constexpr uint64_t kDisjoint = uint64_t{1} << 63;
-  /// With kDisjoint: the first argument alone may be at the same place.
+  /// With kDisjoint: only the first argument may have exactly the memory of a written tensor.
   static constexpr uint64_t kDisjointButFirst = uint64_t{1} << 62;
   static constexpr size_t kOptionBits = 2;
   static constexpr size_t kMaxWritten = 64 - kOptionBits;

@@ -50,7 +50,7 @@ class MatrixSource final : public BlockSource<T> {
   Convert load_;
 };
 
-/// out = alpha * sums + beta * addend; a null addend is none.
+/// out = alpha * sums + beta * addend. The addend may be null.
 template <class T>
 class MatrixSink final : public BlockSink<T> {
  public:

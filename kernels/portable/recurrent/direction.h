@@ -31,13 +31,14 @@ struct DirectionParameters {
   const Tensor* projection;
 };
 
-/// Some sequences' units.
+/// Some units of some sequences.
 struct UnitBlock {
   int64_t sequence, last_sequence, unit, last_unit;
 };
 
-/// Computes in T. allocate(); for each layer take() and take_states(); for each chunk of its steps
-/// multiply_input(), then step() and finish_step() of each step, advance(); last give_states().
+/// Computes in T. Order of calls: allocate(); for each layer take() and take_states(), for each
+/// chunk of its steps multiply_input(), then step() and finish_step() for each step, and advance();
+/// at the end give_states().
 template <class T>
 class Direction {
  public:
@@ -171,8 +172,8 @@ class Direction {
     }
   }
 
-  /// Biases of both products are added to the first, but of the GRU's last gate, whose second is
-  /// kept: the reset gate multiplies it.
+  /// Adds the biases of both products, except those of the GRU's last gate: the reset gate
+  /// multiplies the second one, which stays separate.
   void sum_biases(const Tensor* biases) {
     const int64_t rows = s_.rows(), added = s_.apart ? rows - s_.hidden : rows;
     std::fill_n(bias_, rows + s_.hidden, T(0));
@@ -210,8 +211,8 @@ class Direction {
   }
 
   /// c[m, n] = a[m, k] times the rows of `weights` from `first` on, transposed. `backwards`: the
-  /// last rows come first. Of weights larger than the cache, every other step begins with those
-  /// that the one before it read last.
+  /// last rows come first. Steps alternate if the weights exceed the cache, so that each begins
+  /// with the rows that the step before read last.
   static void multiply(const RecurrentLoopsOf<T>& loops, int64_t m, int64_t n, int64_t k,
                        const T* a, const Rows& weights, int64_t first, T* c, int64_t step,
                        bool backwards) {

@@ -164,7 +164,7 @@ Node read_node(const fb::XNode& from) {
       node.operands[node.operand_count++] = number;
     }
   });
-  // The table has fields for the largest number.
+  // The table has fields for the largest number of operands; this kind uses the first ones.
   if (const size_t given = concatenated(node.kind)) {
     node.operand_count = given;
   }

@@ -15,9 +15,9 @@ namespace internal {
 
 #ifdef USE_ATEN_LIB
 
-/// The allocator of a growing tensor's storage, so that ATen's kernels resize it as any tensor. A
-/// block that is outgrown is kept until release(), so that whoever has read the tensor's address
-/// within an execution may go on reading there.
+/// The allocator of a growing tensor's storage, so that ATen's kernels resize it as any tensor. An
+/// outgrown block is kept until release(), because callers may read at its address during the
+/// execution.
 class TensorGrowth final : public c10::Allocator {
  public:
   static constexpr size_t kAlignment = 64;
