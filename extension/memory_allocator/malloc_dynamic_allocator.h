@@ -71,8 +71,8 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
     Piece* next;
   };
 
-  /// Takes the smallest kept piece of at least `size` bytes. Null if there is none, or if it is more
-  /// than twice as large or not aligned.
+  /// Takes the smallest kept piece of at least `size` bytes. Null if there is none, or if it is
+  /// more than twice as large or not aligned.
   Piece* take_kept(size_t size, size_t alignment) {
     Piece** place = &kept_;
     while (*place != nullptr && (*place)->size < size) place = &(*place)->next;

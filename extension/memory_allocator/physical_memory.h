@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The machine's memory, as what limits of memory are by default.
+// The machine's memory, on which default limits depend.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 namespace executorch::extension {
 
-/// Three quarters of the machine's memory; 0 where it does not say how much it has.
+/// Three quarters of the machine's memory; 0 if that is unknown.
 inline size_t three_quarters_of_memory() {
   static const size_t bytes = [] {
     const long pages = sysconf(_SC_PHYS_PAGES);

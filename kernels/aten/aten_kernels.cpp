@@ -69,7 +69,7 @@ struct Operator {
   Kernel kernel;
 };
 
-/// The operators, by name: their number is that of the function below that calls them.
+/// Operators by name.
 using Operators = std::map<std::string, Operator>;
 
 /// Never destroyed: kernels may run until the process ends.
@@ -85,11 +85,12 @@ std::mutex& operators_mutex() {
   return *mutex;
 }
 
-/// An OpFunction carries nothing else with it, so there is one for each operator.
+/// The operator that function i of kFunctions calls: an OpFunction has no state, so each operator
+/// takes a function of its own.
 const Operator* called_by[kMaxAtenKernels];
 size_t functions_used = 0;
 
-/// Marks operators that torch has no longer: their handles must not be used.
+/// Marks operators that were removed from torch: their handles must not be used.
 class GoneOperators final : public c10::OpRegistrationListener {
  public:
   void onOperatorRegistered(const c10::OperatorHandle& /*op*/) override {}
@@ -169,7 +170,7 @@ constexpr std::array<OpFunction, sizeof...(indices)> functions_of(std::index_seq
 }
 constexpr auto kFunctions = functions_of(std::make_index_sequence<kMaxAtenKernels>());
 
-/// Sorted by name, so that the registry finds them by bisection; without those that are known.
+/// The operators that are not known yet, sorted by name for the registry's bisection.
 std::map<std::string, c10::OperatorHandle> new_operators(
     const std::vector<c10::OperatorHandle>& handles) {
   std::map<std::string, c10::OperatorHandle> added;

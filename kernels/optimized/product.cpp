@@ -22,7 +22,7 @@ bool has_rows(const Batch& b) { return b.columns <= 1 || b.view.column_stride ==
 
 size_t floats(int64_t bytes) { return size_t(bytes / kSize); }
 
-/// How the addend gets into the result.
+/// The step that adds the addend to the result.
 enum class Adding : uint8_t { Nothing, Bias, Residual, Later };
 
 Adding adding_of(const Product& p, float alpha, float beta) {

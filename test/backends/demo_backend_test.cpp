@@ -50,7 +50,7 @@ std::vector<float> read_values(const std::string& name) {
   return values;
 }
 
-/// A program in aligned memory, and all that its method `forward` needs to live.
+/// A program in aligned memory, and the memory of its method `forward`.
 struct Loaded {
   explicit Loaded(const std::string& name) : bytes(read_file(name)), file(bytes.size() / 16 + 1) {
     memcpy(file.data(), bytes.data(), bytes.size());
@@ -102,8 +102,8 @@ class DemoBackendTest : public ::testing::TestWithParam<const char*> {
   }
 };
 
-/// Gives `method` the first of `values` as inputs of the sizes its meta names, the first dimension
-/// being `rows` unless that is 0; returns how many it took.
+/// Sets the inputs from the first `values`, with the sizes of the metadata; the first dimension is
+/// `rows` unless that is 0. Returns the number of values used.
 size_t set_inputs(Method& method, std::vector<float>& values, int32_t rows) {
   size_t taken = 0;
   for (size_t i = 0; i < method.inputs_size(); ++i) {

@@ -21,7 +21,7 @@ bool common_shape(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& m
   return expect_mask(ctx, mask) && expect_broadcast(ctx, *shape, Shape(mask));
 }
 
-// out = self, both in the shape of self and mask together.
+// Copies self to out, in the common shape of self and mask.
 bool copy_masked(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask, Shape* shape,
                  Tensor& out) {
   return expect_same_dtype(ctx, "self", self, "out", out) && common_shape(ctx, self, mask, shape) &&
@@ -97,8 +97,8 @@ void for_each_masked_line(const Strided& memory, const Strided& mask, F&& f) {
   }
 }
 
-// The elements where the mask is true, in the order of their indices, to [to, end). Every element
-// is written, and the next one over those that were not chosen: which are is hard to foresee.
+// Copies the elements where the mask is true to [to, end), in index order. It writes every element,
+// and the next one over an element that was not chosen: branches on the mask are hard to predict.
 template <class T>
 void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
   for_each_masked_line(
@@ -111,7 +111,8 @@ void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
       });
 }
 
-// The values in order to where the mask is true, at most all: the mask may have changed meanwhile.
+// Copies the values in order to the places where the mask is true. It stops after the last value,
+// because the mask may have changed since it was counted.
 template <class T>
 void scatter(const Strided& to, const Strided& mask, const Strided& from) {
   const bool dense = in_index_order(from);

@@ -141,7 +141,7 @@ int64_t kth(const Line& line, int64_t k) {
   return line.elements[k].index;
 }
 
-// The lower of the two in the middle. A NaN is the median of its line, unless they are left out.
+// The lower of the two middle elements. A line with NaN has the median NaN, unless NaN is left out.
 void pick_median(const Line& line, bool leave_nan_out) {
   int64_t numbers = line.n, first_nan = -1;
   for (int64_t i = 0; line.has_nan && i < line.n; ++i) {
@@ -200,8 +200,8 @@ Tensor& median_of_all(KernelRuntimeContext& ctx, const Tensor& self, bool leave_
   return out;
 }
 
-// At each element, the greatest (by flipped keys, least) up to it; the last of equals; NaN from the
-// first on.
+// Running maximum along `dim` (`least`: minimum), and the index of the last element that equals it;
+// NaN from the first NaN on.
 void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool least,
                      const Outputs& out) {
   int d;

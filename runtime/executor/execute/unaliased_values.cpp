@@ -136,7 +136,7 @@ class Marker final {
     }
   }
 
-  /// How many inputs and outputs there are with the right use and planned memory; writes them to
+  /// Returns the number of inputs and outputs with the right use and planned memory. Writes them to
   /// `candidates` unless that is null.
   size_t find_candidates(Candidate* candidates) const {
     size_t found = 0;

@@ -20,7 +20,7 @@ constexpr Numbers kOnes = {1, 1, 1, 1, 1, 1};
 constexpr Numbers kUp = {0, 1, 2, 3, 4, 5};
 constexpr Numbers kUpAndOne = {1, 2, 3, 4, 5, 6};
 
-/// A tensor to be: its bytes are as many numbers as there are.
+/// A tensor to store. The number of its bytes follows from `numbers`, not from the sizes.
 struct MadeTensor {
   std::vector<float> numbers;
   std::vector<int32_t> sizes = {2, 3};

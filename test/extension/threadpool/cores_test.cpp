@@ -65,11 +65,11 @@ TEST(Cores, TheWeakestKindIsLeftOut) {
   EXPECT_EQ(count_cores(system.root(), {0, 1, 2, 3}), 4u);
 }
 
-TEST(Cores, WhatIsNotDescribedCountsEach) {
+TEST(Cores, ProcessorsWithoutADescriptionCountEach) {
   EXPECT_EQ(count_cores(System().root(), {0, 1, 2}), 3u);
 }
 
-TEST(Cores, AGroupAndThoseAboveItLimit) {
+TEST(Cores, AGroupAndItsAncestorsLimit) {
   const System system;
   system.write("/proc/self/cgroup", "0::/a/b");
   EXPECT_TRUE(isinf(granted_processors(system.root())));
@@ -79,7 +79,7 @@ TEST(Cores, AGroupAndThoseAboveItLimit) {
   EXPECT_EQ(granted_processors(system.root()), 2.5);
 }
 
-TEST(Cores, GroupsOfVersionOneLimit) {
+TEST(Cores, ControlGroupsOfVersionOneLimit) {
   const System system;
   system.write("/proc/self/cgroup", "3:cpuset:/x\n2:cpu,cpuacct:/job");
   system.write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
