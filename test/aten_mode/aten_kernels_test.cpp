@@ -105,7 +105,7 @@ TEST(AtenKernelsTest, ListsAndAbsentTensorsCross) {
   EXPECT_TRUE(at::equal(parts[1].toTensor(), x.slice(0, 2)));
 }
 
-TEST(AtenKernelsTest, WhatAtenThrowsIsAnError) {
+TEST(AtenKernelsTest, AnExceptionOfAtenIsAnError) {
   const Tensor x = at::rand({3, 4}), y = at::rand({5});
   Tensor out = at::empty({3, 4});
   EXPECT_EQ(call("aten::add.out", {x, y, int64_t{1}, out}), Error::InvalidArgument);

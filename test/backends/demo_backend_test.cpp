@@ -248,7 +248,7 @@ constexpr BadPayload kBadPayloads[] = {
      Error::MemoryAllocationFailed},
 };
 
-TEST(DemoPayload, WhatIsNotAPayloadIsRefused) {
+TEST(DemoPayload, OtherBytesThanAPayloadAreRefused) {
   for (const BadPayload& bad : kBadPayloads) {
     std::vector<uint8_t> memory(1 << 14);
     MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());

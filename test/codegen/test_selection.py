@@ -74,7 +74,7 @@ def test_a_meeting_keeps_its_dtypes(dtypes: set[str], has_floating_number: bool)
     ("data", "message"),
     [(b"", "identifier"), (b"\xff" * 64, "identifier"), (b"\xff\xff\xff\x7fET12" + bytes(64), "not a valid program")],
 )
-def test_what_is_no_program_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
+def test_other_bytes_than_a_program_are_refused(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "wrong.pte").write_bytes(data)
     with pytest.raises(CodegenError, match=message) as caught:
         select_operators(program_paths=[tmp_path / "wrong.pte"])

@@ -150,7 +150,7 @@ def test_the_memory_plan_can_be_drawn(script: Path, tmp_path: Path) -> None:
         (["my_script:branchy"], "error: "),
     ],
 )
-def test_what_cannot_be_used_is_one_line_and_an_exit_code(
+def test_a_wrong_argument_is_one_line_and_an_exit_code(
     script: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
 ) -> None:
     assert run(*arguments) == 1

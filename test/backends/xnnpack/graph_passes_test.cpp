@@ -125,7 +125,7 @@ TEST(GraphPasses, CopiesInsideTheGraphAreTheValueThatTheyCopy) {
   EXPECT_EQ(roots[copy], made);
 }
 
-TEST(GraphPasses, WhatIsCopiedToAnOutputIsComputedThere) {
+TEST(GraphPasses, AValueThatIsCopiedToAnOutputIsComputedThere) {
   Builder b;
   const uint32_t x = b.input(), y = b.output(), z = b.output(), made = b.value();
   b.node(NodeKind::Abs, {x}, made);

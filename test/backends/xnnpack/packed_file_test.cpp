@@ -161,7 +161,7 @@ TEST_F(PackedFileTest, RandomChangesDoNoHarm) {
   }
 }
 
-TEST_F(PackedFileTest, WhatCannotBeReadOrWrittenIsDoneWithout) {
+TEST_F(PackedFileTest, AFileThatCannotBeReadOrWrittenIsNotUsed) {
   path_ = folder_ + "/no such folder/weights";
   start();
   path_ = folder_;  // A folder is not a file.

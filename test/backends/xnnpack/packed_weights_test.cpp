@@ -47,7 +47,7 @@ TEST(PackedWeights, BytesBetweenSamplesCount) {
   }
 }
 
-TEST(PackedWeights, WhatNobodyHoldsIsForgotten) {
+TEST(PackedWeights, WeightsWithoutOwnersAreForgotten) {
   PackedWeights weights;
   weights.one_of_equal(block_of(100, 'a'));
   const std::shared_ptr<PackedBlock> next = block_of(100, 'a');

@@ -168,7 +168,7 @@ TEST(BundledProgramTest, CopiesOfInputsOutliveTheBundle) {
   EXPECT_EQ(error->beyond, 0);
 }
 
-TEST(BundledProgramTest, WhatIsNoBundleIsSaidToBeNone) {
+TEST(BundledProgramTest, OtherBytesAreReportedAsNoBundle) {
   std::vector<uint8_t> program = executorch::testing::add_program();
   EXPECT_FALSE(is_bundled_program(program.data(), program.size()));
   EXPECT_EQ(open(program), Error::NotSupported);

@@ -85,7 +85,7 @@ TEST_F(ETDumpTest, ARecordLiesInTheMemoryGivenAndTakingItChangesNothing) {
   EXPECT_GT(tracer.get_etdump_data().size, again.size);
 }
 
-TEST_F(ETDumpTest, WhatHasNoRoomIsLeftOutAndCounted) {
+TEST_F(ETDumpTest, EventsWithoutRoomAreDroppedAndCounted) {
   for (size_t size : {0, 8, 100, 700, 1000, 1001, 1337, 2048, 5000}) {
     std::vector<uint8_t> memory(size + 1, 0xAB);
     ETDumpGen tracer({memory.data() + 1, size});

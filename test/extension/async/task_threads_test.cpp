@@ -25,7 +25,7 @@ struct Count final : Task {
   std::atomic<int> runs{0};
 };
 
-TEST(TaskThreadsTest, WhatIsPostedRunsBeforeTheThreadsEnd) {
+TEST(TaskThreadsTest, PostedTasksRunBeforeTheThreadsEnd) {
   Count tasks[100];
   {
     auto threads = TaskThreads::start(3);

@@ -58,7 +58,7 @@ TEST(BundledModuleTest, TheProgramOutlivesTheModule) {
   EXPECT_STREQ(*program->get_method_name(0), "forward");
 }
 
-TEST(BundledModuleTest, WhatIsNoBundleIsRefused) {
+TEST(BundledModuleTest, OtherBytesThanABundleAreRefused) {
   EXPECT_EQ(BundledModule::from_file(written(executorch::testing::add_program())).error(),
             Error::NotSupported);
   EXPECT_EQ(BundledModule::from_file("/no/such/file.bpte").error(), Error::NotFound);

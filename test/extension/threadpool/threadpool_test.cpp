@@ -99,7 +99,7 @@ TEST(ThreadPool, ByDefaultHasTheCoresThatTheProcessMayUse) {
   EXPECT_EQ(get_threadpool(), default_threadpool().get());
 }
 
-TEST(ThreadPool, WhoAskForTheSameSizeShareOne) {
+TEST(ThreadPool, CallersThatRequestOneSizeShareAPool) {
   const size_t count = default_threadpool()->get_thread_count() + 3;
   const std::shared_ptr<ThreadPool> one = ThreadPool::of_size(count);
   EXPECT_EQ(ThreadPool::of_size(count), one);

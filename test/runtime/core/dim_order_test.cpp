@@ -73,7 +73,7 @@ TEST(DimOrderTest, EqualStridesKeepTheirOrder) {
   EXPECT_EQ(order, (Order{0, 1, 2}));
 }
 
-TEST(DimOrderTest, WhatIsWrongIsRefused) {
+TEST(DimOrderTest, WrongOrdersAreRefused) {
   LogCapture log;
   const int32_t max = std::numeric_limits<int32_t>::max();
   const int32_t sizes[] = {2, max, max};

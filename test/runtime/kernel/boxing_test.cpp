@@ -185,7 +185,7 @@ TEST_F(BoxingTest, AKernelWithoutArgumentsIsOne) {
   EXPECT_EQ(g_calls, 1);
 }
 
-TEST_F(BoxingTest, WhatFollowsTheLastArgumentIsNotRead) {  // programs repeat the result there
+TEST_F(BoxingTest, ArgumentsAfterTheLastOneAreNotRead) {  // programs repeat the result there
   constexpr Kernel kernel = make_kernel<&other_out>("test::other.out");
   const Tensor tensor = floats_.ones({1});
   values_ = {tensor, tensor, tensor, tensor};

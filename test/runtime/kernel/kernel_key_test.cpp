@@ -43,7 +43,7 @@ TEST(KernelKeyTest, SixteenTensorsOfRankSixteenFit) {
   EXPECT_EQ(key_of(tensors).substr(0, 12), "v1/15;0,1,2,");
 }
 
-TEST(KernelKeyTest, WhatDoesNotFitIsAnError) {
+TEST(KernelKeyTest, AKeyThatDoesNotFitIsAnError) {
   LogCapture log;
   Order two = {0, 1};
   const TensorMeta tensor = meta(ScalarType::Float, two);

@@ -36,7 +36,7 @@ TEST(OperatorRegistryTest, FindsWhatWasRegistered) {
   EXPECT_EQ((*find_kernel(name.c_str()))->check_, nullptr);
 }
 
-TEST(OperatorRegistryTest, WhatIsMissingIsNamed) {
+TEST(OperatorRegistryTest, AMissingOperatorIsNamed) {
   LogCapture log;
   EXPECT_EQ(get_op_function_from_registry("nowhere::a.out").error(), Error::OperatorMissing);
   EXPECT_TRUE(log.contains("nowhere::a.out"));

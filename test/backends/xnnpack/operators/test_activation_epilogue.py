@@ -95,7 +95,7 @@ def test_an_activated_layer_gives_the_bits_of_the_activation_behind_it(kind: str
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_what_is_not_finite_stays_so(name: str) -> None:
+def test_nan_and_infinity_stay(name: str) -> None:
     torch.manual_seed(0)
     layer = nn.Conv2d(3, 18, 1)
     x = torch.randn(1, 3, 5, 40)

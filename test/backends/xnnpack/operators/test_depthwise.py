@@ -121,7 +121,7 @@ def test_a_point_has_the_same_bits_wherever_it_is(name: str, channels: int) -> N
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-def test_what_is_not_finite_stays_within_its_windows(
+def test_nan_and_infinity_stay_within_their_windows(
     window: int | tuple[int, int], stride: int | tuple[int, int], padding: int | tuple[int, int], dtype: torch.dtype
 ) -> None:
     torch.manual_seed(0)

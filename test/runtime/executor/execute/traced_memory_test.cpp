@@ -61,7 +61,7 @@ TEST(TracedMemory, AnOutputThatAJumpHasSkippedIsNotRecorded) {
   EXPECT_EQ(traced(program), 0);
 }
 
-TEST(TracedMemory, WhatAViewRepeatsAsItsResultMayHaveNone) {
+TEST(TracedMemory, TheRepeatedResultOfAViewMayHaveNoMemory) {
   TestProgram program = view_of_the_input();
   plan(program).values.push_back(
       tensor(without_memory(fb::ScalarType::FLOAT, {2}, {0})));  // nothing gives it memory

@@ -52,7 +52,7 @@ TEST(PlatformAtLinkTimeTest, EachFunctionOfTheProgramTakesThePlaceOfTheDefault) 
   EXPECT_EXIT(runtime_abort(), ::testing::ExitedWithCode(9), "");
 }
 
-TEST(PlatformAtLinkTimeTest, WhatIsRegisteredAtRunTimeComesBeforeIt) {
+TEST(PlatformAtLinkTimeTest, ALayerRegisteredAtRunTimeTakesPrecedence) {
   const PalImpl before = *get_pal_impl();
   PalImpl impl;
   impl.current_ticks = [] { return et_timestamp_t{3}; };
