@@ -1,5 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Builds XNNPACK and its dependencies from the pinned sources as static libraries, once a machine; prints their folder.
+"""Build XNNPACK and its dependencies as static libraries from the pinned sources; print their folder.
+
+A machine builds them once.
 
     python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N] [--sanitize LIST]
 

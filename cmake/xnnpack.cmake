@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # The target `xnnpack` with everything it needs, as EXECUTORCH_XNNPACK_LIBRARY chooses: the system's or the one below XNNPACK_ROOT,
-# with the functions of 2024-11 (SYSTEM); the pinned sources, built once a machine by cmake/build_xnnpack.py (PINNED); whichever of these
+# with the functions of 2024-11 (SYSTEM); the pinned sources, built once per machine by cmake/build_xnnpack.py (PINNED); whichever of these
 # is available (AUTO); no target (NONE): the backend then runs on the CPU engine alone.
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 

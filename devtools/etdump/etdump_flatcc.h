@@ -39,7 +39,8 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   using DelegateDebugIntId = ET_RUNTIME_NAMESPACE::DelegateDebugIntId;
   using Entry = ET_RUNTIME_NAMESPACE::EventTracerEntry;
 
-  /// @param buffer Memory of the record, about 64 bytes an event, 150 for a tensor's. Must outlive
+  /// @param buffer Memory of the record, about 64 bytes for an event, 150 for that of a tensor.
+  /// Must outlive
   ///     this. Nothing else is allocated. Empty: the object allocates growing memory.
   explicit ETDumpGen(runtime::Span<uint8_t> buffer = {});
 

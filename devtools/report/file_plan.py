@@ -21,13 +21,13 @@ class _Use:
 
 
 def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
-    """Lifetimes of planned tensors, with one step an instruction, from 1. Inputs live from step 0, outputs to the end,
-    state always.
+    """Return the lifetimes of planned tensors, with a step for each instruction, from 1.
 
     modules: instruction → module.
 
-    Values of a loop live during the whole loop. A tensor within the bytes of another live tensor is a view and does not
-    count. A tensor that begins, in the same bytes, at the last use of another is computed in place.
+    Inputs live from step 0, outputs to the end, state always. Values of a loop live during the whole loop. A tensor
+    within the bytes of another live tensor is a view and does not count. A tensor that begins, in the same bytes, at
+    the last use of another is computed in place.
     """
     instructions = plan.chains[0].instructions if plan.chains else []
     end = len(instructions) + 1

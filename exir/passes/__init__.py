@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Graph transformations, one a file. Their order is in `executorch.exir.program.pipeline`.
+"""Graph transformations, one in each file. Their order is in `executorch.exir.program.pipeline`.
 
 `edge`, `simplify`, `quantized`, `state`, `views` and `memory` hold the pipeline's passes, `standalone` those that only
 users run. `documented` holds the module paths of ExecuTorch.

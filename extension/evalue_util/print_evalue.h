@@ -10,7 +10,7 @@ namespace executorch::ET_RUNTIME_NAMESPACE {
 
 /// Prints a value as Python and torch do: `None`, `True`, `2`, `2.`, `"text"`, a list as
 /// `(len=2)[1, 2]`, a tensor as `tensor(sizes=[2], [1., 2.])` with its elements in the order of its
-/// memory. More than 10 items are spread over lines; a list of several tensors has one a line.
+/// memory. More than 10 items are spread over lines; a list of several tensors has a line for each.
 std::ostream& operator<<(std::ostream& stream, const EValue& value);
 
 }  // namespace executorch::ET_RUNTIME_NAMESPACE

@@ -28,7 +28,7 @@ class LogCapture final {
   LogCapture& operator=(const LogCapture&) = delete;
 
   const std::vector<Message>& messages() const { return messages_; }
-  /// All texts, one a line.
+  /// All texts, one in each line.
   std::string text() const {
     std::string all;
     for (const Message& message : messages_) {

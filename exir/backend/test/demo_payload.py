@@ -2,7 +2,7 @@
 """The payload of the executable demo backend: lines of text, then the constants' bytes.
 
     demo 1
-    value <id> <sizes, joined by x; "scalar" for rank 0>     one line a value, ids counting from 0
+    value <id> <sizes, joined by x; "scalar" for rank 0>     one line for each value, ids counting from 0
     constant <id> <offset> <bytes>                           where in the data the value is
     shared <id> <name>                                       the named data that the value is
     input <id>                                               in the order of the call
