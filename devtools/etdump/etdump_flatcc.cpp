@@ -49,7 +49,6 @@ namespace allocation_event {
 constexpr uint32_t kAllocator = 0, kSize = 1;
 }  // namespace allocation_event
 
-constexpr uint32_t kVersion = 0;
 /// Bytes to end a record besides its lists: a run, the dump, their vectors, the header.
 constexpr size_t kEndBytes = 512;
 
@@ -134,7 +133,7 @@ ETDumpResult ETDumpGen::get_etdump_data() {
     buffer_.put(blocks_ - 1, replaced);
   }
   const Place root = tables_.table(kDumpLayout, dump::kAll);
-  tables_.set(root, kDumpLayout, dump::kVersion, kVersion);
+  tables_.set(root, kDumpLayout, dump::kVersion, uint32_t{ETDUMP_VERSION});
   tables_.refer(root, kDumpLayout, dump::kRuns, runs);
   const Place begin = tables_.finish(root);
   ETDumpResult result = {buffer_.at(begin), begin};

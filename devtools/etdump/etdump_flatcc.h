@@ -13,6 +13,9 @@
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/span.h>
 
+/// Version of the format of recorded traces.
+#define ETDUMP_VERSION 0
+
 namespace executorch::etdump {
 
 /// A recorded value: kind, number of its field, place. Place 0: the format lacks its type.
@@ -46,6 +49,8 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
 
   /// Clears the record. No event may be open.
   void reset();
+  /// The documented name of reset().
+  void clear_builder() { reset(); }
 
   void create_event_block(const char* name) override;
   Entry start_profiling(

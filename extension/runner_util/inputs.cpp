@@ -90,6 +90,14 @@ Result<BufferCleanup> prepare(runtime::Method& method, const PrepareInputTensors
 
 }  // namespace
 
+BufferCleanup::BufferCleanup(runtime::Span<void*> buffers) {
+  buffers_.reserve(buffers.size() + 1);
+  buffers_.emplace_back(buffers.data(), free);
+  for (void* buffer : buffers) {
+    buffers_.emplace_back(buffer, free);
+  }
+}
+
 Result<BufferCleanup> prepare_input_tensors(
     runtime::Method& method, PrepareInputTensorsOptions options,
     const std::vector<std::pair<char*, size_t>>& input_buffers) {

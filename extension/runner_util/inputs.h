@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
 #include <executorch/runtime/executor/method.h>
 
 namespace executorch::extension {
@@ -18,6 +19,8 @@ class BufferCleanup final {
  public:
   explicit BufferCleanup(std::vector<std::unique_ptr<void, void (*)(void*)>> buffers)
       : buffers_(std::move(buffers)) {}
+  /// Takes `buffers.data()` and each buffer, all from malloc().
+  explicit BufferCleanup(runtime::Span<void*> buffers);
 
  private:
   std::vector<std::unique_ptr<void, void (*)(void*)>> buffers_;

@@ -102,7 +102,7 @@ TEST_F(ETDumpTest, EventsWithoutRoomAreDroppedAndCounted) {
     const ETDumpResult record = tracer.get_etdump_data();
     EXPECT_LE(record.size, size);
     EXPECT_EQ(memory[0], 0xAB);
-    tracer.reset();
+    tracer.clear_builder();
     EXPECT_EQ(tracer.get_etdump_data().buf, nullptr);
     EXPECT_EQ(tracer.dropped_events(), 0u);
   }

@@ -2,6 +2,7 @@
 #include <executorch/extension/runner_util/inputs.h>
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <executorch/extension/module/module.h>
 
@@ -54,6 +55,14 @@ TEST_F(InputsTest, StayWithinTheLimits) {
   options = {};
   options.max_inputs = 1;
   EXPECT_EQ(prepare_input_tensors(method(), options).error(), Error::InvalidArgument);
+}
+
+TEST(BufferCleanupTest, FreesTheListAndItsBuffersOnce) {
+  auto* list = static_cast<void**>(malloc(2 * sizeof(void*)));
+  list[0] = malloc(8);
+  list[1] = nullptr;
+  BufferCleanup first(executorch::runtime::Span<void*>(list, 2));
+  const BufferCleanup second(std::move(first));
 }
 
 }  // namespace
