@@ -53,6 +53,8 @@ bool floats(KernelRuntimeContext& ctx, const std::optional<Tensor>& tensor, cons
     *values = reinterpret_cast<const float*>(data);
     return true;
   }
+  // On 32 bits, the converted parameter may need more than size_t counts.
+  if (tensor->numel() > int64_t(SIZE_MAX / 2 / kSize)) return false;
   const auto memory = ctx.allocate_temp(size_t(tensor->numel() * kSize), 64);
   if (!memory.ok()) return false;
   load(tensor->scalar_type(), Compute::Float)(static_cast<char*>(*memory), kSize, data,

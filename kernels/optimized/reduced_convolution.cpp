@@ -3,6 +3,7 @@
 // parts that stay in the cache, others as a whole.
 #include <executorch/kernels/engine/conv/patches.h>
 #include <executorch/kernels/engine/planes/planes.h>
+#include <executorch/kernels/engine/scratch_size.h>
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/optimized/conv_call.h>
@@ -46,7 +47,10 @@ struct ReducedConvolution {
   }
 };
 
-size_t bytes_of(size_t floats) { return engine::round_up(floats * kSize, engine::kAlignment); }
+/// Limited: on 32 bits, a converted operand may need more than size_t counts.
+size_t bytes_of(size_t floats) {
+  return engine::round_up(engine::limited_product(floats, kSize), engine::kAlignment);
+}
 
 bool is_pointwise(const ConvGeometry& g) {
   bool is_plain = g.groups == 1 && !g.transposed;
@@ -89,7 +93,10 @@ bool convolve_converted(KernelRuntimeContext& ctx, const ReducedConvolution& c,
                   {c.weight.data, extent(c.weight), nullptr},
                   {c.bias, biases, nullptr}};
   size_t bytes = bytes_of(outputs);
-  for (const Operand& operand : operands) bytes += bytes_of(operand.count);
+  for (const Operand& operand : operands) {
+    bytes = engine::limited_sum(bytes, bytes_of(operand.count));
+  }
+  if (bytes >= engine::kMaxScratch) return false;
   const auto memory = ctx.allocate_temp(bytes, engine::kAlignment);
   if (!memory.ok()) return false;
   char* to = static_cast<char*>(*memory);

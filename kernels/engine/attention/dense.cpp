@@ -10,6 +10,7 @@
 #include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/scratch_size.h>
 #include <executorch/kernels/engine/simd/float_math.h>
 
 #define ET_SIMD_SOURCE <executorch/kernels/engine/attention/weights.inc>
@@ -25,6 +26,8 @@ constexpr size_t kScoreFloats = size_t{32} << 10;
 /// Queries of a block: whole tiles.
 constexpr size_t kMinQueries = 12, kMaxQueries = 60;
 constexpr size_t kLineFloats = kAlignment / sizeof(float);
+/// Each part of a worker's memory: their sum does not wrap around.
+constexpr size_t kMaxPart = kMaxScratch / 8;
 
 /// Blocks of nearly equal size, whole panels but for the last one.
 size_t keys_of_block(size_t keys) {
@@ -43,10 +46,12 @@ struct Side {
         words(tiles->words(depth)) {}
   bool is_narrow() const { return tiles->precision == Precision::BFloat16; }
   size_t packed_floats() const {
-    return round_up(divide_up(columns, tiles->panel) * panel_floats(*tiles, words), kLineFloats);
+    // Panels of panel_floats(*tiles, words).
+    const size_t padded = round_up(columns, tiles->panel);
+    return round_up(limited_product(padded, 1 + words, kMaxPart), kLineFloats);
   }
   size_t narrowed_floats(size_t rows) const {
-    return is_narrow() ? round_up(rows * words, kLineFloats) : 0;
+    return is_narrow() ? round_up(limited_product(rows, words, kMaxPart), kLineFloats) : 0;
   }
 };
 
@@ -231,7 +236,8 @@ class Item final {
 
 size_t dense_attention_scratch_bytes(const DenseAttentionCall& call, size_t threads,
                                      InstructionSet set) {
-  return threads * Layout(call, set).worker_floats() * sizeof(float);
+  return limited_product(threads,
+                         limited_product(Layout(call, set).worker_floats(), sizeof(float)));
 }
 
 void dense_attention(const DenseAttentionCall& call, void* scratch, Threads& threads,

@@ -8,6 +8,7 @@
 #include <executorch/kernels/engine/eltwise/activation.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/scratch_size.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -65,7 +66,8 @@ size_t zero_floats(const Conv2dParams& p) {
 
 size_t line_pointers(const Conv2dParams& p, ImageSize output) {
   const size_t points = divide_up(output.width, p.stride_width) + kMaxTileRows;
-  return round_up(points * p.kernel_height * p.kernel_width, kAlignment / sizeof(float*));
+  return round_up(limited_product(points, p.kernel_height * p.kernel_width),
+                  kAlignment / sizeof(float*));
 }
 
 /// The input coordinate behind an output coordinate and a tap; wraps outside of the image.
@@ -133,8 +135,9 @@ void pack_transposed(const GemmTiles& tiles, const Conv2dParams& p, const ConvWe
 }
 
 size_t transposed_scratch_bytes(const Conv2dParams& p, ImageSize input, size_t threads) {
-  return zero_floats(p) * sizeof(float) +
-         threads * line_pointers(p, output_size(p, input)) * sizeof(float*);
+  const size_t pointers = line_pointers(p, output_size(p, input));
+  return limited_sum(zero_floats(p) * sizeof(float),
+                     limited_product(threads, limited_product(pointers, sizeof(float*))));
 }
 
 void convolve_transposed(const GemmTiles& tiles, const Conv2dParams& p, const Conv2dCall& call,

@@ -179,8 +179,8 @@ void pack_depthwise(const Conv2dParams& p, const ConvWeights& weights, float* pa
 }
 
 size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads) {
-  return zero_floats(params) * sizeof(float) +
-         threads * WindowTable(params, input).pointers() * sizeof(float*);
+  return limited_sum(zero_floats(params) * sizeof(float),
+                     WindowTable(params, input).bytes(threads));
 }
 
 void depthwise(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,

@@ -9,6 +9,7 @@
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/conv/conv.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
+#include <executorch/kernels/engine/scratch_size.h>
 
 namespace executorch::kernels::engine {
 
@@ -23,7 +24,12 @@ class WindowTable {
   /// Pointers of a row, rounded up to whole cache lines.
   size_t pointers() const {
     if (width_ == 0) return 0;
-    return round_up((width_ - 1) * step() + taps(), kAlignment / sizeof(void*));
+    const size_t before_last = limited_product(width_ - 1, step());
+    return round_up(limited_sum(before_last, taps()), kAlignment / sizeof(void*));
+  }
+  /// Bytes of a table for each thread.
+  size_t bytes(size_t threads) const {
+    return limited_product(threads, limited_product(pointers(), sizeof(void*)));
   }
 
   /// The pointers of row `y` of outputs. image: the first pixel; zero: a pixel of padding.

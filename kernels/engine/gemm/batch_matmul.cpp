@@ -10,6 +10,7 @@
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/scratch_size.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -37,17 +38,13 @@ size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
   return std::min(std::max(fitting, step), round_up(std::max(call.columns, size_t{1}), step));
 }
 
-/// a * b, or `most` where that is less: on 32 bits, deep operands of some rows have more packed
-/// columns than memory.
-size_t limited_product(size_t a, size_t b, size_t most = SIZE_MAX / 4) {
-  size_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? most : std::min(product, most);
-}
+/// Two of them can be added.
+constexpr size_t kMaxFloats = kMaxScratch / 2;
 
 /// A worker's packed columns.
 size_t packed_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t panels = columns_of_item(tiles, call) / tiles.panel;
-  return round_up(limited_product(panels * tiles.panel, 1 + tiles.words(call.depth)),
+  return round_up(limited_product(panels * tiles.panel, 1 + tiles.words(call.depth), kMaxFloats),
                   kAlignment / sizeof(float));
 }
 
@@ -56,8 +53,8 @@ size_t worker_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t packed = packed_floats(tiles, call);
   if (tiles.precision == Precision::Float32) return packed;
   const size_t rows = std::min(call.rows, kNarrowedRows);
-  return packed +
-         round_up(limited_product(rows, tiles.words(call.depth)), kAlignment / sizeof(float));
+  return packed + round_up(limited_product(rows, tiles.words(call.depth), kMaxFloats),
+                           kAlignment / sizeof(float));
 }
 
 /// A product whose left operand has `stride` floats a row, by blocks of rows that are rounded into
@@ -105,10 +102,8 @@ size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
 }  // namespace
 
 size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads, InstructionSet set) {
-  constexpr size_t kMost = SIZE_MAX / 2;
-  const size_t bytes =
-      limited_product(worker_floats(tiles_of(call, set), call), sizeof(float), kMost);
-  return limited_product(threads, bytes, kMost);
+  return limited_product(threads,
+                         limited_product(worker_floats(tiles_of(call, set), call), sizeof(float)));
 }
 
 void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,

@@ -144,8 +144,7 @@ void pack_dynamic_qdepthwise(const Conv2dParams& params, const QConvWeights& wei
 
 size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
                                 size_t threads) {
-  return batch * zero_bytes(params) +
-         threads * WindowTable(params, input).pointers() * sizeof(int8_t*);
+  return limited_sum(batch * zero_bytes(params), WindowTable(params, input).bytes(threads));
 }
 
 void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& threads,

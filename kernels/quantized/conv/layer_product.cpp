@@ -143,7 +143,12 @@ class Product {
 
 char* part_rooms(KernelRuntimeContext& ctx, Division& division, int64_t bytes) {
   while (true) {
-    const auto taken = ctx.allocate_temp(size_t(bytes * division.parts()), 64);
+    const int64_t all = bytes * division.parts();
+    // On 32 bits, all parts may need more than size_t counts.
+    using Memory = runtime::Result<void*>;
+    const Memory taken = uint64_t(all) <= SIZE_MAX / 2
+                             ? ctx.allocate_temp(size_t(all), 64)
+                             : Memory(runtime::Error::MemoryAllocationFailed);
     if (taken.ok()) return static_cast<char*>(*taken);
     if (division.parts() == 1) {
       ET_LOG(Error, "%" PRId64 " bytes of temporary memory are needed", bytes);

@@ -33,6 +33,16 @@ TEST(MemoryPlan, HasNoMemoryForNothing) {
   EXPECT_EQ(plan_memory({{0, 0, 5}, {0, 2, 3}}).total_bytes, 0u);
 }
 
+TEST(MemoryPlan, OfBlocksThatNoMemoryHoldsDoesNotWrapAround) {
+  for (const size_t count : {size_t{3}, size_t{9000}}) {
+    std::vector<LiveBlock> blocks;
+    for (size_t i = 0; i < count; ++i) {
+      blocks.push_back({(uint64_t{1} << 62) + 64 * i, i, i});
+    }
+    EXPECT_GE(plan_memory(blocks).total_bytes, uint64_t{1} << 62) << count;
+  }
+}
+
 TEST(MemoryPlan, NeverOverlapsBlocksThatLiveAtTheSameStep) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {

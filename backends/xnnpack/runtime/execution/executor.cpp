@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/execution/executor.h>
 
+#include <inttypes.h>
+
 #include <algorithm>
 #include <map>
 
@@ -138,23 +140,26 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
   }
   plan();
   ET_CHECK_OR_RETURN_ERROR(
-      max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_, MemoryAllocationFailed,
-      "xnnpack: a delegate needs %zu bytes for intermediate results; the limit "
-      "max_workspace_bytes is %zu",
+      workspace_bytes_ <= SIZE_MAX / 2 &&
+          (max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_),
+      MemoryAllocationFailed,
+      "xnnpack: a delegate needs %" PRIu64
+      " bytes for intermediate results; the limit max_workspace_bytes is %zu",
       workspace_bytes_, max_workspace_bytes_);
-  return workspace->reserve(workspace_bytes_);
+  return workspace->reserve(static_cast<size_t>(workspace_bytes_));
 }
 
 void Executor::plan() {
   const size_t total = graph_.values.size();
-  std::vector<size_t> first(total, SIZE_MAX), last(total, 0), bytes(total, 0);
+  std::vector<size_t> first(total, SIZE_MAX), last(total, 0);
+  std::vector<uint64_t> bytes(total, 0);
   for (size_t i = 0; i < steps_.size(); ++i) {
     visit_tensors(&steps_[i].tensors, steps_[i].node, [&](const TensorRef* tensor, uint32_t id) {
       if (*tensor) {
         const uint32_t root = roots_[id];
         first[root] = std::min(first[root], i);
         last[root] = std::max(last[root], i);
-        bytes[root] = std::max(bytes[root], memory_of(*tensor->value, shapes_[id]));
+        bytes[root] = std::max<uint64_t>(bytes[root], memory_of(*tensor->value, shapes_[id]));
       }
     });
   }

@@ -73,8 +73,8 @@ class Executor final {
   std::vector<Shape> shapes_;
   /// Maps each root value to its block of the plan; kNoBlock for constants and arguments.
   std::vector<size_t> blocks_;
-  std::vector<size_t> offsets_;
-  size_t workspace_bytes_ = 0;
+  std::vector<uint64_t> offsets_;
+  uint64_t workspace_bytes_ = 0;
   size_t max_workspace_bytes_ = 0;
 
   // The memory that operators are bound to.

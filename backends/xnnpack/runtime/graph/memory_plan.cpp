@@ -12,9 +12,11 @@ bool live_together(const LiveBlock& a, const LiveBlock& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
 
-size_t aligned(size_t bytes) {
+uint64_t aligned(uint64_t bytes) {
   return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
+
+constexpr uint64_t kMaxTotal = UINT64_MAX / 2;
 
 /// With more blocks, comparing each with all others takes too long.
 constexpr size_t kMaxCompared = 8192;
@@ -31,19 +33,20 @@ MemoryPlan plan_in_order(const std::vector<LiveBlock>& blocks) {
                    [&](size_t a, size_t b) { return blocks[a].last_step < blocks[b].last_step; });
   MemoryPlan plan;
   plan.offsets.assign(blocks.size(), 0);
-  std::vector<size_t> rooms(blocks.size());
-  std::multimap<size_t, size_t> left;  // offsets by room
+  std::vector<uint64_t> rooms(blocks.size());
+  std::multimap<uint64_t, uint64_t> left;  // offsets by room
   size_t ended = 0;
   for (const size_t index : starts) {
     for (; blocks[ends[ended]].last_step < blocks[index].first_step; ++ended) {
       left.emplace(rooms[ends[ended]], plan.offsets[ends[ended]]);
     }
-    const size_t bytes = aligned(blocks[index].bytes);
+    const uint64_t bytes = aligned(blocks[index].bytes);
     const auto found = left.lower_bound(bytes);
     if (bytes == 0 || found == left.end()) {
       rooms[index] = bytes;
       plan.offsets[index] = bytes == 0 ? 0 : plan.total_bytes;
-      plan.total_bytes += bytes;
+      // More than any address space: the plan is refused.
+      plan.total_bytes = std::min(plan.total_bytes + bytes, kMaxTotal);
     } else {
       rooms[index] = found->first;
       plan.offsets[index] = found->second;
@@ -68,11 +71,11 @@ MemoryPlan plan_memory(const std::vector<LiveBlock>& blocks) {
   // Indices of placed blocks, by ascending offset.
   std::vector<size_t> placed;
   for (const size_t index : order) {
-    const size_t bytes = aligned(blocks[index].bytes);
+    const uint64_t bytes = aligned(blocks[index].bytes);
     if (bytes == 0) {
       continue;
     }
-    size_t offset = 0;
+    uint64_t offset = 0;
     for (const size_t other : placed) {
       if (!live_together(blocks[index], blocks[other])) {
         continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <vector>
 
@@ -10,14 +11,14 @@ namespace executorch::backends::xnnpack {
 
 /// Memory that is needed from first_step to last_step, inclusive.
 struct LiveBlock {
-  size_t bytes;
+  uint64_t bytes;
   size_t first_step, last_step;
 };
 
 struct MemoryPlan {
   /// One for each block, in order; multiples of kMemoryAlignment.
-  std::vector<size_t> offsets;
-  size_t total_bytes = 0;
+  std::vector<uint64_t> offsets;
+  uint64_t total_bytes = 0;
 };
 
 constexpr size_t kMemoryAlignment = 64;

@@ -1,0 +1,23 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Sizes of scratch memory that do not wrap around: on 32 bits, operands that fit memory may need
+// more scratch memory than size_t counts. Callers refuse kMaxScratch and more.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace executorch::kernels::engine {
+
+inline constexpr size_t kMaxScratch = SIZE_MAX / 2;
+
+/// a * b, at most `most`.
+inline size_t limited_product(size_t a, size_t b, size_t most = kMaxScratch) {
+  size_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? most : std::min(product, most);
+}
+
+/// The sum of sizes of at most kMaxScratch, at most that.
+inline size_t limited_sum(size_t a, size_t b) { return std::min(a + b, kMaxScratch); }
+
+}  // namespace executorch::kernels::engine
