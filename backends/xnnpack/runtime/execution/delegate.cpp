@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -25,27 +26,6 @@ using runtime::Result;
 using runtime::Span;
 
 namespace {
-
-// The smallest page there is.
-constexpr uintptr_t kPage = 4096;
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ET_ADDRESSES_ARE_CHECKED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ET_ADDRESSES_ARE_CHECKED 1
-#endif
-#endif
-
-/// Kernels read up to kReadBeyond bytes after an operand's end. This is harmless within the page
-/// of its last byte; the next page may be unmapped. AddressSanitizer reports both cases.
-bool may_be_read_beyond(const void* data, size_t size) {
-#ifdef ET_ADDRESSES_ARE_CHECKED
-  return false;
-#endif
-  const auto last = reinterpret_cast<uintptr_t>(data) + (size == 0 ? 0 : size - 1);
-  return last / kPage == (last + kReadBeyond) / kPage;
-}
 
 /// True if the payload declares a tensor without dimensions as a vector of one element, as the
 /// programs of ExecuTorch do.
@@ -101,7 +81,7 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
 Error Delegate::create_executor(const DelegateOptions& options) {
   const bool is_cached = options.settings.caches_weights;
   const std::vector<bool> packed = packed_constants(payload_);
-  constants_ = ET_UNWRAP(Constants::load(payload_, options.names));
+  constants_ = ET_UNWRAP(Constants::load(payload_, options.names, packed));
   if (is_cached && !options.settings.cache_path.empty()) {
     unsaved_ = PackedFile::at(options.settings.cache_path);
   }
@@ -236,6 +216,16 @@ Error Delegate::resize_output(size_t index, const Tensor& tensor) {
   return resize(tensor, shape.dims, shape.rank);
 }
 
+void* Delegate::memory_for(size_t index, const Tensor& output) {
+  void* const data = output.mutable_data_ptr();
+  if (!executor_->reads(index) || may_be_read_beyond(data, output.nbytes())) {
+    return data;
+  }
+  std::vector<uint8_t>& copy = arguments_[index].copy;
+  copy.resize(output.nbytes() + kReadBeyond);
+  return copy.data();
+}
+
 Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>& inputs) {
   const std::vector<Shape> outputs =
       ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}, Emptiness::Allowed));
@@ -270,9 +260,15 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
   for (size_t i = inputs_; i < args.size(); ++i) {
     const Tensor& output = *ET_UNWRAP(checked(args, i));
     ET_CHECK_OK_OR_RETURN_ERROR(resize_output(i, output));
-    data_[i] = output.mutable_data_ptr();
+    data_[i] = memory_for(i, output);
   }
   ET_CHECK_OK_OR_RETURN_ERROR(executor_->run({data_.data(), data_.size()}, workspace_.get()));
+  for (size_t i = inputs_; i < args.size(); ++i) {
+    const Tensor& output = args[i]->toTensor();
+    if (data_[i] != output.const_data_ptr()) {
+      memcpy(output.mutable_data_ptr(), data_[i], output.nbytes());
+    }
+  }
   if (unsaved_ != nullptr) {
     unsaved_->save();
     unsaved_.reset();

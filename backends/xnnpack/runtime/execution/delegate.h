@@ -73,6 +73,9 @@ class Delegate final {
                                                            size_t index) const;
   runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
+  /// The memory that the executor writes for an output: its own, or, if kernels would read beyond
+  /// its end, a copy's.
+  void* memory_for(size_t index, const executorch::aten::Tensor& output);
   std::vector<Shape> input_shapes() const;
   /// Resizes outputs that are empty because an input is: XNNPACK's operators refuse sizes of 0.
   /// @retval Error::NotSupported An output is not empty, for example of a concatenation.

@@ -74,6 +74,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
   executor->roots_ = alias_values(&graph);
   ET_CHECK_OK_OR_RETURN_ERROR(executor->create_steps(options));
+  executor->find_read_arguments();
   executor->free_packed_constants();
   executor->label_steps();
   executor->is_profiled_ = options.is_profiled;
@@ -103,6 +104,20 @@ Error Executor::create_steps(const ExecutorOptions& options) {
     }
   }
   return Error::Ok;
+}
+
+void Executor::find_read_arguments() {
+  reads_.assign(graph_.arguments.size(), false);
+  const auto mark = [&](uint32_t id) {
+    const uint32_t argument = id == kNoValue ? kNoValue : graph_.values[roots_[id]].argument;
+    if (argument != kNoValue) {
+      reads_[argument] = true;
+    }
+  };
+  for (const Node& node : graph_.nodes) {
+    std::for_each(node.operands, node.operands + node.operand_count, mark);
+    mark(node.residual);
+  }
 }
 
 void Executor::free_packed_constants() {

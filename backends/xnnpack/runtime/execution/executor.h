@@ -43,6 +43,8 @@ class Executor final {
   runtime::Result<Shape> shape_of(size_t argument) const {
     return shapes_[graph_.arguments[argument]];
   }
+  /// True if an operator reads the argument: every input, and outputs that later nodes use.
+  bool reads(size_t argument) const { return reads_[argument]; }
   /// @param arguments The memory of the arguments, inputs first.
   runtime::Error run(runtime::Span<void* const> arguments, Workspace* workspace);
 
@@ -59,6 +61,7 @@ class Executor final {
 
   explicit Executor(const Payload& payload) : payload_(payload) {}
   runtime::Error create_steps(const ExecutorOptions& options);
+  void find_read_arguments();
   /// Frees converted constants that exist in packed form.
   void free_packed_constants();
   void plan();
@@ -70,6 +73,8 @@ class Executor final {
   std::vector<Step> steps_;
   /// Maps each value to the value whose memory it shares.
   std::vector<uint32_t> roots_;
+  /// By argument.
+  std::vector<bool> reads_;
   std::vector<Shape> shapes_;
   /// Maps each root value to its block of the plan; kNoBlock for constants and arguments.
   std::vector<size_t> blocks_;

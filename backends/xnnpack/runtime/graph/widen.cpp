@@ -5,6 +5,7 @@
 #include <map>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -93,6 +94,8 @@ class Rewriter {
     widened_[narrow] = wide;
     if (graph_.values[narrow].is_constant()) {
       std::vector<float>& to = graph_.converted[wide];
+      to.reserve(static_cast<size_t>(elements(graph_.values[narrow].declared)) +
+                 kReadBeyond / sizeof(float));
       widen_constant(graph_.values[narrow], &to);
       graph_.values[wide].data = to.data();
       graph_.values[wide].source_data = graph_.values[narrow].data;

@@ -8,15 +8,13 @@
 #include <memory>
 
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
+#include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
-
-/// Bytes after the end of an operand that kernels may read. They do not affect results.
-constexpr size_t kReadBeyond = 16;
 
 /// A value as an operator sees it.
 struct TensorRef {

@@ -10,14 +10,16 @@
 namespace executorch::backends::xnnpack {
 
 /// The bytes of a payload's constants, in the payload or loaded from named data. Constants that are
-/// not aligned for their elements are copied.
+/// not aligned for their elements, or that kernels would read beyond the end of, are copied.
 class Constants final {
  public:
   /// @param names May be null when no constant is named.
+  /// @param packed By constant: true if only the creation of operators reads it.
   /// @retval Error::NotFound No data of that name.
   /// @retval Error::InvalidExternalData Data of another size.
   static runtime::Result<Constants> load(const Payload& payload,
-                                         const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
+                                         const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
+                                         const std::vector<bool>& packed);
 
   /// The bytes of constant `index`; null for index 0, which means no constant.
   const void* data(size_t index) const { return pointers_[index]; }

@@ -1,0 +1,34 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace executorch::backends::xnnpack {
+
+/// Bytes after the end of an operand that kernels may read. They do not affect results.
+constexpr size_t kReadBeyond = 16;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ET_ADDRESSES_ARE_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ET_ADDRESSES_ARE_CHECKED 1
+#endif
+#endif
+
+/// True if kReadBeyond bytes after an operand can be read whatever lies there: they are in the page
+/// of its last byte; the next page may be unmapped. AddressSanitizer reports both cases.
+inline bool may_be_read_beyond(const void* data, size_t size) {
+#ifdef ET_ADDRESSES_ARE_CHECKED
+  return static_cast<void>(data), static_cast<void>(size), false;
+#else
+  constexpr uintptr_t kSmallestPage = 4096;
+  const auto last = reinterpret_cast<uintptr_t>(data) + (size == 0 ? 0 : size - 1);
+  return last / kSmallestPage == (last + kReadBeyond) / kSmallestPage;
+#endif
+}
+
+#undef ET_ADDRESSES_ARE_CHECKED
+
+}  // namespace executorch::backends::xnnpack
