@@ -101,7 +101,7 @@ def _chosen(
         if all(user in folded for user in node.users):
             folded.add(node)  # only folded calls read its result
             continue
-        if not isinstance(node.meta["val"], torch.Tensor):
+        if not isinstance(node.meta["val"], torch.Tensor) or _is_uninitialized(node):
             continue
         is_stored_shorter = node in stored
         if not _is_within_limits(node, sources[node], is_stored_shorter, free_growth):
@@ -165,13 +165,20 @@ def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
     for value in values if isinstance(values, (tuple, list)) else (values,):
         if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
             return False
-    name, tags = node.target._schema.name, node.target.tags
-    random = torch.Tag.nondeterministic_seeded in tags
-    return not (node.target._schema.is_mutable or random or "empty" in name or node.meta.get("unbacked_bindings"))
+    random = torch.Tag.nondeterministic_seeded in node.target.tags
+    return not (node.target._schema.is_mutable or random or node.meta.get("unbacked_bindings"))
+
+
+def _is_uninitialized(node: fx.Node) -> bool:
+    """Return whether a call gives memory of any contents, which other calls may write in parts."""
+    return isinstance(node.target, (OpOverload, EdgeOpOverload)) and "empty" in node.target._schema.name
 
 
 def _run(node: fx.Node, values: dict[fx.Node, Any]) -> object:
     target: Any = node.target
+    if _is_uninitialized(node):
+        value = node.meta["val"]
+        return torch.zeros(value.shape, dtype=value.dtype)  # the same file each time
     place = lambda source: values[source].detach() if isinstance(values[source], torch.Tensor) else values[source]  # noqa: E731
     with torch.no_grad():
         return target(*map_arg(node.args, place), **map_arg(node.kwargs, place))

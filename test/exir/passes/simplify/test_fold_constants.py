@@ -1,15 +1,18 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Calls on constants that are computed when the program is made, and those that are not."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_step_saves
 from oracle.models.planned_graph import call_targets, plan, run_planned
-from torch.export import export
+from torch.export import ExportedProgram, export
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
-from executorch.exir.passes.simplify.fold_constants import FREE_GROWTH, fold_constants
+from executorch.exir.passes.simplify.fold_constants import FREE_GROWTH, fold_constants, fold_for_backends
 
 NO_TARGET = ExecutorchBackendConfig(check_target=False)
 
@@ -63,3 +66,55 @@ def test_a_mask_is_computed_when_the_program_is_made() -> None:
         return x + torch.triu(torch.ones(3, 3), 1).masked_fill(torch.eye(3) > 0, 2.0)
 
     assert_step_saves("fold_constants", kind_of(masked, (torch.randn(3, 3),)))
+
+
+WEIGHT = torch.randn(64, 64).to(torch.bfloat16)
+
+
+def _rounded_places(x: torch.Tensor) -> torch.Tensor:
+    return x[((torch.arange(6, dtype=torch.float32) + 0.5) * 0.5).to(torch.int64)]
+
+
+def _written_in_parts(x: torch.Tensor) -> torch.Tensor:
+    table = torch.empty(3, 4)
+    table[:, 0::2] = torch.arange(6.0).view(3, 2).sin()
+    table[:, 1::2] = 0.5
+    return x + table
+
+
+def _widened(x: torch.Tensor) -> torch.Tensor:
+    return x @ WEIGHT.t().to(torch.float32)
+
+
+def _folded(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> tuple[ExportedProgram, set[str]]:
+    """The edge program after folding, and the names of its operators."""
+    program = to_edge(export(Function(function), (x,))).exported_program()
+    fold_for_backends(program)
+    program.graph_module.recompile()
+    torch.testing.assert_close(program.module()(x), function(x))
+    return program, {node.target._schema.name for node in program.graph.nodes if node.op == "call_function"}
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "left"),
+    [
+        (_rounded_places, (3, 4), {"aten::index"}),
+        (_written_in_parts, (3, 4), {"aten::add"}),
+        (_widened, (3, 64), {"aten::mm", "dim_order_ops::_to_dim_order_copy"}),
+    ],
+)
+def test_calls_on_constants_are_folded_unless_they_widen_a_weight(
+    function: Callable[[torch.Tensor], torch.Tensor], shape: tuple[int, ...], left: set[str]
+) -> None:
+    assert _folded(function, torch.randn(shape))[1] == left
+
+
+def test_parts_that_nothing_writes_are_zeros_in_each_file() -> None:
+    def partly(x: torch.Tensor) -> torch.Tensor:
+        table = torch.empty(3, 4)
+        table[0] = 2.0
+        return (x + table)[0]
+
+    program, _ = _folded(partly, torch.randn(3, 4))
+    (table,) = (value for value in program.constants.values() if value.shape == (3, 4))
+    assert torch.equal(table, torch.tensor([[2.0] * 4, [0.0] * 4, [0.0] * 4]))
