@@ -63,7 +63,7 @@ struct QGemmTiles {
   }
 };
 
-/// The tiles of the highest set in kernels.inc up to `set`.
+/// The tiles of the highest set in kernels.inc up to `set` that this processor has.
 const QGemmTiles& qgemm_tiles(InstructionSet set);
 
 /// One panel's operand: element (part, d, c).

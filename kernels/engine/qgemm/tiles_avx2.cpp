@@ -1,8 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tiles of up to 6 rows and panels of 16 columns for AVX2: rows are extended to 16 bits once for
-// all columns, two steps along depth are one multiplication, and no sum is added up across a
-// register. The loops are assembly: 12 sums, two vectors of weights, one element and a product take
-// all 16 registers.
+// Tiles of up to 6 rows and panels of 16 columns for AVX2, and for AVX2 with AVX-VNNI. Rows are
+// prepared once for all columns: extended to 16 bits, so that one multiplication is two steps along
+// depth, or moved by 128 for AVX-VNNI, whose products of bytes take one operand without a sign, and
+// are four steps. No sum is added up across a register. The loops are assembly: for AVX2, 12 sums,
+// two vectors of weights, one element and a product take all 16 registers.
 #include <executorch/kernels/engine/qgemm/tiles.h>
 #include <executorch/kernels/engine/qgemm/words_avx2.h>
 
@@ -16,111 +17,155 @@ namespace executorch::kernels::engine {
 namespace {
 
 constexpr size_t kRows = 6, kPanel = 16;
-/// Elements of a row that are extended at once: 24 KiB for all rows, which fit the first-level
+/// Bytes of each row that are prepared at once: 24 KiB for all rows, which fit the first-level
 /// cache with a panel of weights. The rows are 64 bytes off a multiple of 4 KiB, whose loads and
 /// stores would wait for each other.
-constexpr size_t kMaxExtended = 2048, kRowBytes = 4160;
-static_assert(kRowBytes == 2 * kMaxExtended + 64, "the assembly has the number, too");
+constexpr size_t kMaxBytes = 4096, kRowBytes = 4160;
+static_assert(kRowBytes == kMaxBytes + 64, "the assembly has the number, too");
 
-/// Rows, or pieces of them, extended to 16 bits; each part has an even number of elements.
-struct Extended {
-  alignas(64) int8_t rows[kRows * kRowBytes];
+/// Rows, or pieces of them; each part is a multiple of four bytes.
+struct PreparedRows {
+  alignas(64) int8_t bytes[kRows * kRowBytes];
 };
 
-/// The position from which the next piece is extended.
+/// The position from which the next piece is prepared.
 struct Place {
   size_t part = 0, d = 0;
 };
 
-ET_AVX2_INLINE void extend(const int8_t* from, size_t count, bool may_read_beyond, int16_t* to) {
-  size_t d = 0;
-  for (const size_t whole = may_read_beyond ? count + kReadBeyond : count; d + 16 <= whole;
-       d += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + d));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + d), _mm256_cvtepi8_epi16(bytes));
-  }
-  if (d + 8 <= count) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + d));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + d), _mm_cvtepi8_epi16(bytes));
-    d += 8;
-  }
-  for (; d < count; ++d) to[d] = from[d];
-  if (count % 2 != 0) to[count] = 0;
+ET_AVX2_INLINE __m128i half_vector_at(const int8_t* bytes) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
-/// Extends as many parts, or as much of one part, as there is room for; returns the number of
-/// elements.
-ET_AVX2 size_t extend_next(const QLeftRows& left, Place& place, Extended& to) {
-  size_t filled = 0;
-  while (place.part < left.parts && filled < kMaxExtended) {
-    const size_t taken = std::min(left.depth - place.d, kMaxExtended - filled);
-    for (size_t r = 0; r < left.count; ++r) {
-      auto* const row = reinterpret_cast<int16_t*>(to.rows + r * kRowBytes);
-      extend(left.row(place.part, r) + place.d, taken, left.may_read_beyond, row + filled);
+/// Elements extended to 16 bits, and pairs of products, for AVX2.
+struct Words {
+  static constexpr size_t kInterleave = 2;
+  static constexpr int32_t kOffset = 0;
+
+  static const QGemmTiles& tiles() { return qgemm_tiles_avx2(); }
+  ET_AVX2_INLINE static void prepare(const int8_t* from, size_t count, bool may_read_beyond,
+                                     int8_t* row) {
+    auto* const to = reinterpret_cast<int16_t*>(row);
+    size_t d = 0;
+    for (const size_t whole = may_read_beyond ? count + kReadBeyond : count; d + 16 <= whole;
+         d += 16) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + d),
+                          _mm256_cvtepi8_epi16(half_vector_at(from + d)));
     }
-    filled += taken + taken % 2;
+    if (d + 8 <= count) {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + d));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + d), _mm_cvtepi8_epi16(bytes));
+      d += 8;
+    }
+    for (; d < count; ++d) to[d] = from[d];
+    if (count % 2 != 0) to[count] = 0;
+  }
+};
+
+/// Elements moved by 128, and groups of four products, for AVX-VNNI.
+struct Bytes {
+  static constexpr size_t kInterleave = 4;
+  static constexpr int32_t kOffset = 128;
+
+  static const QGemmTiles& tiles() { return qgemm_tiles_avxvnni(); }
+  ET_AVX2_INLINE static void move_16(const int8_t* from, int8_t* to) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm_xor_si128(half_vector_at(from), _mm_set1_epi8(char(0x80))));
+  }
+  /// Where elements may not be read beyond, the last vector has some of the one before once more.
+  /// What follows the elements in their group of four is multiplied with 0.
+  ET_AVX2_INLINE static void prepare(const int8_t* from, size_t count, bool may_read_beyond,
+                                     int8_t* to) {
+    const size_t whole = may_read_beyond ? count + kReadBeyond : count;
+    size_t d = 0;
+    for (; d + 16 <= whole; d += 16) move_16(from + d, to + d);
+    if (d >= count) return;
+    if (count >= 16) return move_16(from + count - 16, to + count - 16);
+    std::memset(to + count / 4 * 4, 0, 4);
+    for (; d < count; ++d) to[d] = int8_t(from[d] ^ 0x80);
+  }
+};
+
+/// Prepares as many parts, or as much of one part, as there is room for; returns the number of
+/// groups of four bytes of a row.
+template <class Form>
+ET_AVX2 size_t prepare_next(const QLeftRows& left, Place& place, PreparedRows& to) {
+  constexpr size_t kBytes = sizeof(int32_t) / Form::kInterleave, kMaxElements = kMaxBytes / kBytes;
+  size_t filled = 0;
+  while (place.part < left.parts && filled < kMaxElements) {
+    const size_t taken = std::min(left.depth - place.d, kMaxElements - filled);
+    for (size_t r = 0; r < left.count; ++r) {
+      Form::prepare(left.row(place.part, r) + place.d, taken, left.may_read_beyond,
+                    to.bytes + r * kRowBytes + filled * kBytes);
+    }
+    filled += round_up(taken, Form::kInterleave);
     place.d += taken;
     if (place.d == left.depth) {
       place.d = 0;
       ++place.part;
     }
   }
-  return filled;
+  return filled / Form::kInterleave;
 }
 
 // clang-format off
-// Two elements of row r, at `at` bytes, times 16 columns: sums in the registers `low`, `high`.
+// Elements of row r, at `at` bytes, times 16 columns: sums in the registers `low`, `high`.
 #define TIMES_ROW(r, at, low, high)                      \
   "vpbroadcastd " #at "+4160*" #r "(%[a]), %%ymm14\n"    \
   "vpmaddwd %%ymm12, %%ymm14, %%ymm15\n"                 \
   "vpmaddwd %%ymm13, %%ymm14, %%ymm14\n"                 \
   "vpaddd %%ymm15, %[s" #low "], %[s" #low "]\n"         \
   "vpaddd %%ymm14, %[s" #high "], %[s" #high "]\n"
+#define TIMES_ROW_VNNI(r, at, low, high)                       \
+  "vpbroadcastd " #at "+4160*" #r "(%[a]), %%ymm14\n"          \
+  "%{vex%} vpdpbusd %%ymm12, %%ymm14, %[s" #low "]\n"          \
+  "%{vex%} vpdpbusd %%ymm13, %%ymm14, %[s" #high "]\n"
 // The same for the first eight columns.
 #define TIMES_ROW_LOW(r, at, low, high)                  \
   "vpbroadcastd " #at "+4160*" #r "(%[a]), %%ymm14\n"    \
   "vpmaddwd %%ymm12, %%ymm14, %%ymm14\n"                 \
   "vpaddd %%ymm14, %[s" #low "], %[s" #low "]\n"
+#define TIMES_ROW_VNNI_LOW(r, at, low, high)                   \
+  "vpbroadcastd " #at "+4160*" #r "(%[a]), %%ymm14\n"          \
+  "%{vex%} vpdpbusd %%ymm12, %%ymm14, %[s" #low "]\n"
 #define ROWS_1(TIMES, at) TIMES(0, at, 0, 1)
 #define ROWS_3(TIMES, at) ROWS_1(TIMES, at) TIMES(1, at, 2, 3) TIMES(2, at, 4, 5)
 #define ROWS_6(TIMES, at) \
   ROWS_3(TIMES, at) TIMES(3, at, 6, 7) TIMES(4, at, 8, 9) TIMES(5, at, 10, 11)
-// Two steps along depth. `at`: bytes of the rows; `w0`, `w1`: bytes of the weights.
-#define LOAD_LOW(w0) "vpmovsxbw " #w0 "(%[w]), %%ymm12\n"
-#define LOAD_HIGH(w1) "vpmovsxbw " #w1 "(%[w]), %%ymm13\n"
-#define STEP_1(at, w0, w1) LOAD_LOW(w0) LOAD_HIGH(w1) ROWS_1(TIMES_ROW, at)
-#define STEP_3(at, w0, w1) LOAD_LOW(w0) LOAD_HIGH(w1) ROWS_3(TIMES_ROW, at)
-#define STEP_6(at, w0, w1) LOAD_LOW(w0) LOAD_HIGH(w1) ROWS_6(TIMES_ROW, at)
-#define STEP_1_LOW(at, w0, w1) LOAD_LOW(w0) ROWS_1(TIMES_ROW_LOW, at)
-#define STEP_3_LOW(at, w0, w1) LOAD_LOW(w0) ROWS_3(TIMES_ROW_LOW, at)
-#define STEP_6_LOW(at, w0, w1) LOAD_LOW(w0) ROWS_6(TIMES_ROW_LOW, at)
-#define ALONG_DEPTH(STEP) \
-  "sub $4, %[n]\n"        \
-  "jl 2f\n"               \
-  ".p2align 5\n"          \
-  "1:\n"                  \
-  STEP(0, 0, 16)          \
-  STEP(4, 32, 48)         \
-  STEP(8, 64, 80)         \
-  STEP(12, 96, 112)       \
-  "add $128, %[w]\n"      \
-  "add $16, %[a]\n"       \
-  "sub $4, %[n]\n"        \
-  "jge 1b\n"              \
-  "2:\n"                  \
-  "add $4, %[n]\n"        \
-  "jz 4f\n"               \
-  "3:\n"                  \
-  STEP(0, 0, 16)          \
-  "add $32, %[w]\n"       \
-  "add $4, %[a]\n"        \
-  "dec %[n]\n"            \
-  "jnz 3b\n"              \
+// A group of four bytes of each row. `at`: its place in the rows; `step`: its number, for the
+// weights, of which eight columns are 16 or 32 bytes.
+#define LOAD_LOW(step) "vpmovsxbw 32*" #step "(%[w]), %%ymm12\n"
+#define LOAD(step) LOAD_LOW(step) "vpmovsxbw 32*" #step "+16(%[w]), %%ymm13\n"
+#define LOAD_VNNI_LOW(step) "vmovdqu 64*" #step "(%[w]), %%ymm12\n"
+#define LOAD_VNNI(step) LOAD_VNNI_LOW(step) "vmovdqu 64*" #step "+32(%[w]), %%ymm13\n"
+#define STEP(rows, form, at, step) LOAD##form(step) ROWS_##rows(TIMES_ROW##form, at)
+#define ALONG_DEPTH(rows, form, bytes) \
+  "sub $4, %[n]\n"                     \
+  "jl 2f\n"                            \
+  ".p2align 5\n"                       \
+  "1:\n"                               \
+  STEP(rows, form, 0, 0)               \
+  STEP(rows, form, 4, 1)               \
+  STEP(rows, form, 8, 2)               \
+  STEP(rows, form, 12, 3)              \
+  "add $4*" #bytes ", %[w]\n"          \
+  "add $16, %[a]\n"                    \
+  "sub $4, %[n]\n"                     \
+  "jge 1b\n"                           \
+  "2:\n"                               \
+  "add $4, %[n]\n"                     \
+  "jz 4f\n"                            \
+  "3:\n"                               \
+  STEP(rows, form, 0, 0)               \
+  "add $" #bytes ", %[w]\n"            \
+  "add $4, %[a]\n"                     \
+  "dec %[n]\n"                         \
+  "jnz 3b\n"                           \
   "4:\n"
-#define ADD_PRODUCTS(STEP, ...)                                       \
-  __asm__ volatile(ALONG_DEPTH(STEP)                                  \
+#define ADD_PRODUCTS(rows, form, bytes, ...)                           \
+  __asm__ volatile(ALONG_DEPTH(rows, form, bytes)                      \
                    : [w] "+r"(w), [a] "+r"(a), [n] "+r"(n), __VA_ARGS__ \
-                   :                                                  \
+                   :                                                   \
                    : "memory", "cc", "xmm12", "xmm13", "xmm14", "xmm15")
 // clang-format on
 
@@ -136,48 +181,51 @@ using Sums = __m256i[2 * kRows];
 #define SUMS_3 SUMS_3_LOW, SUM(1), SUM(3), SUM(5)
 #define SUMS_6 SUMS_6_LOW, SUM(1), SUM(3), SUM(5), SUM(7), SUM(9), SUM(11)
 
+#define ADD_ROWS(rows)                                      \
+  if constexpr (Form::kInterleave == 4) {                   \
+    if constexpr (kIsHalf) {                                \
+      ADD_PRODUCTS(rows, _VNNI_LOW, 64, SUMS_##rows##_LOW); \
+    } else {                                                \
+      ADD_PRODUCTS(rows, _VNNI, 64, SUMS_##rows);           \
+    }                                                       \
+  } else if constexpr (kIsHalf) {                           \
+    ADD_PRODUCTS(rows, _LOW, 32, SUMS_##rows##_LOW);        \
+  } else {                                                  \
+    ADD_PRODUCTS(rows, , 32, SUMS_##rows);                  \
+  }
+
 /// Adds the products of kUsed rows, which must all be readable, and a panel's columns or the first
 /// half of them. Returns the end of the weights.
-template <size_t kUsed, bool kIsHalf>
-ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t length, const int8_t* w,
+template <class Form, size_t kUsed, bool kIsHalf>
+ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t groups, const int8_t* w,
                                           Sums& sums) {
-  auto n = intptr_t(length / 2);
+  auto n = intptr_t(groups);
   if constexpr (kUsed == 1) {
-    if constexpr (kIsHalf) {
-      ADD_PRODUCTS(STEP_1_LOW, SUMS_1_LOW);
-    } else {
-      ADD_PRODUCTS(STEP_1, SUMS_1);
-    }
+    ADD_ROWS(1);
   } else if constexpr (kUsed == 3) {
-    if constexpr (kIsHalf) {
-      ADD_PRODUCTS(STEP_3_LOW, SUMS_3_LOW);
-    } else {
-      ADD_PRODUCTS(STEP_3, SUMS_3);
-    }
-  } else if constexpr (kIsHalf) {
-    ADD_PRODUCTS(STEP_6_LOW, SUMS_6_LOW);
+    ADD_ROWS(3);
   } else {
-    ADD_PRODUCTS(STEP_6, SUMS_6);
+    ADD_ROWS(6);
   }
   return w;
 }
 
-template <size_t kUsed>
-ET_AVX2_INLINE const int8_t* add_panel(const Extended& as, size_t length, size_t columns,
+template <class Form, size_t kUsed>
+ET_AVX2_INLINE const int8_t* add_panel(const PreparedRows& as, size_t groups, size_t columns,
                                        const int8_t* w, Sums& sums) {
-  return columns > kPanel / 2 ? add_products<kUsed, false>(as.rows, length, w, sums)
-                              : add_products<kUsed, true>(as.rows, length, w, sums);
+  return columns > kPanel / 2 ? add_products<Form, kUsed, false>(as.bytes, groups, w, sums)
+                              : add_products<Form, kUsed, true>(as.bytes, groups, w, sums);
 }
 
-/// Panels that share a piece of long rows, so that it is extended once for them all.
+/// Panels that share a piece of long rows, so that it is prepared once for them all.
 constexpr size_t kJoinedPanels = 4;
 
-/// Computes the sums of panels that begin at begin(packed, sums), for rows that are extended piece
+/// Computes the sums of panels that begin at begin(packed, sums), for rows that are prepared piece
 /// by piece, and calls finish(first column, sums, scales) for each.
-template <size_t kUsed, class Begin, class Finish>
-ET_AVX2_INLINE void add_long_rows(const QLeftRows& left, Extended& as, const int8_t* packed,
+template <class Form, size_t kUsed, class Begin, class Finish>
+ET_AVX2_INLINE void add_long_rows(const QLeftRows& left, PreparedRows& as, const int8_t* packed,
                                   size_t columns, const Begin& begin, const Finish& finish) {
-  const size_t bytes = qgemm_tiles_avx2().panel_bytes(left.parts, left.depth);
+  const size_t bytes = Form::tiles().panel_bytes(left.parts, left.depth);
   for (size_t first = 0; first < columns; first += kJoinedPanels * kPanel) {
     const size_t panels = std::min(kJoinedPanels, divide_up(columns - first, kPanel));
     Sums sums[kJoinedPanels];
@@ -188,9 +236,9 @@ ET_AVX2_INLINE void add_long_rows(const QLeftRows& left, Extended& as, const int
     }
     Place place;
     while (place.part < left.parts) {
-      const size_t length = extend_next(left, place, as);
+      const size_t groups = prepare_next<Form>(left, place, as);
       for (size_t i = 0; i < panels; ++i) {
-        w[i] = add_panel<kUsed>(as, length, columns - first - i * kPanel, w[i], sums[i]);
+        w[i] = add_panel<Form, kUsed>(as, groups, columns - first - i * kPanel, w[i], sums[i]);
       }
     }
     for (size_t i = 0; i < panels; ++i) finish(first + i * kPanel, sums[i], w[i]);
@@ -198,19 +246,19 @@ ET_AVX2_INLINE void add_long_rows(const QLeftRows& left, Extended& as, const int
 }
 
 /// Same as above, for rows of any length.
-template <size_t kUsed, class Begin, class Finish>
+template <class Form, size_t kUsed, class Begin, class Finish>
 ET_AVX2_INLINE void add_rows(const QLeftRows& left, const int8_t* packed, size_t columns,
                              const Begin& begin, const Finish& finish) {
-  Extended as;
+  PreparedRows as;
   Place place;
-  const size_t length = extend_next(left, place, as);
+  const size_t groups = prepare_next<Form>(left, place, as);
   if (place.part < left.parts) {
-    return add_long_rows<kUsed>(left, as, packed, columns, begin, finish);
+    return add_long_rows<Form, kUsed>(left, as, packed, columns, begin, finish);
   }
   for (size_t first = 0; first < columns; first += kPanel) {
     Sums sums;
     begin(packed, sums);
-    packed = add_panel<kUsed>(as, length, columns - first, packed + 4 * kPanel, sums);
+    packed = add_panel<Form, kUsed>(as, groups, columns - first, packed + 4 * kPanel, sums);
     finish(first, sums, packed);
     packed += 2 * kPanel * sizeof(float);
   }
@@ -235,7 +283,7 @@ ET_AVX2 __m256 floats_at(const int8_t* bytes, size_t index) {
 }
 
 /// The first sums of dynamic products: minus the sums of weights, times each row's zero point.
-template <size_t kUsed>
+template <class Form, size_t kUsed>
 struct DynamicSums {
   const QLeftRows& left;
   const QDynamic& how;
@@ -243,7 +291,8 @@ struct DynamicSums {
   ET_AVX2_INLINE void operator()(const int8_t* packed, Sums& sums) const {
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; ++r) {
-      const __m256i zero = _mm256_set1_epi32(how.zero_points[r < left.count ? r * how.step : 0]);
+      const int32_t zero_point = how.zero_points[r < left.count ? r * how.step : 0];
+      const __m256i zero = _mm256_set1_epi32(zero_point + Form::kOffset);
       sums[2 * r] = _mm256_mullo_epi32(ints_at(packed, 0), zero);
       sums[2 * r + 1] = _mm256_mullo_epi32(ints_at(packed, 8), zero);
     }
@@ -317,30 +366,34 @@ struct StoreBytes {
   }
 };
 
-template <size_t kUsed>
+template <class Form, size_t kUsed>
 ET_AVX2 void panels_to_floats(const QLeftRows& left, const int8_t* packed, size_t columns,
                               float* out, size_t stride, const QDynamic& how) {
-  add_rows<kUsed>(left, packed, columns, DynamicSums<kUsed>{left, how},
-                  StoreFloats<kUsed>{left, columns, out, stride, how, ToFloats(how)});
+  add_rows<Form, kUsed>(left, packed, columns, DynamicSums<Form, kUsed>{left, how},
+                        StoreFloats<kUsed>{left, columns, out, stride, how, ToFloats(how)});
 }
 
-template <size_t kUsed>
+template <class Form, size_t kUsed>
 ET_AVX2 void panels_to_bytes(const QLeftRows& left, const int8_t* packed, size_t columns,
                              int8_t* out, size_t stride, const Requantization& to) {
-  add_rows<kUsed>(left, packed, columns, StaticSums<kUsed>(),
-                  StoreBytes<kUsed>{left, columns, out, stride, to});
+  add_rows<Form, kUsed>(left, packed, columns, StaticSums<kUsed>(),
+                        StoreBytes<kUsed>{left, columns, out, stride, to});
 }
 
+template <class Form>
 ET_AVX2 void to_floats(const QLeftRows& left, const int8_t* w, size_t columns, float* out,
                        size_t out_stride, const QDynamic& how) {
-  using Panels = decltype(&to_floats);
-  const Panels by_count[] = {panels_to_floats<1>, panels_to_floats<3>, panels_to_floats<kRows>};
+  using Panels = decltype(&to_floats<Form>);
+  const Panels by_count[] = {panels_to_floats<Form, 1>, panels_to_floats<Form, 3>,
+                             panels_to_floats<Form, kRows>};
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, how);
 }
+template <class Form>
 ET_AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, int8_t* out,
                       size_t out_stride, const Requantization& to) {
-  using Panels = decltype(&to_bytes);
-  const Panels by_count[] = {panels_to_bytes<1>, panels_to_bytes<3>, panels_to_bytes<kRows>};
+  using Panels = decltype(&to_bytes<Form>);
+  const Panels by_count[] = {panels_to_bytes<Form, 1>, panels_to_bytes<Form, 3>,
+                             panels_to_bytes<Form, kRows>};
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, to);
 }
 
@@ -348,7 +401,15 @@ ET_AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, in
 
 const QGemmTiles& qgemm_tiles_avx2() {
   static constexpr QGemmTiles kTiles = {
-      InstructionSet::Avx2, "qgemm_tiles_avx2", kRows, kPanel, 2, 0, to_bytes, to_floats};
+      InstructionSet::Avx2, "qgemm_tiles_avx2", kRows,           kPanel,
+      Words::kInterleave,   Words::kOffset,     to_bytes<Words>, to_floats<Words>};
+  return kTiles;
+}
+
+const QGemmTiles& qgemm_tiles_avxvnni() {
+  static constexpr QGemmTiles kTiles = {
+      InstructionSet::AvxVnni, "qgemm_tiles_avxvnni", kRows,           kPanel,
+      Bytes::kInterleave,      Bytes::kOffset,        to_bytes<Bytes>, to_floats<Bytes>};
   return kTiles;
 }
 

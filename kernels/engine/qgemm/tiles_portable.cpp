@@ -94,8 +94,10 @@ const QGemmTiles& qgemm_tiles_portable() {
 
 const QGemmTiles& qgemm_tiles(InstructionSet set) {
   const QGemmTiles* best = &qgemm_tiles_portable();
-#define ET_QGEMM_TILES(function, lowest) \
-  if (set >= InstructionSet::lowest) best = &function();
+#define ET_QGEMM_TILES(function, needed)                                              \
+  if (set >= InstructionSet::needed && has_instruction_set(InstructionSet::needed)) { \
+    best = &function();                                                               \
+  }
 #include <executorch/kernels/engine/qgemm/kernels.inc>
 #undef ET_QGEMM_TILES
   return *best;
