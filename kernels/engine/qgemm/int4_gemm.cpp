@@ -57,8 +57,14 @@ bool Int4Gemm::is_available(size_t depth, size_t group, InstructionSet set) {
 #endif
 }
 
-Int4Gemm Int4Gemm::plan(size_t columns, size_t depth, size_t group, bool has_column_scales) {
+Int4Gemm Int4Gemm::plan(size_t columns, size_t depth, size_t group, bool has_column_scales,
+                        InstructionSet set) {
   Int4Gemm gemm;
+#if defined(__x86_64__)
+  gemm.tiles_ = set >= InstructionSet::Avx512Vnni ? &kInt4TilesVnni : &kInt4TilesAvx2;
+#else
+  (void)set;
+#endif
   gemm.columns_ = columns;
   gemm.depth_ = depth;
   gemm.group_ = group;
@@ -133,7 +139,7 @@ void Int4Gemm::run(const DynamicQGemmCall& call, void* scratch, Threads& threads
   const size_t panels = divide_up(columns_, kInt4Panel);
   const size_t wanted = threads.count() == 1 ? 1 : threads.count() * kItemsOfThread;
   // Many rows pass over one panel at a time, which stays in the first-level cache.
-  const size_t at_once = call.rows <= kInt4Rows ? divide_up(panels, wanted) : 1;
+  const size_t at_once = call.rows <= tiles_->rows ? divide_up(panels, wanted) : 1;
   for_each_item(threads, divide_up(panels, at_once), [&](size_t item, size_t) {
     const size_t first = item * at_once * kInt4Panel;
     Int4Tile tile;
@@ -148,13 +154,13 @@ void Int4Gemm::run(const DynamicQGemmCall& call, void* scratch, Threads& threads
     tile.clamp_min = call.clamp_min;
     tile.clamp_max = call.clamp_max;
     for (size_t row = 0; row < call.rows; row += tile.rows) {
-      tile.rows = std::min(kInt4Rows, call.rows - row);
+      tile.rows = std::min(tiles_->rows, call.rows - row);
       tile.left = call.left + row * call.left_stride;
       tile.sums = sums + row * groups_;
       tile.zero_points = call.zero_points + row;
       tile.row_scales = call.row_scales + row;
       tile.out = call.out + row * call.out_stride + first;
-      int4_tile_avx2(tile);
+      tiles_->multiply(tile);
     }
   });
 #else

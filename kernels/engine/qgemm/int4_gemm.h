@@ -10,7 +10,8 @@
 // each column: panels of 16 columns; of a panel, for each group, the nibbles and then the scales;
 // behind all groups the weights' sum times scale and the bias of each column (float32).
 //
-// There are kernels for AVX2 and above. Depth and group are multiples of 32.
+// There are kernels for AVX2 and for AVX-512 with VNNI; their packed form and results are the same.
+// Depth and group are multiples of 32.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,8 @@
 #include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
+
+struct Int4Tiles;  // qgemm/int4_tiles.h
 
 /// Weights by rows of `depth` nibbles, the low nibble of a byte first, one row for each column of
 /// the product. Exactly one kind of scales is given.
@@ -37,7 +40,8 @@ class Int4Gemm {
   /// True if there is a kernel for the set that takes these sizes.
   static bool is_available(size_t depth, size_t group, InstructionSet set = instruction_set());
   /// group: elements of depth that share a scale; `depth` for scales of columns.
-  static Int4Gemm plan(size_t columns, size_t depth, size_t group, bool has_column_scales);
+  static Int4Gemm plan(size_t columns, size_t depth, size_t group, bool has_column_scales,
+                       InstructionSet set = instruction_set());
 
   /// Identifies the packed form, as Gemm::layout() does.
   uint32_t layout() const;
@@ -50,6 +54,7 @@ class Int4Gemm {
   void run(const DynamicQGemmCall& call, void* scratch, Threads& threads) const;
 
  private:
+  const Int4Tiles* tiles_ = nullptr;
   size_t columns_ = 0, depth_ = 0, group_ = 0, groups_ = 0;
   bool has_column_scales_ = false;
 };

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <executorch/kernels/engine/instruction_set.h>
+
 namespace executorch::kernels::engine {
 
 inline constexpr size_t kInt4Panel = 16, kInt4Block = 32;
 
-/// Up to kInt4Rows rows times consecutive panels.
+/// Up to Int4Tiles::rows rows times consecutive panels.
 struct Int4Tile {
   size_t rows = 0, columns = 0;
   size_t group = 0, groups = 0;
@@ -27,12 +29,15 @@ struct Int4Tile {
   size_t scale_bytes() const { return has_column_scales ? sizeof(float) : sizeof(uint16_t); }
 };
 
-inline constexpr size_t kInt4Rows = 4;
+struct Int4Tiles {
+  size_t rows;
+  void (*multiply)(const Int4Tile& tile);
+};
 
 #if defined(__x86_64__)
 /// Writes -8 times the sum of each group's elements.
 void int4_group_sums_avx2(const int8_t* row, size_t group, size_t groups, int32_t* sums);
-void int4_tile_avx2(const Int4Tile& tile);
+extern const Int4Tiles kInt4TilesAvx2, kInt4TilesVnni;
 #endif
 
 }  // namespace executorch::kernels::engine

@@ -150,7 +150,13 @@ void multiply_rows(const Int4Tile& t) {
   }
 }
 
+void multiply_tile(const Int4Tile& tile) {
+  tile.has_column_scales ? multiply_rows<true>(tile) : multiply_rows<false>(tile);
+}
+
 }  // namespace
+
+const Int4Tiles kInt4TilesAvx2 = {4, multiply_tile};
 
 AVX2 void int4_group_sums_avx2(const int8_t* row, size_t group, size_t groups, int32_t* sums) {
   const __m256i ones = _mm256_set1_epi8(1), factor = _mm256_set1_epi16(-8);
@@ -165,10 +171,6 @@ AVX2 void int4_group_sums_avx2(const int8_t* row, size_t group, size_t groups, i
     _mm256_store_si256(reinterpret_cast<__m256i*>(parts), sum);
     sums[g] = parts[0] + parts[1] + parts[2] + parts[3] + parts[4] + parts[5] + parts[6] + parts[7];
   }
-}
-
-void int4_tile_avx2(const Int4Tile& tile) {
-  tile.has_column_scales ? multiply_rows<true>(tile) : multiply_rows<false>(tile);
 }
 
 }  // namespace executorch::kernels::engine
