@@ -39,8 +39,13 @@ def _attend(
     attn_mask: torch.Tensor | None,
     is_causal: bool,
     scale: float | None,
+    is_seq_at_dim_2: bool = False,
 ) -> torch.Tensor:
-    """Attention of [batch, heads, positions, channels] over the keys that exist."""
+    """Attention over the keys that exist, of [batch, positions, heads, channels] in the dtype of the query, or of
+    [batch, heads, positions, channels]."""
+    if not is_seq_at_dim_2:
+        batch, dtype = query.shape[0], query.dtype
+        query, key, value = (each[:batch].transpose(1, 2).to(dtype) for each in (query, key, value))
     count, capacity = query.shape[2], key.shape[2]
     if start_pos < 0 or start_pos + count > capacity:
         raise ValueError(f"start_pos: {start_pos} and {count} positions do not fit a cache of {capacity} positions")
@@ -54,22 +59,8 @@ def _attend(
         attn_mask = torch.ones(count, start_pos + count, dtype=torch.bool, device=query.device).tril(start_pos)
     elif attn_mask is not None:
         attn_mask = attn_mask.to(query.dtype)
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, scale=scale, enable_gqa=True)
-
-
-def _attend_by_positions(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    start_pos: int,
-    attn_mask: torch.Tensor | None,
-    is_causal: bool,
-    scale: float | None,
-) -> torch.Tensor:
-    """Attention of [batch, positions, heads, channels] in the dtype of the query."""
-    q, k, v = (each.transpose(1, 2).to(query.dtype) for each in (query, key[: query.shape[0]], value[: query.shape[0]]))
-    result = _attend(q, k, v, start_pos, attn_mask, is_causal, scale)
-    return result.transpose(1, 2).contiguous()
+    result = F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, scale=scale, enable_gqa=True)
+    return result if is_seq_at_dim_2 else result.transpose(1, 2).contiguous()
 
 
 def _custom_sdpa(
@@ -83,7 +74,7 @@ def _custom_sdpa(
     scale: float | None = None,
 ) -> torch.Tensor:
     shapes.check_floats(query, key, value)
-    return _attend_by_positions(query, key, value, start_pos, attn_mask, is_causal, scale)
+    return _attend(query, key, value, start_pos, attn_mask, is_causal, scale)
 
 
 def _write(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> None:
@@ -164,9 +155,7 @@ def _custom_quantized_sdpa(
         _dequantized("key", key, k_zero_points, k_scales),
         _dequantized("value", value, v_zero_points, v_scales),
     )
-    if is_seq_at_dim_2:
-        return _attend(*numbers, start_pos, attn_mask, is_causal, scale)
-    return _attend_by_positions(*numbers, start_pos, attn_mask, is_causal, scale)
+    return _attend(*numbers, start_pos, attn_mask, is_causal, scale, is_seq_at_dim_2)
 
 
 def _fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
