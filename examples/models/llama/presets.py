@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from executorch.extension.llm.export.config.llm_config import ModelType
+from executorch.extension.llm.export.config.choices import ModelType
 
 _FOLDER = Path(__file__).parent.parent
 _FILES = {

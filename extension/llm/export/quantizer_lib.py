@@ -11,7 +11,8 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
     XNNPACKQuantizer,
     get_symmetric_quantization_config,
 )
-from executorch.extension.llm.export.config.llm_config import LlmConfigError, Pt2eQuantize
+from executorch.extension.llm.export.config.choices import Pt2eQuantize
+from executorch.extension.llm.export.config.llm_config import LlmConfigError
 
 __all__ = ["DynamicQuantLinearOptions", "PT2EQuantOptions", "get_pt2e_quantization_params", "get_pt2e_quantizers"]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, ClassVar, TypeVar, get_args, get_type_hints  # OmegaConf reads these annotations at run time
 
+from .choices import DtypeOverride, ModelType, PreqMode, Pt2eQuantize
 from .older_options import OLDER_OPTIONS
 
 _T = TypeVar("_T")
@@ -21,56 +22,6 @@ _T = TypeVar("_T")
 
 class LlmConfigError(ValueError):
     """An option that does not fit, or that this project cannot honour."""
-
-
-class ModelType(str, Enum):
-    """Names of the decoders."""
-
-    stories110m = "stories110m"
-    llama2 = "llama2"
-    llama3 = "llama3"
-    llama3_1 = "llama3_1"
-    llama3_2 = "llama3_2"
-    llama3_2_vision = "llama3_2_vision"
-    static_llama = "static_llama"
-    qwen2_5_0_5b = "qwen2_5_0_5b"
-    qwen2_5_1_5b = "qwen2_5_1_5b"
-    qwen2_5_coder_32b = "qwen2_5_coder_32b"
-    qwen3_0_6b = "qwen3_0_6b"
-    qwen3_1_7b = "qwen3_1_7b"
-    qwen3_4b = "qwen3_4b"
-    qwen3_5_0_8b = "qwen3_5_0_8b"
-    qwen3_5_2b = "qwen3_5_2b"
-    qwen3_5_4b = "qwen3_5_4b"
-    phi_4_mini = "phi_4_mini"
-    smollm2 = "smollm2"
-    lfm2_350m = "lfm2_350m"
-    lfm2_700m = "lfm2_700m"
-    lfm2_1_2b = "lfm2_1_2b"
-    lfm2_5_350m = "lfm2_5_350m"
-    lfm2_5_1_2b = "lfm2_5_1_2b"
-
-
-class PreqMode(str, Enum):
-    """Kinds of checkpoints that are quantized already."""
-
-    preq_8da4w = "8da4w"
-    preq_8da4w_out_8da8w = "8da4w_output_8da8w"
-
-
-class DtypeOverride(str, Enum):
-    """The dtype of weights and activations, or of caches."""
-
-    fp32 = "fp32"
-    fp16 = "fp16"
-    bf16 = "bf16"
-
-
-class Pt2eQuantize(str, Enum):
-    """Quantizers of exported graphs."""
-
-    xnnpack_dynamic = "xnnpack_dynamic"
-    xnnpack_dynamic_qc4 = "xnnpack_dynamic_qc4"
 
 
 @dataclass

@@ -12,7 +12,8 @@ from executorch.examples.models.llama.convert_weights import CheckpointError, fr
 from executorch.examples.models.llama.convert_weights import main as convert
 from executorch.examples.models.llama.export_llama_lib import build_model, lower_llama, model_args
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
-from executorch.extension.llm.export.config.llm_config import LlmConfigError, ModelType
+from executorch.extension.llm.export.config.choices import ModelType
+from executorch.extension.llm.export.config.llm_config import LlmConfigError
 from executorch.extension.llm.export.export_llm import read_config
 from executorch.runtime import Runtime
 
