@@ -39,17 +39,63 @@ struct BoxCopy {
   }
 
   void copy(const char* from, char* to, size_t first, size_t last) const {
-    for (size_t run = first; run < last; ++run) {
-      size_t rest = run, source = from_offset, destination = to_offset;
+    const size_t inner = rank == 0 ? 1 : sizes[rank - 1];
+    for (size_t run = first; run < last;) {
+      const size_t begin = run % inner, part = std::min(inner - begin, last - run);
+      size_t rest = run / inner, source = from_offset, destination = to_offset;
       for (size_t d = rank; d-- > 0;) {
-        const size_t index = rest % sizes[d];
-        rest /= sizes[d];
+        const size_t index = d + 1 == rank ? begin : rest % sizes[d];
+        rest = d + 1 == rank ? rest : rest / sizes[d];
         source += index * from_strides[d];
         destination += index * to_strides[d];
       }
-      memcpy(to + destination, from + source, run_bytes);
+      copy_runs(from + source, to + destination, part);
+      run += part;
     }
   }
+
+ private:
+  /// Copies runs of the innermost dimension.
+  void copy_runs(const char* from, char* to, size_t part) const {
+    switch (run_bytes) {
+      case sizeof(uint16_t):
+        return copy_elements<uint16_t>(from, to, part);
+      case sizeof(uint32_t):
+        return copy_elements<uint32_t>(from, to, part);
+      default:
+        for (size_t i = 0; i < part; ++i) {
+          memcpy(to + i * to_step(), from + i * from_step(), run_bytes);
+        }
+    }
+  }
+
+  /// Runs of one element, as rotary embeddings of adjacent channels have them. A step of two
+  /// elements is a constant, so that the compiler can use vectors.
+  template <class Element>
+  void copy_elements(const char* from, char* to, size_t part) const {
+    constexpr size_t kSize = sizeof(Element);
+    if (from_step() == 2 * kSize && to_step() == kSize) {
+      copy_steps<Element>(from, 2 * kSize, to, kSize, part);
+    } else if (from_step() == kSize && to_step() == 2 * kSize) {
+      copy_steps<Element>(from, kSize, to, 2 * kSize, part);
+    } else {
+      copy_steps<Element>(from, from_step(), to, to_step(), part);
+    }
+  }
+
+  template <class Element>
+  static inline __attribute__((always_inline)) void copy_steps(const char* from, size_t from_step,
+                                                               char* to, size_t to_step,
+                                                               size_t part) {
+    for (size_t i = 0; i < part; ++i) {
+      Element element;
+      memcpy(&element, from + i * from_step, sizeof(element));
+      memcpy(to + i * to_step, &element, sizeof(element));
+    }
+  }
+
+  size_t from_step() const { return rank == 0 ? 0 : from_strides[rank - 1]; }
+  size_t to_step() const { return rank == 0 ? 0 : to_strides[rank - 1]; }
 };
 
 /// Describes the copy of a box of `sizes` between tensors of two shapes.

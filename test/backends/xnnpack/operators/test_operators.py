@@ -227,6 +227,13 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "to one channel, channels last": lambda: _channels_last(nn.ConvTranspose2d(5, 1, (2, 1)), _r(3, 5, 7, 5)),
     "cat of two": lambda: (Function(lambda x, y: torch.cat((x, y), 1)), (_r(2, 3), _r(2, 4))),
     "cat of eleven": lambda: (Function(lambda x: torch.cat([x * i for i in range(1, 12)], -1)), (_r(2, 3),)),
+    "cat of pairs": lambda: (
+        Function(lambda x, y: torch.stack((x, y * 2), -1).flatten(-2)),
+        (_r(90, 9, 33), _r(90, 9, 33)),
+    ),
+    "cat of triples": lambda: (Function(lambda x, y: torch.stack((x, y, x * y), -1)), (_r(2, 1, 5), _r(2, 1, 5))),
+    "parts of pairs": lambda: (Function(lambda x: torch.sub(*x.reshape(90, 9, 33, 2).unbind(-1))), (_r(90, 9, 66),)),
+    "parts of triples": lambda: (Function(lambda x: x[..., 2:] * x[..., :1] - x[..., 1:2]), (_r(4, 7, 3),)),
     "cat of channels": lambda: (Function(lambda x: torch.cat((F.relu(x), x), 1)), (_r(1, 3, 4, 4),)),
     "slice": lambda: (Function(lambda x: x[:, 1:-1, 2:] + 0), (_r(3, 4, 5),)),
     "slice with a step": lambda: (Function(lambda x: x[:, 1::3, :-1:2] + 0), (_r(3, 9, 6),)),
