@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products and convolutions of int8, static and dynamic.
+// Products and convolutions of int8, static and dynamic, and rows quantized while running.
+#include <executorch/kernels/engine/eltwise/quantize_rows.h>
 #include <executorch/kernels/engine/qgemm/qconv.h>
 #include <executorch/kernels/engine/qgemm/qgemm.h>
 
@@ -239,6 +240,55 @@ TEST(QConv2d, DepthwiseGivesTheSameIntegersOnEveryInstructionSet) {
     p.pad_bottom = random.size(0, 2);
     p.pad_right = random.size(0, 2);
     check_convolution(p, random);
+  }
+}
+
+/// A row's parameters and integers in the order of the contract.
+RowQuantization quantized_row(const float* row, size_t length, std::vector<int>& integers) {
+  float low = 0, high = 0;
+  for (size_t i = 0; i < length; ++i) {
+    if (row[i] < low) low = row[i];
+    if (row[i] > high) high = row[i];
+  }
+  const float factor = low == high ? 1.0f : 255.0f / (high - low), scale = 1.0f / factor;
+  const float from_low = -128 - low * factor, from_high = 127 - high * factor;
+  const float zero = (-128 + low * factor) + (127 + high * factor) > 0 ? from_low : from_high;
+  const auto zero_point = int32_t(std::nearbyint(zero > -128 ? std::min(zero, 127.0f) : -128.0f));
+  integers.clear();
+  for (size_t i = 0; i < length; ++i) {
+    const float scaled = std::nearbyint(row[i] * (1.0f / scale)) + float(zero_point);
+    integers.push_back(scaled > -128 ? int(std::min(scaled, 127.0f)) : -128);
+  }
+  return {zero_point, scale};
+}
+
+TEST(QuantizeRows, GivesTheSameIntegersOnEveryInstructionSet) {
+  Random random(55);
+  for (int i = 0; i < 200; ++i) {
+    const size_t rows = random.size(0, 5),
+                 length = random.one_of<size_t>({1, 64, random.size(1, 300)});
+    Floats in = random.floats(rows * length, random.one_of<float>({-3, 0, -1e-3f}),
+                              random.one_of<float>({5, 0, 1e30f}));
+    if (rows > 0 && i % 4 == 0) {
+      in[random.size(0, in.size() - 1)] =
+          random.one_of<float>({kNaN, kInfinity, -kInfinity, -0.0f});
+    }
+    std::vector<int> expected;
+    for (InstructionSet set : instruction_sets()) {
+      ManyThreads threads(random.size(1, 3));
+      Bytes out(rows * length, 77);
+      std::vector<RowQuantization> parameters(rows + 1, {9, 9});
+      quantize_rows({rows, length, in.data(), out.data(), parameters.data()}, threads, set);
+      for (size_t row = 0; row < rows; ++row) {
+        const RowQuantization of = quantized_row(in.data() + row * length, length, expected);
+        ASSERT_EQ(of.zero_point, parameters[row].zero_point) << name_of(set);
+        ASSERT_EQ(of.scale, parameters[row].scale) << name_of(set);
+        for (size_t c = 0; c < length; ++c) {
+          ASSERT_EQ(expected[c], int(out[row * length + c])) << name_of(set) << " column " << c;
+        }
+      }
+      ASSERT_EQ(parameters[rows].zero_point, 9);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
 #include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/kernels/engine/eltwise/quantize_rows.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
@@ -96,10 +97,7 @@ extern template IntegerClamp<int8_t> quantized_clamp<int8_t>(const Clamp&, const
 extern template IntegerClamp<uint8_t> quantized_clamp<uint8_t>(const Clamp&, const Value&);
 
 /// Quantization parameters of a row of a dynamically quantized tensor.
-struct RowQuantization {
-  int32_t zero_point;
-  float scale;
-};
+using RowQuantization = executorch::kernels::engine::RowQuantization;
 
 /// One for each row; they follow the tensor's integers.
 RowQuantization* row_parameters(const TensorRef& tensor);

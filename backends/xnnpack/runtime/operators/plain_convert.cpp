@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Conversions between datatypes on loops of our own, for bfloat16 and for builds without XNNPACK:
+// Conversions between datatypes without XNNPACK: rows of float32 quantized while running, on the
+// engine; for bfloat16 and for builds without XNNPACK, plain loops:
 //
 //   integer = clamp(round(x / scale) + zero_point),  x = (integer - zero_point) * scale
 //
@@ -126,67 +127,47 @@ class PlainConvert final : public EngineOperator {
   size_t total_ = 0;
 };
 
-/// The parameters that map the range of a row, extended to include zero, to all integers.
-template <typename From>
-RowQuantization parameters_of(const From* row, size_t length) {
-  float low = 0, high = 0;
-  for (size_t i = 0; i < length; ++i) {
-    const auto x = static_cast<float>(row[i]);
-    low = x < low ? x : low;
-    high = x > high ? x : high;
-  }
-  constexpr float kMin = -128, kMax = 127;
-  const float scale = low == high ? 1.0f : (high - low) / 255;
-  const float at_low = low / scale, at_high = high / scale;
-  const float zero_point = (kMin + at_low) + (kMax + at_high) > 0 ? kMin - at_low : kMax - at_high;
-  const float above = zero_point > kMin ? zero_point : kMin;
-  return {static_cast<int32_t>(std::nearbyint(above < kMax ? above : kMax)), scale};
-}
-
-/// Quantizes each row with parameters computed from its values.
-template <typename From>
-class PlainQuantizeRows final : public EngineOperator {
+/// Quantizes each row with parameters computed from its values; float16 is extended row by row.
+class QuantizeRows final : public EngineOperator {
  public:
-  explicit PlainQuantizeRows(const OperatorContext& context)
-      : EngineOperator("Convert (NC, QD8)", context) {}
+  QuantizeRows(const OperatorContext& context, bool is_half)
+      : EngineOperator(is_half ? "Convert (NC, F16, QD8)" : "Convert (NC, F32, QD8)", context),
+        is_half_(is_half) {}
 
   Error reshape(const Tensors& t) override {
-    rows_ = row_count(*t.results[0].value, *t.operands[0].shape);
-    length_ = static_cast<size_t>(elements(*t.operands[0].shape)) / rows_;
+    call_.rows = row_count(*t.results[0].value, *t.operands[0].shape);
+    call_.length = static_cast<size_t>(elements(*t.operands[0].shape)) / call_.rows;
+    set_scratch(is_half_ ? call_.rows * call_.length * sizeof(float) : 0);
     return Error::Ok;
   }
   Error run() override {
-    const auto* const from = static_cast<const From*>(tensors().operands[0].data);
-    auto* const to = static_cast<int8_t*>(tensors().results[0].data);
-    RowQuantization* const parameters = row_parameters(tensors().results[0]);
-    const size_t per_task = std::max<size_t>(1, kPerTask / length_);
-    threads().run((rows_ + per_task - 1) / per_task, [&](size_t task) {
-      const size_t first = task * per_task;
-      for (size_t row = first; row < std::min(rows_, first + per_task); ++row) {
-        const From* const begin = from + row * length_;
-        parameters[row] = parameters_of(begin, length_);
-        const Scaling scaling(parameters[row].scale, parameters[row].zero_point);
-        for (size_t i = 0; i < length_; ++i) {
-          store(static_cast<float>(begin[i]), scaling, to + row * length_ + i);
-        }
-      }
-    });
+    const void* const data = tensors().operands[0].data;
+    call_.in =
+        is_half_ ? extended(static_cast<const Half*>(data)) : static_cast<const float*>(data);
+    call_.out = static_cast<int8_t*>(tensors().results[0].data);
+    call_.parameters = row_parameters(tensors().results[0]);
+    engine::quantize_rows(call_, threads());
     return Error::Ok;
   }
 
  private:
-  size_t rows_ = 0, length_ = 0;
+  const float* extended(const Half* from) {
+    auto* const to = reinterpret_cast<float*>(scratch());
+    std::copy(from, from + call_.rows * call_.length, to);
+    return to;
+  }
+
+  bool is_half_;
+  engine::QuantizeRowsCall call_;
 };
 
 }  // namespace
 
 OperatorResult create_plain_convert(const Node& node, const OperatorContext& context) {
   const Value &x = context.graph.values[node.operand(0)], &y = context.graph.values[node.result()];
-  if (y.datatype == Datatype::QDInt8 && x.datatype == Datatype::Float32) {
-    return std::unique_ptr<Operator>(std::make_unique<PlainQuantizeRows<float>>(context));
-  }
-  if (y.datatype == Datatype::QDInt8 && x.datatype == Datatype::Float16) {
-    return std::unique_ptr<Operator>(std::make_unique<PlainQuantizeRows<Half>>(context));
+  const bool is_half = x.datatype == Datatype::Float16;
+  if (y.datatype == Datatype::QDInt8 && (is_half || x.datatype == Datatype::Float32)) {
+    return std::unique_ptr<Operator>(std::make_unique<QuantizeRows>(context, is_half));
   }
   const Loop loop = loop_of(x.datatype, y.datatype);
   if (loop == nullptr) {

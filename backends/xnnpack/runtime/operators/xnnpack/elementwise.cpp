@@ -81,30 +81,22 @@ class XnnUnary final : public XnnOperator {
   bool in_place_;
 };
 
-/// Quantizes each row with parameters computed from its values.
+/// Quantizes each row of float16 with parameters computed from its values.
 class XnnQuantizeRows final : public XnnOperator {
  public:
-  XnnQuantizeRows(const OperatorContext& context, bool is_half, xnn_operator_t handle)
-      : XnnOperator(is_half ? "Convert (NC, F16, QD8)" : "Convert (NC, F32, QD8)", context, handle),
-        is_half_(is_half) {}
+  XnnQuantizeRows(const OperatorContext& context, xnn_operator_t handle)
+      : XnnOperator("Convert (NC, F16, QD8)", context, handle) {}
 
  private:
   xnn_status reshape_xnn(const Tensors& t) override {
     const size_t rows = row_count(*t.results[0].value, *t.operands[0].shape);
     const size_t length = static_cast<size_t>(elements(*t.operands[0].shape)) / rows;
-    return is_half_
-               ? xnn_reshape_convert_nc_f16_qd8(handle(), rows, length, length, length, threads())
-               : xnn_reshape_convert_nc_f32_qd8(handle(), rows, length, length, length, threads());
+    return xnn_reshape_convert_nc_f16_qd8(handle(), rows, length, length, length, threads());
   }
   xnn_status setup_xnn(const Tensors& t) override {
-    xnn_quantization_params* const parameters = xnn_row_parameters(t.results[0]);
-    return is_half_ ? xnn_setup_convert_nc_f16_qd8(handle(), any(t.operands[0].data),
-                                                   any(t.results[0].data), parameters)
-                    : xnn_setup_convert_nc_f32_qd8(handle(), any(t.operands[0].data),
-                                                   any(t.results[0].data), parameters);
+    return xnn_setup_convert_nc_f16_qd8(handle(), any(t.operands[0].data), any(t.results[0].data),
+                                        xnn_row_parameters(t.results[0]));
   }
-
-  bool is_half_;
 };
 
 class XnnBinary final : public XnnOperator {
@@ -181,20 +173,19 @@ OperatorResult create_xnn_unary(const Node& node, const OperatorContext& context
 OperatorResult create_xnn_convert(const Node& node, const OperatorContext& context) {
   const Datatype from = datatype_of(context, node.operand(0)),
                  to = datatype_of(context, node.result());
-  if (from == Datatype::BFloat16 || to == Datatype::BFloat16) {  // not supported by XNNPACK
+  if (from == Datatype::BFloat16 || to == Datatype::BFloat16 ||  // not supported by XNNPACK
+      (from == Datatype::Float32 && to == Datatype::QDInt8)) {   // faster on the engine
     return create_plain_convert(node, context);
   }
   if (to != Datatype::QDInt8) {
     return create_xnn_unary(node, context);
   }
-  if (from != Datatype::Float32 && from != Datatype::Float16) {
+  if (from != Datatype::Float16) {
     return refuse_datatypes(node, context);
   }
-  const bool is_half = from == Datatype::Float16;
   xnn_operator_t handle = nullptr;
-  const xnn_status status = is_half ? xnn_create_convert_nc_f16_qd8(0, &handle)
-                                    : xnn_create_convert_nc_f32_qd8(0, &handle);
-  return wrap_xnn<XnnQuantizeRows>(node, status, handle, context, is_half);
+  const xnn_status status = xnn_create_convert_nc_f16_qd8(0, &handle);
+  return wrap_xnn<XnnQuantizeRows>(node, status, handle, context);
 }
 
 OperatorResult create_xnn_binary(const Node& node, const OperatorContext& context) {
