@@ -25,7 +25,7 @@ using portable::ConvGeometry;
 constexpr int64_t kSize = sizeof(float);
 /// Winograd transforms the weights at every call, which pays off from this number of outputs on
 /// (measured by test/benchmark/kernels.py convolution).
-constexpr int64_t kOutputsWorthWinograd = 20 * 20;
+constexpr int64_t kOutputsWorthWinograd = 14 * 14;
 
 /// The memory of images: one spatial dimension is the width of a line.
 bool is_nchw(const Tensor& tensor) { return in_index_order(Strided(tensor)); }
@@ -170,6 +170,26 @@ bool by_packing(KernelRuntimeContext& ctx, const ConvCall& c, const Conv2d& plan
       });
 }
 
+/// Windows of one point, for NHWC images: a product of the pixels.
+bool by_product(KernelRuntimeContext& ctx, const ConvCall& c) {
+  engine::BatchMatmulCall call;
+  call.rows = size_t(c.g.batch) * c.outputs();
+  call.columns = c.channels();
+  call.depth = c.inputs();
+  call.left = c.input;
+  call.left_stride = c.inputs();
+  call.right = {c.weight, 1, c.inputs()};
+  call.bias = c.bias;
+  call.out = c.out;
+  call.out_stride = c.channels();
+  KernelThreads threads(c.work(), kLeastProductWork);
+  void* const scratch = scratch_for(
+      ctx, threads, [&](size_t count) { return engine::batch_matmul_scratch_bytes(call, count); });
+  if (scratch == nullptr) return false;
+  engine::batch_matmul(call, scratch, threads);
+  return true;
+}
+
 }  // namespace
 
 Conv2dParams params_of(const ConvGeometry& g) {
@@ -209,6 +229,7 @@ bool convolve_float32(KernelRuntimeContext& ctx, const ConvCall& call, const Str
   }
   if (!are_in_order) return by_packing(ctx, call, direct, weights, is_planar);
   if (!is_planar) {
+    if (direct.algorithm() == engine::ConvAlgorithm::Product) return by_product(ctx, call);
     return call.has_many_weights() ? by_patches(ctx, call, false)
                                    : by_packing(ctx, call, direct, weights, false);
   }

@@ -126,7 +126,7 @@ void pack_transposed(const GemmTiles& tiles, const Conv2dParams& p, const ConvWe
           const float* const from = weights.data + output * weights.output_stride +
                                     y * weights.y_stride + x * weights.x_stride;
           pack_weights(tiles, {from, weights.input_stride, weights.output_stride}, columns,
-                       p.group_inputs, to);
+                       p.group_inputs, to, PackedUse::Later);
         }
       }
     }

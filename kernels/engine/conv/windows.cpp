@@ -41,6 +41,70 @@ struct Filled {
   size_t point = ~size_t{0}, count = 0;
 };
 
+constexpr size_t kMaxGatheredTaps = 64;
+
+/// pack_weights() of kernels that are contiguous for each output, as [input, tap]. Whole cache
+/// lines of some channels are transposed at once, and their rows then moved to their taps.
+void pack_kernels(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeights& weights,
+                  size_t output, size_t columns, float* to) {
+  constexpr size_t kFloats =
+      2560;  // in the first-level cache: one channel of kMaxGatheredTaps fits
+  const size_t panel = tiles.panel, taps = taps_of(p), channels = kFloats / (taps * panel);
+  alignas(kAlignment) float rows[kFloats];
+  std::fill(rows, rows + kFloats, 0.0f);
+  for (size_t first = 0, count = 0; first < p.group_inputs; first += count) {
+    count = std::min(channels, p.group_inputs - first);
+    const float* const from = weights.data + output * weights.output_stride + first * taps;
+    // Hardware prefetchers do not follow so many rows.
+    for (size_t row = 0; row < columns; ++row) {
+      const float* const next =
+          moved(from, (row * weights.output_stride + count * taps) * sizeof(float));
+      for (size_t i = 0; i < count * taps; i += kAlignment / sizeof(float)) {
+        __builtin_prefetch(next + i, 0, 3);
+      }
+    }
+    tiles.pack_rows(from, columns, weights.output_stride, count * taps, rows, panel,
+                    PackedUse::Soon);
+    for (size_t tap = 0; tap < taps; ++tap) {
+      for (size_t i = 0; i < count; ++i) {
+        std::memcpy(to + (tap * p.group_inputs + first + i) * panel,
+                    rows + (i * taps + tap) * panel, panel * sizeof(float));
+      }
+    }
+  }
+}
+
+/// Packs a panel of weights and its biases, `columns` outputs from `output` on.
+void pack_outputs(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeights& weights,
+                  size_t output, size_t columns, float* to) {
+  const Conv2dParams words = in_words(tiles, p);
+  pack_bias(tiles, weights.bias == nullptr ? nullptr : weights.bias + output, columns, to);
+  to += tiles.panel;
+  const size_t taps = taps_of(p), line = p.kernel_width * p.group_inputs;
+  const bool is_contiguous = weights.input_stride == 1 && weights.x_stride == p.group_inputs &&
+                             weights.y_stride == line &&
+                             depth_of(words) == tiles.words(depth_of(p));
+  const float* const from = weights.data + output * weights.output_stride;
+  if (is_contiguous) {
+    pack_weights(tiles, {from, 1, weights.output_stride}, columns, depth_of(p), to,
+                 PackedUse::Later);
+    return;
+  }
+  if (tiles.precision == Precision::Float32 && weights.x_stride == 1 && taps > 1 &&
+      taps <= kMaxGatheredTaps && weights.y_stride == p.kernel_width &&
+      weights.input_stride == taps) {
+    pack_kernels(tiles, p, weights, output, columns, to);
+    return;
+  }
+  for (size_t tap = 0; tap < taps; ++tap, to += words.group_inputs * tiles.panel) {
+    const size_t y = tap / p.kernel_width, x = tap % p.kernel_width;
+    pack_weights(tiles,
+                 {from + y * weights.y_stride + x * weights.x_stride, weights.input_stride,
+                  weights.output_stride},
+                 columns, p.group_inputs, to, PackedUse::Later);
+  }
+}
+
 /// The packed panel of a group that contains `column`.
 const float* packed_at(const GemmTiles& tiles, const Conv2dParams& p, const float* packed,
                        size_t group, size_t column) {
@@ -67,31 +131,13 @@ void pack_windows(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeigh
   const size_t floats = panel_floats(tiles, depth_of(words));
   const size_t bytes = windows_packed_bytes(tiles, words);
   std::fill(packed + p.groups * panels * floats, packed + bytes / sizeof(float), 0.0f);
-  const bool is_contiguous = weights.input_stride == 1 && weights.x_stride == p.group_inputs &&
-                             weights.y_stride == p.kernel_width * p.group_inputs &&
-                             depth_of(words) == tiles.words(depth_of(p));
   CallingThread alone;
-  for_each_item(
-      bytes < kBytesWorthThreads ? alone : threads, p.groups * panels, [&](size_t item, size_t) {
-        const size_t column = item % panels * panel;
-        const size_t output = item / panels * p.group_outputs + column;
-        const size_t columns = std::min(panel, p.group_outputs - column);
-        float* to = packed + item * floats;
-        pack_bias(tiles, weights.bias == nullptr ? nullptr : weights.bias + output, columns, to);
-        to += panel;
-        const float* const from = weights.data + output * weights.output_stride;
-        if (is_contiguous) {
-          pack_weights(tiles, {from, 1, weights.output_stride}, columns, depth_of(p), to);
-          return;
-        }
-        for (size_t tap = 0; tap < taps_of(p); ++tap, to += words.group_inputs * panel) {
-          const size_t y = tap / p.kernel_width, x = tap % p.kernel_width;
-          pack_weights(tiles,
-                       {from + y * weights.y_stride + x * weights.x_stride, weights.input_stride,
-                        weights.output_stride},
-                       columns, p.group_inputs, to);
-        }
-      });
+  for_each_item(bytes < kBytesWorthThreads ? alone : threads, p.groups * panels,
+                [&](size_t item, size_t) {
+                  const size_t column = item % panels * panel;
+                  pack_outputs(tiles, p, weights, item / panels * p.group_outputs + column,
+                               std::min(panel, p.group_outputs - column), packed + item * floats);
+                });
 }
 
 size_t windows_scratch_bytes(const GemmTiles&, const Conv2dParams& p, ImageSize input,

@@ -98,7 +98,8 @@ void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns
       for (size_t c = 0; c < columns; ++c) {
         narrow_to_pairs(right.data + d + c * right.column_stride, count, pairs + c * kPairsAtOnce);
       }
-      tiles.pack_rows(pairs, columns, kPairsAtOnce, tiles.words(count), to, panel);
+      tiles.pack_rows(pairs, columns, kPairsAtOnce, tiles.words(count), to, panel,
+                      PackedUse::Later);
     }
     return;
   }

@@ -13,7 +13,7 @@ namespace executorch::kernels::engine {
 namespace {
 
 constexpr size_t kSide = 16;
-/// Panels above this size leave the caches before they are read, so stores bypass the caches.
+/// Panels above this size, if they are read later, leave the caches before that.
 constexpr size_t kStreamedBytes = size_t{1} << 14;
 
 INLINE __mmask16 mask_of(size_t count) { return __mmask16((1u << count) - 1); }
@@ -84,8 +84,9 @@ INLINE void store(const __m512* line, size_t count, float* to, size_t panel, boo
 }  // namespace
 
 AVX512 void pack_rows_avx512(const float* from, size_t rows, size_t stride, size_t depth, float* to,
-                             size_t panel) {
-  const bool streams = reinterpret_cast<uintptr_t>(to) % sizeof(__m512) == 0 &&
+                             size_t panel, PackedUse use) {
+  const bool streams = use == PackedUse::Later &&
+                       reinterpret_cast<uintptr_t>(to) % sizeof(__m512) == 0 &&
                        depth * panel * sizeof(float) >= kStreamedBytes;
   for (size_t d = 0; d < depth; d += kSide) {
     const size_t count = depth - d < kSide ? depth - d : kSide;

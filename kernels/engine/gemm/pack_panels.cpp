@@ -38,7 +38,7 @@ void copy_panels(size_t panel, const RightMatrix& right, size_t panels, size_t d
 }  // namespace
 
 void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
-                  float* to) {
+                  float* to, PackedUse use) {
   const size_t panel = tiles.panel;
   if (depth == 0) return;
   if (tiles.precision == Precision::BFloat16) {
@@ -47,7 +47,7 @@ void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t colum
   }
   if (right.depth_stride == 1 && right.column_stride != 1) {
     if (columns < panel) std::memset(to, 0, depth * panel * sizeof(float));
-    tiles.pack_rows(right.data, columns, right.column_stride, depth, to, panel);
+    tiles.pack_rows(right.data, columns, right.column_stride, depth, to, panel, use);
     return;
   }
   for (size_t d = 0; d < depth; ++d, to += panel) {
@@ -70,7 +70,7 @@ void pack_bias(const GemmTiles& tiles, const float* bias, size_t columns, float*
 void pack_panel(const GemmTiles& tiles, const RightMatrix& right, const float* bias, size_t columns,
                 size_t depth, float* to) {
   pack_bias(tiles, bias, columns, to);
-  pack_weights(tiles, right, columns, depth, to + tiles.panel);
+  pack_weights(tiles, right, columns, depth, to + tiles.panel, PackedUse::Later);
 }
 
 void pack_panels(const GemmTiles& tiles, const RightMatrix& right, const float* bias,
@@ -86,7 +86,7 @@ void pack_panels(const GemmTiles& tiles, const RightMatrix& right, const float* 
     if (c < copied * panel) continue;
     const RightMatrix part = {right.data + c * right.column_stride, right.depth_stride,
                               right.column_stride};
-    pack_weights(tiles, part, valid, depth, to + panel);
+    pack_weights(tiles, part, valid, depth, to + panel, PackedUse::Soon);
   }
 }
 

@@ -15,13 +15,13 @@ inline constexpr size_t kBytesWorthThreads = size_t{1} << 20;
 /// Writes to[d * panel + c] for c < panel and d < depth (pairs of d for tiles of bfloat16); columns
 /// beyond `columns` are zeros.
 void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
-                  float* to);
+                  float* to, PackedUse use);
 /// Writes a panel's biases; null gives zeros.
 void pack_bias(const GemmTiles& tiles, const float* bias, size_t columns, float* to);
-/// Both.
+/// Both, for later use.
 void pack_panel(const GemmTiles& tiles, const RightMatrix& right, const float* bias, size_t columns,
                 size_t depth, float* to);
-/// All panels of `columns`, one after the other.
+/// All panels of `columns`, one after the other, for use soon.
 void pack_panels(const GemmTiles& tiles, const RightMatrix& right, const float* bias,
                  size_t columns, size_t depth, float* to);
 

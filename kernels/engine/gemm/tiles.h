@@ -60,6 +60,10 @@ using TileFunction = void (*)(const LeftRows&, Prefetch&, const OutputTile&);
 
 inline constexpr size_t kMaxTileRows = 12;
 
+/// When packed columns are read: before they leave the caches, or later, so that their stores may
+/// bypass the caches.
+enum class PackedUse : uint8_t { Soon, Later };
+
 /// The micro-kernels of one instruction set.
 struct GemmTiles {
   InstructionSet set;
@@ -71,7 +75,7 @@ struct GemmTiles {
   const TileFunction* (*tiles)(size_t columns);
   /// Writes to[d * panel + r] = from[r * stride + d] for r < rows <= panel and d < depth.
   void (*pack_rows)(const float* from, size_t rows, size_t stride, size_t depth, float* to,
-                    size_t panel);
+                    size_t panel, PackedUse use);
   Precision precision = Precision::Float32;
 
   /// The number of 32-bit elements for `factors` factors.

@@ -3,6 +3,7 @@
 // products have them; then for each panel [channel, output] of the kernels' middle points.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/gemm/driver.h>
@@ -13,7 +14,7 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// Channels and outputs of a block that is transformed and then packed, while it is in the
+/// Channels and outputs of a block that is transposed and then transformed, while it is in the
 /// first-level cache.
 constexpr size_t kSide = 16;
 constexpr size_t kTaps = 9;
@@ -29,7 +30,8 @@ constexpr float kLargestWeight = 0x1p50f;
 namespace executorch::kernels::engine {
 namespace {
 
-using Transform = void (*)(const float* kernel, size_t channels, float* to);
+using Transform = void (*)(const float* points, size_t tap_stride, size_t channel_stride,
+                           size_t outputs, size_t panel, float* to, size_t apart, float* centres);
 
 /// One packing: where it reads and writes.
 struct Packing {
@@ -43,33 +45,51 @@ struct Packing {
   size_t frequency_floats() const { return panel_floats(tiles, channels()); }
 };
 
-/// The kernels of an output and kSide channels, [tap, channel], gathered where they are not
-/// contiguous.
-void gather_kernel(const Packing& all, size_t output, size_t channel, float* to) {
+/// Points of kSide channels and up to kSide outputs in the first-level cache: element [d, output].
+struct Points {
+  static constexpr size_t kDepth = kTaps * kSide;
+  alignas(64) float at[kDepth][kSide];
+  size_t tap_stride, channel_stride;  ///< floats
+};
+
+/// Outputs beyond `rows` are zeros.
+void gather_points(const Packing& all, size_t output, size_t rows, size_t channel, Points* to) {
   const ConvWeights& w = all.weights;
-  for (size_t tap = 0; tap < kTaps; ++tap, to += kSide) {
-    const float* const from = w.data + output * w.output_stride + tap / 3 * w.y_stride +
-                              tap % 3 * w.x_stride + channel * w.input_stride;
-    for (size_t i = 0; i < kSide; ++i) to[i] = from[i * w.input_stride];
+  const float* const from = w.data + output * w.output_stride + channel * w.input_stride;
+  if (rows < kSide) std::memset(to->at, 0, sizeof(to->at));
+  if (w.input_stride == kTaps && w.y_stride == 3 && w.x_stride == 1) {
+    to->tap_stride = kSide;
+    to->channel_stride = kTaps * kSide;
+    all.tiles.pack_rows(from, rows, w.output_stride, Points::kDepth, to->at[0], kSide,
+                        PackedUse::Soon);
+    return;
+  }
+  to->tap_stride = kSide * kSide;
+  to->channel_stride = kSide;
+  for (size_t tap = 0; tap < kTaps; ++tap) {
+    const float* const of_tap = from + tap / 3 * w.y_stride + tap % 3 * w.x_stride;
+    float* const points = to->at[tap * kSide];
+    if (w.input_stride == 1) {
+      all.tiles.pack_rows(of_tap, rows, w.output_stride, kSide, points, kSide, PackedUse::Soon);
+      continue;
+    }
+    for (size_t i = 0; i < kSide; ++i) {
+      for (size_t row = 0; row < rows; ++row) {
+        points[i * kSide + row] = of_tap[row * w.output_stride + i * w.input_stride];
+      }
+    }
   }
 }
 
-/// Some outputs from `output` on and kSide channels from `channel` on.
+/// Some outputs of a panel from `output` on and kSide channels from `channel` on.
 void pack_block(const Packing& all, size_t output, size_t rows, size_t channel) {
-  alignas(64) float block[kFrequencies + 1][kSide][kSide];
-  alignas(64) float kernel[kTaps * kSide];
+  Points points;
+  gather_points(all, output, rows, channel, &points);
   const size_t panel = all.tiles.panel;
-  for (size_t row = 0; row < rows; ++row) {
-    gather_kernel(all, output + row, channel, kernel);
-    all.transform(kernel, kSide, block[0][row]);
-  }
   const size_t number = output / panel, column = output % panel, apart = all.frequency_floats();
-  float* const to = all.packed + number * kFrequencies * apart + (1 + channel) * panel + column;
-  for (size_t i = 0; i < kFrequencies; ++i) {
-    all.tiles.pack_rows(block[i][0], rows, kSide, kSide, to + i * apart, panel);
-  }
-  all.tiles.pack_rows(block[kFrequencies][0], rows, kSide, kSide,
-                      all.centres + (number * all.channels() + channel) * panel + column, panel);
+  all.transform(points.at[0], points.tap_stride, points.channel_stride, rows, panel,
+                all.packed + number * kFrequencies * apart + (1 + channel) * panel + column, apart,
+                all.centres + (number * all.channels() + channel) * panel + column);
 }
 
 void pack_outputs(const Packing& all, size_t number) {
@@ -79,13 +99,12 @@ void pack_outputs(const Packing& all, size_t number) {
   float* const to = all.packed + number * of_panel;
   if (end - first < panel) {
     std::fill(to, to + of_panel, 0.0f);
+    std::fill_n(all.centres + number * all.channels() * panel, all.channels() * panel, 0.0f);
   } else {
     for (size_t i = 0; i < kFrequencies; ++i) {
       std::fill_n(to + i * all.frequency_floats(), panel, 0.0f);
     }
   }
-  float* const centres = all.centres + number * all.channels() * panel;
-  std::fill(centres, centres + all.channels() * panel, 0.0f);
   if (all.weights.bias != nullptr) {
     pack_bias(all.tiles, all.weights.bias + first, end - first,
               to + kConstantFrequency * all.frequency_floats());
@@ -134,7 +153,7 @@ void pack_winograd(const Conv2dParams& params, const ConvWeights& weights, float
   const size_t panels = divide_up(params.group_outputs, tiles.panel);
   const size_t bytes = winograd_packed_bytes(params, set);
   const size_t floats = panels * kFrequencies * panel_floats(tiles, params.group_inputs);
-  const Packing all = {params, weights,        tiles, ET_SIMD_FUNCTION(set, transform_kernel),
+  const Packing all = {params, weights,        tiles, ET_SIMD_FUNCTION(set, transform_outputs),
                        packed, packed + floats};
   std::fill(all.centres + panels * params.group_inputs * tiles.panel,
             packed + bytes / sizeof(float), 0.0f);
