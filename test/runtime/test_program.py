@@ -12,6 +12,7 @@ import pytest
 from executorch.runtime import (
     AccessError,
     ExecuTorchError,
+    InvalidArgumentError,
     InvalidProgramError,
     MethodNotFoundError,
     Runtime,
@@ -150,6 +151,11 @@ def test_a_program_cut_anywhere_is_refused() -> None:
     for size in range(0, len(data), 7):
         with pytest.raises(ExecuTorchError):
             Runtime.get().load_program(data[:size]).load_method("forward")
+
+
+def test_a_path_with_a_nul_character_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="expected no NUL character"):
+        Runtime.get().load_program(f"{ADD}\0.txt")
 
 
 def test_a_file_of_text_is_a_type_error() -> None:

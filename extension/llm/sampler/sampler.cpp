@@ -27,13 +27,13 @@ Error check(const SamplingOptions& options) {
   };
   const bool holds =
       expect(std::isfinite(options.temperature) && options.temperature >= 0, "temperature",
-             "0 or more", double(options.temperature)) &&
+             "a finite number of 0 or more", double(options.temperature)) &&
       expect(options.topp > 0 && options.topp <= 1, "topp", "more than 0 and at most 1",
              double(options.topp)) &&
       expect(options.topk >= 0, "topk", "0 or more", options.topk) &&
       expect(options.minp >= 0 && options.minp <= 1, "minp", "from 0 to 1", double(options.minp)) &&
       expect(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0,
-             "repetition_penalty", "a positive number", double(options.repetition_penalty));
+             "repetition_penalty", "a finite positive number", double(options.repetition_penalty));
   return holds ? Error::Ok : Error::InvalidArgument;
 }
 

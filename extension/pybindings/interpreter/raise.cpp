@@ -49,6 +49,14 @@ void raise_budget_used_up(const std::string& message) {
   raise_named("InstructionBudgetUsedUp", message);
 }
 
+void expect_path(const std::string& path) {
+  const size_t at = path.find('\0');
+  if (at == std::string::npos) return;
+  raise_error(runtime::Error::InvalidArgument, "path '" + path.substr(0, at) +
+                                                   "': expected no NUL character, found one at " +
+                                                   std::to_string(at));
+}
+
 void raise_from_python(const std::string& message) {
   const py::error_already_set cause;
   const std::string text = py::str(cause.value());

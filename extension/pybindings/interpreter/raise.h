@@ -22,6 +22,10 @@ namespace executorch::extension::pybindings {
 /// Raises CancelledError.
 [[noreturn]] void raise_cancelled(const std::string& message);
 
+/// Raises an InvalidArgumentError for a path with a NUL character, where the system would end it.
+/// Needs the GIL.
+void expect_path(const std::string& path);
+
 /// Raises an InvalidArgumentError whose cause is the current Python exception; the text includes
 /// the first line of the cause.
 [[noreturn]] void raise_from_python(const std::string& message);

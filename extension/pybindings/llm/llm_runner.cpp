@@ -68,6 +68,9 @@ class PythonRunner {
                const std::optional<std::string>& data_path, const py::object& on_progress,
                const std::string& method_name) {
     const LogCapture capture;
+    expect_path(model_path);
+    expect_path(tokenizer_path);
+    if (data_path.has_value()) expect_path(*data_path);
     std::exception_ptr raised;
     Error error = Error::InvalidArgument;
     {

@@ -23,6 +23,7 @@ class PythonTokenizer {
                   std::optional<std::string> pattern, size_t bos_token_index,
                   size_t eos_token_index) {
     const LogCapture capture;
+    expect_path(path);
     {
       const GilRelease released;
       std::unique_ptr<std::vector<std::string>> tokens;
@@ -38,6 +39,11 @@ class PythonTokenizer {
   }
   std::vector<uint64_t> encode(const std::string& text, int8_t bos, int8_t eos) const {
     const LogCapture capture;
+    if (bos < 0 || eos < 0) {
+      raise_error(runtime::Error::InvalidArgument, "bos and eos: expected 0 to 127, found " +
+                                                       std::to_string(bos) + " and " +
+                                                       std::to_string(eos));
+    }
     auto tokens = tokenizer_->encode(text, bos, eos);
     if (!tokens.ok()) raise_error(runtime::Error::InvalidArgument, "the text cannot be encoded");
     return std::move(*tokens);

@@ -18,6 +18,7 @@ using runtime::Error;
 namespace {
 
 void write_file(const std::string& path, const void* bytes, size_t size) {
+  expect_path(path);
   FILE* file = fopen(path.c_str(), "wb");
   const bool is_written = file != nullptr && fwrite(bytes, 1, size, file) == size;
   const int cause = errno;

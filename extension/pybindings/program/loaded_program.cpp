@@ -17,6 +17,7 @@ using runtime::Result;
 namespace {
 
 std::unique_ptr<runtime::DataLoader> map_file(const std::string& path, const char* what) {
+  expect_path(path);
   Result<MmapDataLoader> loader =
       MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
   if (!loader.ok()) {

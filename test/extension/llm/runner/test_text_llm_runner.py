@@ -347,7 +347,7 @@ def test_a_generation_does_not_see_changes_of_its_options(runner):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": -0.5}, "temperature: expected 0 or more"),
+        ({"temperature": -0.5}, "temperature: expected a finite number of 0 or more"),
         ({"temperature": float("nan")}, "temperature"),
         ({"topp": 0.0}, "topp: expected more than 0"),
         ({"topk": -1}, "topk"),
@@ -358,6 +358,11 @@ def test_a_generation_does_not_see_changes_of_its_options(runner):
         ({"prompt": "x" * (CONTEXT + 1)}, f"do not fit the context of {CONTEXT}"),
         ({"prompt": ""}, "expected tokens"),
         ({"num_bos": 200}, "num_bos and num_eos: expected 0 to 127"),
+        ({"prompt": b"\xff"}, "expected text in UTF-8"),
+        ({"temperature": float("inf")}, "temperature: expected a finite number of 0 or more"),
+        ({"minp": float("nan")}, "minp"),
+        ({"repetition_penalty": float("inf")}, "repetition_penalty"),
+        ({"seq_len": 0}, "leave no room"),
     ],
 )
 def test_impossible_requests_are_refused_and_change_nothing(runner, options, message):
@@ -375,6 +380,9 @@ def test_files_that_do_not_fit_are_refused(files, tmp_path):
             TextLLMRunner(files["custom"], broken)
     with pytest.raises(ExecuTorchError):
         TextLLMRunner(tmp_path / "missing.pte", files["tokenizer"])
+    for arguments in ((f"{files['custom']}\0", files["tokenizer"]), (files["custom"], f"{files['tokenizer']}\0x")):
+        with pytest.raises(InvalidArgumentError, match="expected no NUL character"):
+            TextLLMRunner(*arguments)
     larger = TextLLMRunner(files["custom"], write_tokenizer(broken, 300))
     with pytest.raises(InvalidArgumentError, match="vocabulary of 258"):
         generated(larger, "<more>")
@@ -434,3 +442,25 @@ def test_the_tokenizer_of_the_runner_reads_bytes(files):
     tokenizer = Tokenizer(str(files["tokenizer"]))
     assert tokenizer.encode("héllo", 1, 1) == [BOS, *"héllo".encode(), EOS]
     assert tokenizer.decode([*"héllo".encode()]) == "héllo"
+    for numbers in ((-1, 0), (0, -128)):
+        with pytest.raises(InvalidArgumentError, match="bos and eos: expected 0 to 127"):
+            tokenizer.encode("a", *numbers)
+    with pytest.raises(InvalidArgumentError, match="no token 1000000"):
+        tokenizer.decode([1000000])
+    with pytest.raises(InvalidArgumentError, match="expected no NUL character"):
+        Tokenizer(f"{files['tokenizer']}\0")
+
+
+def test_programs_whose_sizes_are_wrong_are_refused(tmp_path, files):
+    cached = ["model.use_kv_cache=True", "model.use_sdpa_with_kv_cache=True"]
+    for value in ({"get_max_seq_len": 0}, {"get_max_seq_len": 2**62}, {"get_max_context_len": -5}):
+        program, _ = export(tmp_path, "wrong.pte", *cached, f"base.metadata='{json.dumps(value)}'")
+        with pytest.raises(InvalidArgumentError, match=f"{next(iter(value))}.* a positive number, found"):
+            TextLLMRunner(program, files["tokenizer"])
+    # The runner believes in a longer context; the cache's own check ends the generation.
+    program, _ = export(tmp_path, "longer.pte", *cached, "base.metadata='{\"get_max_context_len\": 1000}'")
+    runner = TextLLMRunner(program, files["tokenizer"])
+    with pytest.raises(InvalidArgumentError, match=f"do not fit a cache of {CONTEXT} positions"):
+        generated(runner, max_new_tokens=2 * CONTEXT)
+    runner.reset()
+    assert generated(runner, max_new_tokens=3)[1].num_generated_tokens == 3
