@@ -89,12 +89,12 @@ bool describe(RuntimeContext& ctx, const char* name, const Tensor& tensor, Layou
       !kernels::expect_dtype(ctx, "zero points", *parameters.zero_points, ScalarType::Char)) {
     return false;
   }
-  for (const Tensor* each : {parameters.scales, parameters.zero_points}) {
+  for (const Tensor* parameter : {parameters.scales, parameters.zero_points}) {
     if (!ET_EXPECT(ctx,
-                   each->size(0) == tensor.size(0) && each->size(1) == tensor.size(1) &&
-                       each->size(2) == tensor.size(2) && each->size(3) == 1,
+                   parameter->size(0) == tensor.size(0) && parameter->size(1) == tensor.size(1) &&
+                       parameter->size(2) == tensor.size(2) && parameter->size(3) == 1,
                    "%s: expected one scale and zero point for each row of %s, found %s", name,
-                   ShapeText(tensor).text, ShapeText(*each).text)) {
+                   ShapeText(tensor).text, ShapeText(*parameter).text)) {
       return false;
     }
   }

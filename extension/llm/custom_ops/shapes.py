@@ -19,8 +19,8 @@ def _check(condition: bool, message: str) -> None:
 def _check_attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None
 ) -> None:
-    for name, each in (("query", query), ("key", key), ("value", value)):
-        _check(each.dim() == 4, f"{name}: expected 4 dimensions, found {each.dim()}")
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        _check(tensor.dim() == 4, f"{name}: expected 4 dimensions, found {tensor.dim()}")
     if attn_mask is not None:
         _check(attn_mask.dim() == 2, f"attn_mask: expected 2 dimensions, found {attn_mask.dim()}")
         floats = attn_mask.dtype in _FLOATS

@@ -48,7 +48,7 @@ class DType(Enum):
     @staticmethod
     def from_torch_dtype(dtype: torch.dtype) -> DType:
         """Return the member of torch's dtype. Raises BuilderError for another one."""
-        found = [each for each in DType if each.to_torch_dtype() is dtype]
+        found = [kind for kind in DType if kind.to_torch_dtype() is dtype]
         if not found:
             raise BuilderError(f"dtype: expected float32, float16 or bfloat16, found {dtype}")
         return found[0]
@@ -267,7 +267,7 @@ class LLMEdgeManager:
         if self.dynamic_shapes is not None or not self.enable_dynamic_shape:
             return self.dynamic_shapes
         count = torch.export.Dim("token_dim", min=1, max=self.max_seq_len)
-        rest = tuple({"input_pos": None} if isinstance(each, dict) else None for each in self.example_inputs[1:])
+        rest = tuple({"input_pos": None} if isinstance(example, dict) else None for example in self.example_inputs[1:])
         return ({1: count}, *rest)
 
     def _edge_config(self) -> EdgeCompileConfig:

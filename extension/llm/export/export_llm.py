@@ -83,7 +83,7 @@ def run_command(name: str, read: Callable[[], LlmConfig]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0, or 1 after a message."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if any(each in ("-h", "--help") for each in given):
+    if any(argument in ("-h", "--help") for argument in given):
         print(__doc__)
         return 0
     return run_command("export_llm", lambda: read_config(given))

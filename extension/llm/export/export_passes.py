@@ -75,7 +75,7 @@ class ReplaceSDPAWithCustomSDPAPass(PassBase):
         if self.assume_causal_mask:
             mask, is_causal = None, True
         queries, keys = query.meta["val"], key.meta["val"]
-        if any(each.meta["val"].dim() != 4 for each in (query, key, value)) or argument(node, "dropout_p"):
+        if any(operand.meta["val"].dim() != 4 for operand in (query, key, value)) or argument(node, "dropout_p"):
             return False
         if mask is None and str(queries.shape[2]) != str(keys.shape[2]):
             return False
@@ -83,7 +83,7 @@ class ReplaceSDPAWithCustomSDPAPass(PassBase):
             mask = self._mask_of_two_dimensions(node, mask, (str(queries.shape[2]), str(keys.shape[2])))
             if mask is None:
                 return False
-        swapped = [_call(node, _aten.transpose.int, each, 1, 2) for each in (query, key, value)]
+        swapped = [_call(node, _aten.transpose.int, operand, 1, 2) for operand in (query, key, value)]
         scale = argument(node, "scale")
         attended = _call(node, torch.ops.llama.custom_sdpa.default, *swapped, 0, mask, 0.0, is_causal, scale)
         replace_by(node, _call(node, _aten.transpose.int, attended, 1, 2))

@@ -200,8 +200,8 @@ def _tensor(path: Path, header: _Header, data: NDArray[numpy.uint8], start: int,
     def error(what: str) -> GGUFError:
         return GGUFError(f"{path}: tensor {header.name!r}: {what}")
 
-    if header.type not in {each.value for each in GGUFType}:
-        supported = ", ".join(each.name for each in GGUFType)
+    if header.type not in {kind.value for kind in GGUFType}:
+        supported = ", ".join(kind.name for kind in GGUFType)
         raise error(f"type {header.type} is not supported; supported: {supported}")
     kind = GGUFType(header.type)
     block = BLOCKS[kind.name]

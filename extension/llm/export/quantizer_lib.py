@@ -43,7 +43,7 @@ def get_pt2e_quantization_params(
         return None
     if quantization_mode is not None:
         raise LlmConfigError("quantization.qmode and quantization.pt2e_quantize exclude each other")
-    known = [each.value for each in Pt2eQuantize]
+    known = [choice.value for choice in Pt2eQuantize]
     if pt2e_quantize not in known:
         raise LlmConfigError(f"quantization.pt2e_quantize: expected one of {', '.join(known)}, found {pt2e_quantize!r}")
     is_qc4 = pt2e_quantize == Pt2eQuantize.xnnpack_dynamic_qc4.value

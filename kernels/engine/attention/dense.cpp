@@ -246,13 +246,13 @@ void dense_attention(const DenseAttentionCall& call, void* scratch, Threads& thr
   for (size_t d = 0; d < call.batch_rank; ++d) batch *= call.batch_sizes[d];
   if (batch == 0 || call.queries == 0 || call.value_channels == 0) return;
   const Layout layout(call, set);
-  const size_t each = queries_of_item(call, batch, threads.count());
-  const size_t parts = divide_up(call.queries, each);
+  const size_t item_queries = queries_of_item(call, batch, threads.count());
+  const size_t parts = divide_up(call.queries, item_queries);
   for_each_item(threads, batch * parts, [&](size_t item, size_t worker) {
-    const size_t begin = item % parts * each;
+    const size_t begin = item % parts * item_queries;
     float* const memory = static_cast<float*>(scratch) + worker * layout.worker_floats();
     Item(call, layout, offsets_of(call, item / parts), memory, set)
-        .run(begin, std::min(begin + each, call.queries));
+        .run(begin, std::min(begin + item_queries, call.queries));
   });
 }
 

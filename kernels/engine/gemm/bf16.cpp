@@ -124,9 +124,9 @@ void narrow_rows(const NarrowedRows& rows, Threads& threads) {
   const size_t words = (rows.count + 1) / 2, row_floats = rows.parts * rows.count;
   if (rows.rows == 0 || row_floats == 0) return;
   const bool is_contiguous = rows.stride == row_floats && rows.count % 2 == 0;
-  const size_t each = std::max(kPerItem / row_floats, size_t{1});
-  for_each_item(threads, divide_up(rows.rows, each), [&](size_t item, size_t) {
-    const size_t begin = item * each, end = std::min(rows.rows, begin + each);
+  const size_t item_rows = std::max(kPerItem / row_floats, size_t{1});
+  for_each_item(threads, divide_up(rows.rows, item_rows), [&](size_t item, size_t) {
+    const size_t begin = item * item_rows, end = std::min(rows.rows, begin + item_rows);
     float* to = rows.to + begin * rows.parts * words;
     if (is_contiguous) {
       narrow_to_pairs(rows.from + begin * row_floats, (end - begin) * row_floats, to);

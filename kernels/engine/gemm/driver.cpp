@@ -116,9 +116,9 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
     const TileFunction* const tiles = p.tiles->tiles(to.count);
     const size_t most = is_pair ? p.tiles->pair_rows : p.tiles->rows;
     // Tiles of nearly equal size.
-    const size_t each = divide_up(rows, divide_up(rows, most));
+    const size_t tile_rows = divide_up(rows, divide_up(rows, most));
     for (size_t row = 0; row < rows; row += left.count) {
-      left.count = std::min(each, rows - row);
+      left.count = std::min(tile_rows, rows - row);
       if (table != nullptr) {
         left.table = table + row;
       } else {

@@ -44,11 +44,11 @@ FewRowsFunction few_rows_function(InstructionSet set) { return ET_SIMD_FUNCTION(
 
 void multiply_few_rows(const FewRowsCall& call, Threads& threads, InstructionSet set) {
   const FewRowsFunction function = few_rows_function(set);
-  const size_t each = columns_of_item(call, threads.count());
-  for_each_item(threads, divide_up(call.columns, each), [&](size_t item, size_t) {
+  const size_t item_columns = columns_of_item(call, threads.count());
+  for_each_item(threads, divide_up(call.columns, item_columns), [&](size_t item, size_t) {
     FewRowsCall part = call;
-    const size_t column = item * each;
-    part.columns = std::min(each, call.columns - column);
+    const size_t column = item * item_columns;
+    part.columns = std::min(item_columns, call.columns - column);
     part.right.data += column * call.right.column_stride;
     for (size_t row = 0; row < call.rows; row += kRowsOfPass) {
       part.rows = std::min(kRowsOfPass, call.rows - row);

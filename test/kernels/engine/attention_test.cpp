@@ -54,8 +54,8 @@ struct Problem {
     value.resize(key.size());
     mask.resize(size_t(given.queries * keys));
     out.resize(query.size());
-    for (auto* each : {&query, &key, &value, &mask}) {
-      for (float& number : *each) number = normal(generator);
+    for (auto* operand : {&query, &key, &value, &mask}) {
+      for (float& number : *operand) number = normal(generator);
     }
     const int64_t wide = given.heads * given.channels, narrow = given.key_heads * given.channels;
     call.query = {query.data(), AttentionType::Float, 0, wide, given.channels};
@@ -82,9 +82,9 @@ struct Problem {
   /// Stores keys and values in 16 bits, and rounds the floats that the formula reads.
   template <class Reduced>
   void reduce(AttentionType type) {
-    for (auto* each : {&key, &value}) {
-      auto& stored = each == &key ? reduced_key : reduced_value;
-      for (float& number : *each) {
+    for (auto* operand : {&key, &value}) {
+      auto& stored = operand == &key ? reduced_key : reduced_value;
+      for (float& number : *operand) {
         const Reduced rounded(number);
         stored.push_back(rounded.x);
         number = float(rounded);
@@ -153,9 +153,9 @@ TEST(AttentionTest, EqualsTheFormulaOnEveryInstructionSet) {
   for (const auto set : {engine::InstructionSet::Scalar, engine::InstructionSet::Avx2,
                          engine::InstructionSet::Avx512}) {
     if (set > engine::detected_instruction_set()) continue;
-    for (const Case& each : kCases) {
+    for (const Case& sizes : kCases) {
       for (const bool has_mask : {false, true}) {
-        Problem floats(each, has_mask), halves(each, has_mask), brains(each, has_mask);
+        Problem floats(sizes, has_mask), halves(sizes, has_mask), brains(sizes, has_mask);
         halves.reduce<Half>(AttentionType::Half);
         brains.reduce<BFloat16>(AttentionType::BFloat16);
         for (Problem* problem : {&floats, &halves, &brains}) expect_formula(*problem, set);
@@ -199,8 +199,8 @@ TEST(AttentionTest, NaNAmongTheScoresGivesNaN) {
 }
 
 TEST(AttentionTest, HasTheSameBitsOnAnyNumberOfThreads) {
-  for (const Case& each : kCases) {
-    Problem one(each, false), three(each, false);
+  for (const Case& sizes : kCases) {
+    Problem one(sizes, false), three(sizes, false);
     engine::CallingThread thread;
     SeveralThreads threads(3);
     one.run(thread, engine::instruction_set());

@@ -84,9 +84,9 @@ struct Problem {
         mask(c.batch[0] * c.queries * c.keys),
         mask_strides{c.queries * c.keys, 0},
         replaced(mask.size()) {
-    for (uint8_t& each : replaced) each = random.one_of<uint8_t>({0, 0, 1, 63});
-    for (Floats* each : {&query.data, &key.data, &value.data, &mask}) {
-      for (float& number : *each) number = random.number(-2, 2);
+    for (uint8_t& byte : replaced) byte = random.one_of<uint8_t>({0, 0, 1, 63});
+    for (Floats* operand : {&query.data, &key.data, &value.data, &mask}) {
+      for (float& number : *operand) number = random.number(-2, 2);
     }
   }
 

@@ -48,8 +48,8 @@ constexpr Product kMatrixProducts[] = {
 template <size_t kSize>
 bool contains(const Product (&products)[kSize], Datatype operand, Datatype weights,
               Datatype result) {
-  return std::any_of(std::begin(products), std::end(products), [&](const Product& each) {
-    return each.operand == operand && each.weights == weights && each.result == result;
+  return std::any_of(std::begin(products), std::end(products), [&](const Product& product) {
+    return product.operand == operand && product.weights == weights && product.result == result;
   });
 }
 

@@ -324,14 +324,14 @@ class LlmConfig:
         kind: Any = LlmConfig
         default: Any = None
         for name in path.split("."):
-            default = next(each.default for each in fields(kind) if each.name == name)
+            default = next(entry.default for entry in fields(kind) if entry.name == name)
             kind = _hints(kind)[name]
         return kind, default
 
     def refuse_unsupported(self) -> None:
         """Raise LlmConfigError for the first option that this project cannot honour."""
         others = vars(self.backend).items()
-        used = [f"backend.{name}.enabled" for name, each in others if getattr(each, "enabled", False)]
+        used = [f"backend.{name}.enabled" for name, backend in others if getattr(backend, "enabled", False)]
         options = {
             "base.use_lora": self.base.use_lora,
             "base.preq_mode": self.base.preq_mode,

@@ -64,11 +64,11 @@ std::string byte_pairs_piece(const Decoder& step, const PieceInText& decoded) {
 
 /// Number of bytes that Strip removes from the start of a piece.
 size_t bytes_to_strip(const Decoder& step, const std::string& piece) {
-  const size_t each = step.from.size();
+  const size_t size = step.from.size();
   size_t bytes = 0;
-  for (size_t i = 0; each > 0 && i < step.start && piece.compare(bytes, each, step.from) == 0;
+  for (size_t i = 0; size > 0 && i < step.start && piece.compare(bytes, size, step.from) == 0;
        ++i) {
-    bytes += each;
+    bytes += size;
   }
   return bytes;
 }

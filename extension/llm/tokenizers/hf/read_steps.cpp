@@ -48,8 +48,8 @@ Error each_step(const Json& step, const char* list, Read&& read, int depth = 0) 
   if (text_of(step, "type") != "Sequence") return read(step);
   const Json& steps = member(step, list);
   if (!steps.is_array() || depth > kMaxDepth) return refuse_json(std::string("expected ") + list);
-  for (const Json& each : steps) {
-    const Error error = each_step(each, list, read, depth + 1);
+  for (const Json& part : steps) {
+    const Error error = each_step(part, list, read, depth + 1);
     if (error != Error::Ok) return error;
   }
   return Error::Ok;
@@ -278,9 +278,9 @@ Error read_template(const Json& step, std::vector<uint64_t>& prefix,
     const std::string name = text_of(member(part, "SpecialToken"), "id");
     const Json& ids = member(member(tokens, name.c_str()), "ids");
     if (!ids.is_array()) return refuse_json("TemplateProcessing: no ids of '" + name + "'");
-    for (const Json& each : ids) {
+    for (const Json& json_id : ids) {
       uint64_t id = 0;
-      if (!get_id(each, id)) return refuse_json("TemplateProcessing: expected ids");
+      if (!get_id(json_id, id)) return refuse_json("TemplateProcessing: expected ids");
       (is_behind ? suffix : prefix).push_back(id);
     }
   }

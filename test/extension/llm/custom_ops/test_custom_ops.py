@@ -56,7 +56,7 @@ class Cache(torch.nn.Module):
 
 def oracle(q, k, v, mask=None, scale=None):
     """PyTorch's attention of [batch, positions, heads, channels], in float64."""
-    q, k, v = (each.double().transpose(1, 2) for each in (q, k, v))
+    q, k, v = (operand.double().transpose(1, 2) for operand in (q, k, v))
     mask = mask if mask is None or mask.dtype is torch.bool else mask.double()
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale, enable_gqa=True).transpose(1, 2)
 
@@ -76,9 +76,9 @@ def test_a_cache_is_written_in_place_and_attended(fused, heads, key_heads, chann
     everything = [torch.randn(1, CAPACITY, n, channels) for n in (heads, key_heads, key_heads)]
     start = 0
     for queries in (1, 3, 70, 1, 1, 80):
-        q, k, v = (each[:, start : start + queries] for each in everything)
+        q, k, v = (operand[:, start : start + queries] for operand in everything)
         found = method.execute((torch.tensor([start]), q, k, v))[0]
-        until = [each[:, : start + queries] for each in everything[1:]]
+        until = [operand[:, : start + queries] for operand in everything[1:]]
         torch.testing.assert_close(found.double(), oracle(q, *until, causal(queries, start)), rtol=0, atol=2e-6)
         start += queries
 
@@ -172,7 +172,7 @@ def test_dtypes_that_do_not_fit_are_named(call, message):
         call(*tensors)
     fakes = torch._subclasses.FakeTensorMode()
     with fakes, pytest.raises(ValueError, match=message):
-        call(*(fakes.from_tensor(each) for each in tensors))
+        call(*(fakes.from_tensor(tensor) for tensor in tensors))
 
 
 def test_a_query_that_sees_no_key_gives_zeros():
@@ -208,8 +208,8 @@ def test_quantized_attention_equals_attention_of_dequantized_numbers(heads_first
     found = lower(Operator(call), inputs).execute(inputs)[0]
     numbers = [(d.float() - z.float()) * s for d, (z, s) in ((q, q_parameters), (k, k_parameters), (v, v_parameters))]
     if heads_first:
-        numbers = [each.transpose(1, 2) for each in numbers]
-    expected = oracle(numbers[0], *(each[:, :93] for each in numbers[1:]), causal(3, 90))
+        numbers = [tensor.transpose(1, 2) for tensor in numbers]
+    expected = oracle(numbers[0], *(tensor[:, :93] for tensor in numbers[1:]), causal(3, 90))
     expected = expected.transpose(1, 2) if heads_first else expected
     torch.testing.assert_close(found.double(), expected, rtol=0, atol=3e-6)
     torch.testing.assert_close(found, call(90, q, k, v, *parameters), rtol=0, atol=3e-6)

@@ -106,7 +106,7 @@ def test_attention_becomes_the_custom_operator_and_keeps_its_values(settings, in
     ("settings", "inputs"),
     [
         ({}, operands(keys=7)),
-        ({"is_causal": True}, tuple(each[0] for each in operands())),
+        ({"is_causal": True}, tuple(operand[0] for operand in operands())),
         ({}, (*operands(), torch.randn(1, 4, 5, 5))),
         ({}, (*operands(), torch.randn(1, 5))),
     ],
@@ -132,7 +132,7 @@ def test_between_two_custom_attentions_no_transposes_are_left():
         once = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True)
         return once.transpose(1, 2)
 
-    inputs = tuple(each.transpose(1, 2).contiguous() for each in operands())
+    inputs = tuple(operand.transpose(1, 2).contiguous() for operand in operands())
     length = torch.export.Dim("length", min=2, max=32)
     module, _, _ = rewrite(
         ReplaceSDPAWithCustomSDPAPass(), function, inputs, {"inputs": tuple({1: length} for _ in inputs)}

@@ -192,7 +192,9 @@ def test_integers_times_scales_are_the_values_of_the_package(kind):
 def test_weights_that_are_missing_or_extra_are_named(model, tmp_path):
     name, reference = model
     path = tmp_path / "model.gguf"
-    write(path, name, reference, None, lambda each, value: None if "layers.1.mlp.up_proj" in each else value)
+    write(
+        path, name, reference, None, lambda tensor_name, value: None if "layers.1.mlp.up_proj" in tensor_name else value
+    )
     with pytest.raises(CheckpointError, match=r"missing weights: layers\.1\.feed_forward\.w3\.weight"):
         built(path)
     writer = gguf.GGUFWriter(tmp_path / "other.gguf", name)
@@ -276,6 +278,6 @@ def test_damaged_files_give_typed_errors_alone(model, tmp_path):
             file = read_gguf(path)
         except GGUFError:
             continue
-        for each in file.tensors.values():
-            assert each.dequantize().shape == each.shape
-            assert each.type in GGUFType
+        for stored in file.tensors.values():
+            assert stored.dequantize().shape == stored.shape
+            assert stored.type in GGUFType

@@ -136,8 +136,8 @@ def test_methods_share_weights_and_cache_and_give_eagers_tokens(folder):
     assert found == eager_greedy(adapted)
     assert found != eager_greedy(base)
     added = Path(path).stat().st_size - Path(alone).stat().st_size
-    matrices = sum(each.nbytes for each in matrices_of(folder).values())
-    weights = sum(each.nbytes for each in base.state_dict().values())
+    matrices = sum(matrix.nbytes for matrix in matrices_of(folder).values())
+    weights = sum(weight.nbytes for weight in base.state_dict().values())
     assert added < matrices + 0.2 * weights  # two more graphs, no second copy of the weights
 
 
@@ -168,7 +168,7 @@ def test_programs_with_and_without_an_adapter_use_one_file_of_weights(folder):
 def test_an_adapters_weights_may_have_a_file_of_their_own(folder):
     config = config_of(folder, ADAPTED, "export.lora_weights_file=lora.ptd")
     program = lower_llama(build_model(config), config)
-    assert len(program.data_files["lora"]) < 2 * sum(each.nbytes for each in matrices_of(folder).values())
+    assert len(program.data_files["lora"]) < 2 * sum(matrix.nbytes for matrix in matrices_of(folder).values())
     (folder / "lora.ptd").write_bytes(program.data_files["lora"])
     method = Runtime.get().load_program(program.buffer, data_path=folder / "lora.ptd").load_method("forward")
     assert greedy(method, method) == eager_greedy(references(folder)[1])

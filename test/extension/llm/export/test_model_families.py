@@ -135,7 +135,7 @@ def test_converted_checkpoints_load_without_a_config(checkpoint, tmp_path):
     folder, _ = checkpoint
     assert convert([str(folder), str(tmp_path / "converted.pth")]) == 0
     options = [f"base.params={folder / 'config.json'}", f"base.checkpoint={tmp_path / 'converted.pth'}"]
-    model, expected = (build_model(read_config(each)) for each in (options, [f"base.checkpoint={folder}"]))
+    model, expected = (build_model(read_config(arguments)) for arguments in (options, [f"base.checkpoint={folder}"]))
     for name, weight in expected.state_dict().items():
         assert torch.equal(weight, model.state_dict()[name])
     assert convert([str(tmp_path / "nowhere"), str(tmp_path / "x.pth")]) == 1

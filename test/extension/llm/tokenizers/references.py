@@ -98,7 +98,7 @@ def write_tekken(path: Path, ranks: dict[bytes, int], special: dict[str, int] | 
     """`special`: names and numbers of special tokens; `count` of them exist, with or without names."""
     tokens = [
         {"rank": rank, "token_bytes": base64.b64encode(piece).decode(), "token_str": piece.decode("utf-8", "replace")}
-        for piece, rank in sorted(ranks.items(), key=lambda each: each[1])
+        for piece, rank in sorted(ranks.items(), key=lambda entry: entry[1])
     ]
     config = {
         "pattern": LLAMA_WORDS,
@@ -356,7 +356,7 @@ def compare(name: str, folder: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    for each in sys.argv[2:] or REFERENCES:
+    for name in sys.argv[2:] or REFERENCES:
         with tempfile.TemporaryDirectory() as temporary:
-            compare(each, Path(temporary), int(sys.argv[1]))
-        print(f"{each}: {sys.argv[1]} lines equal", flush=True)
+            compare(name, Path(temporary), int(sys.argv[1]))
+        print(f"{name}: {sys.argv[1]} lines equal", flush=True)
