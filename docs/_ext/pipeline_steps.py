@@ -89,8 +89,12 @@ def _names(**options: Any) -> list[str]:
 
 
 def _rows(steps: Iterable[Any], option_of: Callable[[Any], str]) -> str:
+    """Return the table of steps, without columns that are empty in all of them."""
     head = ("step", "what it does", "when it helps", "results", "option")
-    return table(head, (_row(step, option_of(step)) for step in steps))
+    rows = [_row(step, option_of(step)) for step in steps]
+    columns = [column for column in zip(head, *rows, strict=True) if any(column[1:])]
+    names, *filled = zip(*columns, strict=True)
+    return table(names, filled)
 
 
 def page() -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SECTION = re.compile(r"^(Args|Returns|Raises|Attributes):\s*$")
 _ITEM = re.compile(r"^(?P<names>[A-Za-z_][\w.]*(?:(?:, | / )[\w./]+)*): (?P<text>.+)$", re.S)
+_RAISES = re.compile(r"(?<=\.) (?=Raises )")
 _CODE = re.compile(r"(`+[^`\n]+`+)")
 _SPECIAL = re.compile(r"([\\*|]|_(?=\W|$))")
 
@@ -52,7 +53,7 @@ def _rendered(texts: list[str], names: Collection[str]) -> list[str]:
     result: list[str] = []
     for part in parts:
         item = _ITEM.match(part)
-        if item and result and not result[-1].startswith("- "):
+        if result and result[-1].startswith("- ") is not bool(item):
             result.append("")
         result.append(f"- ``{item['names']}``: {_inline(item['text'])}" if item else _inline(part))
         if not item:
@@ -61,11 +62,12 @@ def _rendered(texts: list[str], names: Collection[str]) -> list[str]:
 
 
 def _sentences(text: str, names: Collection[str]) -> list[str]:
-    """Split a paragraph before each sentence that describes one of the names."""
+    """Split a paragraph before each sentence that describes one of the names, and after a description before Raises."""
     if not names:
         return [text]
     known = "|".join(map(re.escape, names))
-    return re.split(rf"(?<=[.;)]) (?=(?:{known})(?:(?:, | / )(?:{known}))*: )", text)
+    parts = re.split(rf"(?<=[.;)]) (?=(?:{known})(?:(?:, | / )(?:{known}))*: )", text)
+    return [sentence for part in parts for sentence in (_RAISES.split(part) if _ITEM.match(part) else [part])]
 
 
 def _blocks(lines: list[str]) -> list[list[str]]:

@@ -136,7 +136,7 @@ def test_a_docstring_becomes_text_without_markup_of_its_own() -> None:
 def test_a_sentence_that_describes_a_parameter_becomes_an_item() -> None:
     lines = ["one: the first, wherever", "it is. other: the second. Raises it."]
     rst = [line for line in plain_docstrings.to_rst(lines, {"one", "other"}) if line]
-    assert rst == ["- ``one``: the first, wherever it is.", "- ``other``: the second. Raises it."]
+    assert rst == ["- ``one``: the first, wherever it is.", "- ``other``: the second.", "Raises it."]
 
 
 def test_the_site_has_the_version_of_the_package() -> None:
