@@ -40,7 +40,9 @@ class PreprocessResult:
     """
 
     processed_bytes: bytes = b""
-    debug_handle_map: dict[int, tuple[int, ...]] | dict[str, tuple[int, ...]] | None = None
+    debug_handle_map: (
+        dict[int, tuple[int, ...]] | dict[str, tuple[int, ...]] | dict[int | str, tuple[int, ...]] | None
+    ) = None
     data_store_output: NamedDataStoreOutput | None = None
     _delegate_info_meta: object | None = None
 
