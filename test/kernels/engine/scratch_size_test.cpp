@@ -13,7 +13,7 @@
 namespace executorch::kernels::engine {
 namespace {
 
-// Twice as many bits as a product of two of them can have.
+// A window of 2^20 taps at so many points needs more pointers than size_t counts.
 constexpr size_t kHuge = size_t{1} << (sizeof(size_t) * 8 - 16);
 
 /// A long window with gaps, on a line of that many points.

@@ -57,7 +57,7 @@ uint64_t inline_scales(const fb::XValue& value) {
   return channels == nullptr ? 0 : count(channels->scale());
 }
 
-/// Entries that are not aligned for their elements are copied, each for itself.
+/// Each entry with data at an unaligned address becomes a copy.
 Error check_entries(const Payload& payload) {
   const auto* table = payload.graph->constant_data();
   Total total(kConstantRepeats * payload.constants.size());
