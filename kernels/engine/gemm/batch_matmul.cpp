@@ -38,7 +38,7 @@ size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
   return std::min(std::max(fitting, step), round_up(std::max(call.columns, size_t{1}), step));
 }
 
-/// Sums of two such sizes do not overflow.
+/// Half of the limit, so that two sizes can be added.
 constexpr size_t kMaxFloats = kMaxScratch / 2;
 
 /// A worker's packed columns.
