@@ -47,6 +47,8 @@ INSTANTIATE_TEST_SUITE_P(Numbers, HostilePayloadTest, ::testing::ValuesIn(hostil
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Booleans, HostilePayloadTest, ::testing::ValuesIn(hostile_booleans()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Fusions, HostilePayloadTest, ::testing::ValuesIn(hostile_fusions()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Repeats, HostilePayloadTest, ::testing::ValuesIn(hostile_repeats()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Arguments, HostilePayloadTest, ::testing::ValuesIn(hostile_arguments()),

@@ -44,6 +44,8 @@ std::vector<HostilePayload> hostile_numbers();
 std::vector<HostilePayload> hostile_arguments();
 /// Selections, comparisons, and booleans in other nodes.
 std::vector<HostilePayload> hostile_booleans();
+/// Nodes that are fused or share memory, with sizes that vary: attention, bytes, moves.
+std::vector<HostilePayload> hostile_fusions();
 /// Constants, scales and lists that many tables share.
 std::vector<HostilePayload> hostile_repeats();
 
