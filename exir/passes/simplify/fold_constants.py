@@ -130,14 +130,16 @@ def _bytes(node: fx.Node) -> int:
 def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
     """Return whether a call converts constants from the dtype in which they are stored to a wider one.
 
-    Constants that hold fewer elements than the call reads, such as the step of a range, do not store what it reads.
+    A single element, or a constant of fewer elements than the call reads, such as the step of a range, is no such
+    constant.
     """
     if node.op != "call_function" or node.target is operator.getitem or node.target._schema.name not in _CONVERSIONS:  # type: ignore[union-attr]
         return False
     (read,), made = node.all_input_nodes, node.meta["val"]
     short = read.meta["val"].dtype
-    held = sum(_bytes(source) for source in sources if source.meta["val"].dtype == short)
-    return 0 < held >= _bytes(read) and short != torch.bool and short.itemsize < made.dtype.itemsize
+    held = max((source.meta["val"].numel() for source in sources if source.meta["val"].dtype == short), default=0)
+    is_held = held > 1 and held >= read.meta["val"].numel()
+    return is_held and short != torch.bool and short.itemsize < made.dtype.itemsize
 
 
 def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:

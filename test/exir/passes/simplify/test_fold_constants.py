@@ -75,6 +75,10 @@ def _rounded_places(x: torch.Tensor) -> torch.Tensor:
     return x[((torch.arange(6, dtype=torch.float32) + 0.5) * 0.5).to(torch.int64)]
 
 
+def _rounded_place(x: torch.Tensor) -> torch.Tensor:
+    return x[((torch.arange(1, dtype=torch.float32) + 0.5) * 2.5).to(torch.int64)]
+
+
 def _written_in_parts(x: torch.Tensor) -> torch.Tensor:
     table = torch.empty(3, 4)
     table[:, 0::2] = torch.arange(6.0).view(3, 2).sin()
@@ -99,6 +103,7 @@ def _folded(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -
     ("function", "shape", "left"),
     [
         (_rounded_places, (3, 4), {"aten::index"}),
+        (_rounded_place, (3, 4), {"aten::index"}),
         (_written_in_parts, (3, 4), {"aten::add"}),
         (_widened, (3, 64), {"aten::mm", "dim_order_ops::_to_dim_order_copy"}),
     ],
