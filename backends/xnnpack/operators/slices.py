@@ -255,12 +255,15 @@ def _unfold(low: Lowering, node: Node) -> None:
     low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
 
 
-def _written(node: Node) -> tuple[int, int]:
-    """Start and end of the part that a slice_scatter writes."""
+def _written(node: Node) -> range:
+    """The places that a slice_scatter writes."""
     size = cast(int, _source(node).meta["val"].shape[_dim(node, 2)])
-    start, end = argument(node, 3, "start"), argument(node, 4, "end")
-    first, last, _ = slice(start, end).indices(size)
-    return first, last
+    start, end, step = argument(node, 3, "start"), argument(node, 4, "end"), argument(node, 5, "step", 1)
+    return range(*slice(start, end, step).indices(size))
+
+
+def _writes_in_steps(node: Node, program: ExportedProgram) -> bool:
+    return _written(node).step != 1
 
 
 def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -268,20 +271,24 @@ def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> Rejection | N
     bounds = [argument(node, 3, "start"), argument(node, 4, "end")]
     if not is_static(sizes) or not all(bound is None or isinstance(bound, int) for bound in bounds):
         return Rejection("the part that it writes is dynamic")
-    if argument(node, 5, "step", 1) != 1:
-        return Rejection("its step is not 1")
     if {source.meta["val"].dtype for source in node.all_input_nodes} != {node.meta["val"].dtype}:
         return Rejection("its operands differ in dtype")
     written = program.graph_signature.buffers_to_mutate.values()
     if program.graph_signature.inputs_to_buffers.get(_source(node).name) in written:
         return Rejection("it writes to a buffer, in its place outside of delegates")
-    first, last = _written(node)
-    return None if last > first else Rejection("it writes nothing")
+    written = _written(node)
+    if not written:
+        return Rejection("it writes nothing")
+    return refusal_of_places(node, cast(int, sizes[0])) if written.step != 1 else None
 
 
 def _slice_scatter(low: Lowering, node: Node) -> None:
     """Concatenate the slice before the written part, the part, and the slice after it."""
-    source, dim, (first, last) = _source(node), _dim(node, 2), _written(node)
+    source, dim, written = _source(node), _dim(node, 2), _written(node)
+    if written.step != 1:
+        _scatter_in_steps(low, node, written)
+        return
+    first, last = written.start, written.stop
     order = low.order_of(source)
     whole, part = cast(int, source.meta["val"].shape[dim]), low.read(cast(Node, node.args[1]), order)
     if last - first == whole:
@@ -299,8 +306,23 @@ def _slice_scatter(low: Lowering, node: Node) -> None:
     concatenate(low, node, pieces, sizes, place_of(dim, order), order)
 
 
+def _scatter_in_steps(low: Lowering, node: Node, written: range) -> None:
+    """Gather each element from the concatenation of the source and what is written."""
+    source, part, dim = _source(node), cast(Node, node.args[1]), _dim(node, 2)
+    order = low.order_of(source)
+    axis, whole = place_of(dim, order), cast(int, source.meta["val"].shape[dim])
+    bounds = low.shape(source, order)
+    bounds[axis] = whole + len(written)
+    joined = low.writer.value(low.elements(node), bounds)
+    operands = [low.read(each, order) for each in (source, part)]
+    concatenate_into(low, node, operands, [whole, len(written)], axis, joined, bounds)
+    places = list(range(whole))
+    places[written.start : written.stop : written.step] = range(whole, whole + len(written))
+    low.add(g.StaticGather(axis, places, joined, low.result(node, order)), node)
+
+
 RULES: dict[str, Rule] = {
-    "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter, booleans=True),
+    "slice_scatter.default": Rule(_slice_scatter, _refuse_slice_scatter, booleans=True, newer=_writes_in_steps),
     "unfold_copy.default": Rule(_unfold, _refuse_unfold, booleans=True, newer=_has_many_windows),
     "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike, booleans=True),
     "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True, newer=_has_many_runs),

@@ -187,6 +187,10 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "a part written": lambda: (Function(lambda x: torch.slice_scatter(x, x[:, 3:6] * 2, 1, 2, 5)), (_r(2, 8, 4),)),
     "the first part written": lambda: (Function(lambda x: torch.slice_scatter(x, x[3:] * 2, 0, 0, -3)), (_r(6, 4),)),
     "the last row written": lambda: (Function(lambda x: torch.select_scatter(x, x[:, 0] * 2, 1, -1)), (_r(2, 8, 4),)),
+    "every second element written": lambda: (
+        Function(lambda x: torch.slice_scatter(x, x[:, :3] * 2, 1, 1, 8, 3)[:, 1:] * 3),
+        (_r(2, 9, 4),),
+    ),
     "all written": lambda: (Function(lambda x: torch.slice_scatter(x, x * 2, 1)), (_r(2, 8),)),
     "windows of a dimension": lambda: (Function(lambda x: x.unfold(1, 3, 1)), (_r(2, 8, 4),)),
     "windows of images": lambda: (Function(lambda x: x.unfold(2, 4, 2).unfold(3, 4, 2)), (_r(1, 3, 8, 8),)),
