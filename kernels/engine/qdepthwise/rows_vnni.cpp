@@ -22,8 +22,8 @@ struct Vectors {
   __m512i of[kVectors];
 };
 
-/// The channels of a block: kCount of them, or those of a mask where kCount is 0. Reading and
-/// writing through masks is slower.
+/// The channels of a block: kCount channels, or the channels of a mask if kCount is 0. Loads and
+/// stores with masks are slower.
 template <size_t kCount>
 struct Channels {
   size_t first;

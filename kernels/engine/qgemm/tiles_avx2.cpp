@@ -23,7 +23,7 @@ constexpr size_t kRows = 6, kPanel = 16;
 constexpr size_t kMaxBytes = 4096, kRowBytes = 4160;
 static_assert(kRowBytes == kMaxBytes + 64, "the assembly has the number, too");
 
-/// Rows, or pieces of them; each part is a multiple of four bytes.
+/// Rows or pieces of rows. The size of each part is a multiple of four bytes.
 struct PreparedRows {
   alignas(64) int8_t bytes[kRows * kRowBytes];
 };
@@ -72,8 +72,8 @@ struct Bytes {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
                      _mm_xor_si128(half_vector_at(from), _mm_set1_epi8(char(0x80))));
   }
-  /// Where elements may not be read beyond, the last vector has some of the one before once more.
-  /// What follows the elements in their group of four is multiplied with 0.
+  /// Without permission to read beyond the elements, the last vector overlaps the one before it.
+  /// Weights of 0 multiply the bytes that complete the last group of four.
   ET_AVX2_INLINE static void prepare(const int8_t* from, size_t count, bool may_read_beyond,
                                      int8_t* to) {
     const size_t whole = may_read_beyond ? count + kReadBeyond : count;
@@ -132,8 +132,8 @@ ET_AVX2 size_t prepare_next(const QLeftRows& left, Place& place, PreparedRows& t
 #define ROWS_3(TIMES, at) ROWS_1(TIMES, at) TIMES(1, at, 2, 3) TIMES(2, at, 4, 5)
 #define ROWS_6(TIMES, at) \
   ROWS_3(TIMES, at) TIMES(3, at, 6, 7) TIMES(4, at, 8, 9) TIMES(5, at, 10, 11)
-// A group of four bytes of each row. `at`: its place in the rows; `step`: its number, for the
-// weights, of which eight columns are 16 or 32 bytes.
+// A group of four bytes of each row. `at`: its place in the rows; `step`: its number. Its weights
+// for eight columns take 16 bytes, or 32 for AVX-VNNI.
 #define LOAD_LOW(step) "vpmovsxbw 32*" #step "(%[w]), %%ymm12\n"
 #define LOAD(step) LOAD_LOW(step) "vpmovsxbw 32*" #step "+16(%[w]), %%ymm13\n"
 #define LOAD_VNNI_LOW(step) "vmovdqu 64*" #step "(%[w]), %%ymm12\n"

@@ -228,7 +228,7 @@ INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w,
   return w + 8 * kPanel;
 }
 
-/// Stores the first `rows` rows of four, or of two that are twice as long.
+/// Stores the first `rows` rows of `bytes`, which has four rows of 16 bytes or two of 32.
 template <size_t kHalves>
 INLINE void store_rows(__m512i bytes, int8_t* out, size_t out_stride, size_t rows, size_t columns) {
   if constexpr (kHalves == 2) {

@@ -23,8 +23,6 @@ using runtime::Span;
 namespace {
 
 constexpr size_t kNoBlock = SIZE_MAX;
-// Kernels of 16 rows always read 16 row parameters, even after those of the last row.
-constexpr size_t kExtraRowParameters = 16;
 
 /// Bytes of a value, with the bytes after it that kernels may read.
 size_t memory_of(const Value& value, const Shape& shape) {

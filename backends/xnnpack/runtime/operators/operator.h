@@ -99,6 +99,10 @@ extern template IntegerClamp<uint8_t> quantized_clamp<uint8_t>(const Clamp&, con
 /// Quantization parameters of a row of a dynamically quantized tensor.
 using RowQuantization = executorch::kernels::engine::RowQuantization;
 
+/// Copies of the last row's parameters that follow it: XNNPACK's kernels of up to 16 rows compute
+/// the last row again in place of absent ones, with the parameters that they find there.
+constexpr size_t kExtraRowParameters = 16;
+
 /// One for each row; they follow the tensor's integers.
 RowQuantization* row_parameters(const TensorRef& tensor);
 size_t row_parameter_offset(const Value& value, const Shape& shape);

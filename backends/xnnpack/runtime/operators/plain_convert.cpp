@@ -147,6 +147,8 @@ class QuantizeRows final : public EngineOperator {
     call_.out = static_cast<int8_t*>(tensors().results[0].data);
     call_.parameters = row_parameters(tensors().results[0]);
     engine::quantize_rows(call_, threads());
+    RowQuantization* const end = call_.parameters + call_.rows;
+    std::fill(end, end + kExtraRowParameters, end[-1]);
     return Error::Ok;
   }
 
