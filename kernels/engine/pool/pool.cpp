@@ -14,11 +14,19 @@
 namespace executorch::kernels::engine {
 namespace {
 
-PoolFunction pool_function(InstructionSet set, bool is_max) {
-  if (set == InstructionSet::Scalar) {
-    return is_max ? plain::reduce<plain::Maximum, 1> : plain::reduce<plain::Average, 1>;
+enum class Reduction : uint8_t { Maximum, MaximumWithPlace, Average };
+
+PoolFunction pool_function(InstructionSet set, Reduction reduction) {
+  const bool is_scalar = set == InstructionSet::Scalar;
+  switch (reduction) {
+    case Reduction::Maximum:
+      return is_scalar ? plain::reduce<plain::Maximum, 1> : ET_SIMD_FUNCTION(set, max_points);
+    case Reduction::MaximumWithPlace:
+      return is_scalar ? plain::find_maxima<1> : ET_SIMD_FUNCTION(set, find_max_points);
+    case Reduction::Average:
+      break;
   }
-  return is_max ? ET_SIMD_FUNCTION(set, max_points) : ET_SIMD_FUNCTION(set, average_points);
+  return is_scalar ? plain::reduce<plain::Average, 1> : ET_SIMD_FUNCTION(set, average_points);
 }
 
 /// The taps of one dimension that lie in the image: [first, end).
@@ -35,6 +43,12 @@ Range range_of(size_t out, size_t stride, size_t dilation, size_t padding, size_
   return {std::min(first, end), end};
 }
 
+/// The position of the first tap behind the padding before the image.
+size_t first_inside(size_t out, size_t stride, size_t dilation, size_t padding) {
+  const size_t begin = out * stride;
+  return begin < padding ? (dilation - (padding - begin) % dilation) % dilation : begin - padding;
+}
+
 /// A row of outputs.
 struct PoolLine {
   const PoolCall& call;
@@ -42,6 +56,7 @@ struct PoolLine {
   size_t y;
   const float* image;
   float* out;
+  int64_t* places;
 
   Range down() const {
     return range_of(y, call.stride_height, call.dilation_height, call.pad_top, call.kernel_height,
@@ -78,6 +93,11 @@ void PoolLine::pool(size_t x, size_t end, float divisor) const {
   p.clamp_max = call.clamp_max;
   p.continues = p.is_last = false;
   p.tap_count = 0;
+  p.places = places == nullptr ? nullptr : places + x * call.output_pixel_stride;
+  p.place_step = int32_t(call.stride_width);
+  p.empty_place = int32_t(first_inside(y, call.stride_height, call.dilation_height, call.pad_top) *
+                              call.input_size.width +
+                          first_inside(x, call.stride_width, call.dilation_width, call.pad_left));
   for (size_t ky = rows.first; ky < rows.end; ++ky) {
     const size_t in_y = y * call.stride_height + ky * call.dilation_height - call.pad_top;
     for (size_t kx = columns.first; kx < columns.end; ++kx) {
@@ -87,8 +107,9 @@ void PoolLine::pool(size_t x, size_t end, float divisor) const {
         p.continues = true;
         p.tap_count = 0;
       }
-      p.taps[p.tap_count++] =
-          image + (in_y * call.input_size.width + in_x) * call.input_pixel_stride;
+      const size_t place = in_y * call.input_size.width + in_x;
+      p.tap_places[p.tap_count] = int32_t(place);
+      p.taps[p.tap_count++] = image + place * call.input_pixel_stride;
     }
   }
   p.is_last = true;
@@ -103,8 +124,9 @@ void for_each_line(const PoolCall& call, PoolFunction function, Threads& threads
       call.input_size.height * call.input_size.width * call.input_pixel_stride;
   for_each_rows(threads, call.batch * height, width * call.channels, [&](size_t first, size_t n) {
     for (size_t line = first; line < first + n; ++line) {
+      const size_t at = line * width * call.output_pixel_stride;
       f(PoolLine{call, function, line % height, call.input + line / height * image_floats,
-                 call.output + line * width * call.output_pixel_stride});
+                 call.output + at, call.places == nullptr ? nullptr : call.places + at});
     }
   });
 }
@@ -139,7 +161,9 @@ constexpr size_t kChannelsOfItem = 64;
 }  // namespace
 
 void max_pool2d(const PoolCall& call, Threads& threads, InstructionSet set) {
-  for_each_line(call, pool_function(set, true), threads, [&](const PoolLine& line) {
+  const Reduction reduction =
+      call.places == nullptr ? Reduction::Maximum : Reduction::MaximumWithPlace;
+  for_each_line(call, pool_function(set, reduction), threads, [&](const PoolLine& line) {
     for (size_t x = 0; x < call.output_size.width;) {
       const size_t end = line.same_taps_end(x);
       line.pool(x, end, 1);
@@ -150,7 +174,7 @@ void max_pool2d(const PoolCall& call, Threads& threads, InstructionSet set) {
 
 void average_pool2d(const AveragePoolCall& call, Threads& threads, InstructionSet set) {
   const PoolCall& p = call.pool;
-  for_each_line(p, pool_function(set, false), threads, [&](const PoolLine& line) {
+  for_each_line(p, pool_function(set, Reduction::Average), threads, [&](const PoolLine& line) {
     for (size_t x = 0; x < p.output_size.width;) {
       // Windows within the image count the same points.
       const size_t end = line.same_taps_end(x);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <executorch/kernels/engine/conv/conv.h>
 #include <executorch/kernels/engine/instruction_set.h>
@@ -28,6 +29,11 @@ struct PoolCall {
   float* output = nullptr;
   size_t output_pixel_stride = 0;
   float clamp_min = -INFINITY, clamp_max = INFINITY;
+  /// max_pool2d(): null, or where to write each maximum's place in its plane, y * width + x; it
+  /// lies as the output. The first maximum, or the last NaN; for a window without any point of the
+  /// image, that of its first tap beyond the padding before the image. A plane then has fewer than
+  /// 2^31 points, and the output is not clamped.
+  int64_t* places = nullptr;
 };
 void max_pool2d(const PoolCall& call, Threads& threads, InstructionSet set = instruction_set());
 

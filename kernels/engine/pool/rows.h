@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace executorch::kernels::engine {
 
@@ -20,6 +21,10 @@ struct PoolPoints {
   bool continues, is_last;
   float divisor;
   float clamp_min, clamp_max;
+  /// Of maxima with places: where each tap of the first point is, the place of a window without
+  /// taps, and the distance of neighbouring points.
+  int32_t tap_places[kMaxTaps], empty_place, place_step;
+  int64_t* places;
 };
 using PoolFunction = void (*)(const PoolPoints&);
 

@@ -6,7 +6,7 @@
 #include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/normalize/region.h>
-#include <executorch/kernels/portable/pool/geometry.h>
+#include <executorch/kernels/portable/pool/max_pool.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>
 
 #include <initializer_list>
@@ -161,7 +161,10 @@ void find_maxima(const Images& from, const Images& to, const Images& places,
   });
 }
 
-std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+}  // namespace
+
+std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, FloatMaxPooling fast,
+                                      const Tensor& self, int spatial,
                                       const PoolArguments& arguments, Tensor& out,
                                       Tensor& indices) {
   std::tuple<Tensor&, Tensor&> result(out, indices);
@@ -178,6 +181,9 @@ std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& s
   }
   Images from(self, spatial), to(out, spatial), places(indices, spatial);
   const bool is_small = self.numel() < INT32_MAX;
+  if (fast != nullptr && dtype == ScalarType::Float && fast({from, to, places, loops})) {
+    return result;
+  }
   arrange(loops, {&from, &to, &places});
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
@@ -188,6 +194,8 @@ std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& s
   });
   return result;
 }
+
+namespace {
 
 template <class T>
 struct WindowMean {
@@ -320,14 +328,16 @@ std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(
     KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
     ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool ceil_mode,
     Tensor& out, Tensor& indices) {
-  return max_pool(ctx, self, 2, {kernel_size, stride, padding, dilation, ceil_mode}, out, indices);
+  return max_pool(ctx, nullptr, self, 2, {kernel_size, stride, padding, dilation, ceil_mode}, out,
+                  indices);
 }
 
 std::tuple<Tensor&, Tensor&> max_pool3d_with_indices_out(
     KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
     ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool ceil_mode,
     Tensor& out, Tensor& indices) {
-  return max_pool(ctx, self, 3, {kernel_size, stride, padding, dilation, ceil_mode}, out, indices);
+  return max_pool(ctx, nullptr, self, 3, {kernel_size, stride, padding, dilation, ceil_mode}, out,
+                  indices);
 }
 
 Tensor& avg_pool1d_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,

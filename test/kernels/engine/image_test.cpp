@@ -105,6 +105,75 @@ TEST(Pool, MatchesDoublePrecisionAndKeepsNaN) {
   }
 }
 
+/// The place that ATen reports for a maximum: the first one, or the last NaN.
+int64_t expected_place(const PoolCall& p, size_t image, size_t y, size_t x, size_t channel) {
+  float most = -INFINITY;
+  int64_t place = -1;
+  for (size_t tap = 0; tap < p.kernel_height * p.kernel_width; ++tap) {
+    const size_t in_y = y * p.stride_height + tap / p.kernel_width * p.dilation_height - p.pad_top;
+    const size_t in_x = x * p.stride_width + tap % p.kernel_width * p.dilation_width - p.pad_left;
+    if (in_y >= p.input_size.height || in_x >= p.input_size.width) continue;
+    const size_t at = in_y * p.input_size.width + in_x;
+    const float value =
+        p.input[(image * p.input_size.height * p.input_size.width + at) * p.input_pixel_stride +
+                channel];
+    if (place >= 0 && !(value > most) && !std::isnan(value)) continue;
+    most = value;
+    place = int64_t(at);
+  }
+  return place;
+}
+
+TEST(Pool, FindsThePlacesOfMaxima) {
+  Random random(43);
+  for (int i = 0; i < 80; ++i) {
+    AveragePoolCall unused = random_pool(random);
+    PoolCall& p = unused.pool;
+    if (i % 4 == 0) p.dilation_height = p.dilation_width = 2;
+    const auto outputs = [](size_t size, size_t padding, size_t reach, size_t stride) {
+      return size + 2 * padding < reach ? 0 : (size + 2 * padding - reach) / stride + 1;
+    };
+    p.output_size = {outputs(p.input_size.height, p.pad_top,
+                             (p.kernel_height - 1) * p.dilation_height + 1, p.stride_height),
+                     outputs(p.input_size.width, p.pad_left,
+                             (p.kernel_width - 1) * p.dilation_width + 1, p.stride_width)};
+    const size_t points = p.output_size.height * p.output_size.width;
+    if (points == 0) continue;
+    const size_t in_pixels = p.batch * p.input_size.height * p.input_size.width;
+    Floats in = random.floats((in_pixels - 1) * p.input_pixel_stride + p.channels);
+    for (float& value : in) value = std::round(value * 4);  // many are equal
+    for (float special : {kNaN, kNaN, kInfinity, -kInfinity, -kInfinity}) {
+      for (size_t k = random.size(0, in.size() / 8); k > 0; --k) {
+        in[random.size(0, in.size() - 1)] = special;
+      }
+    }
+    p.input = in.data();
+    for (InstructionSet set : instruction_sets()) {
+      ManyThreads threads(random.size(1, 3));
+      const size_t size = (p.batch * points - 1) * p.output_pixel_stride + p.channels;
+      Floats out(size, 77), maxima(size, 77);
+      std::vector<int64_t> places(size, 77);
+      p.output = maxima.data();
+      p.places = nullptr;
+      max_pool2d(p, threads, set);
+      p.output = out.data();
+      p.places = places.data();
+      max_pool2d(p, threads, set);
+      for (size_t at = 0; at < size; ++at) {
+        const size_t pixel = at / p.output_pixel_stride, channel = at % p.output_pixel_stride;
+        const bool is_gap = channel >= p.channels;
+        ASSERT_TRUE(is_near(maxima[at], out[at], 0)) << out[at] << ", expected " << maxima[at];
+        const int64_t expected =
+            is_gap ? 77
+                   : expected_place(p, pixel / points, pixel % points / p.output_size.width,
+                                    pixel % p.output_size.width, channel);
+        if (expected < 0) continue;  // a window without points
+        ASSERT_EQ(expected, places[at]) << name_of(set);
+      }
+    }
+  }
+}
+
 TEST(Pool, SumsPointsOfEachChannel) {
   Random random(42);
   for (size_t channels : {1, 3, 16, 64, 65, 130}) {
