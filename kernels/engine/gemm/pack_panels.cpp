@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/gemm/bf16.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 
@@ -11,11 +12,17 @@ namespace executorch::kernels::engine {
 namespace {
 
 /// Copies whole panels of contiguous columns. A row of all panels is read at once, because rows may
-/// lie in different pages; the width is a constant, so that a copy is a few instructions.
+/// lie in different pages, which hardware does not prefetch; the width is a constant, so that a
+/// copy is a few instructions.
 template <size_t kPanel>
 void copy_panels(const RightMatrix& right, size_t panels, size_t depth, float* to, size_t apart) {
+  constexpr size_t kRowsAhead = 16, kLineFloats = 16;
+  const size_t ahead = kRowsAhead * right.depth_stride * sizeof(float);
   for (size_t d = 0; d < depth; ++d) {
     const float* const from = right.data + d * right.depth_stride;
+    for (size_t i = 0; i < panels * kPanel; i += kLineFloats) {
+      __builtin_prefetch(moved(from + i, ahead), 0, 3);
+    }
     for (size_t i = 0; i < panels; ++i) {
       std::memcpy(to + i * apart + d * kPanel, from + i * kPanel, kPanel * sizeof(float));
     }
