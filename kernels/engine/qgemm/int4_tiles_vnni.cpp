@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tiles of up to 8 rows and a panel of 16 columns for AVX-512 with VNNI. A vector of weights has 8
-// elements of depth of each column: the low nibbles come before the high nibbles. Nibbles have no
-// sign, so `vpdpbusd` multiplies them by the left operand. Sums of a group are exact, so results
-// have the same bits as those of AVX2.
+// Tiles of up to 8 rows and a panel of 16 columns for AVX-512 with VNNI. A vector of weights holds
+// 8 elements of depth of each column: four in the low nibbles, then four in the high nibbles.
+// Nibbles are unsigned, so `vpdpbusd` multiplies them by the left operand. Sums of a group are
+// exact, so results have the same bits as those of AVX2.
 #include <executorch/kernels/engine/qgemm/int4_tiles.h>
 #include <executorch/kernels/engine/simd/avx512.h>
 
