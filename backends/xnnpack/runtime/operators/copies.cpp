@@ -69,8 +69,8 @@ struct BoxCopy {
     }
   }
 
-  /// Copies runs of one element, which rotary embeddings of adjacent channels consist of. A step
-  /// of two elements is a constant, so that the compiler can use vectors.
+  /// Copies runs of one element, which rotary embeddings of adjacent channels consist of. The
+  /// compiler uses vectors where the distance of two elements is a constant.
   template <class Element>
   void copy_elements(const char* from, char* to, size_t part) const {
     constexpr size_t kSize = sizeof(Element);
