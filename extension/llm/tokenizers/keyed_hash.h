@@ -15,7 +15,7 @@
 
 namespace tokenizers::internal {
 
-/// SipHash-1-3 of strings, under a random key.
+/// SipHash-1-3 of strings, and a mix of numbers, under a random key.
 class KeyedHash {
  public:
   size_t operator()(std::string_view text) const {
@@ -30,16 +30,9 @@ class KeyedHash {
     state.add(last);
     return state.finish();
   }
-  size_t operator()(uint64_t number) const {
-    State state(secret());
-    state.add(number);
-    return state.finish();
-  }
+  size_t operator()(uint64_t number) const { return size_t(mixed(number ^ secret().first)); }
   size_t operator()(const std::pair<uint64_t, uint64_t>& numbers) const {
-    State state(secret());
-    state.add(numbers.first);
-    state.add(numbers.second);
-    return state.finish();
+    return size_t(mixed(mixed(numbers.first ^ secret().first) ^ numbers.second));
   }
 
  private:
@@ -52,6 +45,16 @@ class KeyedHash {
       return Secret{word(), word()};
     }();
     return made;
+  }
+
+  /// Changes each bit of the result with half of the bits of x. Nobody who lacks the secret can
+  /// choose numbers whose results fall into one bucket.
+  static uint64_t mixed(uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
   }
 
   class State {
