@@ -10,13 +10,15 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import is_constant, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.facts import is_constant, is_static, numbers_in, operator_of, rank, taken
 from executorch.backends.xnnpack.lowering.layout import moved_last
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.reduction import image_mean
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
+
+_GROUP_NORM, _SIZE = "aten.native_group_norm.default", "aten.sym_size.int"
 
 
 class _Rows:
@@ -123,7 +125,24 @@ def _layer_norm(low: Lowering, node: Node) -> None:
     _finish(low, node, target, value, _affine(low, node.args[2], node.args[3], shape))
 
 
+def is_own_batch(size: Node) -> bool:
+    """Return whether a node is the size of the operand of a group norm, which alone reads it."""
+    if operator_of(size) != _SIZE or len(size.users) != 1:
+        return False
+    (norm,) = size.users
+    return operator_of(norm) == _GROUP_NORM and norm.args[0] is size.args[0] and cast(int, size.args[1]) == 0
+
+
+def _refuse_size(node: Node, program: ExportedProgram) -> Rejection | None:
+    (source,) = node.all_input_nodes
+    if not is_own_batch(node):
+        return Rejection("it is a size that is computed at run time")
+    return refusal_of_tensor(source, FLOATS) or _refuse_group_norm(next(iter(node.users)), program)
+
+
 def _refuse_group_norm(node: Node, program: ExportedProgram) -> Rejection | None:
+    if isinstance(node.args[3], Node) and not is_own_batch(node.args[3]):
+        return Rejection("its batch is computed, expected that of its operand")
     return _refuse_norm(node, program, (1, 2), cast(Node, node.args[0]).meta["val"].shape[1:])
 
 
@@ -143,16 +162,18 @@ def _refuse_instances(node: Node, program: ExportedProgram) -> Rejection | None:
     shape = cast(Node, node.args[0]).meta["val"].shape
     if len(shape) < 3 or shape[0] != 1:
         return Rejection("it computes statistics over a batch of more than one")
+    if node.args[1] is None and node.args[2] is None:
+        shape = shape[2:]
     return _refuse_norm(node, program, (1, 2), shape)
 
 
 def _instances(low: Lowering, node: Node) -> None:
     """Instance norm: batch norm with the statistics of a batch of one normalizes each channel separately."""
     source = cast(Node, node.args[0])
-    sizes = low.shape(source)
-    rows = _Rows(low, node, sizes, sizes, rank(source) - 2)
+    bounds = low.shape(source)
+    rows = _Rows(low, node, source.meta["val"].shape, bounds, rank(source) - 2)
     value = rows.normalized(low.single(source), cast(float, node.args[5]))
-    channels = [sizes[1], *[1] * (rank(source) - 2)]
+    channels = [bounds[1], *[1] * (rank(source) - 2)]
     _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 
 
@@ -199,7 +220,8 @@ def _log_softmax(low: Lowering, node: Node) -> None:
 
 RULES: dict[str, Rule] = {
     "native_layer_norm.default": Rule(_layer_norm, _refuse_layer_norm),
-    "native_group_norm.default": Rule(_group_norm, _refuse_group_norm),
+    "native_group_norm.default": Rule(_group_norm, _refuse_group_norm, sizes=True),
+    "sym_size.int": Rule(lambda low, node: None, _refuse_size, any_tensors=True),
     "_native_batch_norm_legit.no_stats": Rule(_instances, _refuse_instances),
     "_softmax.default": Rule(_softmax, _refuse_softmax),
     "_log_softmax.default": Rule(_log_softmax, _refuse_log_softmax),

@@ -39,6 +39,7 @@ class Rule:
     integers; None if the operator is always computed in float.
     any_tensors: `refusal` checks the tensors itself.
     booleans: the tensors may be boolean.
+    sizes: the call may read sizes that the delegate has too; `refusal` checks them.
     newer: return whether `emit` writes nodes that ExecuTorch 1.4 lacks.
     """
 
@@ -49,12 +50,17 @@ class Rule:
     on_integers: OnIntegers | None = None
     any_tensors: bool = False
     booleans: bool = False
+    sizes: bool = False
     newer: Callable[[Node, ExportedProgram], bool] = lambda node, program: False
 
 
-def refusal_of_tensors(node: Node, mixed: bool, dtypes: Sequence[torch.dtype] = FLOATS) -> Rejection | None:
-    """Return why XNNPACK cannot represent the operands and used results of a call; None if it can."""
-    if len(tensors_of(node)) < len(node.all_input_nodes):
+def refusal_of_tensors(
+    node: Node, mixed: bool, dtypes: Sequence[torch.dtype] = FLOATS, sizes: bool = False
+) -> Rejection | None:
+    """Return why XNNPACK cannot represent the operands and used results of a call; None if it can. sizes: the call may
+    read sizes.
+    """
+    if not sizes and len(tensors_of(node)) < len(node.all_input_nodes):
         return Rejection("an argument is a size computed at run time")
     several = not isinstance(node.meta.get("val"), torch.Tensor)
     results = [user for user in node.users if user.users] if several else [node]

@@ -73,5 +73,5 @@ def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
     if product is not None:  # a weight conversion follows the product that reads it
         return refusal(product, program)
     dtypes = FLOATS_AND_BOOLEANS if rule.booleans else FLOATS
-    tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes, dtypes)
+    tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes, dtypes, rule.sizes)
     return tensors or rule.refusal(node, program)

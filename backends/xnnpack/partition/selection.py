@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of,
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
 from executorch.backends.xnnpack.operators import quantization
+from executorch.backends.xnnpack.operators.normalization import is_own_batch
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
 from executorch.exir.rewrite.rejection import Rejection
@@ -62,6 +63,8 @@ class Selection:
         product = product_of(self._program, node)
         if product is not None:
             return self.refusal(product)
+        if is_own_batch(node):
+            return self.refusal(next(iter(node.users)))
         rejection = self._refuse_newer(node) if self._for_executorch_1_4 else None
         if rejection is not None:
             return rejection
@@ -141,4 +144,4 @@ def _needed(program: ExportedProgram, node: Node) -> list[Node]:
         source for source in node.all_input_nodes if operator_of(source) in _DEQUANTIZES and len(source.users) == 1
     ]
     converted = [source for source in node.all_input_nodes if product_of(program, source)]
-    return dequantized + converted + [source for source in node.all_input_nodes if _is_dynamic(source)]
+    return dequantized + converted + [each for each in node.all_input_nodes if _is_dynamic(each) or is_own_batch(each)]

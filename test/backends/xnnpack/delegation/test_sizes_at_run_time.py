@@ -11,6 +11,7 @@ from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.utils import get_delegates
 from executorch.runtime import Method, Runtime
 
 pytestmark = needs_xnnpack
@@ -51,6 +52,36 @@ def test_a_batch_may_be_empty(model: nn.Module, shape: tuple[int, ...]) -> None:
         x = torch.randn(batch, *shape[1:])
         (found,) = method.execute((x,))
         torch.testing.assert_close(found, model(x))
+
+
+@pytest.mark.parametrize("per_op_mode", [False, True])
+@pytest.mark.parametrize(
+    "norms",
+    [
+        (nn.GroupNorm(2, 4), nn.GroupNorm(4, 4, affine=False)),
+        (nn.InstanceNorm2d(4), nn.ReLU()),
+    ],
+    ids=["group norm", "instance norm"],
+)
+def test_norms_of_a_batch_that_varies_are_delegated(norms: tuple[nn.Module, nn.Module], per_op_mode: bool) -> None:
+    model = nn.Sequential(norms[0], nn.Conv2d(4, 4, 3), norms[1]).eval()
+    exported = torch.export.export(model, (torch.randn(4, 4, 6, 6),), dynamic_shapes=({0: BATCH},))
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(per_op_mode=per_op_mode)])
+    graph = edge.exported_program().graph
+    assert per_op_mode or len(get_delegates(graph)) == 1
+    assert not any("norm" in str(node.target) or "sym_size" in str(node.target) for node in graph.nodes)
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for batch in (4, 1, 8, 0, 3):
+        x = torch.randn(batch, 4, 6, 6)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_that_others_read_too_stays_with_them() -> None:
+    model = Function(lambda linear, x: F.group_norm(linear(x), 1) * 2 + x.shape[0])
+    method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
+    for batch in (4, 1, 8):
+        x = torch.randn(batch, 8)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-4, atol=1e-5)
 
 
 def test_an_output_with_elements_of_an_empty_input_is_refused_by_name() -> None:
