@@ -307,7 +307,7 @@ def _slice_scatter(low: Lowering, node: Node) -> None:
 
 
 def _scatter_in_steps(low: Lowering, node: Node, written: range) -> None:
-    """Gather each element from the concatenation of the source and what is written."""
+    """Gather each element from the concatenation of the source and the written part."""
     source, part, dim = _source(node), cast(Node, node.args[1]), _dim(node, 2)
     order = low.order_of(source)
     axis, whole = place_of(dim, order), cast(int, source.meta["val"].shape[dim])
