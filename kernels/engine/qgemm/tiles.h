@@ -44,11 +44,15 @@ struct QDynamic {
   float clamp_min, clamp_max;
 };
 
+/// For second-level caches of 256 KiB and more.
+inline constexpr size_t kItemWeightBytes = size_t{192} << 10;
+
 struct QGemmTiles {
   InstructionSet set;
   const char* name;
   size_t rows, panel, interleave;
-  int32_t offset;  ///< added to each element of the left operand to make it unsigned
+  int32_t offset;            ///< added to each element of the left operand to make it unsigned
+  size_t item_weight_bytes;  ///< of the columns of an item: a part of the second-level cache
   void (*to_bytes)(const QLeftRows&, const int8_t* packed, size_t columns, int8_t* out,
                    size_t out_stride, const Requantization&);
   void (*to_floats)(const QLeftRows&, const int8_t* packed, size_t columns, float* out,

@@ -400,16 +400,28 @@ ET_AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, in
 }  // namespace
 
 const QGemmTiles& qgemm_tiles_avx2() {
-  static constexpr QGemmTiles kTiles = {
-      InstructionSet::Avx2, "qgemm_tiles_avx2", kRows,           kPanel,
-      Words::kInterleave,   Words::kOffset,     to_bytes<Words>, to_floats<Words>};
+  static constexpr QGemmTiles kTiles = {InstructionSet::Avx2,
+                                        "qgemm_tiles_avx2",
+                                        kRows,
+                                        kPanel,
+                                        Words::kInterleave,
+                                        Words::kOffset,
+                                        kItemWeightBytes,
+                                        to_bytes<Words>,
+                                        to_floats<Words>};
   return kTiles;
 }
 
 const QGemmTiles& qgemm_tiles_avxvnni() {
-  static constexpr QGemmTiles kTiles = {
-      InstructionSet::AvxVnni, "qgemm_tiles_avxvnni", kRows,           kPanel,
-      Bytes::kInterleave,      Bytes::kOffset,        to_bytes<Bytes>, to_floats<Bytes>};
+  static constexpr QGemmTiles kTiles = {InstructionSet::AvxVnni,
+                                        "qgemm_tiles_avxvnni",
+                                        kRows,
+                                        kPanel,
+                                        Bytes::kInterleave,
+                                        Bytes::kOffset,
+                                        kItemWeightBytes,
+                                        to_bytes<Bytes>,
+                                        to_floats<Bytes>};
   return kTiles;
 }
 

@@ -87,8 +87,15 @@ void to_floats(const QLeftRows& left, const int8_t* packed, size_t columns, floa
 }  // namespace
 
 const QGemmTiles& qgemm_tiles_portable() {
-  static constexpr QGemmTiles kTiles = {
-      InstructionSet::Scalar, "qgemm_tiles_portable", kRows, kPanel, 1, 0, to_bytes, to_floats};
+  static constexpr QGemmTiles kTiles = {InstructionSet::Scalar,
+                                        "qgemm_tiles_portable",
+                                        kRows,
+                                        kPanel,
+                                        1,
+                                        0,
+                                        kItemWeightBytes,
+                                        to_bytes,
+                                        to_floats};
   return kTiles;
 }
 

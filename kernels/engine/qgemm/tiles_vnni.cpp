@@ -325,9 +325,15 @@ void tile(const QLeftRows& left, const int8_t* w, size_t columns, Out* out, size
 }  // namespace
 
 const QGemmTiles& qgemm_tiles_vnni() {
-  static constexpr QGemmTiles kTiles = {
-      InstructionSet::Avx512Vnni,   "qgemm_tiles_vnni",   kRows, kPanel, 4, kOffset,
-      tile<int8_t, Requantization>, tile<float, QDynamic>};
+  static constexpr QGemmTiles kTiles = {InstructionSet::Avx512Vnni,
+                                        "qgemm_tiles_vnni",
+                                        kRows,
+                                        kPanel,
+                                        4,
+                                        kOffset,
+                                        size_t{480} << 10,
+                                        tile<int8_t, Requantization>,
+                                        tile<float, QDynamic>};
   return kTiles;
 }
 
