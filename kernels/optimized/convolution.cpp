@@ -182,7 +182,7 @@ bool by_product(KernelRuntimeContext& ctx, const ConvCall& c) {
   call.bias = c.bias;
   call.out = c.out;
   call.out_stride = c.channels();
-  KernelThreads threads(c.work(), kLeastProductWork);
+  KernelThreads threads(c.work(), kMinProductWork);
   void* const scratch = scratch_for(
       ctx, threads, [&](size_t count) { return engine::batch_matmul_scratch_bytes(call, count); });
   if (scratch == nullptr) return false;
