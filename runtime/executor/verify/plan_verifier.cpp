@@ -68,11 +68,11 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
 }
 
 Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-                   WorkBudget* budget, uint64_t* state_bytes) {
+                   WorkBudget* budget) {
   const fb::EValue& value = value_at(plan, index);
   switch (value.val_type()) {
     case Kind::Tensor:
-      return verify_tensor(program, plan, index, state_bytes);
+      return verify_tensor(program, plan, index);
     case Kind::BoolList:
     case Kind::IntList:
     case Kind::TensorList:
@@ -131,25 +131,7 @@ Error verify_planned_buffers(const fb::ExecutionPlan& plan) {
   return Error::Ok;
 }
 
-/// Planners give each state bytes of its own. Loading states over each other again and again would
-/// take longer than filling the buffers does.
-Error verify_state_bytes(const fb::ExecutionPlan& plan, uint64_t state_bytes) {
-  constexpr uint64_t kMaxRepeats = 4;
-  uint64_t planned = 0;
-  for (const int64_t size : items(plan.non_const_buffer_sizes())) {
-    const uint64_t sum = planned + static_cast<uint64_t>(size);
-    planned = sum < planned ? UINT64_MAX : sum;
-  }
-  ET_CHECK_OR_RETURN_ERROR(state_bytes / kMaxRepeats <= planned, InvalidProgram,
-                           "method '%s': %" PRIu64 " bytes of initial data for %" PRIu64
-                           " bytes of planned memory",
-                           text(plan.name()), state_bytes, planned);
-  return Error::Ok;
-}
-
-/// Adds the size of the delegate's data to `bytes`.
-Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-                      const WorkBudget& budget, uint64_t* bytes) {
+Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index) {
   const fb::BackendDelegate& delegate = *plan.delegates()->Get(index);
   const fb::BackendDelegateDataReference& data = *delegate.processed();
   size_t available = 0;
@@ -165,14 +147,6 @@ Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan,
                            "method '%s', delegate %zu (%s): data %u of %zu at location %d",
                            text(plan.name()), index, text(delegate.id()), data.index(), available,
                            static_cast<int>(data.location()));
-  *bytes += data.location() == fb::DataLocation::INLINE
-                ? count(program.backend_delegate_data()->Get(data.index())->data())
-                : segment_at(program, data.index()).size();
-  ET_CHECK_OR_RETURN_ERROR(*bytes <= budget.max_delegate_bytes, InvalidProgram,
-                           "method '%s', delegate %zu (%s): data of %" PRIu64
-                           " bytes up to here, shared by delegates, expected at most %" PRIu64,
-                           text(plan.name()), index, text(delegate.id()), *bytes,
-                           budget.max_delegate_bytes);
   return Error::Ok;
 }
 
@@ -182,16 +156,13 @@ Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, Wor
   ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
   const size_t values = value_count(plan);
-  uint64_t state_bytes = 0;
   for (size_t i = 0; i < values; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget, &state_bytes));
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget));
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_state_bytes(plan, state_bytes));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));
-  uint64_t delegate_bytes = 0;
   for (size_t i = 0; i < count(plan.delegates()); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i, *budget, &delegate_bytes));
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i));
   }
   return verify_instructions(plan, budget);
 }

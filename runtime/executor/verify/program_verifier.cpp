@@ -1,8 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/verify/program_verifier.h>
 
-#include <algorithm>
-
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/parametric_prefix.h>
@@ -16,9 +14,6 @@ namespace fb = executorch_flatbuffer;
 
 /// A file of many methods has at least some hundred bytes for each.
 constexpr uint64_t kSearchesPerByte = 8;
-/// Delegates may share data: equal layers, or one layer of an unrolled recurrence.
-constexpr uint64_t kDelegateBytesPerByte = 32;
-constexpr uint64_t kAlwaysAllowedDelegateBytes = uint64_t{1} << 30;
 
 Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
   for (size_t i = 0; i < count(program.segments()); ++i) {
@@ -98,9 +93,7 @@ Error verify_program(const fb::Program& program, const ProgramHeader& header) {
   ET_CHECK_OR_RETURN_ERROR(program.version() == kProgramVersion, InvalidProgram,
                            "program version %u, expected %u", program.version(), kProgramVersion);
   ET_CHECK_OK_OR_RETURN_ERROR(verify_segments(program, header));
-  const uint64_t file_size = uint64_t{header.flatbuffer_size} + header.segment_area_size;
-  WorkBudget budget{header.flatbuffer_size,
-                    std::max(file_size * kDelegateBytesPerByte, kAlwaysAllowedDelegateBytes)};
+  WorkBudget budget{header.flatbuffer_size};
   ET_CHECK_OK_OR_RETURN_ERROR(verify_constants(program, &budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program, header.flatbuffer_size));
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {

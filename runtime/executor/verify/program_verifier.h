@@ -26,14 +26,11 @@ constexpr uint32_t kProgramVersion = 0;
 /// @retval Error::NotSupported The same, for what is legal but not for this runtime.
 Error verify_program(const executorch_flatbuffer::Program& program, const ProgramHeader& header);
 
-/// Limits of work, so that lists and data which thousands of tables share cannot make a small file
-/// slow to check or large to load.
+/// Limit of list items that all methods together may visit. Lists that thousands of tables share
+/// cannot make a small file slow to check or large to load. Unshared lists never reach the limit,
+/// the flatbuffer's number of bytes.
 struct WorkBudget {
-  /// List items that all methods together may visit: the flatbuffer's number of bytes, which
-  /// unshared lists never reach.
   size_t left;
-  /// Bytes of data that the delegates of one method may have together.
-  uint64_t max_delegate_bytes = 0;
   [[nodiscard]] bool spend(size_t items) {
     const bool enough = items <= left;
     left -= enough ? items : left;
@@ -45,11 +42,9 @@ struct WorkBudget {
 Error verify_plan(const executorch_flatbuffer::Program& program,
                   const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);
 
-/// Value `index` of a method, a tensor: its shape, and where its data comes from. Adds the bytes
-/// that loading writes to its planned memory to `state_bytes`.
+/// Value `index` of a method, a tensor: its shape, and where its data comes from.
 Error verify_tensor(const executorch_flatbuffer::Program& program,
-                    const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
-                    uint64_t* state_bytes);
+                    const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
 
 /// The instructions of a method whose values have been verified.
 Error verify_instructions(const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);

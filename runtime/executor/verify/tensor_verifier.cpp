@@ -16,13 +16,8 @@ namespace fb = executorch_flatbuffer;
 /// A tensor and where it stands, for messages.
 class Checker final {
  public:
-  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-          uint64_t* state_bytes)
-      : program_(program),
-        plan_(plan),
-        tensor_(*tensor_at(plan, index)),
-        index_(index),
-        state_bytes_(state_bytes) {}
+  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index)
+      : program_(program), plan_(plan), tensor_(*tensor_at(plan, index)), index_(index) {}
 
   Error check() {
     ET_CHECK_OK_OR_RETURN_ERROR(check_kind());
@@ -36,7 +31,7 @@ class Checker final {
       case TensorSource::Constant:
         return check_constant();
       case TensorSource::Mutable:
-        ET_CHECK_OK_OR_RETURN_ERROR(check_state_place());
+        ET_CHECK_OK_OR_RETURN_ERROR(check_planned());
         return check_mutable();
       case TensorSource::External:
         break;
@@ -139,11 +134,6 @@ class Checker final {
                        "its planned buffer");
   }
 
-  Error check_state_place() const {
-    *state_bytes_ += nbytes_;
-    return check_planned();
-  }
-
   Error check_constant() const {
     const fb::SubsegmentOffsets* constants = program_.constant_segment();
     if (constants != nullptr && count(constants->offsets()) > 0) {
@@ -189,23 +179,21 @@ class Checker final {
 
   Error check_named_and_planned() const {
     ET_CHECK_OK_OR_RETURN_ERROR(check_name());
-    return check_state_place();
+    return check_planned();
   }
 
   const fb::Program& program_;
   const fb::ExecutionPlan& plan_;
   const fb::Tensor& tensor_;
   size_t index_;
-  uint64_t* state_bytes_;
   size_t element_size_ = 0;
   size_t nbytes_ = 0;
 };
 
 }  // namespace
 
-Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-                    uint64_t* state_bytes) {
-  return Checker(program, plan, index, state_bytes).check();
+Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index) {
+  return Checker(program, plan, index).check();
 }
 
 }  // namespace executorch::runtime::internal

@@ -108,11 +108,6 @@ Rows shared_arguments() {
             w.run(delegate(kOneOutput, {a, between}));
             w.run(delegate(3, {between, a, out}));
           }),
-      row("AThousandDelegatesHaveOnePayload",
-          [](W& w, int32_t a, int32_t out) {
-            w.plan().delegates.resize(1000, w.plan().delegates[0]);
-            w.run(delegate(999, {a, out}));
-          }),
       row("ADelegateIsCalledWithOtherArguments",
           [](W& w, int32_t a, int32_t out) {
             const int32_t wide = w.planned(Type::DOUBLE, {64});
@@ -297,14 +292,6 @@ Rows refused_arguments() {
           "ADelegateHasOutputsButNoArguments",
           [](W& w, int32_t, int32_t) { w.run(delegate(kOneOutput, {})); },
           "delegate 0 has 1 outputs"),
-      row(
-          "DelegatesShareAPayloadUntilTheyHaveAGigabyte",
-          [](W& w, int32_t a, int32_t out) {
-            w.program().inline_data[0].resize(size_t{1} << 21);
-            w.plan().delegates.resize(600, w.plan().delegates[0]);
-            w.run(delegate(0, {a, out}));
-          },
-          "shared by delegates"),
       row(
           "ADelegatesBackendIsUnknown",
           [](W& w, int32_t a, int32_t out) {

@@ -181,13 +181,6 @@ Rows states() {
           },
           use_states),
       changed(
-          "FiftyStatesLieAtOnePlace",
-          [](W& w) {
-            for (int i = 0; i < 50; ++i) state(w, 1, 64);
-            return state(w, 2, 96);
-          },
-          use_states, "bytes of initial data for"),
-      changed(
           "AStateLiesWhereTheResultIs", [](W& w) { return state(w, 1, 20); }, use_states,
           "shares bytes"),
       changed(
