@@ -55,7 +55,7 @@ void pack_kernels(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeigh
   for (size_t first = 0, count = 0; first < p.group_inputs; first += count) {
     count = std::min(channels, p.group_inputs - first);
     const float* const from = weights.data + output * weights.output_stride + first * taps;
-    // Hardware prefetchers do not follow so many rows.
+    // Hardware prefetchers follow fewer rows.
     for (size_t row = 0; row < columns; ++row) {
       const float* const next =
           moved(from, (row * weights.output_stride + count * taps) * sizeof(float));

@@ -29,10 +29,11 @@ struct PoolCall {
   float* output = nullptr;
   size_t output_pixel_stride = 0;
   float clamp_min = -INFINITY, clamp_max = INFINITY;
-  /// max_pool2d(): null, or where to write each maximum's place in its plane, y * width + x; it
-  /// lies as the output. The first maximum, or the last NaN; for a window without any point of the
-  /// image, that of its first tap beyond the padding before the image. A plane then has fewer than
-  /// 2^31 points, and the output is not clamped.
+  /// max_pool2d() writes the place of each maximum in its plane, y * width + x, unless this is
+  /// null; strides are those of the output. The place is that of the first maximum or of the last
+  /// NaN. For a window without any point of the image it is that of its first tap beyond the
+  /// padding before the image. With places, a plane must have fewer than 2^31 points, and
+  /// max_pool2d() ignores the clamp.
   int64_t* places = nullptr;
 };
 void max_pool2d(const PoolCall& call, Threads& threads, InstructionSet set = instruction_set());

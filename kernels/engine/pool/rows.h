@@ -21,8 +21,8 @@ struct PoolPoints {
   bool continues, is_last;
   float divisor;
   float clamp_min, clamp_max;
-  /// Of maxima with places: where each tap of the first point is, the place of a window without
-  /// taps, and the distance of neighbouring points.
+  /// For maxima with places: the place of each tap of the first point, the place of a window
+  /// without taps, and the distance between neighbouring points.
   int32_t tap_places[kMaxTaps], empty_place, place_step;
   int64_t* places;
 };
