@@ -314,7 +314,7 @@ def _scatter_in_steps(low: Lowering, node: Node, written: range) -> None:
     bounds = low.shape(source, order)
     bounds[axis] = whole + len(written)
     joined = low.writer.value(low.elements(node), bounds)
-    operands = [low.read(each, order) for each in (source, part)]
+    operands = [low.read(operand, order) for operand in (source, part)]
     concatenate_into(low, node, operands, [whole, len(written)], axis, joined, bounds)
     places = list(range(whole))
     places[written.start : written.stop : written.step] = range(whole, whole + len(written))
