@@ -12,7 +12,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 project = "executorch"
 author = "the project's authors"
 copyright = "the project's authors, BSD-3-Clause"
-release = "1.4.0"
+release = "1.4.1"
 
 extensions = [
     "myst_nb",
