@@ -140,7 +140,7 @@ def test_nan_and_infinity_stay_within_their_windows(
 
 # Channels, and results of each: of few channels or of more results, XNNPACK computes products of matrices.
 @pytest.mark.sampled
-@pytest.mark.parametrize(("channels", "each"), [(64, 2), (37, 3), (16, 8), (21, 5), (45, 2), (9, 2), (17, 9)])
+@pytest.mark.parametrize(("channels", "multiplier"), [(64, 2), (37, 3), (16, 8), (21, 5), (45, 2), (9, 2), (17, 9)])
 @pytest.mark.parametrize("window", [1, 3, 7])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_a_channel_may_have_several_results(channels: int, multiplier: int, window: int, dtype: torch.dtype) -> None:

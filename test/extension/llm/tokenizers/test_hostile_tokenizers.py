@@ -183,4 +183,4 @@ def test_ids_that_are_multiples_of_one_prime_open_in_linear_time(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({"model": model}))
     ours = Tokenizer(str(tmp_path))
     assert ours.encode("t39999") == [39_999 * 42_043]
-    assert ours.decode([42_043]) == "t1"
+    assert ours.decode([0, 42_043]).split() == ["t0", "t1"]
