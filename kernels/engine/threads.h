@@ -51,5 +51,12 @@ void for_each_rows(Threads& threads, size_t rows, size_t length, F&& f) {
     f(item * rows_of_item, std::min(rows_of_item, rows - item * rows_of_item));
   });
 }
+/// Calls compute(&call, first, count) for blocks of the rows of a call.
+template <class Call>
+void for_each_rows(Threads& threads, const Call& call,
+                   void (*compute)(const Call*, size_t first, size_t count)) {
+  for_each_rows(threads, call.rows, call.length,
+                [&](size_t first, size_t count) { compute(&call, first, count); });
+}
 
 }  // namespace executorch::kernels::engine

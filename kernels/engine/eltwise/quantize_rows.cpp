@@ -31,9 +31,7 @@ RowQuantization row_parameters(float low, float high, float factor) {
 namespace executorch::kernels::engine {
 
 void quantize_rows(const QuantizeRowsCall& call, Threads& threads, InstructionSet set) {
-  const auto rows = ET_SIMD_FUNCTION(set, quantize_rows);
-  for_each_rows(threads, call.rows, call.length,
-                [&](size_t first, size_t count) { rows(&call, first, count); });
+  for_each_rows(threads, call, ET_SIMD_FUNCTION(set, quantize_rows));
 }
 
 }  // namespace executorch::kernels::engine

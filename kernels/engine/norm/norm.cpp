@@ -9,15 +9,11 @@
 namespace executorch::kernels::engine {
 
 void layer_norm(const NormCall& call, Threads& threads, InstructionSet set) {
-  const auto rows = ET_SIMD_FUNCTION(set, layer_norm_rows);
-  for_each_rows(threads, call.rows, call.length,
-                [&](size_t first, size_t count) { rows(&call, first, count); });
+  for_each_rows(threads, call, ET_SIMD_FUNCTION(set, layer_norm_rows));
 }
 
 void rms_norm(const NormCall& call, Threads& threads, InstructionSet set) {
-  const auto rows = ET_SIMD_FUNCTION(set, rms_norm_rows);
-  for_each_rows(threads, call.rows, call.length,
-                [&](size_t first, size_t count) { rows(&call, first, count); });
+  for_each_rows(threads, call, ET_SIMD_FUNCTION(set, rms_norm_rows));
 }
 
 void group_norm(const GroupNormCall& call, Threads& threads, InstructionSet set) {

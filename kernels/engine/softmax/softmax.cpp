@@ -9,15 +9,11 @@
 namespace executorch::kernels::engine {
 
 void softmax(const SoftmaxCall& call, Threads& threads, InstructionSet set) {
-  const auto rows = ET_SIMD_FUNCTION(set, softmax_rows);
-  for_each_rows(threads, call.rows, call.length,
-                [&](size_t first, size_t count) { rows(&call, first, count); });
+  for_each_rows(threads, call, ET_SIMD_FUNCTION(set, softmax_rows));
 }
 
 void log_softmax(const SoftmaxCall& call, Threads& threads, InstructionSet set) {
-  const auto rows = ET_SIMD_FUNCTION(set, log_softmax_rows);
-  for_each_rows(threads, call.rows, call.length,
-                [&](size_t first, size_t count) { rows(&call, first, count); });
+  for_each_rows(threads, call, ET_SIMD_FUNCTION(set, log_softmax_rows));
 }
 
 }  // namespace executorch::kernels::engine
