@@ -42,6 +42,9 @@ struct Words {
   static constexpr size_t kInterleave = 2;
   static constexpr int32_t kOffset = 0;
 
+  static constexpr InstructionSet kSet = InstructionSet::Avx2;
+  static constexpr const char* kName = "qgemm_tiles_avx2";
+
   static const QGemmTiles& tiles() { return qgemm_tiles_avx2(); }
   ET_AVX2_INLINE static void prepare(const int8_t* from, size_t count, bool may_read_beyond,
                                      int8_t* row) {
@@ -66,6 +69,9 @@ struct Words {
 struct Bytes {
   static constexpr size_t kInterleave = 4;
   static constexpr int32_t kOffset = 128;
+
+  static constexpr InstructionSet kSet = InstructionSet::AvxVnni;
+  static constexpr const char* kName = "qgemm_tiles_avxvnni";
 
   static const QGemmTiles& tiles() { return qgemm_tiles_avxvnni(); }
   ET_AVX2_INLINE static void move_16(const int8_t* from, int8_t* to) {
@@ -397,33 +403,15 @@ ET_AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, in
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, to);
 }
 
+template <class Form>
+constexpr QGemmTiles kTiles = {Form::kSet,       Form::kName,       kRows,
+                               kPanel,           Form::kInterleave, Form::kOffset,
+                               kItemWeightBytes, to_bytes<Form>,    to_floats<Form>};
+
 }  // namespace
 
-const QGemmTiles& qgemm_tiles_avx2() {
-  static constexpr QGemmTiles kTiles = {InstructionSet::Avx2,
-                                        "qgemm_tiles_avx2",
-                                        kRows,
-                                        kPanel,
-                                        Words::kInterleave,
-                                        Words::kOffset,
-                                        kItemWeightBytes,
-                                        to_bytes<Words>,
-                                        to_floats<Words>};
-  return kTiles;
-}
-
-const QGemmTiles& qgemm_tiles_avxvnni() {
-  static constexpr QGemmTiles kTiles = {InstructionSet::AvxVnni,
-                                        "qgemm_tiles_avxvnni",
-                                        kRows,
-                                        kPanel,
-                                        Bytes::kInterleave,
-                                        Bytes::kOffset,
-                                        kItemWeightBytes,
-                                        to_bytes<Bytes>,
-                                        to_floats<Bytes>};
-  return kTiles;
-}
+const QGemmTiles& qgemm_tiles_avx2() { return kTiles<Words>; }
+const QGemmTiles& qgemm_tiles_avxvnni() { return kTiles<Bytes>; }
 
 }  // namespace executorch::kernels::engine
 #endif
