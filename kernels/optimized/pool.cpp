@@ -11,7 +11,7 @@ namespace executorch::kernels::optimized {
 namespace {
 
 /// Minimum number of taps for each thread.
-constexpr size_t kLeastTaps = 1 << 17;
+constexpr size_t kMinTaps = 1 << 17;
 
 /// True if the images are contiguous in channels last.
 bool is_channels_last(const Images& images) {
@@ -48,8 +48,7 @@ bool find_maxima(const portable::MaxPooling& pooling) {
   call.input_pixel_stride = call.output_pixel_stride = call.channels;
   call.places = reinterpret_cast<int64_t*>(pooling.places.first.data);
   const size_t outputs = call.batch * call.output_size.height * call.output_size.width;
-  KernelThreads threads(outputs * call.channels * call.kernel_height * call.kernel_width,
-                        kLeastTaps);
+  KernelThreads threads(outputs * call.channels * call.kernel_height * call.kernel_width, kMinTaps);
   engine::max_pool2d(call, threads);
   return true;
 }
