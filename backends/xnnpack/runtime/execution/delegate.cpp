@@ -173,9 +173,7 @@ Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
   void* data = tensor.mutable_data_ptr();
   const size_t bytes = tensor.nbytes();
   if (!may_be_read_beyond(data, bytes)) {
-    argument.copy.resize(bytes + kReadBeyond);
-    memcpy(argument.copy.data(), data, bytes);
-    data = argument.copy.data();
+    data = memcpy(argument.copy_memory(bytes), data, bytes);
   }
   data_[index] = data;
   return Error::Ok;
@@ -221,9 +219,7 @@ void* Delegate::memory_for(size_t index, const Tensor& output) {
   if (!executor_->reads(index) || may_be_read_beyond(data, output.nbytes())) {
     return data;
   }
-  std::vector<uint8_t>& copy = arguments_[index].copy;
-  copy.resize(output.nbytes() + kReadBeyond);
-  return copy.data();
+  return arguments_[index].copy_memory(output.nbytes());
 }
 
 Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>& inputs) {

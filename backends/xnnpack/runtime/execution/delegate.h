@@ -7,6 +7,7 @@
 #include <executorch/backends/xnnpack/runtime/backend_options.h>
 #include <executorch/backends/xnnpack/runtime/execution/executor.h>
 #include <executorch/backends/xnnpack/runtime/execution/workspace.h>
+#include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
@@ -59,8 +60,14 @@ class Delegate final {
     executorch::aten::ScalarType dtype;
     size_t rank;
     size_t dims[Shape::kMaxRank];
-    /// A copy of an input, for one after whose end memory may be unmapped.
+    /// Replaces the memory of an input or output after whose end memory may be unmapped.
     std::vector<uint8_t> copy;
+
+    /// Returns memory for a copy, and for the bytes after it that kernels may read.
+    void* copy_memory(size_t bytes) {
+      copy.resize(bytes + kReadBeyond);
+      return copy.data();
+    }
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}

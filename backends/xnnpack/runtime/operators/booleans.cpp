@@ -57,7 +57,7 @@ class BroadcastRuns final {
 
   /// Calls run(offsets of the operands, offset of the result, count) for parts of the result.
   template <typename Run>
-  void for_each(engine::Threads& threads, const Run& run) const {
+  void for_each(PoolThreads& threads, const Run& run) const {
     const size_t inner = sizes_[rank_ - 1];
     const size_t parts = (inner + kPerTask - 1) / kPerTask, part = (inner + parts - 1) / parts;
     size_t runs = parts;
@@ -65,9 +65,8 @@ class BroadcastRuns final {
       runs *= sizes_[d];
     }
     const size_t per_task = std::max<size_t>(1, kPerTask / part);
-    threads.run((runs + per_task - 1) / per_task, [&](size_t task) {
-      const size_t end = std::min(runs, (task + 1) * per_task);
-      for (size_t i = task * per_task; i < end; ++i) {
+    threads.in_parts(runs, per_task, [&](size_t first, size_t size) {
+      for (size_t i = first; i < first + size; ++i) {
         const size_t begin = std::min(i % parts * part, inner);
         size_t offsets[kOperands], index = i / parts;
         for (size_t k = 0; k < kOperands; ++k) {

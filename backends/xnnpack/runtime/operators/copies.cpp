@@ -42,12 +42,13 @@ struct BoxCopy {
     const size_t inner = rank == 0 ? 1 : sizes[rank - 1];
     for (size_t run = first; run < last;) {
       const size_t begin = run % inner, part = std::min(inner - begin, last - run);
-      size_t rest = run / inner, source = from_offset, destination = to_offset;
-      for (size_t d = rank; d-- > 0;) {
-        const size_t index = d + 1 == rank ? begin : rest % sizes[d];
-        rest = d + 1 == rank ? rest : rest / sizes[d];
-        source += index * from_strides[d];
-        destination += index * to_strides[d];
+      size_t rest = run / inner, source = from_offset + begin * from_step(),
+             destination = to_offset + begin * to_step();
+      for (size_t d = rank; d-- > 1;) {
+        const size_t index = rest % sizes[d - 1];
+        rest /= sizes[d - 1];
+        source += index * from_strides[d - 1];
+        destination += index * to_strides[d - 1];
       }
       copy_runs(from + source, to + destination, part);
       run += part;

@@ -113,10 +113,8 @@ class PlainConvert final : public EngineOperator {
     return Error::Ok;
   }
   Error run() override {
-    threads().run((total_ + kPerTask - 1) / kPerTask, [&](size_t task) {
-      const size_t first = task * kPerTask;
-      loop_(tensors().operands[0].data, from_, tensors().results[0].data, to_, first,
-            std::min(total_, first + kPerTask));
+    threads().in_parts(total_, kPerTask, [&](size_t first, size_t size) {
+      loop_(tensors().operands[0].data, from_, tensors().results[0].data, to_, first, first + size);
     });
     return Error::Ok;
   }
@@ -127,7 +125,7 @@ class PlainConvert final : public EngineOperator {
   size_t total_ = 0;
 };
 
-/// Quantizes each row with parameters computed from its values; float16 is extended row by row.
+/// Quantizes each row with parameters computed from its values, after float16 is extended.
 class QuantizeRows final : public EngineOperator {
  public:
   QuantizeRows(const OperatorContext& context, bool is_half)
