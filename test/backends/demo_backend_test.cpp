@@ -19,6 +19,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "backends/demo_payload.h"
+#include "test_paths.h"
 
 namespace executorch::demo {
 namespace {

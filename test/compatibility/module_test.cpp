@@ -11,6 +11,8 @@
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/backend/backend_options_map.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using executorch::extension::FileDataLoader;

@@ -31,6 +31,8 @@
 #include <executorch/runtime/kernel/test/test_util.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "test_paths.h"
+
 using torch::executor::Error;
 using torch::executor::EValue;
 using torch::executor::Method;

@@ -32,6 +32,8 @@
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/kernel/platform_memory_allocator.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using executorch::extension::BufferDataLoader;

@@ -22,6 +22,7 @@
 #include "faults/faulty_backend.h"
 #include "faults/module_case.h"
 #include "runtime/log_capture.h"
+#include "test_paths.h"
 
 namespace executorch::testing {
 namespace {

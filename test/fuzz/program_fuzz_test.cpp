@@ -18,6 +18,7 @@
 
 #include "fuzz/program/execute_program.h"
 #include "scalar_slots.h"
+#include "test_paths.h"
 
 namespace executorch::fuzz {
 namespace {

@@ -16,6 +16,7 @@
 #include "backends/demo_backend.h"
 #include "memory/static_program.h"
 #include "runtime/log_capture.h"
+#include "test_paths.h"
 
 namespace executorch::testing {
 namespace {

@@ -19,6 +19,7 @@
 #include "backends/demo_backend.h"
 #include "faults/module_case.h"
 #include "memory/heap_interposition.h"
+#include "test_paths.h"
 
 namespace executorch::testing {
 namespace {

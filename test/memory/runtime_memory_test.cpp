@@ -14,6 +14,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "memory/static_program.h"
+#include "test_paths.h"
 
 namespace executorch::testing {
 namespace {

@@ -12,6 +12,8 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "test_paths.h"
+
 namespace executorch::backends::xnnpack {
 
 inline constexpr char kTwoSizes[] = TEST_DATA_DIR "/xnnpack/two_sizes.pte";

@@ -10,6 +10,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "runtime/log_capture.h"
+#include "test_paths.h"
 
 namespace executorch::backends::xnnpack {
 namespace {

@@ -13,6 +13,8 @@
 
 #include <executorch/devtools/bundled_program/schema/bundled_program_schema_generated.h>
 
+#include "test_paths.h"
+
 namespace executorch::testing {
 
 using Numbers = std::array<float, 6>;

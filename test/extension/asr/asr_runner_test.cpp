@@ -14,6 +14,8 @@
 
 #include <executorch/extension/tensor/tensor.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using executorch::aten::ScalarType;

@@ -12,6 +12,7 @@
 
 #include "run_add.h"
 #include "runtime/log_capture.h"
+#include "test_paths.h"
 
 namespace {
 

@@ -13,6 +13,8 @@
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using namespace executorch::extension;

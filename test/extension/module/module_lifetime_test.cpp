@@ -19,6 +19,8 @@
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using namespace executorch::extension;

@@ -6,6 +6,8 @@
 
 #include <executorch/extension/module/module.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using namespace executorch::extension;

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "../../runtime/log_capture.h"
+#include "test_paths.h"
 
 namespace executorch::extension::signature {
 namespace {

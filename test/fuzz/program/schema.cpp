@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include "fuzz/program/schema.h"
+#include "test_paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
