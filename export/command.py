@@ -211,7 +211,7 @@ def _run(options: argparse.Namespace) -> str:
 
             manager.get_etrecord().save(options.etrecord or record_path(path))
         if options.memory_plan:
-            from executorch.exir.memory.plot import write_memory_plan
+            from executorch.devtools.view.memory import write_memory_plan
 
             write_memory_plan(manager.memory_plans, options.memory_plan)
         if options.memory_header:
@@ -219,7 +219,7 @@ def _run(options: argparse.Namespace) -> str:
 
             Path(options.memory_header).write_text(memory_header(manager, path.stem))
         if options.delegation:
-            from executorch.exir.report.delegation_page import write_delegation
+            from executorch.devtools.view.delegation import write_delegation
 
             write_delegation({name: manager.exported_program(name) for name in manager.methods}, options.delegation)
 

@@ -90,7 +90,7 @@ def load_model(options: argparse.Namespace, program: bytes) -> UserModel | None:
         return None
     import torch
 
-    from executorch.devtools.relower import lower_as
+    from executorch.devtools.comparison.relower import lower_as
     from executorch.export.user_model import load_user_model
 
     user = _named(load_user_model, options.model, options.inputs)
@@ -111,9 +111,9 @@ def load_record(options: argparse.Namespace, program: bytes) -> ETRecord | None:
     Raises OSError, and ValueError for a record of another program.
     """
     from executorch.devtools.checked_program import checked_program
+    from executorch.devtools.comparison.relower import plan_of
     from executorch.devtools.etrecord import parse_etrecord
     from executorch.devtools.inspector.attribution import check_record
-    from executorch.devtools.relower import plan_of
     from executorch.export.record_file import record_path
 
     path = options.record

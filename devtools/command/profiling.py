@@ -60,10 +60,10 @@ def _add(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from torch.utils._pytree import tree_leaves
 
+    from executorch.devtools.analysis.run_analysis import blocks_with_sources
+    from executorch.devtools.comparison.relower import check_alike, lower_as
     from executorch.devtools.etdump.recording import random_inputs, record_runs
     from executorch.devtools.inspector.steps import execution_of
-    from executorch.devtools.relower import check_alike, lower_as
-    from executorch.devtools.report.run_analysis import blocks_with_sources
 
     data = read_program(options.program)
     user = load_model(options, data)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from executorch.devtools.analysis.file_plan import plan_of_file
 from executorch.devtools.checked_program import checked_program
 from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
 from executorch.devtools.memory.explanation import ArenaUse, Figure, MemoryExplanation, MethodMemory
 from executorch.devtools.memory.measured import Measured, measure
-from executorch.devtools.report.file_plan import plan_of_file
 from executorch.exir.memory.plan import MemoryPlan, PlannedTensor
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.exir.schema import BytesLike, ExecutionPlan

@@ -1,10 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Report on a program and its runs as one HTML page: `write_report("model.pte", "report.html")`."""
 
-from executorch.devtools.report.exports import chrome_trace, model_explorer
-from executorch.devtools.report.making import analyze_run, write_report
-from executorch.devtools.report.page import graph_html, report_html
-from executorch.devtools.report.run_analysis import RunAnalysis
+from executorch.devtools.analysis.analyze import analyze_run
+from executorch.devtools.analysis.run_analysis import RunAnalysis
+from executorch.devtools.report.file import write_report
+from executorch.devtools.view.exports import chrome_trace, model_explorer
+from executorch.devtools.view.page import graph_html, report_html
 
 # Names of the previous release.
 Study, make_study = RunAnalysis, analyze_run

@@ -12,9 +12,9 @@ from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools.report import analyze_run, report_html
+from executorch.devtools.view.delegation import write_delegation
+from executorch.devtools.view.memory import plan_svg
 from executorch.exir import to_edge, to_edge_transform_and_lower
-from executorch.exir.memory.plot import plan_svg
-from executorch.exir.report.delegation_page import write_delegation
 
 
 class Model(nn.Module):

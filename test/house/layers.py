@@ -49,6 +49,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
         "export/record_file",  # the record is where export's command writes it
     },
     "export": {"export", "exir", "runtime"},
+    "export/command": {"export", "exir", "runtime", "devtools/view"},  # pages that its options write
     "util": {"exir", "version"},  # the documented place of a view of what exir/memory has
     "examples": {"examples", *PACKAGES},
     "docs": {"examples", *PACKAGES},

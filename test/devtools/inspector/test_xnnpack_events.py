@@ -11,9 +11,9 @@ from recorded_run import Recorded, recorded
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import Inspector
+from executorch.devtools.analysis.run_analysis import blocks_with_sources
 from executorch.devtools.etdump.recording import record_runs
 from executorch.devtools.inspector.steps import attributed_share, execution_of, steps_of
-from executorch.devtools.report.run_analysis import blocks_with_sources
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 

@@ -14,8 +14,8 @@ import pytest
 import torch
 from recorded_run import TwoBlocks
 
+from executorch.devtools.analysis.run_analysis import RunAnalysis
 from executorch.devtools.report import analyze_run, chrome_trace, graph_html, model_explorer, report_html, write_report
-from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.runtime import Runtime

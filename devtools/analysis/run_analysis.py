@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from torch import fx
 
-from executorch.devtools.comparison import Comparison, OperatorGap
+from executorch.devtools.analysis.program_view import Call, calls_of
+from executorch.devtools.comparison.result import Comparison, OperatorGap
 from executorch.devtools.etdump.trace import Trace
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.attribution import (
@@ -24,7 +25,6 @@ from executorch.devtools.inspector.event_block import BlockSettings, EventBlock,
 from executorch.devtools.inspector.sources import KERNEL
 from executorch.devtools.inspector.steps import Step, execution_of, run_count, steps_of, whole_time
 from executorch.devtools.inspector.time_scale import TimeScale
-from executorch.devtools.report.program_view import Call, calls_of
 from executorch.exir.memory.plan import MemoryPlan
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from executorch.devtools.analysis.program_view import tensors_of
 from executorch.devtools.checked_program import arguments_of
-from executorch.devtools.report.program_view import tensors_of
 from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
 from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import ExecutionPlan, JumpFalseCall, KernelCall, Tensor

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.export import export
 
+from executorch.devtools.view.memory import plan_html, plan_svg, write_memory_plan
 from executorch.exir import to_edge
-from executorch.exir.memory.plot import plan_html, plan_svg, write_memory_plan
 from executorch.exir.memory_planning import Arena, MemoryPlan, PlannedTensor
 
 

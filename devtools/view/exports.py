@@ -6,14 +6,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from executorch.devtools.analysis.program_view import Call
+from executorch.devtools.analysis.run_analysis import RunAnalysis
 from executorch.devtools.inspector.attribution import DELEGATE_CALL, OPERATOR_CALL, handles_of_node
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.time_scale import TimeScale, scale_factor
-from executorch.devtools.report.gaps import decibel
-from executorch.devtools.report.markup import milliseconds
-from executorch.devtools.report.program_view import Call
-from executorch.devtools.report.run_analysis import RunAnalysis
-from executorch.devtools.visualization.model_explorer_graph import collection, describe_source, explorer_node
+from executorch.devtools.view.gaps import decibel
+from executorch.devtools.view.markup import milliseconds
+from executorch.devtools.view.model_explorer import collection, describe_source, explorer_node
 from executorch.exir.error import operator_name
 
 _LANES = ("runtime", "instructions", "inside delegates")

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 
+from executorch.devtools.analysis.run_analysis import RunAnalysis
 from executorch.devtools.inspector.steps import attributed_share
-from executorch.devtools.report.gaps import gaps
-from executorch.devtools.report.graph import graph
-from executorch.devtools.report.markup import Cell, byte_count, milliseconds, percent, table
-from executorch.devtools.report.rankings import rankings
-from executorch.devtools.report.run_analysis import RunAnalysis
-from executorch.devtools.report.style import SCRIPT, STYLE
-from executorch.devtools.report.timeline import timeline
-from executorch.exir.memory.plot import plan_svg
+from executorch.devtools.view.gaps import gaps
+from executorch.devtools.view.graph import graph
+from executorch.devtools.view.markup import Cell, byte_count, milliseconds, percent, table
+from executorch.devtools.view.memory import plan_svg
+from executorch.devtools.view.rankings import rankings
+from executorch.devtools.view.style import SCRIPT, STYLE
+from executorch.devtools.view.timeline import timeline
 
 __all__ = ["graph_html", "report_html"]
 

@@ -13,9 +13,9 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.devtools.visualization.page import visualize
+from executorch.devtools.view.boxes import describe_value
+from executorch.devtools.view.visualize import visualize
 from executorch.exir.error import module_path, operator_name, source_line
-from executorch.exir.report.graph_drawing import describe_value
 
 _LABEL = "Executorch"
 

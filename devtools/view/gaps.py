@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from html import escape
 
-from executorch.devtools.comparison import UNNAMED, Comparison, OperatorGap
-from executorch.devtools.report.markup import Cell, path_text, table
+from executorch.devtools.comparison.result import UNNAMED, Comparison, OperatorGap
+from executorch.devtools.view.markup import Cell, path_text, table
 
 _MAX_DECIBEL = 150.0
 

@@ -13,9 +13,9 @@ from types import TracebackType
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
+from executorch.devtools.view.delegation import write_delegation
 from executorch.exir import EdgeProgramManager, ExecutorchProgramManager
 from executorch.exir.program.program_graph import with_graph
-from executorch.exir.report.delegation_page import write_delegation
 from executorch.exir.verification.verifier import WellFormed
 
 Visualizable = ExportedProgram | EdgeProgramManager | ExecutorchProgramManager

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from executorch.devtools.analysis.run_analysis import RunAnalysis
 from executorch.devtools.inspector.steps import RUNTIME, Step, by_operator, totals
-from executorch.devtools.report.markup import OTHERS, colours_of, legend, milliseconds
-from executorch.devtools.report.run_analysis import RunAnalysis
+from executorch.devtools.view.markup import OTHERS, colours_of, legend, milliseconds
 
 _ZOOMS = (1, 2, 4, 8, 16)
 _DELEGATE = "#c9cfda"

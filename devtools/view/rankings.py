@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from executorch.devtools.analysis.run_analysis import RunAnalysis
 from executorch.devtools.inspector.sources import Source
 from executorch.devtools.inspector.steps import (
     Step,
@@ -13,8 +14,7 @@ from executorch.devtools.inspector.steps import (
     totals,
     without_numbers,
 )
-from executorch.devtools.report.markup import Cell, milliseconds, path_text, percent, table
-from executorch.devtools.report.run_analysis import RunAnalysis
+from executorch.devtools.view.markup import Cell, milliseconds, path_text, percent, table
 
 _MODULE_DEPTH = 2
 _MAX_NAMED = 3

@@ -5,24 +5,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.utils._pytree import tree_leaves
 
+from executorch.devtools.analysis.file_plan import plan_of_file
+from executorch.devtools.analysis.run_analysis import RunAnalysis, analysis_of
 from executorch.devtools.checked_program import checked_program
-from executorch.devtools.comparison import Comparison, Lower, compare
+from executorch.devtools.comparison.by_operator import Lower, compare
+from executorch.devtools.comparison.relower import check_alike, lower_as, plan_of
+from executorch.devtools.comparison.result import Comparison
 from executorch.devtools.etdump.recording import Progress, random_inputs, record_runs
 from executorch.devtools.etdump.trace import Trace
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.attribution import edge_program_of
 from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
-from executorch.devtools.relower import check_alike, lower_as, plan_of
-from executorch.devtools.report.file_plan import plan_of_file
-from executorch.devtools.report.page import report_html
-from executorch.devtools.report.run_analysis import RunAnalysis, analysis_of
 from executorch.exir import ExecutorchProgramManager
 from executorch.exir.serialize.regular_file import read_regular_file
 
@@ -72,18 +71,6 @@ def analyze_run(
     plan = plan_of(checked_program(data).program.execution_plan, method)
     analysis = analysis_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
     return analysis.with_memory(plan_of_file(plan, analysis.modules), _constants(data, made, record, method))
-
-
-def write_report(
-    program: ExecutorchProgramManager | bytes | str | os.PathLike[str], path: str | os.PathLike[str], **known: Any
-) -> RunAnalysis:
-    """Write the report on a program as an HTML page to `path`. `known`: arguments of `analyze_run`. Return the
-    analysis.
-    """
-    title = Path(program).name if isinstance(program, (str, os.PathLike)) else "program"
-    analysis = analyze_run(program, **{"title": title, **known})
-    Path(path).write_text(report_html(analysis), encoding="utf-8")
-    return analysis
 
 
 def _bytes(program: ExecutorchProgramManager | bytes | str | os.PathLike[str]) -> bytes:

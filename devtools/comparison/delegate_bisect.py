@@ -14,7 +14,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind, OutputSpec, TensorArgument
 
-from executorch.devtools.delegate_probe import can_open
+from executorch.devtools.comparison.delegate_probe import can_open
 from executorch.devtools.inspector.attribution import DELEGATE_CALL
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.numeric_gap import Pair

@@ -15,9 +15,9 @@ from torch import fx
 
 from executorch.devtools.backend_tools import debug_tools
 from executorch.devtools.checked_program import checked_program
+from executorch.devtools.comparison.relower import plan_of
 from executorch.devtools.inspector.attribution import handles_of_node
 from executorch.devtools.inspector.sources import computes
-from executorch.devtools.relower import plan_of
 from executorch.exir.backend.debug_tools import OpenedOutput
 from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
 from executorch.exir.schema import (

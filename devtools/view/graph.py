@@ -9,15 +9,15 @@ from html import escape
 
 from torch import fx
 
-from executorch.devtools.comparison import OperatorGap
+from executorch.devtools.analysis.program_view import Call
+from executorch.devtools.analysis.run_analysis import RunAnalysis
+from executorch.devtools.comparison.result import OperatorGap
 from executorch.devtools.inspector.attribution import handles_of_node
 from executorch.devtools.inspector.steps import Step
-from executorch.devtools.report.gaps import decibel
-from executorch.devtools.report.markup import legend, milliseconds
-from executorch.devtools.report.program_view import Call
-from executorch.devtools.report.run_analysis import RunAnalysis
+from executorch.devtools.view.boxes import Box, describe_value, draw_boxes
+from executorch.devtools.view.gaps import decibel
+from executorch.devtools.view.markup import legend, milliseconds
 from executorch.exir.error import module_path, operator_name, source_line
-from executorch.exir.report.graph_drawing import Box, describe_value, draw_boxes
 
 _FIXED = {"input": "#e3e6ec", "output": "#e3e6ec", "kernel": "#f3cdb8", "control flow": "#f7eab5"}
 _BACKENDS = ("#b5d0f5", "#bfe5c4", "#dcc6f2", "#f2c6de")

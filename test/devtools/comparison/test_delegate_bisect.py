@@ -47,7 +47,7 @@ def exported() -> torch.export.ExportedProgram:
 @pytest.fixture(autouse=True)
 def closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a backend whose payloads cannot be opened."""
-    monkeypatch.setattr("executorch.devtools.comparison.can_open", lambda backend: False)
+    monkeypatch.setattr("executorch.devtools.comparison.by_operator.can_open", lambda backend: False)
     monkeypatch.setattr(delegate_bisect, "can_open", lambda backend: False)
 
 

@@ -16,6 +16,7 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
+from executorch.devtools.view.boxes import Box, describe_value, draw_graph
 from executorch.exir import memory
 from executorch.exir.backend.partition.fallback import FALLBACK, NOT_DELEGATED
 from executorch.exir.backend.partition.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
@@ -25,7 +26,6 @@ from executorch.exir.error import module_path, operator_name, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from executorch.exir.report.cost import Cost, cost_of
-from executorch.exir.report.graph_drawing import Box, describe_value, draw_graph
 
 __all__ = ["delegation_html", "write_delegation"]
 
