@@ -32,32 +32,32 @@ class GraphWriter:
         self.full_precision = False
         """Products added from now on keep their factors in float32, whatever the compute precision."""
         self._files: dict[str, str | None] = {}
-        self._known: dict[tuple[str, tuple[int, ...], str], int] = {}
-        self._outputs: dict[int, int] = {}
+        self._known: dict[tuple[str, tuple[int, ...], str], g.ValueId] = {}
+        self._outputs: dict[int, g.ValueId] = {}
 
-    def value(self, elements: Elements | torch.dtype, shape: Sequence[int]) -> int:
+    def value(self, elements: Elements | torch.dtype, shape: Sequence[int]) -> g.ValueId:
         """Add an intermediate value; `shape` is its upper bound."""
         return self._tensor(elements, shape, g.INVALID_ID, 0)
 
-    def input(self, elements: Elements, shape: Sequence[int]) -> int:
+    def input(self, elements: Elements, shape: Sequence[int]) -> g.ValueId:
         """Add a value that is the delegate's next input."""
         made = self._tensor(elements, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
         self._graph.input_ids.append(made)
         return made
 
-    def output(self, number: int, elements: Elements, shape: Sequence[int]) -> int:
+    def output(self, number: int, elements: Elements, shape: Sequence[int]) -> g.ValueId:
         """Add a value that is the delegate's output `number`. All inputs must have been added."""
         made = self._tensor(elements, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
         self._outputs[number] = made
         return made
 
-    def is_output(self, value: int) -> bool:
+    def is_output(self, value: g.ValueId) -> bool:
         """Return whether a value is one of the delegate's outputs."""
         return value in self._outputs.values()
 
     def constant(
         self, tensor: torch.Tensor, elements: Elements | None = None, shape: Sequence[int] | None = None
-    ) -> int:
+    ) -> g.ValueId:
         """Add a constant value. Its bytes go to the program's named data; delegates with equal bytes share them.
 
         elements: element type; by default that of the tensor. shape: of the value, where it differs from the tensor's,
@@ -104,7 +104,7 @@ class GraphWriter:
             for name, value in vars(xnode.xnode_union).items()
             if name.endswith("_id") and name not in _PACKED and value != g.INVALID_ID
         }
-        own: dict[int, int] = {}
+        own: dict[g.ValueId, g.ValueId] = {}
         for node in self._graph.xnodes:
             for name in _PACKED:
                 shared = getattr(node.xnode_union, name, g.INVALID_ID)
@@ -114,8 +114,8 @@ class GraphWriter:
                     own[shared] = self._copy(shared)
                 setattr(node.xnode_union, name, own[shared])
 
-    def _copy(self, value: int) -> int:
-        made = len(self._graph.xvalues)
+    def _copy(self, value: g.ValueId) -> g.ValueId:
+        made = g.ValueId(len(self._graph.xvalues))
         copied = copy.deepcopy(self._graph.xvalues[value])
         member = copied.xvalue_union
         (member.tensor_value if isinstance(member, g.QuantizedTensorValue) else member).id_out = made
@@ -129,8 +129,8 @@ class GraphWriter:
         external_id: int,
         flags: int,
         constant_index: int = 0,
-    ) -> int:
-        made = len(self._graph.xvalues)
+    ) -> g.ValueId:
+        made = g.ValueId(len(self._graph.xvalues))
         dims = [int(size) for size in shape]
         meant = numbers(elements) if isinstance(elements, torch.dtype) else elements
         tensor = g.TensorValue(meant.datatype, len(dims), dims, constant_index, external_id, flags, made)

@@ -56,12 +56,12 @@ class Lowering:
         self.program = program
         self.writer = GraphWriter(names)
         self._fused = fused
-        self._values: dict[Node, dict[Order, int]] = {}
+        self._values: dict[Node, dict[Order, g.ValueId]] = {}
         # Permuted node → (source, permutation of the source's dimensions).
         self._permuted: dict[Node, tuple[Node, Order]] = {}
         # Operands of the node being emitted that it reads as integers: dequantize node → its integer source.
         self._integers: dict[Node, Node] = {}
-        self._quantized: dict[tuple[Node, int], int] = {}
+        self._quantized: dict[tuple[Node, int], g.ValueId] = {}
         self._outputs = [node for node in _outputs(program) if isinstance(node, Node)]
 
     def start(self, node: Node) -> None:
@@ -87,22 +87,22 @@ class Lowering:
         meant = None if _dtype(made).is_floating_point else stands_for(made)
         return per_tensor(meant.dtype, meant.scale, meant.zero_point) if meant else numbers(_dtype(made))
 
-    def quantized_rows(self, source: Node) -> int:
+    def quantized_rows(self, source: Node) -> g.ValueId:
         """The value of a node with each row quantized dynamically."""
         return self._quantized_while_running(source, None, 1)
 
-    def quantized_images(self, source: Node) -> int:
+    def quantized_images(self, source: Node) -> g.ValueId:
         """The value of a node of channels-last images with each image quantized dynamically."""
         return self._quantized_while_running(source, CHANNELS_LAST, 3)
 
-    def _quantized_while_running(self, source: Node, order: Order | None, together: int) -> int:
+    def _quantized_while_running(self, source: Node, order: Order | None, together: int) -> g.ValueId:
         if (source, together) not in self._quantized:
             made = self.writer.value(while_running(together), self.shape(source, order))
             self.writer.node(g.Convert(self.single(source, order), made), _handle(source))
             self._quantized[source, together] = made
         return self._quantized[source, together]
 
-    def single(self, node: Node, order: Order | None = None) -> int:
+    def single(self, node: Node, order: Order | None = None) -> g.ValueId:
         """The value of a node in float32."""
         tensor = self.constant(node)
         if tensor is not None:
@@ -114,7 +114,7 @@ class Lowering:
         self.writer.node(g.Convert(value, made), _handle(node))
         return made
 
-    def add_in_single(self, kind: Callable[[int], object], node: Node) -> None:
+    def add_in_single(self, kind: Callable[[g.ValueId], object], node: Node) -> None:
         """Emit `node` as `kind(result)` computed in float32, then convert to the node's dtype."""
         if node.meta["val"].dtype == torch.float32:
             self.add(kind(self.result(node)), node)
@@ -128,7 +128,7 @@ class Lowering:
         sizes = upper_bounds(node)
         return sizes if order is None else arranged(sizes, order)
 
-    def read(self, node: Node, order: Order | None = None) -> int:
+    def read(self, node: Node, order: Order | None = None) -> g.ValueId:
         """The value of a node in a dimension order, by default the program's. `order` may have more dimensions than a
         constant: leading dimensions of size 1 are added, as in broadcasting.
         """
@@ -167,11 +167,11 @@ class Lowering:
                 bytes_in[order] = bytes_in.get(order, 0) + size
         return max(bytes_in, key=lambda order: bytes_in[order])
 
-    def operand(self, node: Node, order: Order) -> int:
+    def operand(self, node: Node, order: Order) -> g.ValueId:
         """The value of an operand that is broadcast to a result in `order`."""
         return self.read(node, order if rank(node) == len(order) or self.is_constant(node) else None)
 
-    def result(self, node: Node, order: Order | None = None) -> int:
+    def result(self, node: Node, order: Order | None = None) -> g.ValueId:
         """Add a value for the node's result in this order."""
         target = self._fused[node].result if node in self._fused else node
         order = order or plain(rank(target))
@@ -203,10 +203,10 @@ class Lowering:
         self,
         node: Node,
         kind: Callable[..., object],
-        *operands: int,
+        *operands: g.ValueId,
         shape: Sequence[int],
         dtype: torch.dtype | None = None,
-    ) -> int:
+    ) -> g.ValueId:
         """Emit an intermediate node `kind(*operands, result)` on the way to `node`'s result; return its value."""
         made = self.writer.value(dtype or self.elements(node), shape)
         self.writer.node(kind(*operands, made), _handle(node))
@@ -215,17 +215,17 @@ class Lowering:
     def reshaped(
         self,
         node: Node,
-        value: int,
+        value: g.ValueId,
         sizes: Sequence[object],
         bounds: Sequence[int],
         dtype: Elements | torch.dtype | None = None,
-    ) -> int:
+    ) -> g.ValueId:
         """Emit a reshape of `value` on the way to `node`'s result. At most one of `sizes` is dynamic."""
         made = self.writer.value(dtype or self.elements(node), bounds)
         self.writer.node(reshape(sizes, value, made), _handle(node))
         return made
 
-    def number(self, node: Node, value: float) -> int:
+    def number(self, node: Node, value: float) -> g.ValueId:
         """Add a scalar constant of the dtype in which `node` is computed."""
         return self.writer.constant(torch.tensor(value, dtype=_dtype(node)))
 
@@ -265,7 +265,7 @@ class Lowering:
         seen = self._integers.get(node, node)
         return self._permuted.get(seen, (seen, plain(rank(seen))))
 
-    def _orders(self, node: Node) -> dict[Order, int]:
+    def _orders(self, node: Node) -> dict[Order, g.ValueId]:
         """Order → value of an emitted node. A dequantize is emitted when first read as float."""
         if node not in self._values and affine(node) is not None:
             source = cast(Node, node.args[0])
@@ -273,7 +273,7 @@ class Lowering:
             self.add(g.Convert(self.read(source, order), self.result(node, order)), node)
         return self._values[node]
 
-    def _new_value(self, node: Node, order: Order) -> int:
+    def _new_value(self, node: Node, order: Order) -> g.ValueId:
         value, shape = node.meta["val"], self.shape(node, order)
         number = self._outputs.index(node) if node in self._outputs else None
         made = self._values.get(node, {}).get(order)
@@ -282,7 +282,7 @@ class Lowering:
             return self.writer.output(number, self.elements(node), shape)
         return self.writer.value(self.elements(node), shape)
 
-    def _transpose(self, node: Node, wanted: Order, made: int) -> None:
+    def _transpose(self, node: Node, wanted: Order, made: g.ValueId) -> None:
         """Emit a transposition of `node` to `wanted`, an order that does not exist yet, into value `made`."""
         present, source = next(iter(self._values[node].items()))
         steps = [present.index(dim) for dim in wanted]
@@ -290,7 +290,7 @@ class Lowering:
         self._values[node][wanted] = made
 
 
-def reshape(sizes: Sequence[object], value: int, made: int) -> g.StaticReshape:
+def reshape(sizes: Sequence[object], value: g.ValueId, made: g.ValueId) -> g.StaticReshape:
     """The reshape of `value` to `made`. At most one of `sizes` is dynamic."""
     # XNNPACK infers a size of 0 from the others.
     shape = fixed_sizes(sizes)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
@@ -37,7 +37,9 @@ def _cat(low: Lowering, node: Node) -> None:
     concatenate(low, node, parts, [low.shape(source, order)[axis] for source in sources], axis, order)
 
 
-def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], axis: int, order: Order) -> None:
+def concatenate(
+    low: Lowering, node: Node, parts: Sequence[g.ValueId], sizes: list[int], axis: int, order: Order
+) -> None:
     """Concatenate two or more `parts` into `node`'s result. `sizes`: upper bounds of the parts along `axis` of
     `order`.
     """
@@ -45,7 +47,13 @@ def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], a
 
 
 def concatenate_into(
-    low: Lowering, node: Node, parts: list[int], sizes: list[int], axis: int, result: int, bounds: list[int]
+    low: Lowering,
+    node: Node,
+    parts: Sequence[g.ValueId],
+    sizes: list[int],
+    axis: int,
+    result: g.ValueId,
+    bounds: list[int],
 ) -> None:
     """Concatenate two or more `parts` into the value `result` of these bounds."""
     shape = list(bounds)
@@ -58,7 +66,7 @@ def concatenate_into(
     low.add(_joined(axis, parts, result), node)
 
 
-def _joined(axis: int, parts: list[int], result: int) -> object:
+def _joined(axis: int, parts: Sequence[g.ValueId], result: g.ValueId) -> object:
     padded = [*parts, *[g.INVALID_ID] * (_MAX_CONCATENATED - len(parts))]
     return _CONCATENATES[len(parts)](axis, *padded[:4], result, 0, padded[4])
 
@@ -143,7 +151,7 @@ def _expand(low: Lowering, node: Node) -> None:
     low.add(_repeats(low, node, low.read(source), _repeated_sizes(node))(low.result(node)), node)
 
 
-def _repeats(low: Lowering, node: Node, value: int, sizes: list[int]) -> Callable[[int], object]:
+def _repeats(low: Lowering, node: Node, value: g.ValueId, sizes: list[int]) -> Callable[[g.ValueId], object]:
     """The node, as a function of its result, that broadcasts a value against ones of these sizes."""
     dtype: torch.dtype = node.meta["val"].dtype
     ones = low.writer.constant(torch.ones(sizes, dtype=dtype))
@@ -210,7 +218,7 @@ def _copy(low: Lowering, node: Node) -> None:
         low.add(g.Convert(value, made), node)
 
 
-def truth(low: Lowering, value: bool) -> int:
+def truth(low: Lowering, value: bool) -> g.ValueId:
     """A boolean constant."""
     return low.writer.constant(torch.tensor(value))
 

@@ -64,7 +64,7 @@ def _select(low: Lowering, node: Node) -> None:
     low.add(g.Select(low.operand(condition, order), on_true, on_false, low.result(node, order)), node)
 
 
-def _chosen(low: Lowering, source: Node, node: Node, order: Order) -> int:
+def _chosen(low: Lowering, source: Node, node: Node, order: Order) -> g.ValueId:
     if not _is_fixed_number(source, low.program):
         return low.operand(source, order)
     number = cast(torch.Tensor, constant_tensor(low.program, source))
@@ -123,7 +123,7 @@ def _refuse_floats(node: Node, program: ExportedProgram) -> Rejection | None:
     return Rejection("it takes numbers for booleans")
 
 
-def _operands(low: Lowering, node: Node) -> tuple[int, int, Order]:
+def _operands(low: Lowering, node: Node) -> tuple[g.ValueId, g.ValueId, Order]:
     left, right = (cast(Node, arg) for arg in node.args)
     order = low.order_of(left, right)
     return low.operand(left, order), low.operand(right, order), order

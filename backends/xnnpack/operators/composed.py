@@ -34,25 +34,25 @@ class _Formula:
         self.x = x if self._dtype is None else self.step(g.Convert, x)
         self.is_of_integers = low.on_integers(node)
 
-    def step(self, kind: Callable[..., object], *operands: int) -> int:
+    def step(self, kind: Callable[..., object], *operands: g.ValueId) -> g.ValueId:
         shape = self._low.shape(self._node, self._order)
         return self._low.step(self._node, kind, *operands, shape=shape, dtype=self._dtype)
 
-    def between(self, value: int, low: float, high: float) -> int:
+    def between(self, value: g.ValueId, low: float, high: float) -> g.ValueId:
         dtype = self._dtype or self._node.meta["val"].dtype
         made = self._low.writer.value(dtype, self._low.shape(self._node, self._order))
         self._low.writer.node(g.Clamp(value, made), 0, (low, high))
         return made
 
-    def compare(self, kind: type, left: int, right: int) -> int:
+    def compare(self, kind: type, left: g.ValueId, right: g.ValueId) -> g.ValueId:
         made = self._low.writer.value(torch.bool, self._low.shape(self._node, self._order))
         self._low.writer.node(kind(left, right, made), 0)
         return made
 
-    def number(self, value: float) -> int:
+    def number(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value, dtype=self._dtype or self._node.meta["val"].dtype))
 
-    def finish(self, kind: type, *operands: int) -> None:
+    def finish(self, kind: type, *operands: g.ValueId) -> None:
         if self._dtype is not None:
             kind, operands = g.Convert, (self.step(kind, *operands),)
         self._low.add(kind(*operands, self._low.result(self._node, self._order)), self._node)

@@ -128,7 +128,7 @@ def _convolution(low: Lowering, node: Node) -> None:
     low.writer.node(reshape([sizes[0], *sizes[2:]], made, low.result(node, _SIGNALS)), 0)
 
 
-def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -> tuple[type, int, int]:
+def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -> tuple[type, g.ValueId, g.ValueId]:
     """The kind of node, its filter and its bias. weights: integers if the images are quantized dynamically."""
     if low.on_integers(node):
         integers = integer_operands(node, low.program)
@@ -152,7 +152,7 @@ def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -
     return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias.float())
 
 
-def _quantized_images(low: Lowering, call: _Call) -> int:
+def _quantized_images(low: Lowering, call: _Call) -> g.ValueId:
     source = dynamic_source(call.source)
     assert source is not None
     return low.quantized_images(source)
@@ -202,10 +202,10 @@ def _add(
     node: Node,
     call: _Call,
     kind: type,
-    filters: int,
-    bias: int,
-    source: int,
-    made: int,
+    filters: g.ValueId,
+    bias: g.ValueId,
+    source: g.ValueId,
+    made: g.ValueId,
     channels: int | None = None,
 ) -> None:
     """channels: of the images, if not those of the operand."""

@@ -23,7 +23,7 @@ from executorch.exir.rewrite.rejection import Rejection
 
 
 def unary(
-    make: Callable[[Node, int, int], object],
+    make: Callable[[Node, g.ValueId, g.ValueId], object],
     refusal: Check = lambda node, program: None,
     on_integers: OnIntegers | None = None,
 ) -> Rule:
@@ -150,7 +150,7 @@ def _clamp_to_tensors(low: Lowering, node: Node) -> None:
             low.add(kind(*operands, low.result(node, order)), node)
 
 
-def _leaky_relu(node: Node, source: int, made: int) -> object:
+def _leaky_relu(node: Node, source: g.ValueId, made: g.ValueId) -> object:
     return g.LeakyReLU(float(cast(float, argument(node, 1, "negative_slope", 0.01))), source, made)
 
 

@@ -58,7 +58,7 @@ def _fits(weights: Weights, groups_of: int) -> bool:
     return bool(groups_of) and weights.bits == _NIBBLE and whole and weights.group % groups_of == 0
 
 
-def _integer_filters(low: Lowering, weights: Weights) -> int:
+def _integer_filters(low: Lowering, weights: Weights) -> g.ValueId:
     """Filter with one scale for each row or each group of a row. 4-bit integers are packed two in a byte."""
     outputs, inputs = weights.values.shape
     if weights.bits == _NIBBLE and inputs % 2 == 0:
@@ -99,12 +99,12 @@ def _linear(low: Lowering, node: Node) -> None:
         low.add(g.FullyConnected(low.read(source), low.read(weight), added, low.result(node)), node)
 
 
-def _filters_of_rows(low: Lowering, weights: Weights) -> int:
+def _filters_of_rows(low: Lowering, weights: Weights) -> g.ValueId:
     scales = weights.scales.expand(weights.values.shape[0])
     return low.writer.constant(weights.values, per_channel(torch.int8, scales, 0))
 
 
-def _bias_of_rows(low: Lowering, weights: Weights, bias: Node | None) -> int:
+def _bias_of_rows(low: Lowering, weights: Weights, bias: Node | None) -> g.ValueId:
     """Bias of a float x int8 product, divided by the scale: XNNPACK multiplies product plus bias by the scale."""
     tensor = None if bias is None else low.constant(bias)
     return g.INVALID_ID if tensor is None else low.writer.constant((tensor.double() / weights.scales).float())
@@ -118,7 +118,7 @@ def _linear_of_computed(low: Lowering, node: Node) -> None:
     low.add(last, node)
 
 
-def _transposed_product(left: int, right: int, made: int) -> object:
+def _transposed_product(left: g.ValueId, right: g.ValueId, made: g.ValueId) -> object:
     return g.BatchMatrixMultiply(left, right, made, _TRANSPOSED)
 
 
@@ -142,7 +142,7 @@ def _addmm(low: Lowering, node: Node) -> None:
     low.add(g.FullyConnected(*operands, low.result(node)), node)
 
 
-def _row(low: Lowering, bias: Node, columns: int) -> int:
+def _row(low: Lowering, bias: Node, columns: int) -> g.ValueId:
     """Return the id of a constant bias of one row: sizes (1, columns), (1,) and () become (columns,)."""
     tensor = low.constant(bias)
     assert tensor is not None

@@ -33,51 +33,51 @@ class _Rows:
         self._count = torch.Size(bounds[:-dims]).numel()
         self._kept = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
 
-    def step(self, kind: type, *operands: int) -> int:
+    def step(self, kind: type, *operands: g.ValueId) -> g.ValueId:
         """Add a node whose result has the rows' shape."""
         return self._low.step(self._node, kind, *operands, shape=self._bounds, dtype=torch.float32)
 
-    def small(self, kind: type, *operands: int) -> int:
+    def small(self, kind: type, *operands: g.ValueId) -> g.ValueId:
         """Add a node whose result has one element a row."""
         return self._low.step(self._node, kind, *operands, shape=self._kept[1], dtype=torch.float32)
 
-    def number(self, value: float) -> int:
+    def number(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value))
 
-    def mean(self, value: int) -> int:
+    def mean(self, value: g.ValueId) -> g.ValueId:
         """The mean of each row, broadcastable to it."""
         images = self._as(value, [None, self._length, 1, 1], [self._count, self._length, 1, 1])
         return self._spread(self._means(image_mean, images))
 
-    def largest(self, value: int) -> int:
+    def largest(self, value: g.ValueId) -> g.ValueId:
         """The maximum of each row: a max-pool with a window as wide as the row."""
         images = self._as(value, [None, 1, self._length, 1], [self._count, 1, self._length, 1])
         length = self._length
 
-        def pool(source: int, made: int) -> object:
+        def pool(source: g.ValueId, made: g.ValueId) -> object:
             return g.MaxPooling2d(0, 0, 0, 0, 1, length, 1, length, 1, 1, source, made)
 
         return self._spread(self._means(pool, images))
 
-    def normalized(self, value: int, epsilon: float) -> int:
+    def normalized(self, value: g.ValueId, epsilon: float) -> g.ValueId:
         """(x - mean) / √(variance + epsilon)"""
         centered = self.step(g.Subtract, value, self.mean(value))
         variance = self.mean(self.step(g.Square, centered))
         scale = self.small(g.ReciprocalSquareRoot, self.small(g.Add, variance, self.number(epsilon)))
         return self.step(g.Multiply, centered, scale)
 
-    def _means(self, kind: object, images: int) -> int:
+    def _means(self, kind: object, images: g.ValueId) -> g.ValueId:
         shape = [self._count, 1, 1, 1]
         return self._low.step(self._node, kind, images, shape=shape, dtype=torch.float32)  # type: ignore[arg-type]
 
-    def _spread(self, means: int) -> int:
+    def _spread(self, means: g.ValueId) -> g.ValueId:
         return self._as(means, *self._kept)
 
-    def _as(self, value: int, sizes: Sequence[object], bounds: Sequence[int]) -> int:
+    def _as(self, value: g.ValueId, sizes: Sequence[object], bounds: Sequence[int]) -> g.ValueId:
         return self._low.reshaped(self._node, value, sizes, bounds, torch.float32)
 
 
-def _finish(low: Lowering, node: Node, target: Node, value: int, last: list[tuple[type, torch.Tensor]]) -> None:
+def _finish(low: Lowering, node: Node, target: Node, value: g.ValueId, last: list[tuple[type, torch.Tensor]]) -> None:
     """Apply binary nodes with constants (scale, bias) to a float32 value and write `target`."""
     shape = low.shape(target)
     half = target.meta["val"].dtype != torch.float32

@@ -22,12 +22,12 @@ from executorch.exir.rewrite.rejection import Rejection
 _KEEP_DIMS = 0x40  # XNNPACK's flag
 
 
-def image_mean(source: int, made: int) -> object:
+def image_mean(source: g.ValueId, made: g.ValueId) -> object:
     """[N, H, W, C] → [N, 1, 1, C]."""
     return g.GlobalAvgPooling2d(source, made, _KEEP_DIMS)
 
 
-def image_sum(source: int, made: int) -> object:
+def image_sum(source: g.ValueId, made: g.ValueId) -> object:
     """[N, H, W, C] → [N, 1, 1, C]."""
     return g.Sum(source, made, _KEEP_DIMS)
 
@@ -96,7 +96,7 @@ def _sum(low: Lowering, node: Node) -> None:
 class _Images(NamedTuple):
     """The operand of a reduction as images of one column. sizes: the largest of [N, H, C]."""
 
-    value: int
+    value: g.ValueId
     sizes: list[int]
     order: Order
     as_they_are: bool
@@ -124,14 +124,14 @@ def _keeps_dims(node: Node) -> bool:
     return bool(argument(node, 2, "keepdim", False))
 
 
-def _write_means(low: Lowering, node: Node, means: int, order: Order) -> None:
+def _write_means(low: Lowering, node: Node, means: g.ValueId, order: Order) -> None:
     """Reshape [N, 1, 1, C] to the result of the reduction."""
     left = order if _keeps_dims(node) else without(order, reduced_dims(node))
     sizes = arranged(node.meta["val"].shape, left)
     low.add(reshape(sizes, means, low.result(node, left)), node)
 
 
-def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], factor: float) -> None:
+def _reduce(low: Lowering, node: Node, kind: Callable[[g.ValueId, g.ValueId], object], factor: float) -> None:
     """Reduce the elements as images with `kind`, then multiply by `factor`."""
     images = _read_images(low, node)
     if factor == 1 and _keeps_dims(node) and images.as_they_are:
@@ -166,7 +166,7 @@ def _variance(low: Lowering, node: Node) -> None:
     given: torch.dtype = node.meta["val"].dtype
     dtype = None if given == torch.float32 else torch.float32
 
-    def step(kind: Callable[..., object], *operands: int, shape: list[int]) -> int:
+    def step(kind: Callable[..., object], *operands: g.ValueId, shape: list[int]) -> g.ValueId:
         return low.step(node, kind, *operands, shape=shape, dtype=dtype)
 
     whole, means = [before, reduced, 1, after], images.means()

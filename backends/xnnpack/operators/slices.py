@@ -35,7 +35,7 @@ def _dim(node: Node, place: int) -> int:
     return cast(int, argument(node, place, "dim", 0)) % max(rank(_source(node)), 1)
 
 
-def _part(low: Lowering, source: Node, dim: int, first: int, size: int, order: Order, made: int) -> object:
+def _part(low: Lowering, source: Node, dim: int, first: int, size: int, order: Order, made: g.ValueId) -> object:
     """Slice of `size` elements from `first` along a dimension. A size of 0 means: to the end."""
     whole = arranged(source.meta["val"].shape, order)
     return _slice_of(place_of(dim, order), first, size, whole, low.read(source, order), made)
@@ -113,7 +113,9 @@ def _product(sizes: Sequence[object]) -> object:
     return math.prod(cast("Sequence[int]", sizes)) if is_static(sizes) else None
 
 
-def _slice_of(axis: int, first: int, size: int, whole: Sequence[object], value: int, made: int) -> g.StaticSlice:
+def _slice_of(
+    axis: int, first: int, size: int, whole: Sequence[object], value: g.ValueId, made: g.ValueId
+) -> g.StaticSlice:
     offsets, sizes = [0] * len(whole), fixed_sizes(whole)
     offsets[axis], sizes[axis] = first, size
     return g.StaticSlice(len(sizes), offsets, sizes, value, made)

@@ -49,7 +49,7 @@ def as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
     return [images, *sizes], [bounds[0] * bounds[1], *bounds[2:]]
 
 
-def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[int, int]:
+def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[g.ValueId, int]:
     """Read a convolution's volumes as one image for each window, and return it with the number of its channels."""
     source = cast(Node, node.args[0])
     value, bounds = low.read(source, VOLUMES), low.shape(source, VOLUMES)

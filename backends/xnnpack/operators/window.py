@@ -155,7 +155,13 @@ def _means_of_integers(low: Lowering, node: Node, window: tuple[list[int], ...],
 
 
 def _depthwise(
-    paddings: list[int], kernel: list[int], stride: list[int], channels: int, source: int, filters: int, made: int
+    paddings: list[int],
+    kernel: list[int],
+    stride: list[int],
+    channels: int,
+    source: g.ValueId,
+    filters: g.ValueId,
+    made: g.ValueId,
 ) -> object:
     sizes = (*kernel, *stride, 1, 1, 1, 1, channels, 0, 0)
     return g.DepthwiseConv2d(*paddings, *sizes, source, filters, g.INVALID_ID, made)
@@ -251,8 +257,8 @@ def _pool(
     low: Lowering,
     kind: type,
     node: Node,
-    source: int,
-    made: int,
+    source: g.ValueId,
+    made: g.ValueId,
     window: tuple[list[int], ...],
     extra_padding: list[int] | None = None,
 ) -> None:

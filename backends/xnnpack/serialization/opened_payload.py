@@ -45,7 +45,7 @@ def open_payload(payload: BytesLike) -> tuple[bytes, list[OpenedOutput]]:
     bytes that are not a payload.
     """
     graph, data = deserialize_payload(payload)
-    made_by: dict[int, g.XNode] = {}
+    made_by: dict[g.ValueId, g.XNode] = {}
     for node in graph.xnodes:
         for name, value in vars(node.xnode_union).items():
             if name.startswith("output") and name.endswith("_id"):

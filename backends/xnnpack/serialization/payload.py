@@ -50,10 +50,12 @@ _SPECIAL: dict[tuple[type, str], t.Kind] = {
 }
 _BY_HINT: dict[object, t.Kind] = {
     int: t.U32,
+    g.ValueId: t.U32,
     bool: t.BOOL,
     float: t.F32,
     str: t.String(),
     list[int]: t.Vector(t.U32),
+    list[g.ValueId]: t.Vector(t.U32),
     list[float]: t.Vector(t.F32),
 }
 _OPTIONAL = {

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NewType
 
-INVALID_ID = 2**32 - 1
+ValueId = NewType("ValueId", int)
+"""A value's place in `XNNGraph.xvalues`."""
+INVALID_ID = ValueId(2**32 - 1)
 """XNN_INVALID_VALUE_ID: an absent operand, such as a bias."""
 
 FLAG_EXTERNAL_INPUT = 1
@@ -73,7 +76,7 @@ class TensorValue:
     constant_buffer_idx: int
     external_id: int
     flags: int
-    id_out: int
+    id_out: ValueId
 
 
 @dataclass
@@ -97,29 +100,29 @@ class OutputMinMax:
 class Node1x1:
     """A node with one operand and one result. Each kind is a separate member of the node union."""
 
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class Node2x1:
-    input1_id: int
-    input2_id: int
-    output_id: int
+    input1_id: ValueId
+    input2_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class Concatenate:
     axis: int
-    input1_id: int
-    input2_id: int
-    input3_id: int
-    input4_id: int
-    output_id: int
+    input1_id: ValueId
+    input2_id: ValueId
+    input3_id: ValueId
+    input4_id: ValueId
+    output_id: ValueId
     flags: int = 0
-    input5_id: int = INVALID_ID
+    input5_id: ValueId = INVALID_ID
 
 
 @dataclass
@@ -139,10 +142,10 @@ class Convolution:
     groups: int
     adjustment_height: int
     adjustment_width: int
-    input1_id: int
-    filter_id: int
-    bias_id: int
-    output_id: int
+    input1_id: ValueId
+    filter_id: ValueId
+    bias_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -158,8 +161,8 @@ class Pooling:
     stride_width: int
     dilation_height: int
     dilation_width: int
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -171,18 +174,18 @@ class ArgMaxPooling2d:
     padding_left: int
     pooling_height: int
     pooling_width: int
-    input_id: int
-    output_value_id: int
-    output_index_id: int
+    input_id: ValueId
+    output_value_id: ValueId
+    output_index_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class FullyConnected:
-    input1_id: int
-    filter_id: int
-    bias_id: int
-    output_id: int
+    input1_id: ValueId
+    filter_id: ValueId
+    bias_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -190,8 +193,8 @@ class FullyConnected:
 class StaticTranspose:
     num_dims: int
     perm: list[int]
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -199,8 +202,8 @@ class StaticTranspose:
 class StaticResizeBilinear2D:
     new_height: int
     new_width: int
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -209,8 +212,8 @@ class StaticConstantPad:
     pre_paddings: list[int]
     post_paddings: list[int]
     padding_value: float
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -218,8 +221,8 @@ class StaticConstantPad:
 class StaticReshape:
     num_dims: int
     new_shape: list[int]
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -228,28 +231,28 @@ class StaticSlice:
     num_dims: int
     offsets: list[int]
     sizes: list[int]
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class ScaledDotProductAttention:
-    query_id: int
-    key_id: int
-    value_id: int
-    scale_id: int
-    mask_id: int
-    output_id: int
+    query_id: ValueId
+    key_id: ValueId
+    value_id: ValueId
+    scale_id: ValueId
+    mask_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class Select:
-    condition_id: int
-    input1_id: int
-    input2_id: int
-    output_id: int
+    condition_id: ValueId
+    input1_id: ValueId
+    input2_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -257,24 +260,24 @@ class Select:
 class StaticGather:
     axis: int
     indices: list[int]
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class ELU:
     alpha: float
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
 @dataclass
 class LeakyReLU:
     negative_slope: float
-    input_id: int
-    output_id: int
+    input_id: ValueId
+    output_id: ValueId
     flags: int = 0
 
 
@@ -390,8 +393,8 @@ class XNNGraph:
     xnodes: list[XNode] = field(default_factory=list)
     xvalues: list[XValue] = field(default_factory=list)
     num_externs: int = 0
-    input_ids: list[int] = field(default_factory=list)
-    output_ids: list[int] = field(default_factory=list)
+    input_ids: list[ValueId] = field(default_factory=list)
+    output_ids: list[ValueId] = field(default_factory=list)
     deprecated_constants: None = None
     deprecated_sizes: None = None
     constant_data: list[ConstantDataOffset] = field(default_factory=list)
