@@ -13,7 +13,7 @@ namespace ET_RUNTIME_NAMESPACE {
 /// call.
 class BackendExecutionContext final {
  public:
-  /// All may be null.
+  /// All arguments may be null.
   explicit BackendExecutionContext(EventTracer* event_tracer = nullptr,
                                    MemoryAllocator* temp_allocator = nullptr,
                                    const char* method_name = nullptr)

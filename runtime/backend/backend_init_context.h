@@ -38,7 +38,8 @@ class BackendInitContext final {
   EventTracer* event_tracer() { return event_tracer_; }
   const char* get_method_name() const { return method_name_; }
   const NamedDataMap* get_named_data_map() const { return named_data_map_; }
-  /// The same for all methods of a program, as long as it lives; only to be compared. May be null.
+  /// A pointer that all methods of a program share, as long as it lives; only to be compared. May
+  /// be null.
   const void* program() const { return program_; }
 
   /// The options that the program was loaded with.

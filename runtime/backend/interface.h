@@ -35,7 +35,7 @@ using DelegateHandle = void;
 
 /// Working memory that a delegate took beyond the allocators it was given.
 struct Scratch {
-  /// The same for delegates that share the memory; null without any.
+  /// Identifies the memory: equal for delegates that share it; null without any.
   const void* memory = nullptr;
   size_t size = 0;
 };
@@ -46,7 +46,7 @@ class BackendInterface {
  public:
   virtual ~BackendInterface() = 0;
 
-  /// Returns whether it can be used on this machine.
+  /// Returns whether the backend can be used on this machine.
   [[nodiscard]] virtual bool is_available() const = 0;
 
   /// Creates a delegate from the payload of the ahead-of-time part. The backend owns `processed`:
@@ -60,7 +60,7 @@ class BackendInterface {
   [[nodiscard]] virtual Error execute(BackendExecutionContext& context, DelegateHandle* handle,
                                       Span<EValue*> args) const = 0;
 
-  /// Sets, and reads, options of the backend; a backend without options ignores them.
+  /// Set and read options of the backend; a backend without options ignores them.
   [[nodiscard]] virtual Error set_option([[maybe_unused]] BackendOptionContext& context,
                                          [[maybe_unused]] const Span<BackendOption>& options) {
     return Error::Ok;
@@ -105,7 +105,7 @@ size_t get_num_registered_backends();
 /// InvalidArgument unless `index` is below the number of backends.
 Result<const char*> get_backend_name(size_t index);
 
-/// Options of a backend, whatever uses it. NotFound if there is none of that name.
+/// Set and read options of a backend for all its users. NotFound if no backend has that name.
 [[nodiscard]] Error set_option(const char* backend_name,
                                Span<executorch::runtime::BackendOption> options);
 [[nodiscard]] Error get_option(const char* backend_name,

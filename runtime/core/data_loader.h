@@ -31,7 +31,7 @@ class DataLoader {
         : segment_type(type), segment_index(index), descriptor(text) {}
 
     Type segment_type = Type::Program;
-    /// The index in the program's list of segments, for all but the program and external data.
+    /// The index in the program's list of segments; unused for the program and external data.
     size_t segment_index = 0;
     /// For Backend, the backend's name; else null. Valid during the call only.
     const char* descriptor = nullptr;
@@ -45,7 +45,7 @@ class DataLoader {
   [[nodiscard]] virtual Result<FreeableBuffer> load(size_t offset, size_t size,
                                                     const SegmentInfo& segment_info) const = 0;
 
-  /// The same into memory of the caller's: `buffer` has room for `size` bytes.
+  /// The same into the caller's memory: `buffer` has room for `size` bytes.
   [[nodiscard]] virtual Error load_into(size_t offset, size_t size, const SegmentInfo& segment_info,
                                         void* buffer) const {
     return copy_loaded(offset, size, segment_info, buffer);
@@ -55,8 +55,9 @@ class DataLoader {
   [[nodiscard]] virtual Result<size_t> size() const = 0;
 
  private:
-  // All virtual functions are inline, so that code with RTTI can derive from this class although a
-  // library for size is built without: an out-of-line one would tie the type information to it.
+  // Every virtual function is inline: an out-of-line one would tie the type information to this
+  // library, and code with RTTI could not derive from this class where the library is built
+  // without RTTI (for size).
   Error copy_loaded(size_t offset, size_t size, const SegmentInfo& segment_info,
                     void* buffer) const;
 };

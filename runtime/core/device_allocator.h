@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Memory of devices other than the CPU. The runtime supports none itself: a host registers an
-// allocator for its device, and looks it up here.
+// Memory of devices other than the CPU, none of which the runtime itself supports: a host registers
+// an allocator for its device, and looks it up here.
 #pragma once
 
 #include <stddef.h>
@@ -23,10 +23,10 @@ class DeviceAllocator {
   /// @retval Error::MemoryAllocationFailed The device has too little memory.
   virtual Result<void*> allocate(size_t nbytes, etensor::DeviceIndex index,
                                  size_t alignment = kDefaultAlignment) = 0;
-  /// Gives back what allocate() returned for the same device; null is allowed.
+  /// Frees what allocate() returned for the same device; null is allowed.
   virtual void deallocate(void* ptr, etensor::DeviceIndex index) = 0;
 
-  /// Both return when the bytes have been copied.
+  /// Both copy synchronously.
   [[nodiscard]] virtual Error copy_host_to_device(void* dst, const void* src, size_t nbytes,
                                                   etensor::DeviceIndex index) = 0;
   [[nodiscard]] virtual Error copy_device_to_host(void* dst, const void* src, size_t nbytes,

@@ -12,7 +12,7 @@
 
 namespace executorch::runtime {
 
-/// Memory of a device, given back when the object goes.
+/// Memory of a device, freed by the destructor.
 class DeviceMemoryBuffer final {
  public:
   /// @retval Error::NotFound No allocator is registered for the type of device. Other errors are
@@ -47,7 +47,7 @@ class DeviceMemoryBuffer final {
     }
   }
 
-  /// Addresses of the device: the host must not dereference them.
+  /// An address of the device: the host must not dereference it.
   void* data() const { return ptr_; }
   size_t size() const { return size_; }
   Span<uint8_t> as_span() const { return {static_cast<uint8_t*>(ptr_), size_}; }

@@ -15,7 +15,7 @@ class DynamicAllocator {
   /// Returns `size` uninitialized bytes (at least 1) at a multiple of `alignment` (a power of two);
   /// nullptr on failure.
   virtual void* allocate(size_t size, size_t alignment) = 0;
-  /// Takes back what allocate() has given.
+  /// Frees what allocate() returned.
   virtual void free(void* memory) = 0;
 };
 

@@ -28,7 +28,7 @@ enum class [[nodiscard]] Error : error_code_t {
 
   // Errors of the request.
 
-  /// Not possible in this build or for these values, by design: ask for something else.
+  /// Not possible in this build or for these values, by design: request something else.
   NotSupported = 0x10,
   /// Not written yet: choose another implementation.
   NotImplemented = 0x11,
@@ -59,7 +59,7 @@ enum class [[nodiscard]] Error : error_code_t {
   /// The system has run out of something other than memory (handles, threads): free some.
   OutOfResources = 0x25,
 
-  // Backends.
+  // Errors of backends.
 
   /// The backend cannot run its payload in the file: export for this version of the backend.
   DelegateInvalidCompatibility = 0x30,

@@ -6,7 +6,7 @@ namespace ET_RUNTIME_NAMESPACE {
 
 void EValue::abort_wrong_tag([[maybe_unused]] Tag expected) const {
 #if ET_LOG_ENABLED
-  // By Tag. The words are those of ExecuTorch's messages, which tests compare.
+  // Indexed by Tag. The words are those of ExecuTorch's messages, which tests compare.
   static constexpr const char* kKinds[] = {
       "none",      "tensor",      "string",   "double",      "int",         "bool",
       "bool list", "double list", "int list", "tensor list", "scalar list", "list optional tensor"};

@@ -66,13 +66,13 @@ struct is_optional<std::optional<T>> : std::true_type {};
 
 }  // namespace internal
 
-/// A value of a program: a tag and 8 bytes. Tensors, strings and lists are references to things
+/// A value of a program: a tag and 8 bytes. Tensors, strings and lists are references to objects
 /// that must outlive it. Copying copies the reference.
 ///
 /// The toX() functions end the program if the value is of another kind (see the isX() functions),
-/// or a string or list whose pointer in the payload is null; the tryToX() functions return
-/// Error::InvalidType and Error::InvalidState instead. The alignment is that of its numbers on
-/// every processor, 32-bit x86 too: the alias model keeps its nodes in the memory of values.
+/// or is a string or list whose payload is a null pointer; the tryToX() functions return
+/// Error::InvalidType and Error::InvalidState instead. Alignment is 8 on every processor, 32-bit
+/// x86 too, because the alias model keeps its nodes in the memory of values.
 struct alignas(8) EValue {
   union Payload {
     union TriviallyCopyablePayload {
@@ -193,7 +193,7 @@ struct alignas(8) EValue {
     expect(Tag::Tensor);
     return payload.as_tensor;
   }
-  /// The view is as long-lived as the program's text.
+  /// The view is valid as long as the program.
   std::string_view toString() const {
     const executorch::aten::ArrayRef<char>& text = *expect_reference(Tag::String).as_string_ptr;
     return {text.data(), text.size()};

@@ -12,14 +12,14 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
 using AllocatorID = uint32_t;
-/// The number of a chain of a program, kUnsetChainId outside of any.
+/// The index of a chain of a program; kUnsetChainId outside of any.
 using ChainID = int32_t;
-/// The number of an instruction in its chain.
+/// The index of an instruction in its chain.
 using DebugHandle = uint32_t;
 /// Number that a backend assigned at export to a part of its work.
 using DelegateDebugIntId = int32_t;
 
-/// The event around a kernel's.
+/// Name of the event around a kernel's event.
 inline constexpr char kOperatorCallName[] = "OPERATOR_CALL";
 constexpr ChainID kUnsetChainId = -1;
 constexpr DebugHandle kUnsetDebugHandle = 0;
@@ -38,7 +38,7 @@ enum class EventTracerDebugLogLevel { kNoLogging, kProgramOutputs, kIntermediate
 /// Times to record.
 enum class EventTracerProfilingLevel { kProfileMethodOnly, kProfileAllEvents };
 
-/// Says which intermediate outputs of a delegate are recorded.
+/// Selects the intermediate outputs of a delegate to record.
 class EventTracerFilterBase {
  public:
   virtual ~EventTracerFilterBase() = default;
@@ -55,13 +55,13 @@ struct EventTracerEntry {
   DelegateDebugIdType delegate_event_id_type = DelegateDebugIdType::kNone;
 };
 
-/// An operator's call that has begun and not ended: the kernel's event, and the one around it.
+/// An operator's call that has begun and not ended: the kernel's event, and the event around it.
 struct EventTracerOperatorEntry {
   EventTracerEntry around;
   EventTracerEntry kernel;
 };
 
-/// Takes the reports. Strings, values and metadata handed over are valid during the call only.
+/// Receives events. Strings, values and metadata passed to it are valid during the call only.
 class EventTracer {
  public:
   virtual ~EventTracer() = default;
@@ -69,14 +69,14 @@ class EventTracer {
   /// Begins a group of events, such as one execution.
   virtual void create_event_block(const char* name) = 0;
 
-  /// Begins an event. Without a chain and handle, the current ones are meant (see
+  /// Begins an event. Without a chain and handle, it uses the current ones (see
   /// set_chain_debug_handle()).
   virtual EventTracerEntry start_profiling(const char* name, ChainID chain_id = kUnsetChainId,
                                            DebugHandle debug_handle = kUnsetDebugHandle) = 0;
   virtual void end_profiling(EventTracerEntry prof_entry) = 0;
 
   /// Begins the events of an operator's call: "OPERATOR_CALL", and within it the kernel's. They
-  /// begin and end together, so that a tracer may look at the clock once for both.
+  /// begin and end together, so that a tracer may read the clock once for both.
   virtual EventTracerOperatorEntry start_operator(const char* kernel_name) {
     const EventTracerEntry around = start_profiling(kOperatorCallName);
     return {around, start_profiling(kernel_name)};
@@ -93,7 +93,7 @@ class EventTracer {
   virtual void end_profiling_delegate(EventTracerEntry event_tracer_entry,
                                       const void* metadata = nullptr, size_t metadata_len = 0) = 0;
 
-  /// An event inside of a delegate that is over; times in the delegate's own clock.
+  /// Records an event inside of a delegate that has ended; times in the delegate's own clock.
   virtual void log_profiling_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
                                       et_timestamp_t start_time, et_timestamp_t end_time,
                                       const void* metadata = nullptr, size_t metadata_len = 0) = 0;

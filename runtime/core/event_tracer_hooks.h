@@ -5,7 +5,7 @@
 
 #include <executorch/runtime/core/event_tracer.h>
 
-// The documented name, for code that asks whether there are events.
+// The documented name, for code that tests whether events are compiled in.
 #if !defined(ET_EVENT_TRACER_DISABLED) && !defined(ET_EVENT_TRACER_ENABLED)
 #define ET_EVENT_TRACER_ENABLED
 #endif
@@ -22,7 +22,7 @@ constexpr bool event_tracer_enabled() {
 #endif
 }
 
-/// True if there is something to report to.
+/// True if there is a tracer to report to.
 inline bool tracing(EventTracer* tracer) { return event_tracer_enabled() && tracer != nullptr; }
 
 /// An event that lasts as long as the scope; `name` must outlive it.
@@ -62,7 +62,7 @@ class EventTracerProfileOpScope final : public EventTracerProfileMethodScope {
 };
 using EventTracerProfileScope = EventTracerProfileOpScope;
 
-/// An operator's call, as long as the scope lasts; left out as EventTracerProfileOpScope is.
+/// An operator's call, as long as the scope lasts; omitted when EventTracerProfileOpScope is.
 class EventTracerOperatorScope final {
  public:
   EventTracerOperatorScope(EventTracer* tracer, const char* kernel_name)
@@ -87,7 +87,7 @@ class EventTracerOperatorScope final {
   EventTracerOperatorEntry entry_;
 };
 
-/// Says which instruction is running, as long as the scope lasts.
+/// Reports which instruction is running, as long as the scope lasts.
 class EventTracerProfileInstructionScope final {
  public:
   EventTracerProfileInstructionScope(EventTracer* tracer, ChainID chain, DebugHandle handle)

@@ -32,7 +32,7 @@ inline void event_tracer_end_profiling_delegate(EventTracer* event_tracer,
   }
 }
 
-/// Records an event that is over, with times in the delegate's own clock.
+/// Records an event that has ended, with times in the delegate's own clock.
 inline void event_tracer_log_profiling_delegate(EventTracer* event_tracer, const char* name,
                                                 DelegateDebugIntId delegate_debug_id,
                                                 et_timestamp_t start_time, et_timestamp_t end_time,

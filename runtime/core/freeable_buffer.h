@@ -9,8 +9,8 @@
 
 namespace executorch::runtime {
 
-/// Memory, or a 64-bit handle of memory elsewhere, with the function that gives it back. It gives
-/// it back once: by Free(), or when it goes out of scope.
+/// Memory, or a 64-bit handle of memory elsewhere, with the function that frees it: once, in Free()
+/// or in the destructor.
 class FreeableBuffer final {
  public:
   using FreeFn = void (*)(void* context, void* data, size_t size);
@@ -40,7 +40,7 @@ class FreeableBuffer final {
   FreeableBuffer& operator=(const FreeableBuffer&) = delete;
   ~FreeableBuffer() { Free(); }
 
-  /// Gives the memory back now; data() is null and size() 0 from then on.
+  /// Frees the memory now; data() is null and size() 0 from then on.
   void Free() {
     if (is_handle_) {
       if (value_.handle != 0 && free_uint64_fn_ != nullptr) {

@@ -9,7 +9,8 @@ Result<void*> HierarchicalAllocator::get_offset_address(uint32_t memory_id, size
                            "planned buffer %" PRIu32 " requested, there are %zu", memory_id,
                            num_buffers());
   ET_CHECK_OR_RETURN_ERROR(size_bytes <= SIZE_MAX - offset_bytes, InvalidArgument,
-                           "%zu bytes at offset %zu end nowhere", size_bytes, offset_bytes);
+                           "%zu bytes at offset %zu end beyond the address space", size_bytes,
+                           offset_bytes);
   const Span<uint8_t> buffer = this->buffer(memory_id);
   ET_CHECK_OR_RETURN_ERROR(offset_bytes + size_bytes <= buffer.size(), MemoryAllocationFailed,
                            "%zu bytes at offset %zu do not fit planned buffer %" PRIu32

@@ -18,7 +18,7 @@ class HierarchicalAllocator final {
   /// `buffers[i]` is the memory of id i, which the file format numbers i + 1. The array and the
   /// memory must outlive the allocator.
   explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) : buffers_(buffers) {}
-  /// The same, saying on which device each buffer lies; the arrays must be of one length.
+  /// The same, with the device of each buffer; the arrays must be of one length.
   HierarchicalAllocator(Span<Span<uint8_t>> buffers,
                         Span<const etensor::Device> planned_buffer_devices)
       : buffers_(buffers), planned_buffer_devices_(planned_buffer_devices) {

@@ -15,7 +15,7 @@ void* MemoryAllocator::allocate_from_block(size_t size, size_t alignment) {
     ET_LOG(Error, "alignment %zu not a power of two", alignment);
     return nullptr;
   }
-  // The distance to the next multiple, without computing an address that may be out of the block.
+  // The distance to the next multiple, without computing an address that may lie outside the block.
   const uintptr_t address = reinterpret_cast<uintptr_t>(begin_) + used_;
   const size_t padding = static_cast<size_t>(0 - address) & (alignment - 1);
   const size_t free = size_ - used_;

@@ -38,7 +38,7 @@ class MemoryAllocator {
   T* allocateList(size_t count, size_t alignment = alignof(T)) {
     size_t bytes = 0;
     if (mul_overflows(count, sizeof(T), &bytes)) {
-      bytes = SIZE_MAX;  // more than any allocator has: allocate() reports it
+      bytes = SIZE_MAX;  // more than any allocator has, so allocate() reports an error
     }
     return static_cast<T*>(allocate(bytes, alignment));
   }
@@ -51,7 +51,7 @@ class MemoryAllocator {
   /// Releases everything: earlier allocations must not be used any more.
   virtual void reset() { used_ = 0; }
 
-  /// Does nothing: runtime/platform/profiler.h says why.
+  /// Does nothing; see runtime/platform/profiler.h.
   void enable_profiling([[maybe_unused]] const char* name) {}
 
  protected:
@@ -66,8 +66,9 @@ class MemoryAllocator {
   }
 
  private:
-  // All virtual functions are inline, so that code with RTTI can derive from this class although a
-  // library for size is built without: an out-of-line one would tie the type information to it.
+  // Every virtual function is inline: an out-of-line one would tie the type information to this
+  // library, and code with RTTI could not derive from this class where the library is built
+  // without RTTI (for size).
   void* allocate_from_block(size_t size, size_t alignment);
 
   uint8_t* begin_;

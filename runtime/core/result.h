@@ -10,8 +10,8 @@
 
 namespace executorch::runtime {
 
-/// A value of type T, or the Error that stands in its way. Test ok() before taking the value:
-/// taking it from a failed result ends the program.
+/// A value of type T, or the Error that prevented it. Test ok() before taking the value: taking it
+/// from a failed result ends the program.
 template <typename T>
 class [[nodiscard]] Result final {
  public:

@@ -30,7 +30,7 @@ enum class Tag : uint32_t {
 };
 
 #if ET_ENABLE_ENUM_STRINGS
-/// The tag's name, for example "ListInt"; "Unknown" for a value that is none.
+/// The tag's name, for example "ListInt"; "Unknown" for an invalid value.
 const char* tag_to_string(Tag tag);
 #endif
 

@@ -16,8 +16,8 @@ class TensorLayout final {
  public:
   TensorLayout() = delete;
 
-  /// InvalidArgument unless `sizes` and `dim_order` are of one length of at most 16, no size is
-  /// negative, `dim_order` is a permutation, `scalar_type` is one, and the bytes can be counted.
+  /// InvalidArgument unless `sizes` and `dim_order` have the same length, at most 16, no size is
+  /// negative, `dim_order` is a permutation, `scalar_type` is valid, and the bytes can be counted.
   static Result<const TensorLayout> create(Span<const int32_t> sizes, Span<const uint8_t> dim_order,
                                            executorch::aten::ScalarType scalar_type);
 

@@ -11,7 +11,7 @@ enum class TensorShapeDynamism : uint8_t {
   STATIC = 0,
   /// Up to the number of elements it was created with.
   DYNAMIC_BOUND = 1,
-  /// Without a bound known at export; memory is then the bound that the runtime keeps.
+  /// Without a bound known at export; available memory is the limit.
   DYNAMIC_UNBOUND = 2,
 };
 

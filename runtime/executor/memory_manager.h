@@ -10,20 +10,17 @@
 
 namespace executorch::runtime {
 
-/// All memory that a Method may use. MethodMeta has the sizes before the method is
-/// loaded.
+/// All memory that a Method may use. MethodMeta has the sizes before the method is loaded.
 class MemoryManager final {
  public:
   /// All must outlive the methods loaded with them.
-  /// @param method_allocator Memory for loading: MethodMeta::method_allocator_size()
-  /// bytes, aligned to 8,
-  ///     and the requests of backends.
+  /// @param method_allocator Memory for loading: MethodMeta::method_allocator_size() bytes, aligned
+  ///     to 8, and what backends request.
   /// @param planned_memory For tensors: a buffer of MethodMeta::memory_planned_buffer_size(i) bytes
-  /// for each i. May be
-  ///     nullptr if MethodMeta::num_memory_planned_buffers() is 0. No other method may use the
-  ///     buffers meanwhile.
+  ///     for each i. May be nullptr if MethodMeta::num_memory_planned_buffers() is 0. No other
+  ///     method may use the buffers meanwhile.
   /// @param temp_allocator For temporary memory of kernels and delegates, reset after each call of
-  /// one. nullptr: the platform allocates that memory (et_pal_allocate) and frees it after each
+  ///     one. nullptr: the platform allocates that memory (et_pal_allocate) and frees it after each
   ///     call; on a platform without memory, a kernel that needs some fails.
   /// @param dynamic_allocator For tensors whose sizes have no bound
   ///     (MethodMeta::num_unbounded_tensors()). May be nullptr if there are none. An execution

@@ -103,9 +103,8 @@ class Method final {
   /// the use of the output.
   /// @retval Error::InvalidState The plan has memory for the output.
   /// @retval Error::InvalidType The output is not a tensor.
-  /// @retval Error::InvalidArgument `size` is less than the bytes of the output (if dynamic: at
-  /// most), the memory is not
-  ///     aligned to its elements, or the output does not exist.
+  /// @retval Error::InvalidArgument `size` is less than the bytes of the output (of a dynamic one:
+  ///     its largest), the memory is not aligned to its elements, or the output does not exist.
   [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
   /// Returns true if the plan has memory for the output, and no other value depends on its place.
   bool is_output_unaliased(size_t output_idx) const;
@@ -136,13 +135,13 @@ class Method final {
   /// Returns true if the last execution ended because its instruction budget was used up.
   bool instruction_budget_is_used_up() const { return loop_limits_.left == kUsedUp; }
 
-  /// Called at every jump back of execute() and step(), which end with Error::InvalidState if it
-  /// returns true: no program can loop without one. Null: nothing is called. `context` must outlive
-  /// the executions. execute_async() has Execution::cancel() for that.
+  /// Called at every jump back of execute() and step(), so in every loop; they end with
+  /// Error::InvalidState if it returns true. Null disables it. `context` must outlive the
+  /// executions. execute_async() has Execution::cancel() for that.
   using InterruptCheck = bool (*)(void* context);
   void set_interrupt_check(InterruptCheck check, void* context);
-  /// The same with a flag, which any thread or signal handler may set; null: none. It must outlive
-  /// the executions, and stays set until the caller clears it.
+  /// The same with a flag, which any thread or signal handler may set; null disables it. It must
+  /// outlive the executions, and stays set until the caller clears it.
   void set_interrupt_flag(const std::atomic<bool>* flag);
 
   /// Runs the method.
@@ -168,7 +167,7 @@ class Method final {
   [[nodiscard]] Error experimental_step() { return step(); }
   /// True between the first step() and the last.
   bool in_progress() const { return next_ > 0 && next_ < block_.instructions.size(); }
-  /// Back to the start after the last step().
+  /// Returns to the start after the last step().
   /// @retval Error::InvalidState There are steps left.
   [[nodiscard]] Error reset_execution();
   [[nodiscard]] Error experimental_reset_execution() { return reset_execution(); }
@@ -179,7 +178,7 @@ class Method final {
   friend class MethodLoader;
   friend class internal::RunningTasks;
 
-  /// Stands in next_ while other threads execute.
+  /// Value of next_ while other threads execute.
   static constexpr size_t kElsewhere = SIZE_MAX;
   static constexpr size_t kUsedUp = SIZE_MAX;
 
@@ -200,12 +199,12 @@ class Method final {
   /// Ok if output `index` exists.
   Error check_output(size_t index) const;
   EValue& output(size_t index) const;
-  /// The tensor that output `index` is in the program, wherever a MoveCall has pointed the value
-  /// to.
+  /// The tensor that the program has for output `index`, even if a MoveCall has pointed the value
+  /// elsewhere.
   executorch::aten::Tensor own_output(size_t index) const;
   /// Returns true if the value has `flag`: kUnaliasedInput or kUnaliasedOutput.
   bool is_unaliased(size_t value, uint8_t flag) const;
-  /// The checks that any memory for an output has to pass.
+  /// Checks that apply to any memory for an output, then binds it.
   Error give_output_memory(void* buffer, size_t size, size_t output_idx);
 
   Error check_tensor_input(const internal::Input& input, size_t index,
@@ -229,7 +228,7 @@ class Method final {
   Error log_used_budget(size_t instruction) const;
   Error run_next_traced(KernelRuntimeContext& context);
   void log_results(const internal::Instruction& instruction);
-  /// After each call of a kernel or delegate.
+  /// Reports and resets temporary memory; called after each kernel or delegate.
   void release_temp(MemoryAllocator* temp_allocator);
   Error run_delegate(const internal::Instruction& instruction, MemoryAllocator* temp_allocator);
   Error check_late_memory(const internal::Instruction& instruction, size_t index) const;

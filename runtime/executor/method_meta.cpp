@@ -107,7 +107,7 @@ size_t MethodMeta::num_unbounded_tensors() const {
     found += grows(tensor_at(*plan_, i)) ? 1 : 0;
   }
   for (const int32_t index : items(plan_->inputs())) {
-    // A method with an input twice does not load; here, the count must not go below 0.
+    // A method with a repeated input does not load, but has metadata: do not count below 0.
     found -= found > 0 && grows(tensor_at(*plan_, static_cast<size_t>(index))) ? 1 : 0;
   }
   return found;

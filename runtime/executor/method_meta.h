@@ -61,8 +61,8 @@ struct OperatorName {
 };
 
 /// The place at which the last search ended, as two numbers; the next search continues there.
-/// Threads may use it at the same time, because both numbers are in one atomic word. Numbers that
-/// do not fit half a word are dropped.
+/// Threads may use it at the same time, because one atomic word has both numbers. Drops numbers
+/// that do not fit half a word.
 class SearchPosition final {
  public:
   /// Bits of each number.
@@ -82,16 +82,16 @@ class SearchPosition final {
 
   Numbers get() const {
     const uintptr_t word = load();
-    return {word >> kHalf, word & kMost};
+    return {word >> kHalf, word & kMaxNumber};
   }
   void set(Numbers numbers) {
-    if (numbers.first <= kMost && numbers.second <= kMost) {
+    if (numbers.first <= kMaxNumber && numbers.second <= kMaxNumber) {
       word_.store(numbers.first << kHalf | numbers.second, std::memory_order_relaxed);
     }
   }
 
  private:
-  static constexpr uintptr_t kMost = (uintptr_t{1} << kHalf) - 1;
+  static constexpr uintptr_t kMaxNumber = (uintptr_t{1} << kHalf) - 1;
 
   uintptr_t load() const { return word_.load(std::memory_order_relaxed); }
 
@@ -161,7 +161,7 @@ class MethodMeta final {
   MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan, size_t plan_words)
       : plan_(plan), plan_words_(plan_words) {}
 
-  /// The value of the method whose number stands at `index` of `interface`.
+  /// The value whose index is interface[index].
   const executorch_flatbuffer::EValue& value(Span<const int32_t> interface, size_t index) const;
   Result<Tag> tag(Span<const int32_t> interface, size_t index) const;
   Result<TensorInfo> tensor_meta(Span<const int32_t> interface, size_t index) const;

@@ -84,7 +84,7 @@ Program::Program(const DataLoader* loader, size_t segment_base, FreeableBuffer&&
 Result<Program> Program::load(DataLoader* loader, Verification) {
   ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "no loader of a program");
   const ProgramHeader header = ET_UNWRAP(load_header(*loader));
-  // Offsets in a flatbuffer have 31 bits. Before memory is taken for it: files may be sparse.
+  // Offsets in a flatbuffer have 31 bits. Checked before allocating: the file may be sparse.
   ET_CHECK_OR_RETURN_ERROR(header.flatbuffer_size <= INT32_MAX, InvalidProgram,
                            "program header: flatbuffer of %zu bytes, expected at most %d",
                            header.flatbuffer_size, INT32_MAX);
@@ -143,7 +143,7 @@ const fb::ExecutionPlan* Program::find_plan(const char* method_name) const {
     ET_LOG(Error, "no name of a method");
     return nullptr;
   }
-  // From the last one that was found: names in the order of the file take one walk together.
+  // Start at the last method found: queries in the order of the file share one walk.
   const size_t methods = num_methods();
   const SearchPosition::Numbers position = found_plan_.get();
   size_t i = position.second;
@@ -173,7 +173,7 @@ size_t Program::parametric_plan_words(const fb::ExecutionPlan& plan) const {
   }
   uint32_t index = 0;
   const fb::DataSegment* segment = find_parametric_plan(plan, &index);
-  // A word that is broken off is found by load_parametric_plan().
+  // load_parametric_plan() reports a size that is no multiple of a word.
   return segment == nullptr ? 0 : static_cast<size_t>(segment->size() / sizeof(uint32_t));
 }
 
@@ -213,7 +213,7 @@ Program::HeaderStatus Program::check_header(const void* data, size_t size) {
       return HeaderStatus::CompatibleVersion;
     case HeaderKind::OtherVersion:
       return HeaderStatus::IncompatibleVersion;
-    case HeaderKind::TooShort:  // It has kMinHeadBytes.
+    case HeaderKind::TooShort:  // Excluded by kMinHeadBytes.
     case HeaderKind::Foreign:
       break;
   }

@@ -70,7 +70,7 @@ class Program final {
   /// The bytes that all constants take together; methods share them.
   size_t constants_size() const;
 
-  /// The data that the program keeps under names. Lives as long as the program.
+  /// The program's named data. Lives as long as the program.
   /// @retval Error::NotFound There is none.
   Result<const NamedDataMap*> get_named_data_map() const;
 
@@ -140,7 +140,7 @@ class Program final {
   /// The data that is the method's parametric plan, and its segment's index; null: it has none.
   ET_WEAK const executorch_flatbuffer::DataSegment* find_parametric_plan(
       const executorch_flatbuffer::ExecutionPlan& plan, uint32_t* segment) const;
-  /// Reads it; `words` has parametric_plan_words().
+  /// Reads the plan into `words`, which has parametric_plan_words() items.
   ET_WEAK Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,
                                      Span<uint32_t> words) const;
   /// The data of segment `index`, which must exist.

@@ -190,7 +190,7 @@ constexpr uint64_t written_arguments() {
   return written == 0 && kLists[kLast] ? uint64_t{1} << kLast : written;
 }
 
-/// Takes a kernel's signature apart, with or without the context in front.
+/// Takes a kernel's signature apart, with or without a context as the first parameter.
 template <typename Function>
 struct Signature;
 
@@ -226,8 +226,8 @@ struct Signature<Return (*)(KernelRuntimeContext&, Args...)> {
 
 }  // namespace internal
 
-/// The kernel that `kFunction` (a pointer to a typed function) is, under the given name and, unless
-/// it is for all tensors, key.
+/// The kernel of `kFunction` (a pointer to a typed function) under this name and, unless it is for
+/// all tensors, key.
 template <auto kFunction>
 constexpr Kernel make_kernel(const char* name, KernelKey key = {}) {
   using Signature = internal::Signature<decltype(kFunction)>;

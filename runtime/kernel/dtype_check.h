@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Kernels of a library that was built for some dtypes only: a program with tensors of another dtype
-// is refused when it is loaded, before such a kernel could meet it. Code generation registers the
-// kernels of a dtype-selective build so.
+// Checks for kernels of a library that was built for some dtypes only: loading refuses a program
+// with tensors of another dtype, so such a kernel never meets one. Code generation registers the
+// kernels of a dtype-selective build with these checks.
 #pragma once
 
 #include <executorch/runtime/kernel/boxing.h>
@@ -42,8 +42,8 @@ Error check_signature_and_dtypes(Span<EValue* const> args) {
 
 }  // namespace internal
 
-/// For the typed entry points of such a library: whether it serves the dtypes of all tensors among
-/// the operator's arguments; else the context fails, after a message.
+/// For the typed entry points of such a library: returns true if it serves the dtypes of all
+/// tensors among the operator's arguments; else the context fails, after a message.
 template <uint64_t kDtypes, class... Tensors>
 bool serves_dtypes(KernelRuntimeContext& ctx, const Tensors&... tensors) {
   Error error = Error::Ok;

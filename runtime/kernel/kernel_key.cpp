@@ -21,7 +21,7 @@ bool KernelKey::equals(const KernelKey& other) const {
 namespace internal {
 namespace {
 
-/// Appends to a text of limited size; what does not fit is left out and remembered.
+/// Appends to a text of limited size; drops what does not fit, and remembers that it did.
 class Writer final {
  public:
   Writer(char* at, size_t room) : at_(at), room_(room) {}
@@ -43,7 +43,7 @@ class Writer final {
     put(static_cast<char>('0' + number % 10));
   }
 
-  /// Ends the text; false if something was left out.
+  /// Ends the text; false if something was dropped.
   bool finish() {
     if (room_ == 0) {
       return false;

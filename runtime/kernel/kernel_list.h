@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Looking for a kernel in a list instead of the registry.
+// Finds a kernel in a list instead of the registry.
 #pragma once
 
 #include <executorch/runtime/core/span.h>
@@ -9,7 +9,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// The list's kernel of that name for these tensors, specialized ones first; null: there is none.
+/// The list's kernel of that name for these tensors, specialized ones first; null if there is none.
 const Kernel* find_in_list(const char* name, Span<const TensorMeta> meta_list,
                            Span<const Kernel> kernel_list);
 

@@ -5,7 +5,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
 Result<void*> KernelRuntimeContext::allocate_temp(size_t size, size_t alignment) {
-  // Nothing is logged: the kernel says it if it cannot do without.
+  // Logs nothing: a kernel that cannot work without temporary memory reports it.
   if (temp_allocator_ == nullptr) {
     return Error::NotFound;
   }

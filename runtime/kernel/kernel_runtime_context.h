@@ -23,7 +23,7 @@ class KernelRuntimeContext {
                                       MemoryAllocator* temp_allocator = nullptr)
       : event_tracer_(event_tracer), temp_allocator_(temp_allocator) {}
 
-  /// Says that the kernel could not do its work; the kernel then returns. The executor stops the
+  /// Records that the kernel could not do its work; the kernel then returns. The executor stops the
   /// execution with this error.
   void fail(Error error) { failure_state_ = error; }
   /// Error::Ok unless fail() was called.

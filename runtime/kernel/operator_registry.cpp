@@ -17,10 +17,10 @@ constexpr size_t kMaxTables = 16;
 
 struct Table {
   Span<const Kernel> kernels;
-  // Initial values make the table below constant: a constructor would run after registrars and
-  // forget them.
+  // Constant initial values make the table below constant. A constructor would run after registrars
+  // and erase their kernels.
   KernelPriority priority = KernelPriority::Default;
-  /// By name, so that a name is found by bisection.
+  /// Sorted by name, so that bisection finds a name.
   bool sorted = false;
 };
 

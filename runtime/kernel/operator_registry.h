@@ -22,10 +22,10 @@ namespace ET_RUNTIME_NAMESPACE {
 /// A kernel behind one type: the arguments of the operator's schema in order, outputs last.
 using OpFunction = void (*)(KernelRuntimeContext&, Span<EValue*>);
 
-/// Says whether the arguments are of the number and kinds that the kernel takes: Ok, or
+/// Checks that the arguments are of the number and kinds that the kernel takes: Ok, or
 /// InvalidArgument (number) or InvalidType (kind) after a log message with the argument's index and
-/// the kinds expected and found. Further arguments are allowed and not looked at: programs repeat
-/// an operator's result there. Run once, when a program is loaded; the kernel checks none of it.
+/// the kinds expected and found. Ignores further arguments: programs repeat an operator's result
+/// there. Runs once, when a program is loaded; the kernel checks none of it.
 using ArgCheck = Error (*)(Span<EValue* const> args);
 
 /// The dtype and dim order of one tensor argument. The dim order must outlive it.
@@ -66,7 +66,7 @@ struct Kernel {
   const char* name_ = nullptr;
   KernelKey kernel_key_;
   OpFunction op_ = nullptr;
-  /// May be null: the arguments are then the kernel's own to check.
+  /// May be null: the kernel then checks its arguments itself.
   ArgCheck check_ = nullptr;
   /// Bit i, for the first 62 arguments: the kernel writes to the tensors of argument i, which must
   /// not be constants of the program. Without any such bit, the last argument counts as written.
@@ -143,11 +143,11 @@ bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list
 /// The function of that kernel; OperatorMissing if there is none.
 Result<OpFunction> get_op_function_from_registry(const char* name,
                                                  Span<const TensorMeta> meta_list = {});
-/// The same, looking in `kernel_list` only.
+/// The same, searching `kernel_list` only.
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
                                                  Span<const Kernel> kernel_list);
 
-/// All kernels there are, in no particular order: registered_kernel(0) to
+/// All registered kernels, in no particular order: registered_kernel(0) to
 /// registered_kernel(registered_kernel_count() - 1).
 size_t registered_kernel_count();
 const Kernel& registered_kernel(size_t index);

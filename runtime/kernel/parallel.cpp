@@ -12,11 +12,11 @@ std::atomic<const Parallel*> offered{nullptr};
 
 void set_parallel(const Parallel* parallel) { offered.store(parallel, std::memory_order_release); }
 
-size_t parallel_parts(size_t work, size_t least) {
-  if (work < 2 * least) return 1;
+size_t parallel_parts(size_t work, size_t min_part) {
+  if (work < 2 * min_part) return 1;
   const Parallel* const parallel = offered.load(std::memory_order_acquire);
   const size_t threads = parallel == nullptr ? 1 : parallel->thread_count();
-  const size_t most = work / least;
+  const size_t most = work / min_part;
   return threads < most ? threads : most;
 }
 

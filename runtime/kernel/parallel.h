@@ -11,20 +11,20 @@ namespace executorch::runtime {
 /// Interface to a thread pool. Both functions run on the kernel's calling thread, which may have
 /// selected a pool.
 struct Parallel {
-  /// At least 1; with the calling thread.
+  /// The number of threads, with the calling one; at least 1.
   size_t (*thread_count)();
   /// Calls task(i) for each i below `count`, in any order and at the same time; returns when all
   /// calls have.
   void (*run)(FunctionRef<void(size_t)> task, size_t count);
 };
 
-/// Offers threads to all kernels of the process; null takes them back. `parallel` must live as long
+/// Offers threads to all kernels of the process; null withdraws them. `parallel` must live as long
 /// as kernels run.
 void set_parallel(const Parallel* parallel);
 
-/// Returns the number of parts, of at least `least` each, into which a kernel may divide this work;
-/// 1 without threads. The kernel chooses the unit of work.
-size_t parallel_parts(size_t work, size_t least);
+/// Returns the number of parts, each with `min_part` units of work or more, into which a kernel may
+/// divide `work` units; 1 without threads. The kernel chooses the unit.
+size_t parallel_parts(size_t work, size_t min_part);
 
 /// Calls task(i) for each i below `count`, on the threads that are offered, if any. Tasks must not
 /// use the kernel's context.

@@ -14,8 +14,8 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// A MemoryAllocator without a block of its own: the platform (et_pal_allocate) gives every piece,
-/// and reset() or the destructor gives all of them back. A platform without memory gives nullptr.
+/// A MemoryAllocator without a block of its own: the platform (et_pal_allocate) allocates every
+/// piece, and reset() or the destructor frees all of them. A platform without memory gives nullptr.
 /// Temporary memory of a Method whose MemoryManager lacks a temp allocator, and of typed entry
 /// points of kernels whose context lacks one.
 class PlatformMemoryAllocator final : public MemoryAllocator {

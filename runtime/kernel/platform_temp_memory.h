@@ -8,8 +8,8 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// While it lives, a context without temp allocator has temporary memory of the platform. Typed
-/// entry points (Functions.h) have one each, so that a kernel can be called with a default context.
+/// While it exists, a context without temp allocator takes temporary memory from the platform. Each
+/// typed entry point (Functions.h) has one, so that a kernel can be called with a default context.
 class PlatformTempMemory final {
  public:
   explicit PlatformTempMemory(KernelRuntimeContext& context)

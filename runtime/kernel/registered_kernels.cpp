@@ -11,7 +11,7 @@ Span<const Kernel> get_registered_kernels() {
   static Kernel* list = nullptr;
   static size_t list_size = 0;
   const size_t count = registered_kernel_count();
-  if (count != list_size) {  // kernels are never taken away: as many means the same
+  if (count != list_size) {  // kernels are never removed: an equal count means equal lists
     executorch::runtime::pal_free(list);
     list = static_cast<Kernel*>(executorch::runtime::pal_allocate(count * sizeof(Kernel)));
     list_size = list == nullptr ? 0 : count;

@@ -43,13 +43,13 @@ inline bool parallel_for_no_threadpool(int64_t begin, int64_t end, int64_t grain
 }
 }  // namespace internal
 
-/// Within a call that parallel_for() makes: the number of its part, from 0 on. Elsewhere 0.
+/// Within a call that parallel_for() makes: the index of its part. Elsewhere 0.
 inline int64_t get_thread_num() { return internal::parallel_part(); }
 inline void set_thread_num(int64_t thread_num) { internal::parallel_part() = thread_num; }
 
-/// Divides [begin, end) into parts, one for each thread at most, of `grain_size` or more numbers
-/// each where there are as many, and calls f(first, last) for every part, in any order and at the
-/// same time. Returns when all calls have; false, after a log message, unless
+/// Divides [begin, end) into at most one part per thread, each of `grain_size` numbers or more if
+/// there are enough, and calls f(first, last) for every part, in any order and at the same time.
+/// Returns when all calls have; false, after a log message, unless
 /// 0 <= begin <= end and 0 < grain_size.
 inline bool parallel_for(int64_t begin, int64_t end, int64_t grain_size,
                          runtime::FunctionRef<void(int64_t, int64_t)> f) {

@@ -26,7 +26,7 @@ using ssize_t = ptrdiff_t;
 #define ET_NORETURN [[noreturn]]
 #define ET_UNUSED [[maybe_unused]]
 #define ET_DEPRECATED [[deprecated]]
-/// Marks what may still change; it changes nothing here.
+/// Marks an interface that may still change; it has no effect here.
 #define ET_EXPERIMENTAL
 #define ET_FALLTHROUGH [[fallthrough]]
 
@@ -35,7 +35,7 @@ using ssize_t = ptrdiff_t;
 #define ET_NOINLINE __attribute__((noinline))
 #define ET_WEAK __attribute__((weak))
 #define ET_COLD __attribute__((cold))
-/// Seen from outside of a shared library, whatever its default.
+/// Visible outside of a shared library, whatever its default.
 #define ET_EXPORT __attribute__((visibility("default")))
 #define ET_PRINTF_FORMAT(format_index, first_argument) \
   __attribute__((format(printf, format_index, first_argument)))

@@ -67,7 +67,7 @@ using ::executorch::runtime::LogLevel;
   } while (0)
 #endif
 
-/// Logs a message if `cond` is false, and goes on.
+/// Logs a message if `cond` is false, and continues.
 #define ET_CHECK_OR_LOG_ERROR(cond, ...) \
   do {                                   \
     if (!(cond)) {                       \

@@ -36,8 +36,7 @@ typedef enum {
   kUnknown = '?',
 } et_pal_log_level_t;
 
-/// Called by runtime_init() and, if registered, by register_pal(); must bear being called more than
-/// once.
+/// Called by runtime_init() and, if registered, by register_pal(); may be called more than once.
 void et_pal_init(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 /// Ends the program. Reached from programming errors alone, never from a file or an input.
@@ -46,7 +45,7 @@ ET_NORETURN void et_pal_abort(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 /// A clock that never runs backwards, in ticks.
 et_timestamp_t et_pal_current_ticks(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
-/// The length of a tick.
+/// The length of a tick, for conversion to nanoseconds.
 et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 /// Takes one message. `message` is NUL-terminated and has `length` bytes before the NUL; it and
@@ -59,7 +58,7 @@ void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
 /// of methods whose MemoryManager lacks a temp allocator, and for get_registered_kernels().
 void* et_pal_allocate(size_t size) ET_INTERNAL_PLATFORM_WEAKNESS;
 
-/// Gives back what et_pal_allocate() returned; nullptr is allowed.
+/// Frees what et_pal_allocate() returned; nullptr is allowed.
 void et_pal_free(void* ptr) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 }  // extern "C"
@@ -99,8 +98,8 @@ struct PalImpl {
   const char* source_filename = nullptr;
 };
 
-/// Puts the non-null members of `impl` in force, then calls impl.init, if there is one. Not to be
-/// called while other threads use the runtime. Returns true.
+/// Installs the non-null members of `impl`, then calls impl.init, if set. Must not be called while
+/// other threads use the runtime. Returns true.
 bool register_pal(PalImpl impl);
 
 /// Returns the current functions; none is null.

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An event tracer that keeps nothing: tests override what they listen to.
+// An event tracer that records nothing: tests override the functions that they observe.
 #pragma once
 
 #include <executorch/runtime/core/event_tracer.h>

@@ -16,7 +16,7 @@ inline float bfloat16_bits_to_float(uint16_t bits) {
   return runtime::internal::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 inline uint16_t bfloat16_bits_from_float(float value) {
   const uint32_t bits = runtime::internal::bit_cast<uint32_t>(value);
   const uint32_t odd = (bits >> 16) & 1u;
@@ -27,7 +27,7 @@ inline uint16_t bfloat16_bits_from_float(float value) {
 }  // namespace internal
 
 /// The upper half of an IEEE binary32. Conversion from float rounds to nearest even; arithmetic is
-/// float's.
+/// computed in float.
 struct alignas(2) BFloat16 {
   struct from_bits_t {};
   static constexpr from_bits_t from_bits() { return {}; }

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Storage types without a meaning of their own.
+// Storage types for bits, without arithmetic.
 #pragma once
 
 #include <stdint.h>

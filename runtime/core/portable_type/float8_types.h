@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// 8-bit floating point types: carried, not computed with.
+// 8-bit floating point types: storage only, without arithmetic.
 #pragma once
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <executorch/runtime/core/portable_type/bit_cast.h>
 #include <executorch/runtime/core/portable_type/small_float.h>
 
-// The type that the processor converts by itself. GCC 12 has _Float16 in C++ on x86 alone.
+// The type whose conversions the processor has. GCC 12 has _Float16 in C++ on x86 alone.
 #if defined(__ARM_FP16_FORMAT_IEEE)
 #define ET_NATIVE_HALF __fp16
 #elif defined(__FLT16_MANT_DIG__) && defined(__F16C__)
@@ -42,7 +42,8 @@ inline uint16_t half_bits_from_float(float value) {
 #ifdef ET_NATIVE_HALF
   return runtime::internal::bit_cast<uint16_t>(static_cast<ET_NATIVE_HALF>(value));
 #else
-  // Every case is computed and one chosen, without a branch: loops over it become vectors.
+  // Computes every case and selects one without a branch, so that the compiler vectorizes loops
+  // over it.
   const uint32_t bits = runtime::internal::bit_cast<uint32_t>(value);
   const int32_t magnitude = static_cast<int32_t>(bits & 0x7fffffffu);
   const int32_t odd = (magnitude >> 13) & 1;
@@ -53,7 +54,7 @@ inline uint16_t half_bits_from_float(float value) {
   const int32_t subnormal = runtime::internal::bit_cast<int32_t>(sum) - 0x3f000000;
   half = magnitude < 0x38800000 ? subnormal : half;
   half = magnitude >= 0x477ff000 ? 0x7c00 : half;            // rounds to 2^16 or more
-  const int32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);  // quiet, with what fits of its payload
+  const int32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);  // quiet, with the payload's upper bits
   half = magnitude > 0x7f800000 ? nan : half;
   return static_cast<uint16_t>(((bits >> 16) & 0x8000u) | static_cast<uint32_t>(half));
 #endif
@@ -62,7 +63,7 @@ inline uint16_t half_bits_from_float(float value) {
 }  // namespace internal
 #undef ET_NATIVE_HALF
 
-/// IEEE binary16. Conversion from float rounds to nearest even; arithmetic is float's.
+/// IEEE binary16. Conversion from float rounds to nearest even; arithmetic is computed in float.
 struct alignas(2) Half {
   struct from_bits_t {};
   static constexpr from_bits_t from_bits() { return {}; }

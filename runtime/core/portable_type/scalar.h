@@ -34,8 +34,8 @@ class Scalar final {
   template <typename T>
   T to() const;
 
-  /// The value converted to the arithmetic type T as a C++ cast converts; what does not fit an
-  /// integer becomes its nearest limit and NaN becomes 0, so that nothing is undefined.
+  /// The value converted to the arithmetic type T as a C++ cast converts, but without undefined
+  /// cases: a number beyond an integer's range becomes its nearest limit, NaN becomes 0.
   template <typename T>
   T as() const;
 

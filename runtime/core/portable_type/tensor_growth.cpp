@@ -27,7 +27,7 @@ Error GrowingTensor::grow(TensorGrowth& growth, size_t numel) {
   // A tensor that grows again probably grows in a loop: add half to limit the reallocations.
   const size_t half_more = before + before / 2;
   const size_t generous = before > 0 && half_more > numel ? half_more * element : bytes;
-  // The address of the block before must fit.
+  // A block must have room for the address of the block before it.
   constexpr size_t kMin = sizeof(void*);
   size_t room = generous;
   void* block = growth.allocator->allocate(room > kMin ? room : kMin, TensorGrowth::kAlignment);

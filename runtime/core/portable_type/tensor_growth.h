@@ -25,7 +25,7 @@ struct TensorGrowth {
   // reserves `numel` elements, with slack from the second call on, and keeps the elements.
   // MemoryAllocationFailed if the allocator fails.
   Error (*grow)(TensorGrowth& growth, size_t numel);
-  /// Gives all memory back; the tensor is empty then.
+  /// Frees all memory; the tensor is empty then.
   void (*release)(TensorGrowth& growth);
 
   DynamicAllocator* allocator;

@@ -84,7 +84,7 @@ ssize_t TensorImpl::element_size() const { return static_cast<ssize_t>(elementSi
 
 executorch::runtime::internal::TensorGrowth* TensorImpl::growth() const {
   using executorch::runtime::internal::TensorGrowth;
-  // The sizes of such a tensor are part of it.
+  // `sizes_` of a growing tensor are part of its TensorGrowth.
   return !grows_ ? nullptr
                  : reinterpret_cast<TensorGrowth*>(reinterpret_cast<uint8_t*>(sizes_) -
                                                    offsetof(TensorGrowth, sizes));

@@ -36,10 +36,10 @@ class TensorImpl final {
   TensorImpl() = delete;
 
   /// `sizes`, `dim_order` and `strides` have `dim` elements each; the latter two may be nullptr
-  /// (the tensor then has none to show). The number of elements at construction is the capacity:
-  /// a dynamic tensor is resized up to it. Arguments must be valid: 0 <= dim <= 16, no negative
-  /// size, a number of elements that fits ssize_t (ask safe_numel() about sizes of a file), else
-  /// the program ends.
+  /// (the tensor then has none to return). The number of elements at construction is the capacity:
+  /// a dynamic tensor can be resized up to it. Ends the program unless the arguments are valid: dim
+  /// from 0 to 16, no negative size, a number of elements that fits ssize_t (check sizes of a file
+  /// with safe_numel()).
   TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* data = nullptr,
              DimOrderType* dim_order = nullptr, StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC,
@@ -87,11 +87,11 @@ class TensorImpl final {
   /// The largest number of elements that the tensor may be resized to.
   size_t numel_capacity() const { return numel_bound_; }
 
-  /// Sets the sizes, and the strides that follow from them and the dim order; the data stays. Rank
-  /// must be the same (else NotSupported); a static tensor keeps its sizes (NotSupported); the
-  /// number of elements must not pass the capacity (NotSupported), unless the tensor has memory
-  /// that grows (then MemoryAllocationFailed, if there is too little); no negative size
-  /// (InvalidArgument). On an error the tensor is as before.
+  /// Sets the sizes, and the strides that follow from them and the dim order; the data stays.
+  /// @retval Error::NotSupported Another rank, other sizes of a static tensor, or more elements
+  ///     than the capacity of memory that does not grow.
+  /// @retval Error::MemoryAllocationFailed Too little memory for a tensor that grows.
+  /// @retval Error::InvalidArgument A negative size. On an error the tensor is unchanged.
   [[nodiscard]] Error resize_contiguous(ArrayRef<SizesType> new_sizes);
 
   /// Growth state of a tensor whose memory grows on resize; such a TensorImpl must not be copied,
@@ -121,8 +121,8 @@ ssize_t compute_numel(const TensorImpl::SizesType* sizes, ssize_t dim);
 /// The number of elements; InvalidArgument on a negative size or if it does not fit ssize_t.
 Result<ssize_t> safe_numel(const TensorImpl::SizesType* sizes, ssize_t dim);
 
-/// The number of bytes; InvalidArgument on a negative size, a type that is none, or if it does not
-/// fit ssize_t.
+/// The number of bytes; InvalidArgument on a negative size, an invalid type, or if it does not fit
+/// ssize_t.
 Result<size_t> safe_nbytes(ScalarType type, const TensorImpl::SizesType* sizes, ssize_t dim);
 
 }  // namespace executorch::runtime::etensor

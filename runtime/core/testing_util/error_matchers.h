@@ -41,7 +41,7 @@ Error error_of(const Result<T>& result) {
 
 }  // namespace internal
 
-/// Success for Error::Ok and a Result with a value; a failure says the error's name.
+/// Success for Error::Ok and a Result with a value; a failure prints the error's name.
 template <typename T>
 ::testing::AssertionResult is_ok(const T& error_or_result) {
   const Error error = internal::error_of(error_or_result);

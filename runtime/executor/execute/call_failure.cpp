@@ -23,7 +23,7 @@ using executorch::runtime::internal::text;
 
 namespace {
 
-/// Text of limited length; what does not fit is left out.
+/// Text of limited length; it drops what does not fit.
 class Text final {
  public:
   void add(const char* format, ...) ET_PRINTF_FORMAT(2, 3) {

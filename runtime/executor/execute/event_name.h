@@ -9,9 +9,9 @@ namespace executorch::runtime::internal {
 
 constexpr size_t kEventNameSize = kOperatorTextSize + 12;
 
-/// Writes "native_call_add.out" for a call of operator `index`, aten::add.out; "native_call_" if
-/// its name does not fit. Runs for every traced call, so it reads each character only
-/// once.
+/// Writes the event name of a call of operator `index`, for example "native_call_add.out" for
+/// aten::add.out, or "native_call_" if the name does not fit. Runs for every traced call, so it
+/// reads each character only once.
 inline void write_event_name(const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
                              char (&out)[kEventNameSize]) {
   constexpr char kPrefix[] = "native_call_";

@@ -153,7 +153,7 @@ Error Method::execute() {
   }
   if (internal::tracing(event_tracer_)) {
     for (size_t i = 0; i < outputs_size(); ++i) {
-      // A program may leave an output without memory: a view that a jump has skipped.
+      // An output may lack memory: a jump may have skipped the view that makes it.
       if (has_memory(get_output(i))) {
         internal::event_tracer_log_evalue_output(event_tracer_, get_output(i));
       }
@@ -166,7 +166,7 @@ Error Method::execute() {
 Error Method::step() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   if (next_ >= block_.instructions.size()) {
-    // The only step of a method without instructions is its end.
+    // A method without instructions ends at its first step.
     return Error::EndOfMethod;
   }
   if (next_ == 0) {
@@ -266,8 +266,8 @@ Error Method::run_at(size_t* next, KernelRuntimeContext& context) {
       break;
     case Opcode::JumpFalse:
       if (!is_true(*instruction.arguments[0])) {
-        // Every loop has a jump back: no other instruction goes to an earlier one. Executions on
-        // other threads check for themselves.
+        // Only jumps go to an earlier instruction, so every loop passes here. Executions on other
+        // threads check for themselves.
         if (loop_limits_.check_round != nullptr && instruction.number <= *next && next == &next_) {
           ET_CHECK_OK_OR_RETURN_ERROR(loop_limits_.check_round(*this, instruction.number));
         }

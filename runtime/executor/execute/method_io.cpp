@@ -35,7 +35,7 @@ bool is_dynamic(const fb::Tensor& tensor) {
   return tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC;
 }
 
-/// Returns true for a dimension of any size: 0 in the file of an unbounded tensor.
+/// Returns true if the dimension accepts any size: the file of an unbounded tensor has 0 there.
 bool has_no_bound(const fb::Tensor& tensor, size_t dim) {
   return tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND &&
          items(tensor.sizes())[dim] == 0;
@@ -45,8 +45,8 @@ bool has_no_bound(const fb::Tensor& tensor, size_t dim) {
 bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
   auto strides = tensor.strides();
   et::StridesType implied[kTensorDimensionLimit];
-  // Without strides, the elements lie one after the other in the tensor's own dim order, and
-  // without that in the default one.
+  // Without strides, the elements are dense in the tensor's own dim order, or in the default one if
+  // it has none.
   if (strides.empty()) {
     et::DimOrderType own_order[kTensorDimensionLimit];
     const size_t rank = dim_order.size();
@@ -317,7 +317,7 @@ et::Tensor Method::own_output(size_t index) const {
   if ((block_.flags[value] & internal::kMovedValue) == 0) {
     return block_.values[value].toTensor();
   }
-  // Outputs in the order of their values, or against it, take one walk together.
+  // Queries in the order of the outputs' values, or in reverse, share one walk.
   for (; cache_.counted_values < value; ++cache_.counted_values) {
     cache_.counted_tensors += tensor_at(*plan_, cache_.counted_values) != nullptr ? 1 : 0;
   }
@@ -374,7 +374,7 @@ size_t Method::delegate_scratch_size() const {
 
 Result<et::Tensor> Method::get_attribute(std::string_view name) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
-  // Names in the order of the program take one walk together.
+  // Queries in the order of the program share one walk over the values.
   const size_t size = block_.values.size();
   for (size_t looked_at = 0; looked_at < size; ++looked_at) {
     const size_t i = cache_.next_attribute;

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The words of a plan: version, number of steps, number of tensors, the step that is the height;
-// then the steps (operation, a, b); then the tensors (value, step of its offset, number of sizes,
-// the steps of these).
+// The words of a plan: version, number of steps, number of tensors, the step whose result is the
+// buffer's size; then the steps (operation, a, b); then the tensors (value, step of its offset,
+// number of sizes, the steps of these).
 #include <executorch/runtime/executor/execute/parametric_plan.h>
 
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
@@ -38,7 +38,7 @@ constexpr size_t kStep = 3;
 constexpr size_t kRecord = 3;
 
 enum Operation : uint32_t {
-  /// The number whose low half is a, high half b.
+  /// The number with low half a and high half b.
   kConstant,
   /// Size b of input a.
   kInputSize,
@@ -51,7 +51,7 @@ enum Operation : uint32_t {
   kOperations,
 };
 
-/// False if there is no result.
+/// Computes one step. Returns false on overflow and for a divisor that is not positive.
 bool apply(uint32_t operation, int64_t a, int64_t b, int64_t* result) {
   switch (operation) {
     case kAdd:

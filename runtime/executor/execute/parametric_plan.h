@@ -25,7 +25,7 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 using executorch::runtime::internal::kParametricPlanPrefix;
-/// Index, as in MethodMeta, of the buffer that it plans. All other buffers are static.
+/// Index, as in MethodMeta, of the buffer that the plan divides. All other buffers are static.
 inline constexpr size_t kParametricBuffer = 0;
 inline constexpr uint32_t kParametricMemoryId = 1;
 
@@ -48,16 +48,15 @@ class ParametricPlan final {
   bool exists() const { return steps_ > 0; }
 
   /// Bytes of the buffer for the sizes that the inputs have now.
-  /// @retval Error::InvalidArgument They lead to sizes that are negative, or beyond the plan's
-  /// limit.
+  /// @retval Error::InvalidArgument The sizes are negative, or exceed the plan's limit.
   ET_WEAK Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan,
                                const MethodBlock& block);
 
   /// Gives every tensor of the buffer its sizes and memory, if either has changed, and checks that
-  /// operands and results are apart there (alias_model.h): values are reset to those of the
+  /// operands and results do not overlap there (alias_model.h). Resets values to those of the
   /// program. `program_size` in bytes bounds the work.
   /// @retval Error::MemoryAllocationFailed The caller's buffer is too small.
-  /// @retval Error::InvalidProgram The places are not apart. Others as bytes().
+  /// @retval Error::InvalidProgram Operands and results overlap. Others as bytes().
   [[nodiscard]] ET_WEAK Error place(const executorch_flatbuffer::ExecutionPlan& plan,
                                     const MethodBlock& block, HierarchicalAllocator& memory,
                                     size_t program_size);
@@ -72,7 +71,7 @@ class ParametricPlan final {
   uint32_t steps_ = 0;
   uint32_t tensors_ = 0;
   uint32_t height_ = 0;
-  /// Where tensors are placed now; null: nowhere.
+  /// The buffer that tensors lie in now; null if none.
   void* base_ = nullptr;
 };
 

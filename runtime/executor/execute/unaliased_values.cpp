@@ -30,7 +30,7 @@ using executorch::runtime::internal::value_count;
 
 namespace {
 
-// How instructions use a value, in the two bits of the answer.
+// How instructions use a value, in the two bits of the flags that are computed here.
 constexpr uint8_t kOneResult = kUnaliasedOutput;
 constexpr uint8_t kDelegateOperand = kUnaliasedInput;
 constexpr uint8_t kOtherUse = kUnaliasedOutput | kUnaliasedInput;
@@ -39,7 +39,8 @@ constexpr uint8_t kOtherUse = kUnaliasedOutput | kUnaliasedInput;
 struct Candidate {
   PlannedRange range;
   uint32_t value;
-  /// The next candidate that may still be unaliased; itself, if it may.
+  /// The index of the next candidate that may still be unaliased; its own index if it may be
+  /// itself.
   uint32_t next;
 };
 constexpr size_t kCandidatesOnStack = 16;
@@ -91,7 +92,8 @@ class Marker final {
     flags = static_cast<uint8_t>((flags & ~kOtherUse) | uses);
   }
 
-  /// False for jumps, moves and frees: in programs with these, no value is marked.
+  /// Records the uses of an instruction. False for jumps, moves and frees: a program with one of
+  /// these gets no marks.
   bool use(const fb::Instruction& instruction) {
     const fb::KernelCall* const call = instruction.instr_args_as_KernelCall();
     if (call == nullptr && instruction.instr_args_as_DelegateCall() == nullptr) {
@@ -136,8 +138,8 @@ class Marker final {
     }
   }
 
-  /// Returns the number of inputs and outputs with the right use and planned memory. Writes them to
-  /// `candidates` unless that is null.
+  /// Returns the number of inputs and outputs that have planned memory and are used as unaliased
+  /// values must be. Writes them to `candidates` unless that is null.
   size_t find_candidates(Candidate* candidates) const {
     size_t found = 0;
     const auto add = [&](int32_t value, uint8_t wanted) {
@@ -156,7 +158,7 @@ class Marker final {
         return;
       }
       if (candidates != nullptr) {
-        // GCC takes a copy of a local range for a pointer to it (-Wdangling-pointer).
+        // GCC mistakes a copy of a local range for a pointer to it (-Wdangling-pointer).
         candidates[found] = {planned_range(*tensor), static_cast<uint32_t>(value), 0};
       }
       ++found;
@@ -170,7 +172,7 @@ class Marker final {
     return found;
   }
 
-  /// Sorts candidates by place and leaves those out that overlap another one, or are listed twice.
+  /// Sorts candidates by place and removes those that overlap another one, or are listed twice.
   static size_t keep_apart(Span<Candidate> candidates) {
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       return a.range.buffer != b.range.buffer ? a.range.buffer < b.range.buffer

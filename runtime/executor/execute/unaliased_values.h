@@ -16,14 +16,14 @@ namespace internal {
 /// Sets kUnaliasedOutput and kUnaliasedInput in block.flags, for all values at once. Time is linear
 /// in the program's size, plus sorting inputs and outputs by their places.
 ///
-/// An output is unaliased if it is nothing but the result of one instruction: its last argument,
-/// an argument of no other, no input, and alone in its planned memory. Then no value depends on
-/// where it is. (Arguments of kernels and delegates end with what they write.) An input is
-/// unaliased if it has constant sizes, only delegates read it, nothing writes to it, and it is
-/// alone in its planned memory. (A kernel may write to any of its arguments.)
+/// An output is unaliased if it is the last argument of one instruction, an argument of no other,
+/// not an input, and alone in its planned memory. Then no value depends on where it is. (Arguments
+/// of kernels and delegates end with what they write.) An input is unaliased if it has constant
+/// sizes, only delegates read it, nothing writes to it, and it is alone in its planned memory. (A
+/// kernel may write to any of its arguments.)
 ///
 /// Takes temporary memory for methods with more than 16 such inputs and outputs.
-/// @retval Error::MemoryAllocationFailed There is none; no value is marked.
+/// @retval Error::MemoryAllocationFailed There is too little; no value is marked.
 Error mark_unaliased_values(const executorch_flatbuffer::ExecutionPlan& plan,
                             const MethodBlock& block, MemoryAllocator& temp);
 

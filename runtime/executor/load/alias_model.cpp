@@ -36,16 +36,16 @@ constexpr uint32_t kAddresses = UINT32_MAX;
 
 struct AliasModel::Role {
   static constexpr uint32_t kWrite = 1;
-  /// Read, and not where a written value is.
+  /// Read; must not overlap a written value.
   static constexpr uint32_t kRead = 2;
-  /// Read, possibly where a written value is.
+  /// Read; may lie exactly where a written value lies.
   static constexpr uint32_t kReadInPlace = 4;
 };
 
 Error AliasModel::check() {
   static_assert(sizeof(Node) <= sizeof(EValue) && alignof(Node) <= alignof(EValue) &&
                     sizeof(Place) <= sizeof(EValue) && alignof(Place) <= alignof(EValue),
-                "the memory of a value is that of its node, and then of its place");
+                "nodes, and later places, are built in the memory of values");
   for (EValue& value : block_.values) {
     value.~EValue();
   }
@@ -254,7 +254,7 @@ Error AliasModel::touch_list(size_t argument, uint32_t value, uint32_t role, uin
   return Error::Ok;
 }
 
-/// Gives the value, and all that may be the same, a role, if it may have it.
+/// Gives a role to the value and to all that may be the same tensor, if the rules allow it.
 Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
   const uint32_t root = find(value);
   const uint8_t flags = block_.flags[value];

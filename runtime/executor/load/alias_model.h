@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Relations between the values of a method: which may share memory, and who may write to it. A
+// Relations between the values of a method: which may share memory, and which may be written to. A
 // method that breaks a rule of docs/alias-model.md is refused when it is loaded, in every build.
 #pragma once
 
@@ -90,7 +90,7 @@ class AliasModel final {
   uint32_t find(uint32_t value);
   bool is_view_call(const Instruction& loaded) const;
   bool is_tensor(uint32_t value) const { return nodes_[value].slot < kTensorList; }
-  /// The number of an argument's value.
+  /// The index of an argument's value.
   uint32_t index_of(const EValue* value) const {
     return static_cast<uint32_t>(value - block_.values.data());
   }

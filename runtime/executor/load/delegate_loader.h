@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Hands a delegate of a verified program to its backend, and back.
+// Initializes the delegates of a verified program, and destroys them.
 #pragma once
 
 #include <executorch/runtime/backend/backend_options_map.h>

@@ -22,7 +22,7 @@ using Call = fb::InstructionArguments;
 
 namespace {
 
-/// Marks an operator that has been reported as missing in the list of kernels.
+/// In the list of kernels, marks an operator that has already been reported as missing.
 constexpr Kernel kMissing;
 
 /// A kernel key has at most 16 tensors, and the operator's result after them.
@@ -58,7 +58,7 @@ size_t describe_tensors(Span<EValue* const> arguments, DimOrder* orders, TensorM
   return found;
 }
 
-/// nullptr if there is none.
+/// The kernel of this name for these tensors; nullptr if there is none.
 const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const Kernel> kernels) {
   if (kernels.empty()) {
     const Result<const Kernel*> found = find_kernel(name, metas);

@@ -13,8 +13,8 @@ namespace internal {
 
 class InstructionLoader final {
  public:
-  /// @param kernels If not empty, the only kernels there are; else the registered ones.
-  /// @param pointers The part of block.pointers that lists have left.
+  /// @param kernels The kernels to search; if empty, the registered ones.
+  /// @param pointers The part of block.pointers that lists leave free.
   InstructionLoader(const executorch_flatbuffer::ExecutionPlan& plan, Span<const Kernel> kernels,
                     const MethodBlock& block, Span<EValue*> pointers);
 
@@ -30,7 +30,7 @@ class InstructionLoader final {
   Error load_kernel(const executorch_flatbuffer::Instruction& source, Instruction* instruction);
   /// The kernel for these arguments; nullptr, after a message, if there is none.
   Result<const Kernel*> find(size_t op, Span<EValue* const> arguments);
-  /// Takes pointers to values.
+  /// Takes pointers from `pointers_` and points them at the values.
   Span<EValue*> point_at(Indices indices);
 
   const executorch_flatbuffer::ExecutionPlan& plan_;

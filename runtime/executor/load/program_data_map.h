@@ -18,7 +18,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// The data that a program file keeps under names, for its backends: bytes without a tensor's type
+/// The named data of a program file, for its backends: bytes without a tensor's type
 /// and shape.
 class ProgramDataMap final : public NamedDataMap {
  public:
@@ -58,7 +58,7 @@ class ProgramDataMap final : public NamedDataMap {
 class MergedDataMap final : public NamedDataMap {
  public:
   /// `given` may be null. Both must outlive the map. `program_size` in bytes bounds how many of the
-  /// program's names are looked at.
+  /// program's names a look-up compares.
   MergedDataMap(const NamedDataMap* given, const ProgramDataMap& own, size_t program_size)
       : given_(given), own_(own), search_{kNamesPerByte * program_size, 0} {}
 

@@ -80,7 +80,7 @@ Error load_unbounded_tensor(ValueLoader& loader, const fb::Tensor& tensor) {
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
 
-// The symbol by which linking the target asks for this object file.
+// Targets that link unbounded tensors refer to this symbol, which pulls in this object file.
 extern "C" {
 extern const int executorch_link_unbounded_tensors;
 }

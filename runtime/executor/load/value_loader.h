@@ -19,7 +19,7 @@ void point_values(const executorch_flatbuffer::ExecutionPlan& plan, const Method
 /// Makes tensors and lists. All arguments must outlive it.
 class ValueLoader final {
  public:
-  /// `memory` may have neither planned memory nor a dynamic allocator. Counts in `external_made`
+  /// `memory` may lack planned memory and a dynamic allocator. Counts in `external_made`
   /// how many of block.external it has made.
   ValueLoader(const Program& program, const executorch_flatbuffer::ExecutionPlan& plan,
               const MemoryManager& memory, const NamedDataMap& data, MethodBlock* block,
@@ -34,13 +34,13 @@ class ValueLoader final {
 
   Error load();
 
-  // Load one tensor, with and without a bound of its sizes.
+  // Load one tensor, with or without a bound on its sizes.
   Error load_bounded(const executorch_flatbuffer::Tensor& tensor);
   Error load_unbounded(const executorch_flatbuffer::Tensor& tensor);
 
  private:
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
-  /// A tensor without bound, which has no memory yet: one of the sizes is 0.
+  /// Makes an unbounded tensor, which has no memory yet: one of `sizes` is 0.
   Error make_unbounded(const executorch_flatbuffer::Tensor& tensor, Span<const int32_t> sizes);
   Error make_tensor(const executorch_flatbuffer::Tensor& tensor, void* data, size_t nbytes,
                     TensorSlot* slot);
@@ -71,7 +71,7 @@ class ValueLoader final {
     size_t sizes = 0;
     size_t strides = 0;
     size_t growths = 0;
-    /// By the kind of the value.
+    /// Indexed by the kind of value.
     size_t of_kind[static_cast<size_t>(executorch_flatbuffer::KernelTypes::MAX) + 1] = {};
     size_t int_items = 0;
     size_t tensor_items = 0;
@@ -80,8 +80,8 @@ class ValueLoader final {
   } used_;
 };
 
-/// loader.load_unbounded(). The target `executorch` links it; a runtime without it, whose address
-/// of this is null, refuses programs that have such tensors.
+/// Calls loader.load_unbounded(). The target `executorch` links it; without it, the function's
+/// address is null and the runtime refuses programs that have unbounded tensors.
 ET_WEAK Error load_unbounded_tensor(ValueLoader& loader,
                                     const executorch_flatbuffer::Tensor& tensor);
 

@@ -29,7 +29,7 @@ void count_tensor(const fb::Tensor& tensor, MethodCounts* counts) {
   counts->tensors += 1;
   counts->dims += rank;
   counts->changing_dims += tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC ? 0 : rank;
-  // Some may be inputs, and do without.
+  // Inputs among them leave theirs unused.
   counts->growths += tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND ? 1 : 0;
   counts->external += tensor_source(tensor) == TensorSource::External ? 1 : 0;
 }

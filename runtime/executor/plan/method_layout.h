@@ -44,9 +44,9 @@ enum class Opcode : uint8_t {
   Delegate,
   /// *arguments[1] = *arguments[0]
   Move,
-  /// Go on at `number` if *arguments[0] is false.
+  /// Continue at instruction `number` if *arguments[0] is false.
   JumpFalse,
-  /// Gives back the memory of tensor *arguments[0], if that grows; planned memory needs no freeing.
+  /// Frees the memory of tensor *arguments[0] if it is unbounded; planned memory is not freed.
   Free,
 };
 
@@ -58,12 +58,12 @@ struct Instruction {
     const Kernel* source;
   };
   EValue** arguments;
-  /// The number of arguments, or where to jump to.
+  /// The number of arguments, or the destination of a jump.
   uint32_t number;
   Opcode opcode;
   /// Some tensor argument gets its memory at run time: check that it has some.
   bool has_late_memory;
-  /// The number of the operator that a kernel call names.
+  /// The index of the operator that a kernel call names.
   uint16_t op;
 };
 
@@ -89,17 +89,19 @@ enum ValueFlag : uint8_t {
   /// The result of a view: shows another value's memory from when it is made.
   kViewValue = 2,
   kInputValue = 4,
-  /// A MoveCall passes a tensor on to it.
+  /// Destination of a MoveCall of a tensor.
   kMovedValue = 8,
-  /// While loading: an instruction before the one that is looked at makes the view.
+  /// While loading: an earlier instruction makes the view.
   kMadeView = 16,
-  /// While loading: another value is written to the memory of the input, which is not a view.
+  /// While loading: the plan reuses the memory of the input, which is not a view, for another
+  /// value.
   kConsumedInput = 16,
   /// Once mark_unaliased_values() has run: no value depends on where the output is.
   kUnaliasedOutput = 16,
   /// A call writes to it, or to a value that may be the same tensor.
   kWrittenValue = 32,
-  /// While loading: a call writes to it, or one that may be the same, whose sizes may change then.
+  /// While loading: a call writes to it, or to a value that may be the same tensor, and may resize
+  /// it.
   kResizedValue = 64,
   /// Once mark_unaliased_values() has run: no value depends on where the input is.
   kUnaliasedInput = 64,
@@ -120,7 +122,7 @@ struct MethodBlock {
   /// The kernel that was last found for each operator.
   Span<const Kernel*> kernels;
 
-  // Lists, and their items: as pointers to values, and room for them to be read into.
+  // Lists; their items as pointers to values, and memory into which the items are read.
   Span<executorch::aten::ArrayRef<char>> strings;
   Span<executorch::aten::ArrayRef<double>> double_lists;
   Span<executorch::aten::ArrayRef<bool>> bool_lists;
@@ -135,7 +137,7 @@ struct MethodBlock {
 
   /// Memory of tensors without bound, with their sizes.
   Span<TensorGrowth> growths;
-  /// Sizes of tensors that may change theirs.
+  /// Sizes of tensors that may be resized.
   Span<executorch::aten::SizesType> sizes;
   Span<executorch::aten::StridesType> strides;
   /// For each value, bits of ValueFlag.
@@ -269,9 +271,9 @@ constexpr void lay_out(const MethodCounts& counts, Cursor* cursor, MethodBlock* 
   cursor->take(counts.plan_words / 3, &block->plan_values);
 }
 
-/// The bytes of the block of a method with so many of everything, on the target that this is
-/// compiled for; SIZE_MAX if they do not fit size_t. A build that knows the program can so make the
-/// memory static.
+/// Bytes of the block of a method with these counts, on the target that this is compiled for;
+/// SIZE_MAX if they do not fit size_t. With it, a build that knows the program can make the memory
+/// static.
 constexpr size_t method_block_size(const MethodCounts& counts) {
   BlockSize cursor;
   MethodBlock unused;
@@ -279,20 +281,21 @@ constexpr size_t method_block_size(const MethodCounts& counts) {
   return cursor.size();
 }
 
-/// Counts what the block has. `plan_words`: how long the method's parametric plan is (see
+/// Counts the items of the method's arrays. `plan_words` is the length of its parametric plan (see
 /// parametric_plan.h).
 MethodCounts count_method(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words);
 
-/// Points `block`'s arrays into `memory`, which has as many bytes as this returns, aligned to
-/// kMethodBlockAlignment; SIZE_MAX if they do not fit size_t. `memory` may be null, to find out.
+/// Points the arrays of `block` into `memory`, which is aligned to kMethodBlockAlignment, and
+/// returns the bytes that they take; SIZE_MAX if these do not fit size_t. Call it with a null
+/// `memory` to find the size.
 size_t lay_out_method(const MethodCounts& counts, uint8_t* memory, MethodBlock* block);
 
-/// Constructs, and destroys, what must be before and after it is assigned to: values always, and
-/// whatever holds counted references (in ATen mode).
+/// Construct, and destroy, the items that need it: values, growth states, and, in ATen mode,
+/// tensors, which are counted references.
 void construct_references(const MethodBlock& block);
 void destroy_references(const MethodBlock& block);
 
-/// Gives back the memory of tensors without bound.
+/// Frees the memory of unbounded tensors.
 void release_growing(const MethodBlock& block);
 
 }  // namespace internal

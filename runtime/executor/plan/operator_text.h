@@ -17,7 +17,7 @@ constexpr size_t kOperatorTextSize = 128;
 /// @retval Error::InvalidProgram It does not fit.
 inline Error write_operator_text(const executorch_flatbuffer::Operator& op,
                                  char (&out)[kOperatorTextSize]) {
-  // Not by strlen(): with its sanitizers, GCC 12 warns of the length of an absent name.
+  // Not strlen(): with its sanitizers, GCC 12 warns about the length of an absent name.
   const char* part = text(op.name());
   const char* next_part = text(op.overload());
   for (char& character : out) {

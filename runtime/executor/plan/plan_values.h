@@ -20,7 +20,7 @@
 
 namespace executorch::runtime::internal {
 
-/// How many values the method has.
+/// The number of values of the method.
 ET_INLINE_UNLESS_SMALL size_t value_count(const executorch_flatbuffer::ExecutionPlan& plan) {
   return count(plan.values());
 }
@@ -29,7 +29,7 @@ ET_INLINE_UNLESS_SMALL const executorch_flatbuffer::EValue& value_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
   return *plan.values()->Get(static_cast<uint32_t>(index));
 }
-/// A segment of the program, which has as many.
+/// Segment `index` of the program, which must exist.
 const executorch_flatbuffer::DataSegment& segment_at(const executorch_flatbuffer::Program& program,
                                                      size_t index);
 
@@ -55,13 +55,13 @@ const T& as(const executorch_flatbuffer::EValue& value) {
   return *static_cast<const T*>(table_of(value));
 }
 
-/// The items of a list of any kind, which have theirs in the same field; empty for other values.
+/// The items of a list of any kind, all of which store them in one field; empty for other values.
 ET_INLINE_UNLESS_SMALL Span<const int32_t> list_items(const executorch_flatbuffer::EValue& value) {
   return value.val_type() < executorch_flatbuffer::KernelTypes::IntList
              ? Span<const int32_t>()
              : items(as<executorch_flatbuffer::TensorList>(value).items());
 }
-/// The same for items of another type than int32_t, which is the list's.
+/// The same for a list whose items are of type T.
 template <typename T>
 Span<const T> list_items(const executorch_flatbuffer::EValue& value) {
   const Span<const int32_t> items = list_items(value);
@@ -71,13 +71,13 @@ inline size_t list_size(const executorch_flatbuffer::EValue& value) {
   return list_items(value).size();
 }
 
-/// The items of a list of tensors, of which some may be -1; empty for all other values.
+/// The items of a list of tensors, -1 for an absent one; empty for all other values.
 ET_INLINE_UNLESS_SMALL Span<const int32_t> tensors_in(const executorch_flatbuffer::EValue& value) {
   return value.val_type() < executorch_flatbuffer::KernelTypes::TensorList ? Span<const int32_t>()
                                                                            : list_items(value);
 }
 
-/// The method's instruction `index`, counted through its chains; null if there are not as many.
+/// The method's instruction `index`, counted through its chains; null if it does not exist.
 const executorch_flatbuffer::Instruction* instruction_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
 

@@ -36,8 +36,8 @@ inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
   return planned ? TensorSource::Planned : TensorSource::None;
 }
 
-/// Returns true if the tensor's sizes have no bound. Its memory then grows when it is resized; an
-/// input's is the caller's.
+/// Returns true if the tensor's sizes have no bound. Resizing it then allocates memory, unless it
+/// is an input, whose memory is the caller's.
 inline bool grows_unless_input(const executorch_flatbuffer::Tensor& tensor) {
   return tensor.shape_dynamism() == executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_UNBOUND &&
          tensor_source(tensor) == TensorSource::None && count(tensor.sizes()) > 0;

@@ -31,8 +31,9 @@ class Walk final {
   /// `type` is the table's index in the rules. follow() has found the position.
   INLINE_UNLESS_SMALL bool table(size_t position, size_t type);
   bool fields(size_t position, size_t vtable, size_t type, uint32_t left);
-  /// Reads the offset at `position` and moves to its target: every kind begins with four bytes,
-  /// which lie inside. The caller has checked that those at `position` do, and are aligned.
+  /// Reads the offset at `position` and moves to its target. Targets of every kind begin with four
+  /// bytes; checks that these lie inside. The caller has checked that `position` has four bytes and
+  /// is aligned.
   bool follow(size_t position, size_t* target) const {
     const auto offset = read<uint32_t>(position);
     *target = position + offset;
@@ -201,7 +202,7 @@ bool Walk::vector(size_t position, unsigned width_log2, size_t* count) {
   }
   *count = read<uint32_t>(position);
   const size_t first = position + sizeof(uint32_t);
-  // The alignment of no items does not matter, and not every writer cares for it.
+  // An empty vector needs no alignment, and some writers do not align it.
   return *count == 0 || (*count <= (bytes_.size() - first) >> width_log2 &&
                          (first & ((size_t{1} << width_log2) - 1)) == 0);
 }

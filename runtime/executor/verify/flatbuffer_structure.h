@@ -66,10 +66,10 @@ struct StructureRules {
   uint8_t root;
 };
 
-/// Walks `bytes` (at most 2 GB, aligned to 8; a 4-byte root offset first) from its root.
-/// The walk visits at most one table or vector for each byte, so that tables which are shared a
-/// thousandfold cannot make a small file slow to check. 16 characters of a string count as a visit:
-/// strings may overlap, and those who read them take time for each.
+/// Walks `bytes` (at most 2 GB, aligned to 8; a 4-byte root offset first) from its root. The walk
+/// visits at most one table or vector for each byte, so that a small file with tables shared a
+/// thousandfold is not slow to check. 16 characters of a string count as a visit: strings may
+/// overlap, and reading every one takes time.
 /// @retval Error::InvalidProgram After a log message with the table, the field's slot and the byte.
 Error verify_flatbuffer_structure(Span<const uint8_t> bytes, const StructureRules& rules);
 

@@ -12,7 +12,7 @@ namespace {
 namespace fb = executorch_flatbuffer;
 using Kind = fb::KernelTypes;
 
-/// Tables may share their lists: those of the method count for each.
+/// Tables may share lists: charges the method's lists to the budget.
 Error spend(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   const size_t sizes[] = {count(plan.non_const_buffer_sizes()), count(plan.inputs()),
                           count(plan.outputs())};
@@ -34,8 +34,8 @@ Error verify_bools(const fb::ExecutionPlan& plan, size_t index, Span<const uint8
   return Error::Ok;
 }
 
-/// The items of list `index` must be bools, or indices of values of the kind that the list is for;
-/// in an optional one, also -1 and None.
+/// Checks the items of list `index`: bools, or indices of values of the kind that the list is for;
+/// an optional list may also have -1 and None.
 Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
   const fb::EValue& value = value_at(plan, static_cast<size_t>(index));
   const bool is_wide = value.val_type() == Kind::IntList;

@@ -70,7 +70,7 @@ class MethodMemory final {
   explicit MethodMemory(const runtime::MethodMeta& meta, size_t for_backends = 0,
                         size_t temp_size = 256)
       : MethodMemory(meta, meta.method_allocator_size() + for_backends, temp_size, 0) {}
-  /// With exactly that much for the method.
+  /// With exactly `method_size` bytes for the method.
   static MethodMemory of_size(const runtime::MethodMeta& meta, size_t method_size) {
     return MethodMemory(meta, method_size, 256, 0);
   }
@@ -147,7 +147,7 @@ class FloatTensor final {
   FloatTensor(const FloatTensor&) = delete;
 
   runtime::EValue value() { return runtime::EValue(aten::Tensor(&*impl_)); }
-  /// The same tensor saying nothing of its strides, which follow from its dim order.
+  /// The same tensor without strides, which follow from its dim order.
   runtime::EValue value_without_strides() {
     impl_.emplace(aten::ScalarType::Float, static_cast<ssize_t>(sizes_.size()), sizes_.data(),
                   data_.data(), order_.data());

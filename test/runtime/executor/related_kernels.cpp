@@ -43,7 +43,7 @@ constexpr Kernel kKernels[] = {
     Kernel("related::silent.out", &silent),
 };
 
-/// Its payload says how many outputs a delegate has; "?": it does not say.
+/// The payload is the number of outputs that the backend reports; "?": it reports none.
 class OutputsBackend final : public runtime::BackendInterface {
  public:
   bool is_available() const override { return true; }

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A program whose values meet in every way that docs/alias-model.md has a rule for, and what tests
-// of these rules make of it.
+// A program whose values meet in every way that docs/alias-model.md has a rule for, and the changes
+// to it that tests of these rules make.
 #pragma once
 
 #include <stdint.h>
@@ -64,13 +64,12 @@ enum RelatedOperator : int32_t {
   kPick,
   /// (self, src): writes to self.
   kAssign,
-  /// (a, out): does not say what it writes to.
+  /// (a, out): does not declare what it writes to.
   kSilent,
   kMakeView,
 };
 
-/// The delegates: of a backend that says that it has one output, or two, and of one that says
-/// nothing.
+/// The delegates: of a backend that reports one output, or two, and of one that reports nothing.
 enum RelatedDelegate : int32_t { kOneOutput, kTwoOutputs, kUnknownOutputs };
 
 /// kView shows kFirst; kApart writes kResult; that moves on to kTarget. Inputs are the first two,
@@ -103,7 +102,7 @@ std::vector<Access> readers();
 /// All ways to read a value that may be exactly there.
 std::vector<Access> readers_in_place();
 
-/// One change to related_program(), and what the runtime says of it.
+/// One change to related_program(), and the expected message.
 struct Mutation {
   std::string name;
   std::function<void(TestProgram&)> change;

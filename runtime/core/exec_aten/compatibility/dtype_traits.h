@@ -43,7 +43,7 @@ constexpr bool is_integral(executorch::aten::ScalarType t) {
   return is_one_of(t, set_of(S::Byte, S::Char, S::Short, S::Int, S::Long)) || is_unsigned_only(t);
 }
 
-/// How far up a dtype is in promotion: Half and BFloat16 meet in Float, Byte and Char in Short.
+/// Rank of a dtype in promotion: Half and BFloat16 promote to Float, Byte and Char to Short.
 constexpr int promotion_rank(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return t == S::Double || t == S::ComplexDouble ? 8
@@ -121,8 +121,8 @@ struct promote_types {
       std::conditional_t<half_to_float && is_reduced_floating_point_v<promoted>, float, promoted>;
 };
 
-/// `value` as a To; a floating-point number becomes an integer by way of int64_t, so that -1.0 as
-/// a uint8_t is 255.
+/// `value` as a To; a floating-point number becomes an integer through int64_t, so that -1.0 as a
+/// uint8_t is 255.
 template <typename To, typename From>
 To convert(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -160,13 +160,13 @@ constexpr executorch::aten::ScalarType toComplexType(executorch::aten::ScalarTyp
                                                  : S::ComplexFloat;
 }
 
-/// The quantized type that is stored as this one; any other type is its own.
+/// The quantized type that is stored as this one; any other type is returned unchanged.
 constexpr executorch::aten::ScalarType toQIntType(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return t == S::Byte ? S::QUInt8 : t == S::Char ? S::QInt8 : t == S::Int ? S::QInt32 : t;
 }
 
-/// The type that a quantized one is stored as; any other type is its own.
+/// The type that a quantized one is stored as; any other type is returned unchanged.
 constexpr executorch::aten::ScalarType toUnderlying(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return t == S::QInt8    ? S::Char

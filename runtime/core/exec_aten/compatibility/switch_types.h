@@ -5,10 +5,10 @@
 //     out.mutable_data_ptr<CTYPE>()[0] = CTYPE(1);
 //   });
 //
-// The body is compiled once for each dtype of the set (forall_types.h says what their names mean),
-// with CTYPE as the C++ type. Another dtype makes the context fail with InvalidArgument after a log
+// The body is compiled once for each dtype of the set (forall_types.h explains their names), with
+// CTYPE as the C++ type. Another dtype makes the context fail with InvalidArgument after a log
 // message; a body that returns a value then yields T{}. Kernels of one dtype list, or with little
-// memory for code, should rather convert elements than compile a body many times.
+// memory for code, should convert elements instead of compiling a body many times.
 #pragma once
 
 #include <type_traits>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Predicates on tensors, and arithmetic with their coordinates, for kernels outside of this
-// project. Predicates that return false log why.
+// project. Predicates that return false log the reason.
 #pragma once
 
 #include <inttypes.h>
@@ -114,7 +114,7 @@ inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
   return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
 }
 
-/// The element's position in a row-major tensor; `coordinate` has one number for each dimension.
+/// The element's index in a row-major tensor; `coordinate` has one number for each dimension.
 inline size_t coordinateToIndex(const executorch::aten::Tensor& tensor, const size_t* coordinate) {
   size_t index = 0;
   for (ssize_t dim = 0; dim < tensor.dim(); ++dim) {

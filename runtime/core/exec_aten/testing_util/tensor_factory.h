@@ -35,7 +35,7 @@ inline std::vector<uint8_t> contiguous_dim_order(size_t dims) {
   return order;
 }
 
-/// 0, 2, 3, ..., 1.
+/// Returns 0, 2, 3, ..., 1.
 inline std::vector<uint8_t> channels_last_dim_order(size_t dims) {
   ET_CHECK_MSG(dims == 4 || dims == 5, "channels-last of rank %zu", dims);
   std::vector<uint8_t> order = contiguous_dim_order(dims);
@@ -46,7 +46,8 @@ inline std::vector<uint8_t> channels_last_dim_order(size_t dims) {
 }  // namespace internal
 
 /// Makes tensors of one dtype. A tensor is valid as long as the factory that made it. Wrong
-/// arguments (data of another size than the shape says) end the program: they are faults of a test.
+/// arguments (such as data of another size than the shape) end the program: they are faults of a
+/// test.
 template <executorch::aten::ScalarType kType>
 class TensorFactory {
  public:
@@ -89,8 +90,8 @@ class TensorFactory {
     ET_CHECK(memory->dim_order.size() == sizes.size());
     ET_CHECK(dim_order_to_stride(sizes.data(), memory->dim_order.data(), sizes.size(),
                                  memory->strides.data()) == Error::Ok);
-    // At least one element, so that an empty tensor has an address. (Not a vector: of bool it has
-    // no elements to point to.)
+    // At least one element, so that an empty tensor has an address. (Not a vector:
+    // std::vector<bool> has no elements to point to.)
     memory->data = std::make_unique<ctype[]>(std::max<size_t>(data.size(), 1));
     std::copy(data.begin(), data.end(), memory->data.get());
     memory->impl.emplace(kType, static_cast<ssize_t>(sizes.size()), memory->sizes.data(),

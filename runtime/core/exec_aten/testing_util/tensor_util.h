@@ -77,10 +77,10 @@ bool data_is_close(const T* a, const T* b, size_t count, std::optional<double> r
 
 }  // namespace internal
 
-/// True if the elements, in the order in which they lie in memory, are close: within atol + rtol *
-/// |b|, NaN being close to NaN alone. Dtype and number of elements must be the same. Integers and
-/// bools are compared exactly, whatever the tolerances. Without `rtol` it is 1e-5; without `atol`
-/// it is 1e-8, for Half 1e-3, for BFloat16 1e-2.
+/// True if the elements, in the order in which they lie in memory, are close: |a - b| <= atol +
+/// rtol * |b|, and NaN is close to NaN only. Dtype and number of elements must be the same.
+/// Integers and bools are compared exactly, whatever the tolerances. Defaults: `rtol` 1e-5; `atol`
+/// 1e-8, for Half 1e-3, for BFloat16 1e-2.
 inline bool tensor_data_is_close(const executorch::aten::Tensor& a,
                                  const executorch::aten::Tensor& b, std::optional<double> rtol = {},
                                  std::optional<double> atol = {}) {
@@ -223,7 +223,7 @@ using ::executorch::runtime::testing::IsListEqualTo;
 #ifndef USE_ATEN_LIB
 namespace executorch::runtime::etensor {
 
-/// Type, sizes and (at most 64) elements.
+/// Prints type, sizes and the first 64 elements at most.
 inline void PrintTo(const Tensor& tensor, std::ostream* os) {
   const char* separator = "";
   const auto put_list = [&](const auto& numbers) {

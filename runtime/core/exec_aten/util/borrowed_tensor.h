@@ -10,7 +10,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// A tensor, of either kind, over memory that somebody else owns, with the arrays that describe it.
+/// A tensor, of either kind, over memory that it does not own, with the arrays that describe it.
 class BorrowedTensor final {
  public:
   BorrowedTensor() = default;

@@ -71,8 +71,8 @@ bool dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderType* dim
   return !overflow;
 }
 
-/// The same after checking all of it: InvalidArgument unless the dim order is a permutation and the
-/// strides fit.
+/// Like dim_order_to_stride_nocheck(), but checks its arguments: InvalidArgument unless the dim
+/// order is a permutation and the strides fit.
 template <typename SizesType, typename DimOrderType, typename StridesType>
 Error dim_order_to_stride(const SizesType* sizes, const DimOrderType* dim_order, size_t dims,
                           StridesType* strides) {

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
-#ifndef USE_ATEN_LIB  // which has these
+#ifndef USE_ATEN_LIB  // ATen defines these itself
 
 namespace executorch::runtime {
 

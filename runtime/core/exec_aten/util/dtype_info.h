@@ -132,7 +132,7 @@ constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::Scal
   return !complex_to_real && !float_to_integer && !number_to_bool;
 }
 
-/// The real type of a complex type's parts; any other type is its own.
+/// The real type of a complex type's parts; any other type is returned unchanged.
 executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t);
 
 /// Promoted type of `a` and `b` by ATen's table; with `half_to_float`, Half and BFloat16 results

@@ -114,7 +114,7 @@ bool tensors_have_same_size_at_dims(Tensor a, size_t dim_a, Tensor b, size_t dim
 bool tensor_is_contiguous(Tensor tensor) {
   const auto sizes = tensor.sizes();
   const auto strides = tensor.strides();
-  // A tensor without strides has its elements in order: there is nothing else that it could mean.
+  // A tensor without strides has its elements in row-major order.
   int64_t expected = 1;
   for (size_t i = strides.size(); i-- > 0;) {
     if (sizes[i] == 0) {

@@ -21,8 +21,7 @@
 #define ET_KERNEL_CHECK(context, cond, error, retval) \
   ET_KERNEL_CHECK_MSG(context, cond, error, retval, "check failed")
 
-/// The same with a message of one's own: ET_KERNEL_CHECK_MSG(ctx, cond, error, retval, format,
-/// ...).
+/// The same with a message: ET_KERNEL_CHECK_MSG(ctx, cond, error, retval, format, ...).
 #define ET_KERNEL_CHECK_MSG(context, cond, error, retval, message, ...) \
   do {                                                                  \
     if (ET_UNLIKELY(!(cond))) {                                         \
@@ -44,7 +43,7 @@ namespace ET_RUNTIME_NAMESPACE {
 [[nodiscard]] Error resize_tensor(executorch::aten::Tensor tensor,
                                   executorch::aten::ArrayRef<int64_t> sizes);
 #endif
-/// For a braced list of sizes, `{}` too.
+/// Takes a braced list of sizes, `{}` too.
 [[nodiscard]] inline Error resize_tensor(executorch::aten::Tensor tensor,
                                          std::initializer_list<executorch::aten::SizesType> sizes) {
   return resize_tensor(
@@ -95,19 +94,19 @@ bool tensors_have_same_size_at_dims(executorch::aten::Tensor a, size_t dim_a,
 /// size 1 may have any stride).
 bool tensor_is_contiguous(executorch::aten::Tensor tensor);
 
-/// False for a tensor that keeps its sizes: a portable one that is static.
+/// False for a tensor whose sizes are fixed: a portable one that is static.
 bool may_resize(const executorch::aten::Tensor& tensor);
 
-/// The tensor's dim order, the default one if it was made without any, into `out_dim_order`, which
-/// has `size` elements, as many as the rank, else InvalidArgument.
+/// Writes the tensor's dim order (the default one if it was made without any) into `out_dim_order`,
+/// which has `size` elements. InvalidArgument unless `size` is the rank.
 [[nodiscard]] Error get_dim_order(const executorch::aten::Tensor& tensor,
                                   executorch::aten::DimOrderType* out_dim_order, size_t size);
 bool tensor_has_valid_dim_order(executorch::aten::Tensor tensor);
 bool tensor_is_default_dim_order(executorch::aten::Tensor tensor);
 bool tensor_is_channels_last_dim_order(executorch::aten::Tensor tensor);
 bool tensor_is_default_or_channels_last_dim_order(executorch::aten::Tensor tensor);
-/// True if all have one dim order, or the memory of each is the same under both (contiguous and
-/// channels-last of one channel, say).
+/// True if all have one dim order, or if both dim orders describe the same layout (for example
+/// contiguous and channels-last with one channel).
 bool tensors_have_same_dim_order(Span<const executorch::aten::Tensor> tensors);
 inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
                                         const executorch::aten::Tensor& b) {
@@ -121,9 +120,9 @@ inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
   return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
 }
 
-/// Product of the sizes before `dim`, and of those after it; 0 <= dim <= rank for the first, 0 <=
-/// dim < rank (or -1: all) for the second. The products fit, because numel() does, unless another
-/// size is 0; they are then capped.
+/// Product of the sizes before `dim` (0 <= dim <= rank), and of those after it (0 <= dim < rank, or
+/// -1 for all). The products fit, because numel() does, unless another size is 0; they are then
+/// capped.
 size_t getLeadingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 size_t getTrailingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 
@@ -133,19 +132,19 @@ namespace internal {
 /// other tensor may alias it.
 bool has_growing_memory(const executorch::aten::Tensor& tensor);
 
-/// The bytes that the tensor may take when it is resized.
+/// The largest number of bytes that the tensor may take when it is resized.
 size_t capacity_bytes(const executorch::aten::Tensor& tensor);
 
-/// Makes `to` use the memory of `from`; InvalidArgument unless the bytes are as many.
+/// Makes `to` use the memory of `from`; InvalidArgument unless both have the same number of bytes.
 [[nodiscard]] Error share_tensor_data(const executorch::aten::Tensor& to,
                                       const executorch::aten::Tensor& from);
-/// Copies the bytes; InvalidArgument unless they are as many and both have memory.
+/// Copies the bytes; InvalidArgument unless both have memory and the same number of bytes.
 [[nodiscard]] Error copy_tensor_data(const executorch::aten::Tensor& to,
                                      const executorch::aten::Tensor& from);
 /// Makes `tensor` use `buffer`, which must outlive that use; InvalidArgument if it is too small.
 [[nodiscard]] Error set_tensor_data(const executorch::aten::Tensor& tensor, void* buffer,
                                     size_t buffer_size);
-/// Takes the memory away; it stays allocated.
+/// Detaches the memory, which stays allocated.
 void reset_data_ptr(const executorch::aten::Tensor& tensor);
 
 }  // namespace internal

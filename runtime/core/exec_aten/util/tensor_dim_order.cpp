@@ -113,7 +113,7 @@ Error copy_tensor_data(const Tensor& to, const Tensor& from) {
   }
   ET_CHECK_OR_RETURN_ERROR(to.const_data_ptr() != nullptr && from.const_data_ptr() != nullptr,
                            InvalidArgument, "a tensor of %zu bytes lacks memory", to.nbytes());
-  // Both may be the same memory: an input that is set to itself.
+  // Both may be the same memory, when an input is set to itself.
   memmove(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes());
   return Error::Ok;
 }

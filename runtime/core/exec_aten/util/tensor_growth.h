@@ -15,8 +15,8 @@ namespace internal {
 
 #ifdef USE_ATEN_LIB
 
-/// The allocator of a growing tensor's storage, so that ATen's kernels resize it as any tensor. An
-/// outgrown block is kept until release(), because callers may read at its address during the
+/// The allocator of a growing tensor's storage, so that ATen's kernels resize it like any tensor.
+/// An outgrown block is kept until release(), because callers may read at its address during the
 /// execution.
 class TensorGrowth final : public c10::Allocator {
  public:
@@ -25,8 +25,8 @@ class TensorGrowth final : public c10::Allocator {
   /// Null until the tensor is created.
   at::TensorImpl* tensor;
 
-  /// ATen calls it to resize the tensor. Throws c10::Error if the dynamic allocator has too little
-  /// memory.
+  /// ATen calls this to resize the tensor. Throws c10::Error if the dynamic allocator has too
+  /// little memory.
   c10::DataPtr allocate(size_t bytes) override;
   void copy_data(void* to, const void* from, size_t bytes) const override {
     default_copy_data(to, from, bytes);
@@ -35,7 +35,7 @@ class TensorGrowth final : public c10::Allocator {
   /// Reserves `bytes`, with slack from the second call on, and keeps the elements.
   /// MemoryAllocationFailed if the allocator fails.
   Error reserve(size_t bytes);
-  /// Gives all memory back; the tensor is empty then.
+  /// Frees all memory; the tensor is empty then.
   static void release(TensorGrowth& growth);
 
  private:
@@ -49,9 +49,9 @@ class TensorGrowth final : public c10::Allocator {
   static void outgrow(void* block);
 
   executorch::runtime::DynamicAllocator* allocator_;
-  /// The last outgrown block, which knows the one before.
+  /// The last outgrown block, which links to the one before.
   void* outgrown_ = nullptr;
-  /// Encode the tensor's dim order while it is empty.
+  /// Encodes the tensor's dim order while it is empty.
   int64_t empty_strides_[executorch::runtime::kTensorDimensionLimit];
 };
 

@@ -22,7 +22,7 @@ using executorch::runtime::kTensorDimensionLimit;
 
 namespace {
 
-/// The strides of these sizes in the tensor's dim order, and the bytes that they take.
+/// Computes the strides of these sizes in the tensor's dim order, and the bytes that they take.
 Error lay_out(const Tensor& tensor, at::IntArrayRef sizes, int64_t* strides, size_t* bytes) {
   const auto rank = static_cast<size_t>(tensor.dim());
   ET_CHECK_OR_RETURN_ERROR(sizes.size() == rank, NotSupported,

@@ -23,8 +23,8 @@ at::Tensor tensor_over_memory(at::ScalarType type, at::IntArrayRef sizes, at::In
 
 inline const at::Tensor& tensor_in(const TensorSlot& slot) { return slot; }
 
-/// Puts a tensor over `bytes` bytes of memory that it does not own into `slot`. The arrays, which a
-/// portable one goes on using, have an element a dimension.
+/// Puts a tensor over `bytes` bytes of memory that it does not own into `slot`. The arrays have one
+/// element for each dimension; a portable tensor keeps using them.
 inline void describe_tensor(at::ScalarType type, size_t rank, int64_t* sizes, uint8_t*,
                             int64_t* strides, void* data, size_t bytes,
                             std::optional<TensorSlot>* slot) {

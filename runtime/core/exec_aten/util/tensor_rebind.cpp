@@ -26,7 +26,7 @@ Error rebind_tensor(const etensor::Tensor& tensor, ArrayRef<TensorImpl::SizesTyp
                            "memory at %p: expected alignment to %zu-byte elements", data,
                            static_cast<size_t>(element));
   if (impl.shape_dynamism() == TensorShapeDynamism::STATIC || impl.dim() == 0) {
-    // Sizes cannot change, and so the capacity is right already.
+    // The sizes cannot change, so the capacity stays right.
     ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(tensor, sizes));
     impl.set_data(data);
     return Error::Ok;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Executions on other threads: what the file says of the order, and what is made of it.
+// Executions on other threads: the order in the file, and the order of execution that follows.
 #include <executorch/extension/async/execution.h>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A program that defines the platform's functions itself: they are taken in place of the defaults.
+// A program that defines the platform's functions itself: they replace the defaults.
 // (Some of them beside the others' defaults: the firmware of test/firmware.)
 #include <executorch/runtime/platform/abort.h>
 #include <executorch/runtime/platform/clock.h>
