@@ -8,7 +8,7 @@
 
 namespace executorch::extension::llm {
 
-/// Fails the context unless `tensor` has `rank` dimensions in the order of memory.
+/// Fails the context unless `tensor` has `rank` dimensions and is contiguous.
 bool expect_contiguous(aten::RuntimeContext& ctx, const char* name, const aten::Tensor& tensor,
                        int rank);
 
@@ -27,7 +27,8 @@ bool expect_same_or_reduced(aten::RuntimeContext& ctx, const char* name_a, const
 bool write_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, aten::Tensor& cache,
                  int64_t start_pos);
 
-/// True if value and cache, [batch, positions, heads, channels], fit each other.
+/// True if value and cache, [batch, positions, heads, channels], have the same dtype or one that
+/// converts, the same heads and channels, and the value's batch fits into the cache's.
 bool expect_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, const aten::Tensor& cache);
 
 }  // namespace executorch::extension::llm

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The branches of a decoder's cross attention: keys and values are computed once, then found again.
+// The branches of a decoder's cross attention: one computes keys and values, the other reads them
+// from the cache.
 #include <cstring>
 
 #include <executorch/extension/llm/custom_ops/NativeFunctions.h>
@@ -32,7 +33,8 @@ std::tuple<Tensor&, Tensor&> alias_out(RuntimeContext& ctx, const Tensor& x, con
   return {out0, out1};
 }
 
-/// cache [batch, heads, capacity, channels] with its first positions replaced by those of value.
+/// Returns cache [batch, heads, capacity, channels] with its first positions replaced by those of
+/// value.
 Tensor& update_cross_attn_cache_out(RuntimeContext& ctx, const Tensor& value, const Tensor& cache,
                                     Tensor& out) {
   if (!extension::llm::expect_contiguous(ctx, "value", value, 4) ||

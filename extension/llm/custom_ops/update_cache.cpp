@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Writing keys and values into their caches, [batch, positions, heads, channels], where they are.
+// Writes keys and values into their caches, [batch, positions, heads, channels], in place.
 #include <cstring>
 
 #include <executorch/extension/llm/custom_ops/NativeFunctions.h>
@@ -19,13 +19,13 @@ bool expect_contiguous(RuntimeContext& ctx, const char* name, const Tensor& tens
   return ET_EXPECT(ctx, tensor.dim() == rank, "%s: expected %d dimensions, found %zd", name, rank,
                    ssize_t(tensor.dim())) &&
          ET_EXPECT(ctx, runtime::is_contiguous_dim_order(order.data(), order.size()),
-                   "%s: expected dimensions in the order of memory", name);
+                   "%s: expected a contiguous tensor", name);
 }
 
 bool expect_positions(RuntimeContext& ctx, int64_t start_pos, int64_t count, int64_t capacity) {
   return ET_EXPECT(ctx, start_pos >= 0 && start_pos <= capacity && count <= capacity - start_pos,
                    "start_pos: %" PRId64 " and %" PRId64
-                   " positions behind it do not fit a cache of %" PRId64 " positions",
+                   " positions after it do not fit a cache of %" PRId64 " positions",
                    start_pos, count, capacity);
 }
 
@@ -46,7 +46,7 @@ bool expect_cache(RuntimeContext& ctx, const Tensor& value, const Tensor& cache)
          ET_EXPECT(ctx,
                    value.size(0) <= cache.size(0) && value.size(2) == cache.size(2) &&
                        value.size(3) == cache.size(3),
-                   "value and cache: expected one batch, one number of heads and of channels, "
+                   "value and cache: expected a batch that fits, and the same heads and channels, "
                    "found %s and %s",
                    ShapeText(value).text, ShapeText(cache).text);
 }

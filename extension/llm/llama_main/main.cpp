@@ -30,9 +30,9 @@ constexpr const char* kUsage =
   --seq_len=N              the most tokens, prompt included (default 128)
   --max_new_tokens=N       the most new tokens (default: what seq_len leaves)
   --cpu_threads=N          threads (default: as many as there are processor cores)
-  --num_bos=N --num_eos=N  tokens in front of and behind the prompt that begin and end texts
+  --num_bos=N --num_eos=N  tokens before and after the prompt that begin and end texts
   --warmup                 generates once before, unseen
-  --ignore_eos             goes on behind a token that ends the text
+  --ignore_eos             continues after a token that ends the text
   --method_name=NAME       the method to run (default forward)
 )";
 

@@ -19,7 +19,7 @@
 
 namespace executorch::extension::llm {
 
-/// The values of a program's constant methods by name; truth values are 0 and 1.
+/// The values of a program's constant methods by name; bools are 0 and 1.
 using Metadata = std::unordered_map<std::string, int64_t>;
 
 /// A runner of a decoder whose cache holds the text so far.

@@ -19,9 +19,9 @@ namespace executorch::extension::llm {
 /// `get_max_seq_len`.
 runtime::Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* module);
 
-/// The tokens that end a text: those of `get_eos_ids`; without it, the tokenizer's. Runners, and
-/// read_eos_ids(), report a method that fails or gives no integers; get_eos_ids() logs it and
-/// returns the tokenizer's.
+/// The tokens that end a text: those of `get_eos_ids`, or the tokenizer's if the program lacks that
+/// method. If the method fails or returns no integers, runners and read_eos_ids() return an error;
+/// get_eos_ids() logs it and returns the tokenizer's tokens.
 runtime::Result<std::unordered_set<uint64_t>> read_eos_ids(tokenizers::Tokenizer* tokenizer,
                                                            Module* module);
 std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module);
@@ -50,7 +50,7 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     std::optional<const std::string> data_path, float temperature = -1,
     const std::string& method_name = "forward",
     Module::LoadMode load_mode = Module::LoadMode::MmapUseMlockIgnoreErrors);
-/// The same of a module.
+/// The same for a module.
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
     float temperature = -1, const std::string& method_name = "forward");

@@ -40,9 +40,9 @@ struct Stats {
     aggregate_sampling_time_ms += time_in_ms() - aggregate_sampling_timer_start_timestamp;
     aggregate_sampling_timer_start_timestamp = 0;
   }
-  /// Generated tokens a second after the first one; 0 for fewer than two tokens.
+  /// Generated tokens per second after the first one; 0 for fewer than two tokens.
   double tokens_per_second() const;
-  /// Tokens of the prompt a second; 0 without a prompt.
+  /// Prompt tokens per second; 0 without a prompt.
   double prompt_tokens_per_second() const;
 
   /// Clears everything except the times of loading; with `all_stats`, those too.

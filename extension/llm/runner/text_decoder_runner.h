@@ -42,8 +42,8 @@ TensorPtr make_positions(const DecoderSignature& signature, int64_t start, int64
 
 class TextDecoderRunner {
  public:
-  /// `module` and `io_manager` must outlive the runner. `sampler` is what logits_to_token() uses
-  /// instead of one for its temperature; `stats`, if not null, counts the times of sampling.
+  /// `module` and `io_manager` must outlive the runner. logits_to_token() uses `sampler`, if not
+  /// null, instead of one for its temperature; `stats`, if not null, counts the times of sampling.
   explicit TextDecoderRunner(Module* module, IOManager* io_manager,
                              std::string method_name = "forward",
                              std::unique_ptr<Sampler> sampler = nullptr, Stats* stats = nullptr);

@@ -51,7 +51,7 @@ class TextTokenGenerator {
  private:
   tokenizers::Tokenizer* const tokenizer_;
   TextDecoderRunner* const text_decoder_runner_;
-  /// Runs the pending token, without cache all tokens.
+  /// Runs the pending token; without cache, all tokens.
   TextPrefiller step_;
   std::unique_ptr<std::unordered_set<uint64_t>> eos_ids_;
   Stats* const stats_;

@@ -52,7 +52,7 @@ inline void safe_printf(const char* piece) {
   std::fputs(piece, stdout);
 }
 
-/// The most memory that the process has had at a time, in bytes; 0 where the system does not say.
+/// Peak resident memory of the process in bytes; 0 where the system does not report it.
 inline size_t get_rss_bytes() {
 #if defined(__unix__)
   struct rusage usage;

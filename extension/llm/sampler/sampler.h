@@ -33,7 +33,7 @@ using LogitProcessor = std::function<runtime::Error(runtime::Span<float> logits)
 
 class Sampler final {
  public:
-  /// `options` must have passed check(). With seed 0, every sampler draws other tokens.
+  /// `options` must have passed check(). Seed 0 gives every sampler a different random seed.
   explicit Sampler(const SamplingOptions& options);
   /// The documented constructor: `vocab_size` is the length of rows given as pointers.
   Sampler(int32_t vocab_size, float temperature, float topp = 0.9f,

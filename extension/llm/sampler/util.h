@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Chooses tokens without a sampler of one's own.
+// Chooses tokens without a Sampler object.
 #pragma once
 
 #include <executorch/extension/llm/sampler/sampler.h>

@@ -13,7 +13,7 @@ namespace tokenizers::internal {
 Error BytePairs::insert(const std::string& bytes, uint64_t id) {
   if (bytes.empty() || bytes.size() > kMaxPieceBytes || id > kMaxId ||
       !bytes_.emplace(id, bytes).second) {
-    ET_LOG(Error, "tokenizer: token %llu is empty, too long, out of range or there twice",
+    ET_LOG(Error, "tokenizer: token %llu is empty, too long, out of range or repeated",
            static_cast<unsigned long long>(id));
     return Error::ParseFailure;
   }
@@ -36,7 +36,7 @@ Error BytePairs::add_special(const std::string& text, uint64_t id) {
   const Error error = insert(text, id);
   if (error != Error::Ok) return error;
   if (!special_.emplace(text, id).second) {
-    ET_LOG(Error, "tokenizer: special token '%s' is there twice", text.c_str());
+    ET_LOG(Error, "tokenizer: special token '%s' is repeated", text.c_str());
     return Error::ParseFailure;
   }
   special_ids_.insert(id);
@@ -46,7 +46,7 @@ Error BytePairs::add_special(const std::string& text, uint64_t id) {
 Error BytePairs::finish(const std::string& pattern) {
   for (int byte = 0; byte < 256; ++byte) {
     if (ids_.count(std::string(1, char(byte))) == 0) {
-      ET_LOG(Error, "tokenizer: the vocabulary has no token of byte %d alone", byte);
+      ET_LOG(Error, "tokenizer: the vocabulary has no token for the single byte %d", byte);
       return Error::ParseFailure;
     }
   }

@@ -19,7 +19,7 @@ class BytePairs {
   /// ParseFailure, after a log message, for an id or bytes that occurred before.
   Error add(const std::string& bytes, uint64_t id);
   Error add_special(const std::string& text, uint64_t id);
-  /// Call once behind the last token. `pattern` divides text into words. ParseFailure if a single
+  /// Call once after the last token. `pattern` divides text into words. ParseFailure if a single
   /// byte is missing; RegexFailure for an invalid pattern.
   Error finish(const std::string& pattern);
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The replacements of characters that sentencepiece compiles its normalization rules to.
+// The replacements of characters to which sentencepiece compiles its normalization rules.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,13 @@
 
 namespace tokenizers::internal {
 
-/// A double-array trie of byte strings, and the texts that its values are offsets of. Any bytes may
+/// A double-array trie of byte strings, and the texts to which its values are offsets. The trie may
+/// be malformed: searches stay inside of it.
 /// stand in the trie: searches stay inside of it.
 class CharMap {
  public:
-  /// The size of the trie in bytes, the trie, and the texts, each ended by a zero; nothing for
-  /// bytes that cannot be so.
+  /// Reads the size of the trie in bytes, the trie, and the texts, each ended by a zero; nothing
+  /// for bytes that do not have this form.
   static std::optional<CharMap> read(std::string_view bytes) {
     if (bytes.size() < 4) return std::nullopt;
     const uint32_t trie_bytes = number_at(bytes, 0);
@@ -53,7 +54,7 @@ class CharMap {
     each_prefix(text, [&](size_t length, std::string_view to) { best = {length, to}; });
     return best;
   }
-  /// The replacement of the shortest one.
+  /// The replacement of the shortest key that `text` begins with.
   std::optional<std::string_view> shortest(std::string_view text) const {
     std::optional<std::string_view> first;
     each_prefix(text, [&](size_t, std::string_view to) {
@@ -64,7 +65,7 @@ class CharMap {
 
  private:
   static constexpr uint32_t kIsLeaf = 1u << 31;
-  /// A trie with a loop has keys without end; published keys have up to 20 bytes.
+  /// A malformed trie with a loop has keys without end; published keys have up to 20 bytes.
   static constexpr size_t kMaxKeyBytes = 1024;
 
   static uint32_t number_at(std::string_view bytes, size_t at) {

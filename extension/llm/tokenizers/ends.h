@@ -15,7 +15,7 @@ inline Error check_ends(int8_t num_bos, const std::optional<uint64_t>& bos, int8
                         const std::optional<uint64_t>& eos) {
   const bool lacks_bos = num_bos > 0 && !bos.has_value();
   if (!lacks_bos && (num_eos <= 0 || eos.has_value())) return Error::Ok;
-  ET_LOG(Error, "tokenizer: no token is known that %s texts", lacks_bos ? "begins" : "ends");
+  ET_LOG(Error, "tokenizer: no known token %s texts", lacks_bos ? "begins" : "ends");
   return Error::EncodeFailure;
 }
 

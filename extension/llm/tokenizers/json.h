@@ -35,7 +35,7 @@ inline bool flag_of(const Json& object, const char* name, bool otherwise = false
 /// Deeper files are refused: each level takes 75 times its bytes. Published files have up to 8.
 constexpr size_t kMaxJsonDepth = 64;
 
-/// How deep the lists and objects of JSON text are nested.
+/// The nesting depth of the lists and objects of JSON text.
 inline size_t depth_of(std::string_view text) {
   size_t depth = 0, deepest = 0;
   bool is_string = false;
@@ -64,7 +64,7 @@ inline Result<Json> parse_json(const std::string& file) {
   }
   Json made = Json::parse(*text, nullptr, false);
   if (!made.is_object()) {
-    ET_LOG(Error, "tokenizer: '%s' holds no JSON object", file.c_str());
+    ET_LOG(Error, "tokenizer: '%s' contains no JSON object", file.c_str());
     return Error::LoadFailure;
   }
   return made;

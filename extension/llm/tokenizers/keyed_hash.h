@@ -47,7 +47,7 @@ class KeyedHash {
     return made;
   }
 
-  /// Changes each bit of the result with half of the bits of x. Nobody who lacks the secret can
+  /// Each bit of x changes about half of the bits of the result. Without the secret, nobody can
   /// choose numbers whose results fall into one bucket.
   static uint64_t mixed(uint64_t x) {
     x ^= x >> 32;

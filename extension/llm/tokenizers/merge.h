@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Merging neighbours, the best pair first: what byte-pair encodings have in common.
+// Merges neighbours, the best pair first: the part that byte-pair encodings share.
 #pragma once
 
 #include <cstdint>
@@ -104,8 +104,8 @@ class AnyPlace final {
   std::minstd_rand random_;
 };
 
-/// Merges `symbols` until no neighbours are left that `find(left, right, Merge&)` knows. The
-/// merge at place `skip()` of the possible ones is next; merging ends where no such place exists.
+/// Merges `symbols` until `find(left, right, Merge&)` finds no pair of neighbours. The next merge
+/// is the one at place `skip()` of the possible ones; merging ends where no such place exists.
 /// Takes O(n log n) steps.
 template <template <typename> class Queue = LargestFirst, typename Find, typename Skip>
 std::vector<uint64_t> merge_symbols(const std::vector<uint64_t>& symbols, Find&& find,

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tokenizers of any format: the contents of a file decide, not its name.
+// Opens tokenizers of any format: the contents of a file decide, not its name.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct TiktokenOptions {
 bool is_tekken(std::string_view head);
 
 /// `path`: a file, or a folder with a tokenizer.json, tekken.json, tokenizer.model or
-/// tokenizer.bin, of which the first is taken. Errors after a log message.
+/// tokenizer.bin; the first one found in this order is read. Errors after a log message.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path, TiktokenOptions options);
 
 }  // namespace tokenizers::internal

@@ -85,7 +85,7 @@ class PieceIndex {
   }
 
   std::vector<std::pair<std::string, uint64_t>> pieces_;
-  /// Where the pieces that begin with a byte begin.
+  /// For each byte, the index of the first piece that begins with it.
   std::array<size_t, 257> begins_{};
 };
 

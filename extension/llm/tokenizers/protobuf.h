@@ -41,7 +41,7 @@ class ProtobufReader {
   bool ok() const { return ok_; }
   uint32_t field() const { return field_; }
 
-  // The value of the field; false if it has another type.
+  // Reads the value of the field; false if it has another type.
   bool get(std::string_view& value) const {
     value = bytes_;
     return wire_ == kBytes;

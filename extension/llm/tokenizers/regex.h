@@ -12,10 +12,10 @@
 
 namespace tokenizers::internal {
 
-/// First byte and the one behind the last.
+/// The first byte and the end.
 using Range = std::pair<size_t, size_t>;
 
-/// Copies share what was compiled.
+/// Copies share the compiled pattern.
 class Regex {
  public:
   /// RegexFailure, after a log message, for an invalid pattern.

@@ -104,7 +104,7 @@ Error read_vocabulary(const Json& root, uint64_t num_special, uint64_t count,
 
 bool internal::is_tekken(std::string_view head) {
   bool found = false;
-  // The end of `head` is an error, which comes after the members that are of interest.
+  // Parsing `head` ends with an error where it is cut, after the members that are needed.
   const Json ignored = Json::parse(
       head,
       [&](int depth, Json::parse_event_t event, Json& key) {

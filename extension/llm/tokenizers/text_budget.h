@@ -15,10 +15,10 @@ class TextBudget {
  public:
   explicit TextBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}
 
-  /// EncodeFailure, after a log message, if `bytes` more are too many.
+  /// EncodeFailure, after a log message, if `bytes` more exceed the limit.
   [[nodiscard]] Error spend(size_t bytes) {
     if (bytes > left_) {
-      ET_LOG(Error, "tokenizer: the steps of the file make too much of a text");
+      ET_LOG(Error, "tokenizer: the steps of the file produce too many bytes from a text");
       return Error::EncodeFailure;
     }
     left_ -= bytes;
@@ -31,7 +31,7 @@ class TextBudget {
   size_t left_;
 };
 
-/// `text` with `to` in place of each `from`. Spends the bytes of `to` each time.
+/// Returns `text` with each `from` replaced by `to`. Spends the bytes of `to` each time.
 inline Result<std::string> replaced(const std::string& text, const std::string& from,
                                     const std::string& to, TextBudget& budget) {
   if (from.empty()) return text;

@@ -16,9 +16,9 @@ struct PieceOfText {
   uint64_t id;
 };
 
-/// Viterbi's algorithm from left to right; of equally likely divisions, the one found first.
-/// `score(id, length, result)` is false for a piece that may not be used. Scores of paths have type
-/// Score, in which their sums round. A character that no piece covers alone becomes `unknown`.
+/// Viterbi's algorithm from left to right. Among equally likely divisions, the first one found
+/// wins. `score(id, length, result)` is false for a piece that may not be used. Sums of scores are
+/// computed, and rounded, in type Score. A character that no piece covers becomes `unknown`.
 template <typename Score, typename ScoreOf>
 std::vector<PieceOfText> most_likely_pieces(std::string_view text, const PieceIndex& index,
                                             uint64_t unknown, Score unknown_score,

@@ -12,7 +12,7 @@
 
 namespace executorch::extension::llm {
 
-/// Makes the inputs of decoder methods and sees their outputs. Derive from it for methods whose
+/// Makes the inputs of decoder methods and receives their outputs. Derive from it for methods whose
 /// inputs are not tokens and positions, for example with a cache outside of the program.
 class IOManager {
  public:
@@ -55,7 +55,7 @@ class IOManager {
     return prepare_decode(input, start_pos, "forward");
   }
 
-  /// Sees the outputs of a method.
+  /// Receives the outputs of a method.
   virtual runtime::Error update_prefill(const std::vector<runtime::EValue>& outputs,
                                         const std::string& prefill_method) {
     static_cast<void>(outputs);

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Checks of requests that all runners make.
+// Checks of requests, which all runners share.
 #pragma once
 
 #include <cstdint>

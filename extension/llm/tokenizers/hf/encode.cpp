@@ -12,7 +12,7 @@
 namespace tokenizers::internal {
 namespace {
 
-/// How much less likely unknown characters are than the least likely piece.
+/// Unknown characters are this much less likely (in log probability) than the least likely piece.
 constexpr double kUnknownPenalty = 10;
 
 /// Appends a token for each byte of `text`; false if the vocabulary lacks one.
@@ -32,7 +32,8 @@ bool append_bytes(const HfModel& model, std::string_view text, std::vector<uint6
   return true;
 }
 
-/// How many merges are skipped before one that happens, each with the model's probability; random.
+/// Draws the number of merges to skip before the next one that happens, each skipped with the
+/// model's probability.
 size_t skipped_merges(double dropout) {
   static thread_local std::mt19937 generator{std::random_device{}()};
   if (dropout >= 1) return SIZE_MAX;
@@ -62,7 +63,7 @@ std::vector<uint64_t> symbols_of(const HfModel& model, std::string_view word) {
       continue;
     }
     if (model.byte_fallback && append_bytes(model, symbol, symbols)) continue;
-    // Without an unknown token, a character that nothing stands for is left out.
+    // Without an unknown token, a character that neither a piece nor bytes represent is omitted.
     if (!model.unknown.has_value()) continue;
     if (!model.fuse_unknown) add_unknown();
     has_unknown = true;
@@ -93,8 +94,8 @@ void encode_byte_pairs(const HfModel& model, const std::string& word,
   tokens.insert(tokens.end(), merged.begin(), merged.end());
 }
 
-/// The longest piece that a word begins with, and so on; a word with a part that has none is
-/// unknown as a whole.
+/// Takes the longest piece that the word begins with, and repeats with the rest. A word with a part
+/// that matches no piece is unknown as a whole.
 void encode_word_pieces(const HfModel& model, const std::string& word,
                         std::vector<uint64_t>& tokens) {
   size_t characters = 0;

@@ -33,7 +33,7 @@ Error HFTokenizer::load(const std::string& path) {
 
 namespace {
 
-/// \w in Unicode's sense.
+/// The class \w as Unicode defines it.
 bool is_word_character(std::string_view character) {
   static const Regex* const word = [] {
     auto compiled = Regex::compile("^[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]");
@@ -44,7 +44,7 @@ bool is_word_character(std::string_view character) {
   return found.ok() && !found->empty();
 }
 
-/// Where the last character of a text begins.
+/// Offset of the last character of a text.
 size_t last_character(std::string_view text) {
   size_t at = text.size();
   do {
@@ -108,7 +108,7 @@ Error encode_words(const HfModel& model, const std::string& text, bool is_first,
   return Error::Ok;
 }
 
-/// Appends what begins or ends texts: the post-processor's tokens, or the one that files name.
+/// Appends the tokens that begin or end texts: the post-processor's, or the one that files name.
 void append_around(std::vector<uint64_t>& tokens, int8_t count, const std::vector<uint64_t>& around,
                    uint64_t token) {
   for (int8_t i = 0; i < count; ++i) {

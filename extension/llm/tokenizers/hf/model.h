@@ -30,13 +30,13 @@ struct Normalizer {
     Nfd,
     Nfkc,
     Nfkd,
-    /// Leaves out white space at the beginning or the end.
+    /// Removes white space at the beginning or the end.
     StripLeft,
     StripRight,
-    /// Leaves out characters of category M, or Mn alone.
+    /// Removes characters of category M, or of Mn only.
     DropMarks,
     DropNonspacing,
-    /// BERT: leaves out control characters, and makes all white space spaces.
+    /// BERT: removes control characters, and replaces white space by spaces.
     CleanText,
     /// BERT: puts spaces around Chinese characters.
     SpaceChinese,
@@ -94,7 +94,7 @@ struct Decoder {
     Metaspace,
     /// Removes the suffix `from` of words; a space separates a word from the one before.
     BytePairs,
-    /// Removes repeated tokens and `from`, which stands for no sound; `to` becomes a space.
+    /// Removes repeated tokens and `from`, CTC's blank token; `to` becomes a space.
     Ctc
   };
   Kind kind;
@@ -160,24 +160,24 @@ const std::string& character_of_byte(uint8_t byte);
 /// The reverse, of a code point; -1 if it stands for none.
 int byte_of_character(uint32_t point);
 
-/// Steps spend the bytes that they make.
+/// Applies the normalizer's steps; each spends the bytes that it produces.
 Result<std::string> normalize(const HfModel& model, std::string text, TextBudget& budget);
-/// The words of normalized text. `is_first`: the input begins with it.
+/// Divides normalized text into words. `is_first`: the input begins with it.
 Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first,
                                  TextBudget& budget);
 /// Appends the tokens of a word.
 Error encode_word(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens);
-/// A token that decode_piece() decodes, and its place in a text.
+/// The context of a token that decode_piece() decodes.
 struct PieceInText {
   std::string piece;
-  /// The token before; null if it is unknown.
+  /// The piece of the token before; null if it is unknown.
   const std::string* previous;
   /// The text begins with the piece.
   bool at_start;
 };
 Result<std::string> decode_piece(const HfModel& model, PieceInText decoded);
 
-/// White space in Unicode's sense.
+/// White space as Unicode defines it.
 inline bool is_white_space(uint32_t point) {
   return (point >= 9 && point <= 13) || point == 0x20 || point == 0x85 || point == 0xA0 ||
          point == 0x1680 || (point >= 0x2000 && point <= 0x200A) || point == 0x2028 ||

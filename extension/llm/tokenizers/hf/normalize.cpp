@@ -49,7 +49,7 @@ std::string lowercased(std::string_view text) {
     const size_t length = character_length(text);
     const uint32_t point = code_point(text, length);
     if (point == 0x130) {
-      made += "i\xCC\x87";  // the one character with two in lower case
+      made += "i\xCC\x87";  // the only character whose lower case has two
     } else {
       append_code_point(made, uint32_t(utf8proc_tolower(utf8proc_int32_t(point))));
     }
@@ -230,9 +230,9 @@ Result<std::string> normalize(const HfModel& model, std::string text, TextBudget
     const Error error = budget.spend(made->size() + 1);
     if (error != Error::Ok) return error;
     text = std::move(*made);
-    // A map of a file may give any bytes.
+    // A map in a file may contain any bytes.
     if (step.kind == Kind::Map && !is_utf8(text)) {
-      ET_LOG(Error, "tokenizer: the normalizer's map gives text that is not UTF-8");
+      ET_LOG(Error, "tokenizer: the normalizer's map produces text that is not UTF-8");
       return Error::EncodeFailure;
     }
   }

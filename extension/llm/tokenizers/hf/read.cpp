@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Reads tokenizer.json. Nothing here throws: what has another type than expected is ParseFailure.
+// Reads tokenizer.json. Nothing here throws: an unexpected type is a ParseFailure.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -178,7 +178,7 @@ void index_word_pieces(HfModel& model) {
   model.continuing_index = PieceIndex(std::move(continuing));
 }
 
-/// Indexes the added tokens; of equal ones, the last counts.
+/// Indexes the added tokens; the last of equal ones wins.
 Error index_added_tokens(HfModel& model) {
   std::map<std::string, uint64_t> raw, normalized;
   size_t bytes = 0;
@@ -199,7 +199,7 @@ Error index_added_tokens(HfModel& model) {
   return Error::Ok;
 }
 
-/// The tokens that begin and end texts, as files beside the tokenizer say.
+/// Reads the tokens that begin and end texts from files beside the tokenizer.
 void read_roles(const std::filesystem::path& folder, HfModel& model) {
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
     std::error_code ignored;
@@ -218,7 +218,7 @@ void read_roles(const std::filesystem::path& folder, HfModel& model) {
   }
 }
 
-/// The same tokens from the post-processor or, without one, from common names.
+/// Takes these tokens from the post-processor or, without one, from common names.
 void guess_roles(HfModel& model) {
   const auto find = [&](std::initializer_list<const char*> names, std::optional<uint64_t>& token) {
     for (const char* name : names) {

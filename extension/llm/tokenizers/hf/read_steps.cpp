@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Reads the steps of a tokenizer.json. What has another type than expected is ParseFailure.
+// Reads the steps of a tokenizer.json. An unexpected type is a ParseFailure.
 #include <cctype>
 #include <utility>
 
@@ -9,11 +9,11 @@
 namespace tokenizers::internal {
 namespace {
 
-/// GPT-2's division into words, which ByteLevel makes.
+/// GPT-2's pattern of words, which ByteLevel uses.
 constexpr const char* kBytePattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* kPunctuation = R"([\p{P}!-/:-@\[-`{-~])";
-/// \w+|[^\w\s]+ with Unicode's \w, which PCRE2's is not.
+/// \w+|[^\w\s]+ with Unicode's \w, which differs from PCRE2's.
 constexpr const char* kWords = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|)"
                                R"([^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
 constexpr int kMaxDepth = 8;
@@ -114,7 +114,7 @@ Error add_split(HfModel& model, PreTokenizer step, const std::string& pattern) {
   return Error::Ok;
 }
 
-/// Behavior of an option; false for another text.
+/// Reads the behavior of an option; false for another text.
 bool get_behavior(const Json& step, PreTokenizer::Behavior& behavior) {
   using Behavior = PreTokenizer::Behavior;
   static const std::pair<const char*, Behavior> kBehaviors[] = {
@@ -157,7 +157,7 @@ Error read_bytes(const Json& step, HfModel& model) {
   return Error::Ok;
 }
 
-/// `prepend_scheme`, or the flag that older files have.
+/// Reads `prepend_scheme`, or the flag that older files have.
 bool get_prepend(const Json& step, PreTokenizer::Prepend& prepend) {
   using Prepend = PreTokenizer::Prepend;
   const std::string scheme =
@@ -301,7 +301,7 @@ Error read_post_processor(const Json& step, HfModel& model) {
         !last.is_array() || last.size() != 2 || !get_id(last[1], suffix[0])) {
       return refuse_json(type + ": expected cls and sep");
     }
-  } else if (type != "ByteLevel") {  // which changes offsets alone
+  } else if (type != "ByteLevel") {  // ByteLevel changes offsets only
     return refuse_json("post-processor '" + type + "' is not supported");
   }
   model.prefix.insert(model.prefix.begin(), prefix.begin(), prefix.end());

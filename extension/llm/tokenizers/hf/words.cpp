@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Dividing text into words.
+// Divides text into words.
 #include <array>
 
 #include <executorch/extension/llm/tokenizers/hf/model.h>
@@ -9,7 +9,7 @@
 namespace tokenizers::internal {
 namespace {
 
-/// Printable bytes stand for themselves; the others follow from U+0100 on.
+/// Printable bytes map to themselves, the others to U+0100 and following.
 struct ByteAlphabet {
   std::array<std::string, 256> characters;
   std::array<int, 512> bytes;
@@ -81,7 +81,7 @@ void cut(const PreTokenizer& step, const Word& word, const std::vector<Range>& m
   }
 }
 
-/// Spaces become the replacement, with which each word begins.
+/// Replaces spaces; each word then begins with the replacement.
 Error split_metaspace(const PreTokenizer& step, Word word, TextBudget& budget,
                       std::vector<Word>& words) {
   using Prepend = PreTokenizer::Prepend;

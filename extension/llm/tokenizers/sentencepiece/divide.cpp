@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Normalizing text and dividing it into pieces as sentencepiece does.
+// Normalizes text and divides it into pieces as sentencepiece does.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace tokenizers::internal {
 namespace {
 
-/// How much less likely unknown characters are than the least likely piece.
+/// Unknown characters are this much less likely (in log probability) than the least likely piece.
 constexpr float kUnknownPenalty = 10;
 
 bool ends_with(std::string_view text, std::string_view end) {
@@ -107,7 +107,7 @@ std::vector<PieceOfText> SentencePieceModel::divide_pairs(const std::string& tex
     spans.push_back({at, verbatim != 0 ? verbatim : character, verbatim != 0});
     at += spans.back().length;
   }
-  // Parts of unused pieces, which are divided again in the end.
+  // Parts of unused pieces, which are divided again at the end.
   KeyedMap<std::string, std::pair<std::string, std::string>> parts;
   std::string piece;
   const auto merged = merge_symbols(symbols, [&](uint64_t left, uint64_t right, Merge& merge) {

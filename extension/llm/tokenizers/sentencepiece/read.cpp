@@ -75,7 +75,7 @@ Error read_piece(std::string_view bytes, Model& model) {
   const bool is_text =
       made.type == Type::Normal || made.type == Type::UserDefined || made.type == Type::Unused;
   auto& ids = is_text ? model.ids : model.reserved;
-  if (!ids.emplace(made.text, number).second) return refuse("there twice", number);
+  if (!ids.emplace(made.text, number).second) return refuse("repeated", number);
   model.pieces.push_back(std::move(made));
   return Error::Ok;
 }
@@ -151,7 +151,7 @@ Error finish(Model& model, const Roles& roles) {
   std::vector<std::pair<std::string, uint64_t>> text_pieces, user_defined;
   size_t unknowns = 0, bytes = 0;
   model.min_score = FLT_MAX;
-  model.max_score = FLT_MIN;  // as sentencepiece has it: the smallest positive number
+  model.max_score = FLT_MIN;  // the smallest positive number, as in sentencepiece
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const Model::Piece& piece = model.pieces[i];
     if (piece.type == Type::Normal) {

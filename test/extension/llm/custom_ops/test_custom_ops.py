@@ -241,7 +241,7 @@ def test_indices_say_where_values_are_written_and_minus_one_skips():
 def test_positions_beyond_the_cache_are_refused_and_the_method_runs_again():
     q, k = torch.randn(1, 3, 2, 8), torch.randn(1, 3, 2, 8)
     method = lower(Cache(2, 8, False), (torch.tensor([2]), q, k, k.clone()))
-    with pytest.raises(InvalidArgumentError, match=f"158 and 3 positions behind it do not fit a cache of {CAPACITY}"):
+    with pytest.raises(InvalidArgumentError, match=f"158 and 3 positions after it do not fit a cache of {CAPACITY}"):
         method.execute((torch.tensor([158]), q, k, k))
     found = method.execute((torch.tensor([0]), q, k, k))[0]
     torch.testing.assert_close(found.double(), oracle(q, k, k, causal(3, 0)), rtol=0, atol=2e-6)

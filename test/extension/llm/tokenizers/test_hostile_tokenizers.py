@@ -36,14 +36,14 @@ def opened(folder, **parts):
     ids=["replace", "pattern", "bytes", "long content", "bytes of words", "long replacement"],
 )
 def test_steps_that_make_too_much_of_a_text_are_refused(parts, tmp_path):
-    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+    with pytest.raises(InvalidArgumentError, match="produce too many bytes from a text"):
         opened(tmp_path, **parts).encode("a \u00e9 a")
 
 
 def test_added_tokens_share_one_limit_of_normalized_text(tmp_path):
     tokens = [{"id": 10 + i, "content": "a" * (i + 1), "normalized": True} for i in range(40)]
     steps = {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 1000}
-    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+    with pytest.raises(InvalidArgumentError, match="produce too many bytes from a text"):
         opened(tmp_path, normalizer=steps, added_tokens=tokens)
 
 
@@ -151,7 +151,7 @@ def test_a_map_that_makes_too_much_of_a_text_is_refused(tmp_path):
     units[1 ^ ord("a")] = _unit(ord("a"), 1 ^ ord("a") ^ 2, has_leaf=True)
     units[2] = 1 << 31
     assert _sentences_with_map(tmp_path, units, b"aa\0").encode("a") != []
-    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+    with pytest.raises(InvalidArgumentError, match="produce too many bytes from a text"):
         _sentences_with_map(tmp_path, units, b"a" * 2**20 + b"\0").encode("a" * 100)
 
 

@@ -19,7 +19,7 @@ class BytePairTokenizer : public Tokenizer {
   BytePairTokenizer();
   ~BytePairTokenizer() override;
 
-  /// Special tokens that `input` spells out become their ids.
+  /// Special tokens written out in `input` become their ids.
   Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0,
                                        int8_t eos = 0) const override;
   Result<std::string> decode(uint64_t previous, uint64_t token,
@@ -28,7 +28,7 @@ class BytePairTokenizer : public Tokenizer {
   Result<uint64_t> piece_to_id(const std::string& text) const override;
 
  protected:
-  /// Takes over a finished vocabulary.
+  /// Takes ownership of a finished vocabulary.
   void use(std::unique_ptr<internal::BytePairs> model, uint64_t bos, uint64_t eos);
 
  private:

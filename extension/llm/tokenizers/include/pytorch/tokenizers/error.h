@@ -12,11 +12,11 @@ enum class Error : uint32_t {
   Uninitialized = 0x02,
   /// A token that the vocabulary does not have.
   OutOfRange = 0x03,
-  /// A file that cannot be read, or holds something else.
+  /// A file that cannot be read, or is of another kind.
   LoadFailure = 0x04,
   EncodeFailure = 0x05,
   Base64DecodeFailure = 0x06,
-  /// A file of the right kind that says something wrong or unsupported.
+  /// A file of the right kind with invalid or unsupported contents.
   ParseFailure = 0x07,
   DecodeFailure = 0x08,
   /// A pattern that cannot be compiled, or text that it cannot be matched against.

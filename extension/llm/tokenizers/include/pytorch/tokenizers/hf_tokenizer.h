@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Hugging Face's tokenizer.json with a BPE, WordPiece or Unigram model. Needs PCRE2 and
-// nlohmann-json when it is built.
+// Hugging Face's tokenizer.json with a BPE, WordPiece or Unigram model. The build needs PCRE2 and
+// nlohmann-json.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ class HFTokenizer final : public Tokenizer {
   /// special_tokens_map.json beside it say which tokens begin and end texts. ParseFailure, after a
   /// log message that names it, for a part that is not supported.
   Error load(const std::string& path) override;
-  /// Where the file has a post-processor that puts tokens around texts, `bos` times what it puts in
-  /// front and `eos` times what it puts behind.
+  /// If the file has a post-processor that puts tokens around texts, prepends its first tokens
+  /// `bos` times and appends its last tokens `eos` times.
   Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0,
                                        int8_t eos = 0) const override;
   Result<std::string> decode(uint64_t previous, uint64_t token,

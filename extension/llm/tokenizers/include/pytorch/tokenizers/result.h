@@ -9,7 +9,7 @@
 
 namespace tokenizers {
 
-/// A value, or the error that stands in its place.
+/// A value, or the error that prevented it.
 template <typename T>
 class [[nodiscard]] Result final {
  public:

@@ -20,11 +20,11 @@ class SPTokenizer final : public Tokenizer {
   ~SPTokenizer() override;
 
   Error load(const std::string& path) override;
-  /// Bytes that are not UTF-8 become U+FFFD. Control pieces that `input` spells out are text.
+  /// Bytes that are not UTF-8 become U+FFFD. Control pieces written out in `input` are text.
   Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0,
                                        int8_t eos = 0) const override;
-  /// Control pieces are empty. The space that a model puts in front of texts is left out behind
-  /// the token that begins them.
+  /// Control pieces are empty. The space that a model puts in front of texts is omitted after the
+  /// token that begins them.
   Result<std::string> decode(uint64_t previous, uint64_t token,
                              bool skip_special_tokens = false) const override;
   Result<std::string> id_to_piece(uint64_t token) const override;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Mistral's tekken.json. Needs PCRE2 and nlohmann-json when it is built.
+// Mistral's tekken.json. The build needs PCRE2 and nlohmann-json.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Vocabularies of tiktoken: lines of base64 and rank. Needs PCRE2 when it is built.
+// Vocabularies of tiktoken: lines of base64 and rank. The build needs PCRE2.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace tokenizers {
 
 class Tiktoken final : public BytePairTokenizer {
  public:
-  /// Files name neither special tokens nor the pattern that divides text into words; those of
-  /// Llama 3 are the default. Special tokens are numbered behind the others, and the indices of
-  /// those that begin and end texts count among them.
+  /// Files contain neither special tokens nor the pattern that divides text into words; those of
+  /// Llama 3 are the default. Special tokens are numbered after the others; the indices of those
+  /// that begin and end texts count special tokens only.
   explicit Tiktoken(size_t bos_token_index = 0, size_t eos_token_index = 1);
   explicit Tiktoken(std::unique_ptr<std::vector<std::string>> special_tokens,
                     size_t bos_token_index = 0, size_t eos_token_index = 1);

@@ -22,15 +22,15 @@ class Tokenizer {
   /// Reads a file. After an error, the tokenizer is not loaded.
   virtual Error load(const std::string& path) = 0;
 
-  /// The tokens of UTF-8 text, with `bos` times the token that begins texts in front and `eos`
-  /// times the token that ends them behind.
+  /// The tokens of UTF-8 text, after `bos` copies of the token that begins texts and before `eos`
+  /// copies of the token that ends them.
   virtual Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0,
                                                int8_t eos = 0) const = 0;
-  /// The bytes that `token` adds behind `previous`; a character may be divided among tokens.
+  /// The bytes that `token` adds after `previous`; a character may be divided among tokens.
   virtual Result<std::string> decode(uint64_t previous, uint64_t token,
                                      bool skip_special_tokens = false) const = 0;
 
-  /// A token as the vocabulary has it, and the reverse.
+  /// The text of a token in the vocabulary, and the reverse.
   virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
   virtual Result<uint64_t> piece_to_id(const std::string& text) const = 0;
 
