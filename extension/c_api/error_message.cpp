@@ -12,7 +12,8 @@ const char* et_error_message(et_error error) {
     case Error::Internal:
       return "a fault of the runtime itself: please report it";
     case Error::InvalidState:
-      return "not possible now: look at the order of the calls, and that all inputs are set";
+      return "not possible in this state: check the order of the calls, and that all inputs are "
+             "set";
     case Error::EndOfMethod:
       return "there are no more steps to execute";
     case Error::AlreadyLoaded:
@@ -22,9 +23,9 @@ const char* et_error_message(et_error error) {
     case Error::NotImplemented:
       return "not written yet: choose another implementation";
     case Error::InvalidArgument:
-      return "a value handed over is wrong: a name, an index, a size or an alignment";
+      return "an argument is wrong: a name, an index, a size or an alignment";
     case Error::InvalidType:
-      return "a value handed over is of the wrong type";
+      return "an argument has the wrong type";
     case Error::OperatorMissing:
       return "no kernel is registered for an operator of the program";
     case Error::RegistrationExceedingMaxKernels:
@@ -32,7 +33,7 @@ const char* et_error_message(et_error error) {
     case Error::RegistrationAlreadyRegistered:
       return "a kernel or backend of that name is registered already";
     case Error::NotFound:
-      return "no such thing: check the name of the method, backend or data";
+      return "not found: check the name of the method, backend or data";
     case Error::MemoryAllocationFailed:
       return "the method memory, a planned buffer or the temporary memory is too small";
     case Error::AccessFailed:
@@ -40,7 +41,7 @@ const char* et_error_message(et_error error) {
     case Error::InvalidProgram:
       return "the bytes are damaged, or not a program: export it again";
     case Error::InvalidExternalData:
-      return "the external data is damaged, or another program's";
+      return "the external data is damaged, or belongs to another program";
     case Error::OutOfResources:
       return "the system has run out of something other than memory";
     case Error::DelegateInvalidCompatibility:
@@ -48,7 +49,7 @@ const char* et_error_message(et_error error) {
     case Error::DelegateMemoryAllocationFailed:
       return "the backend had too little memory";
     case Error::DelegateInvalidHandle:
-      return "the handle given to the backend is none of its own";
+      return "the backend did not create the handle that it was given";
   }
   return "unknown error";
 }

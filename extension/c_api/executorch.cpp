@@ -35,7 +35,7 @@ constexpr size_t kMaxDims = executorch::runtime::kTensorDimensionLimit;
 /// Contents of an et_program.
 struct LoadedProgram {
   BufferDataLoader loader;
-  /// The only kernels that methods look at; empty: the registered ones.
+  /// The kernels that methods use; if empty, the registered ones.
   Span<const Kernel> kernels;
   Program program;
 };
@@ -85,11 +85,11 @@ bool is_complete(const et_memory& memory) { return memory.data != nullptr || mem
 
 Error check_memory(const et_method_memory& memory) {
   ET_CHECK_OR_RETURN_ERROR(memory.num_planned <= ET_MOST_PLANNED_BUFFERS, NotSupported,
-                           "%zu planned buffers, at most %d are", memory.num_planned,
+                           "%zu planned buffers, at most %d are supported", memory.num_planned,
                            ET_MOST_PLANNED_BUFFERS);
   ET_CHECK_OR_RETURN_ERROR(
       memory.method.size <= UINT32_MAX && memory.temp.size <= UINT32_MAX, InvalidArgument,
-      "method memory of %zu bytes, temporary memory of %zu bytes: 4 GB are the most",
+      "method memory of %zu bytes, temporary memory of %zu bytes: expected less than 4 GB for each",
       memory.method.size, memory.temp.size);
   bool complete = is_complete(memory.method) && is_complete(memory.temp) &&
                   (memory.planned != nullptr || memory.num_planned == 0);
@@ -102,7 +102,7 @@ Error check_memory(const et_method_memory& memory) {
 
 et_error code(Error error) { return static_cast<et_error>(error); }
 
-/// Runs what returns an Error (for ET_UNWRAP) and gives its number.
+/// Runs a step that returns an Error (so that it may use ET_UNWRAP); returns the error's number.
 template <class Step>
 et_error run(const Step& step) {
   return code(step());
@@ -130,9 +130,9 @@ Error describe(const Result<TensorInfo>& found, et_tensor* info) {
 }
 
 Error set_tensor(Method& method, size_t index, const et_tensor& given) {
-  ET_CHECK_OR_RETURN_ERROR(given.rank <= kMaxDims && (given.rank == 0 || given.sizes != nullptr),
-                           InvalidArgument, "input %zu: a tensor of rank %zu, at most %zu is",
-                           index, given.rank, kMaxDims);
+  ET_CHECK_OR_RETURN_ERROR(
+      given.rank <= kMaxDims && (given.rank == 0 || given.sizes != nullptr), InvalidArgument,
+      "input %zu: a tensor of rank %zu, at most %zu is supported", index, given.rank, kMaxDims);
   ET_CHECK_OR_RETURN_ERROR(given.data != nullptr || given.nbytes == 0, InvalidArgument,
                            "input %zu: no data", index);
   SizesType sizes[kMaxDims];
@@ -155,7 +155,7 @@ Error set_tensor(Method& method, size_t index, const et_tensor& given) {
     ET_CHECK_OR_RETURN_ERROR(
         !executorch::runtime::mul_overflows<int64_t>(stride, sizes[order[i]], &stride) &&
             stride <= INT32_MAX,
-        InvalidArgument, "input %zu: more elements than there can be", index);
+        InvalidArgument, "input %zu: too many elements to count", index);
   }
   ET_CHECK_OR_RETURN_ERROR(
       given.dtype >= 0 && given.dtype < static_cast<int>(ScalarType::NumOptions), InvalidArgument,
@@ -163,8 +163,8 @@ Error set_tensor(Method& method, size_t index, const et_tensor& given) {
   TensorImpl impl(static_cast<ScalarType>(given.dtype), static_cast<ssize_t>(given.rank), sizes,
                   given.data, order, strides);
   ET_CHECK_OR_RETURN_ERROR(impl.nbytes() == given.nbytes, InvalidArgument,
-                           "input %zu: a tensor of %zu bytes, given are %zu", index, impl.nbytes(),
-                           given.nbytes);
+                           "input %zu: sizes and dtype give %zu bytes, nbytes is %zu", index,
+                           impl.nbytes(), given.nbytes);
   return method.set_input(EValue(Tensor(&impl)), index);
 }
 

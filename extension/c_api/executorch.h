@@ -26,16 +26,16 @@
 extern "C" {
 #endif
 
-/* 0: it worked. The numbers are those of executorch::runtime::Error, which never change. */
+/* 0: success. The numbers are those of executorch::runtime::Error, which never change. */
 typedef uint32_t et_error;
 #define ET_OK ((et_error)0)
 
 /* For example "Error::InvalidArgument". */
 const char* et_error_name(et_error error);
-/* One sentence: what went wrong and who can do something about it. */
+/* One sentence: what is wrong and how to correct it. */
 const char* et_error_message(et_error error);
 
-/* Prepares the platform layer: once, before anything else. */
+/* Prepares the platform layer; call it once, before any other function. */
 void et_init(void);
 /* The platform layer's clock; 0 where it has none. */
 uint64_t et_clock_ns(void);
@@ -86,11 +86,9 @@ typedef struct et_value {
   } of;
 } et_value;
 
-/* ---- programs
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- programs */
 
-/* Opaque; no copies. */
+/* Opaque; must not be copied. */
 typedef union et_program {
   void* words[40];
   uint64_t alignment[1];
@@ -99,16 +97,16 @@ typedef union et_program {
 /* Verifies `size` bytes at `data` (aligned to 16), which stay in use, in place, until
  * et_program_unload(). */
 et_error et_program_load(et_program* program, const void* data, size_t size);
-/* After all its methods. */
+/* Unloads the program; unload all its methods first. */
 void et_program_unload(et_program* program);
 
 size_t et_program_num_methods(const et_program* program);
 /* NULL if `index` is too large. The name lives as long as the program. */
 const char* et_program_method_name(const et_program* program, size_t index);
 
-/* The bytes that a method asks of its method memory, if no backend takes part. */
+/* The bytes of method memory that a method needs, without those of its backends. */
 et_error et_program_method_memory(const et_program* program, const char* method, size_t* bytes);
-/* How many planned buffers it has, and how large each must be. */
+/* The number of the method's planned buffers, and the bytes that each needs. */
 et_error et_program_num_planned(const et_program* program, const char* method, size_t* count);
 et_error et_program_planned_size(const et_program* program, const char* method, size_t index,
                                  size_t* bytes);
@@ -119,9 +117,7 @@ et_error et_program_input(const et_program* program, const char* method, size_t 
 et_error et_program_output(const et_program* program, const char* method, size_t index,
                            et_tensor* info);
 
-/* ---- methods
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- methods */
 
 #define ET_MOST_PLANNED_BUFFERS 8
 
@@ -131,11 +127,11 @@ typedef struct et_method_memory {
   /* One for each planned buffer, in their order; ET_MOST_PLANNED_BUFFERS at most. */
   const et_memory* planned;
   size_t num_planned;
-  /* For kernels while they run; may be empty: those that cannot do without then fail. */
+  /* Temporary memory of kernels; may be empty: a kernel that needs some then fails. */
   et_memory temp;
 } et_method_memory;
 
-/* Opaque; no copies. */
+/* Opaque; must not be copied. */
 typedef union et_method {
   void* words[176];
   uint64_t alignment[1];
@@ -159,8 +155,7 @@ et_error et_method_execute(et_method* method);
 /* A tensor's data are the method's: valid until it is executed again. */
 et_error et_method_output(const et_method* method, size_t index, et_value* value);
 
-/* ---- programs that a build has embedded (executorch_embed_program)
- * -------------------------------------------------- */
+/* ---- programs that a build has embedded (executorch_embed_program) */
 
 /* A program in the image's read-only memory, the memory that its methods need, and the kernels that
  * it uses. */

@@ -17,7 +17,8 @@ inline executorch::runtime::Error check_data_range(const char* name, size_t offs
   return executorch::runtime::Error::Ok;
 }
 
-/// The same for `size` bytes that are to be copied to `buffer`, which must not be null then.
+/// Checks in addition that `buffer`, to which `size` bytes are to be copied, is not null unless
+/// `size` is 0.
 inline executorch::runtime::Error check_data_copy(const char* name, size_t offset, size_t size,
                                                   size_t total, const void* buffer) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_data_range(name, offset, size, total));

@@ -17,13 +17,13 @@ class MmapDataLoader final : public executorch::runtime::DataLoader {
  public:
   /// Locking of pieces in memory.
   enum class MlockConfig {
-    /// No: pages come and go.
+    /// Not locked: the system may evict pages.
     NoMlock,
-    /// Yes, all of it from the start; loading fails if the system does not allow that.
+    /// All locked when loaded; loading fails if the system does not allow it.
     UseMlock,
-    /// Yes if the system allows it.
+    /// Locked if the system allows it.
     UseMlockIgnoreErrors,
-    /// No, but the system is advised to read pieces ahead, in order; it may ignore that.
+    /// Not locked; the system is advised to read pieces ahead, in order, which it may ignore.
     UseMadvise,
   };
 

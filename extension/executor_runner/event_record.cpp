@@ -45,7 +45,7 @@ void EventRecord::write() {
   }
   const etdump::ETDumpResult record = tracer_->get_etdump_data();
   if (record.buf == nullptr) {
-    fail("no memory for what --etdump_path asks for");
+    fail("no memory for the record of --etdump_path");
   }
   write_file(options_.etdump_path, record.buf, record.size);
   free(record.buf);

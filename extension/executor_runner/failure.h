@@ -9,10 +9,10 @@
 
 namespace executorch::extension::executor_runner {
 
-/// From now on the runtime's error messages are kept for fail(), and others are dropped.
+/// From now on the runtime's error messages are kept for fail(), and other messages are dropped.
 void collect_messages();
 
-/// The messages kept so far, which are forgotten.
+/// Returns the messages kept so far, and drops them.
 std::string take_messages();
 
 /// Prints "executor_runner: <what>: <the runtime's messages>" as one line on stderr and ends the

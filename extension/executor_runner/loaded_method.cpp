@@ -15,7 +15,7 @@ using runtime::Method;
 
 namespace {
 
-/// Memory for the outputs that the plan has none for.
+/// Allocates memory for outputs that the plan leaves to the caller.
 std::vector<HeapBlock> set_output_memory(Method& method) {
   std::vector<HeapBlock> blocks;
   const runtime::MethodMeta meta = method.method_meta();

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// executor_runner: loads a program, runs one of its methods, shows what comes out.
+// executor_runner: loads a program, runs one of its methods, prints the outputs.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ std::vector<char> read_file(const std::string& path) {
   const FileDataLoader file = require(FileDataLoader::from(path.c_str()), failure);
   const size_t size = require(file.size(), failure);
   constexpr size_t kMaxBytes = PrepareInputTensorsOptions().max_total_allocation_size;
-  if (size > kMaxBytes) {  // before memory is taken: the file may be sparse
+  if (size > kMaxBytes) {  // before allocating: the file may be sparse
     fail(failure + ": expected at most " + std::to_string(kMaxBytes) + " bytes, found " +
          std::to_string(size));
   }
@@ -58,7 +58,7 @@ std::vector<char> read_file(const std::string& path) {
   return bytes;
 }
 
-/// Reads the input files; empty for inputs of ones.
+/// Reads the input files. Without any, the result is empty and inputs are ones.
 std::vector<std::vector<char>> read_inputs(const Options& options) {
   std::vector<std::vector<char>> files;
   for (const std::string& path : options.inputs) {
@@ -101,7 +101,7 @@ BufferCleanup set_inputs(Method& method, const Options& options,
   return inputs;
 }
 
-/// All that the process runs, it runs on the default pool.
+/// Sets the size of the default pool, on which the process runs everything.
 void use_threads(const Options& options) {
   const auto count = static_cast<uint32_t>(options.threads);
   if (count != options.threads ||
@@ -138,7 +138,7 @@ void write_and_print(const Method& method, const Options& options) {
 
 void run_repeatedly(Method& method, const std::string& name, const Options& options) {
   std::vector<std::vector<char>> files = read_inputs(options);
-  // Ticks, not time of day: the platform's clock is the one that events are measured with.
+  // Ticks, not time of day: events are measured with the platform's clock.
   uint64_t ticks = 0;
   for (size_t i = 0; i < options.num_executions; ++i) {
     // Set anew each time: a method may use an input's planned memory for other values.

@@ -47,12 +47,12 @@ double tolerance(const char* option, const char* text) {
   return value;
 }
 
-/// As documented, -1 leaves the choice.
+/// -1 stands for the default number, as documented.
 void set_threads(Options& options, const char* text) {
   options.threads = strcmp(text, "-1") == 0 ? 0 : positive_number("threads", text);
 }
 
-/// The words that gflags, the documented program's parser, takes for yes and no.
+/// The words that gflags, the parser of the documented program, accepts as yes and no.
 bool truth(const char* option, const char* text) {
   for (const char* yes : {"true", "t", "yes", "y", "1"}) {
     if (strcmp(text, yes) == 0) {
@@ -132,7 +132,7 @@ constexpr Row kRows[] = {
      "relative tolerance of a test case's outputs; default: 1e-5 with --bundled, "
      "else 0.01",
      [](Options& options, const char* text) { options.rtol = tolerance("rtol", text); }},
-    {"atol", "NUMBER", "the absolute part; default: 1e-8 with --bundled, else 0.01",
+    {"atol", "NUMBER", "absolute tolerance; default: 1e-8 with --bundled, else 0.01",
      [](Options& options, const char* text) { options.atol = tolerance("atol", text); }},
     {"bundleio_rtol", "NUMBER", "the same as --rtol",
      [](Options& options, const char* text) { options.rtol = tolerance("bundleio_rtol", text); }},
@@ -141,9 +141,9 @@ constexpr Row kRows[] = {
     {"data_path", "FILE,...", "files with weights of the program (.ptd)",
      [](Options& options, const char* text) { options.data_paths = split_at_commas(text); }},
     {"verify", "FILE",
-     "run nothing unless this signature (python -m executorch.devtools sign) has program and data",
+     "run only if this signature (python -m executorch.devtools sign) covers program and data",
      [](Options& options, const char* text) { options.signature = text; }},
-    {"public_key", "FILE", "with it: the key that signed, as PEM",
+    {"public_key", "FILE", "for --verify: the public key of the signer (PEM)",
      [](Options& options, const char* text) { options.public_key = text; }},
     {"method", "NAME", "the method to run; default: forward, or the only one",
      [](Options& options, const char* text) { options.method = text; }},
@@ -191,11 +191,12 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},
     {"output_file", "PREFIX", "write the bytes of output tensor I to PREFIX-I.bin",
      [](Options& options, const char* text) { options.output_file = text; }},
-    {"etdump_path", "FILE", "record what runs how long, and write it there (.etdp)",
+    {"etdump_path", "FILE", "record the run's events, and write them to this file (.etdp)",
      [](Options& options, const char* text) { options.etdump_path = text; }},
-    {"debug_output_path", "FILE", "with it: record every operator's outputs too, their bytes there",
+    {"debug_output_path", "FILE",
+     "with --etdump_path: write the bytes of every operator's outputs to this file",
      [](Options& options, const char* text) { options.debug_output_path = text; }},
-    {"debug_buffer_size", "BYTES", "room for those bytes; default: 67108864",
+    {"debug_buffer_size", "BYTES", "limit of those bytes; default: 67108864",
      [](Options& options, const char* text) {
        options.debug_buffer_size = positive_number("debug_buffer_size", text);
      }},
@@ -226,7 +227,7 @@ Options parse_options(int argc, char** argv) {
   Options options;
   opterr = 0;
   int row = 0;
-  // The documented program takes one dash for two.
+  // The documented program accepts options with a single dash.
   for (int found = 0; (found = getopt_long_only(argc, argv, ":", table, &row)) != -1;) {
     if (found == ':') {
       fail(std::string(argv[optind - 1]) + " needs a value; see --help");

@@ -27,7 +27,7 @@ ProgramFile::ProgramFile(const Options& options) : file_(open_data(options, opti
          "' is a bundled program, which has its inputs and expected outputs: neither --inputs, "
          "--input_shapes nor --output_file goes with it; see --help");
   }
-  if (size > INT32_MAX) {  // before memory is taken: the file may be sparse
+  if (size > INT32_MAX) {  // before allocating: the file may be sparse
     fail("'" + options.model_path + "' is a bundled program of " + std::to_string(size) +
          " bytes, expected at most " + std::to_string(INT32_MAX));
   }

@@ -91,7 +91,7 @@ Error FlatTensorDataMap::read_index(const internal::FlatTensorHeader& header) {
   ET_CHECK_OR_RETURN_ERROR(file.version() == kVersion, InvalidExternalData,
                            "data file: version %u, expected %u", file.version(), kVersion);
   const size_t names = count(file.named_data());
-  // Entries point at places of `layouts_`, keys into the index: neither moves from here on.
+  // Entries refer to items of `layouts_`, and keys to the index: neither may move from here on.
   layouts_.reserve(names);
   keys_.reserve(names);
   for (size_t i = 0; i < names; ++i) {
@@ -119,7 +119,7 @@ Error FlatTensorDataMap::read_index(const internal::FlatTensorHeader& header) {
       layouts_.push_back(*layout);
     }
     ET_CHECK_OR_RETURN_ERROR(entries_.emplace(key, entry).second, InvalidExternalData,
-                             "data file: two things are called '%s'", key);
+                             "data file: two entries are named '%s'", key);
     keys_.push_back(key);
   }
   return Error::Ok;

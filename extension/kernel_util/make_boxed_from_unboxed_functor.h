@@ -49,8 +49,8 @@ constexpr runtime::Kernel make_boxed_kernel(const char* op_name, CompileTimeFunc
 #define EXECUTORCH_LIBRARY(ns, op_name, function) \
   ET_INTERNAL_LIBRARY(ns, op_name, {}, function, __COUNTER__)
 
-/// The same for tensors of certain dtypes and dim orders only, said by a KernelKey's text as
-/// "v1/6;0,1|6;0,1" (runtime/kernel/operator_registry.h): it is preferred, for these, to the
+/// The same for tensors of certain dtypes and dim orders only, given as the text of a KernelKey
+/// such as "v1/6;0,1|6;0,1" (runtime/kernel/operator_registry.h). For these tensors it precedes the
 /// operator's other kernels.
 #define EXECUTORCH_PARTIAL_LIBRARY(ns, op_name, key, function) \
   ET_INTERNAL_LIBRARY(ns, op_name, key, function, __COUNTER__)

@@ -106,7 +106,7 @@ class CPUCachingAllocator : public executorch::runtime::MemoryAllocator {
     }
   }
 
-  /// With no piece in use.
+  /// Frees the cached pieces; no piece may be in use.
   void free_cached() {
     for (Piece*& list : cached_) {
       free_pieces(&list);

@@ -17,7 +17,7 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
   ~MallocMemoryAllocator() override { reset(); }
 
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
-    // malloc aligns to no more than max_align_t: ask for what may be needed to align further.
+    // malloc aligns to max_align_t at most: allocate more bytes for a larger alignment.
     const size_t slack = alignment > alignof(max_align_t) ? alignment - 1 : 0;
     size_t bytes = 0;
     if (!isPowerOf2(alignment) ||

@@ -12,7 +12,7 @@
 namespace executorch::extension {
 
 /// Runs `body` and returns its result, or MemoryAllocationFailed if a container in it cannot
-/// allocate, or is asked for more elements than there can be. Use it only in files compiled with
+/// allocate, or would exceed its max_size(). Use it only in files compiled with
 /// exceptions (executorch_exceptions() in CMake), around code that is also compiled with them: an
 /// exception must not pass through the runtime.
 template <typename Body>

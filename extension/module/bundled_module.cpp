@@ -21,14 +21,14 @@ BufferDataLoader loader_over(Bundle bundle) {
   return {bundle.program().data(), bundle.program().size()};
 }
 
-/// Nothing can be loaded from a null bundle.
+/// A null bundle has no bytes, so loading from it fails.
 BufferDataLoader loader_over(const void* bundle) {
   return bundle == nullptr ? BufferDataLoader(nullptr, 0)
                            : loader_over(Bundle::of_accepted(bundle));
 }
 
-/// The program in a file that it keeps in memory: as long as the program, which may outlive the
-/// module.
+/// Loads the program of a bundle file that it keeps in memory. Lives as long as the program, which
+/// may outlive the module.
 class BundledFileLoader final : public DataLoader {
  public:
   BundledFileLoader(runtime::FreeableBuffer file, Bundle bundle)

@@ -15,8 +15,8 @@ namespace executorch::extension {
 /// Must outlive the methods loaded with it.
 class DataFiles final {
  public:
-  /// @retval Error::InvalidExternalData A file is damaged, or none of this kind.
-  /// @retval Error::InvalidArgument Two files have the same name for something.
+  /// @retval Error::InvalidExternalData A file is damaged, or not a data file.
+  /// @retval Error::InvalidArgument Two files have data of the same name.
   /// @param loaders Left to the caller if it fails.
   static runtime::Result<std::unique_ptr<DataFiles>> load(
       std::vector<std::unique_ptr<runtime::DataLoader>>&& loaders);

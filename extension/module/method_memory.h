@@ -84,14 +84,14 @@ size_t default_max_planned_bytes();
 /// most `limit` bytes together, or `limit` is 0; else MemoryAllocationFailed.
 runtime::Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit);
 
-/// Planned buffers 0 and 1 of all methods of a program in one: methods that never run at the same
-/// time need the largest of each. Buffer 0 is for values within an execution; in buffer 1, state
-/// that is planned to be shared (MemoryPlanningPass(share_mutable_buffers=True)) is at one place
-/// for all. All methods are to be loaded before the first runs, because loading one sets the state
-/// to its initial values.
+/// Memory for planned buffers 0 and 1 of all methods of a program, which must never run at the same
+/// time: each buffer has the largest size that a method needs. Buffer 0 is for values within an
+/// execution; in buffer 1, state that is planned to be shared
+/// (MemoryPlanningPass(share_mutable_buffers=True)) has one place for all methods. Load all methods
+/// before the first runs, because loading a method sets the state to its initial values.
 class SharedArenas final {
  public:
-  /// How many buffers are shared; methods have further ones for themselves.
+  /// The number of shared buffers; further buffers belong to one method each.
   static constexpr size_t kCount = 2;
 
   /// NotSupported if a method keeps state in buffer 0: the others would overwrite it. No method may
@@ -99,7 +99,7 @@ class SharedArenas final {
   static runtime::Result<SharedArenas> allocate(
       const runtime::Program& program, size_t max_planned_bytes = default_max_planned_bytes());
 
-  /// The first `size` bytes of buffer `index`, which has as many.
+  /// The first `size` bytes of buffer `index`, which must have that many.
   runtime::Span<uint8_t> bytes(size_t index, size_t size) const {
     return {blocks_[index].bytes().data(), size};
   }
@@ -140,7 +140,7 @@ class MethodMemory final {
   /// The most memory that tensors without bound have taken at one time; 0 if the dynamic allocator
   /// is the caller's.
   size_t most_dynamic_bytes() const { return dynamic_allocator_.most_bytes(); }
-  /// One a memory id; empty if the planned buffers are the caller's.
+  /// One for each memory id; empty if the planned buffers are the caller's.
   runtime::Span<const runtime::Span<uint8_t>> planned_buffers() const {
     return {planned_spans_.data(), planned_spans_.size()};
   }

@@ -35,7 +35,7 @@ using runtime::Program;
 /// program() are independent of each other.
 ///
 /// Tensors in results refer to the method's memory: they are valid until the method runs again, is
-/// unloaded, or the module is gone. clone_tensor_ptr() makes copies.
+/// unloaded, or the module is destroyed. clone_tensor_ptr() makes copies.
 class Module {
   using Values = aten::ArrayRef<runtime::EValue>;
 
@@ -117,7 +117,7 @@ class Module {
     return load(verification);
   }
   virtual bool is_loaded() const { return program_ != nullptr; }
-  /// Those given to load(); null if there are none.
+  /// The options given to load(); null if there are none.
   const runtime::LoadBackendOptionsMap* backend_options() const { return backend_options_; }
   /// The program, which keeps its data sources alive; null before load().
   std::shared_ptr<runtime::Program> program() const { return program_; }
@@ -137,8 +137,8 @@ class Module {
     thread_pool_ = std::move(thread_pool);
   }
 
-  /// The most bytes that a method which is loaded from now on may ask for (check_planned_bytes());
-  /// 0: no limit. At first it is default_max_planned_bytes().
+  /// Limits the planned bytes (check_planned_bytes()) of methods that are loaded from now on; 0: no
+  /// limit. The default is default_max_planned_bytes().
   void set_max_planned_bytes(size_t max_planned_bytes) { max_planned_bytes_ = max_planned_bytes; }
 
   /// Calls Method::set_instruction_budget() for methods that are loaded from now on.
@@ -317,7 +317,7 @@ class Module {
   size_t max_planned_bytes_ = default_max_planned_bytes();
   size_t instruction_budget_ = 0;
   std::optional<SharedArenas> arenas_;
-  // Methods go before the program, the data files and the allocators.
+  // Declared last: methods are destroyed before the program, the data files and the allocators.
   std::unordered_map<std::string, LoadedMethod> methods_;
 };
 

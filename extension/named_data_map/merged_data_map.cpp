@@ -24,8 +24,7 @@ Result<MergedDataMap> MergedDataMap::load(runtime::Span<const NamedDataMap* cons
         merged.keys_.push_back(key);
         return Error::Ok;
       }));
-      ET_CHECK_OR_RETURN_ERROR(is_new, InvalidArgument, "two data maps have something called '%s'",
-                               key);
+      ET_CHECK_OR_RETURN_ERROR(is_new, InvalidArgument, "two data maps have data named '%s'", key);
     }
   }
   return merged;

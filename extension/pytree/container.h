@@ -57,7 +57,7 @@ struct Empty {};
 template <typename T, typename Aux>
 struct ContainerHandle;
 
-/// A node. A leaf refers to a T that somebody else owns.
+/// A node. A leaf refers to a T that the tree does not own.
 template <typename T, typename Aux = Empty>
 struct Container final : public Aux {
   using handle_type = ContainerHandle<T, Aux>;
@@ -70,7 +70,7 @@ struct Container final : public Aux {
   /// One key for each item of a dict.
   std::unique_ptr<Key[]> keys;
   std::string custom_type;
-  /// How many leaves are below; refresh_leaves_num() counts them.
+  /// The number of leaves below; refresh_leaves_num() counts them.
   mutable size_t leaves_num = 0;
 
   /* implicit */ Container(Kind its_kind, size_t its_size = 0)
@@ -228,7 +228,7 @@ void traverse(const ContainerHandle<T, Aux>& node,
   func(node);
 }
 
-/// Counts the leaves below every node; to be called after a change.
+/// Counts the leaves below every node; call it after a change.
 template <typename T, typename Aux>
 size_t refresh_leaves_num(const ContainerHandle<T, Aux>& node) {
   size_t count = node.isLeaf() ? 1 : 0;

@@ -19,7 +19,7 @@
 
 namespace executorch::extension::pytree {
 
-/// The structure over `leaves`, which must outlive the result, and be as many as it has leaves.
+/// Combines the structure with `leaves`, one for each of its leaves; they must outlive the result.
 template <typename T, typename Aux>
 ContainerHandle<T, Aux> unflatten(const TreeSpec<Aux>& spec, T* leaves) {
   refresh_leaves_num(spec);
@@ -41,7 +41,7 @@ std::pair<arr<T*>, std::unique_ptr<TreeSpec<Aux>>> flatten(ContainerHandle<T, Au
     }
   };
   traverse<T, Aux>(tree, collect);
-  // Only addresses in it are computed: the leaves of a structure are empty.
+  // The leaves of a structure are empty: only addresses of this array are computed.
   std::vector<TreeSpecLeaf> empty(leaves.size() + 1);
   auto spec = std::make_unique<TreeSpec<Aux>>(clone(tree, empty.data()));
   traverse<TreeSpecLeaf, Aux>(*spec, [](TreeSpec<Aux>& node) {

@@ -26,7 +26,7 @@ class SpecReader final {
   TreeSpec<Aux> read_all() {
     TreeSpec<Aux> spec = read_node(0);
     if (at_ != text_.size()) {
-      fail("text behind the structure");
+      fail("text after the structure");
     }
     return spec;
   }
@@ -186,13 +186,13 @@ void write_node(const TreeSpec<Aux>& spec, StrTreeSpec* text) {
 
 }  // namespace internal
 
-/// The structure that a text says.
+/// Parses the text of a structure.
 template <typename Aux = Empty>
 TreeSpec<Aux> from_str(const StrTreeSpec& spec) {
   return internal::SpecReader<Aux>(spec).read_all();
 }
 
-/// The text of a structure.
+/// Writes the text of a structure.
 template <typename Aux>
 StrTreeSpec to_str(const TreeSpec<Aux>& spec) {
   refresh_leaves_num(spec);

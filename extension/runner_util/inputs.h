@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Inputs for a method that is to run on given bytes, or just to run.
+// Inputs for a method: given bytes, or ones.
 #pragma once
 
 #include <stddef.h>
@@ -35,9 +35,11 @@ struct PrepareInputTensorsOptions {
 
 /// Sets every tensor input to the bytes of `input_buffers[i]`, where i counts the tensor inputs, or
 /// to ones if `input_buffers` is empty. Other inputs keep the program's values.
-/// || InvalidArgument if the number of buffers differs from that of tensor inputs, if a buffer's
-/// size differs from its tensor's (for dynamic sizes, the upper bound), or beyond the limits of
-/// `options`; MemoryAllocationFailed if memory is exhausted; and the errors of Method::set_input().
+/// @retval Error::InvalidArgument The number of buffers differs from that of tensor inputs, a
+///     buffer's size differs from its tensor's (for dynamic sizes, the upper bound), or a limit of
+///     `options` is exceeded.
+/// @retval Error::MemoryAllocationFailed Memory is exhausted. Other errors are those of
+///     Method::set_input().
 runtime::Result<BufferCleanup> prepare_input_tensors(
     runtime::Method& method, PrepareInputTensorsOptions options = {},
     const std::vector<std::pair<char*, size_t>>& input_buffers = {});

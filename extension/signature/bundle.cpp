@@ -88,7 +88,7 @@ Result<const JsonValue*> subject_of(const JsonValue& statement) {
   return &subjects->items[0];
 }
 
-/// The subject's digest is that of all files' digests.
+/// Checks that the subject's digest is the digest of all files' digests.
 Error check_subject(const JsonValue& subject, const std::vector<SignedFile>& files) {
   Sha256Hasher all;
   for (const SignedFile& file : files) {
@@ -113,7 +113,7 @@ Result<Envelope> read_bundle(std::string_view text) {
   const JsonValue bundle = ET_UNWRAP(parse_json(text));
   const JsonValue* const envelope = bundle.find("dsseEnvelope");
   ET_CHECK_OR_RETURN_ERROR(envelope != nullptr, InvalidExternalData,
-                           "signature: no Sigstore bundle: 'dsseEnvelope' is missing");
+                           "signature: not a Sigstore bundle: 'dsseEnvelope' is missing");
   const JsonValue* const signatures = envelope->find("signatures");
   ET_CHECK_OR_RETURN_ERROR(signatures != nullptr && signatures->kind == JsonValue::Kind::Array &&
                                signatures->items.size() == 1,

@@ -30,7 +30,7 @@ class Parser final {
   explicit Parser(std::string_view document)
       : document_(document), values_left_(kValuesOfAny + document.size() / kBytesPerValue) {}
 
-  /// Null: the document is wrong at offset().
+  /// Returns false if the document is invalid at offset().
   bool parse(JsonValue& value) {
     return read_value(value, kMaxNested) && (skip_space(), at_ == document_.size());
   }
@@ -197,7 +197,7 @@ Result<JsonValue> parse_json(std::string_view document) {
   Parser parser(document);
   JsonValue value;
   ET_CHECK_OR_RETURN_ERROR(parser.parse(value), InvalidExternalData,
-                           "no JSON document: wrong at byte %zu of %zu", parser.offset(),
+                           "not a JSON document: invalid at byte %zu of %zu", parser.offset(),
                            document.size());
   return value;
 }

@@ -12,8 +12,7 @@
 namespace executorch::extension::signature {
 
 /// A DataLoader of a file with a known SHA-256, from SignedFiles for instance. The whole file is in
-/// memory: later changes of the file have no effect. The loader must
-/// outlive all that is loaded.
+/// memory: later changes of the file have no effect. The loader must outlive all that is loaded.
 class VerifiedDataLoader final : public runtime::DataLoader {
  public:
   /// InvalidExternalData if the file has another digest; errors as FileDataLoader.

@@ -137,7 +137,7 @@ TensorPtr make_tensor_ptr(const Tensor& tensor, std::vector<SizesType> sizes,
   }
   const auto numel = executorch::aten::safe_numel(sizes.data(), static_cast<ssize_t>(sizes.size()));
   ET_CHECK_MSG(numel.ok() && *numel <= tensor.numel(),
-               "a view asks for more elements than the tensor's %zd",
+               "a view needs more elements than the tensor's %zd",
                static_cast<ssize_t>(tensor.numel()));
   const bool same_rank = sizes.size() == static_cast<size_t>(tensor.dim());
   if (dim_order.empty() && strides.empty() && same_rank) {

@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// TensorPtr: a tensor that owns its sizes, dim order and strides, and, if asked to, its data.
+// TensorPtr: a tensor that owns its sizes, dim order and strides, and optionally its data.
 //
 // Arguments that contradict each other (sizes against the number of elements, strides against the
-// dim order) are programming errors and end the program with a message. Without memory,
-// std::bad_alloc is thrown, as by the std::vectors that they are given.
+// dim order) are programming errors and end the program with a message. The functions throw
+// std::bad_alloc if memory is exhausted.
 #pragma once
 
 #include <functional>

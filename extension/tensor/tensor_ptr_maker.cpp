@@ -11,7 +11,7 @@ std::mt19937_64& generator() {
   return engine;
 }
 
-/// Sets every element to what `next` returns, converted; returns the tensor.
+/// Sets every element to a result of `next`, converted; returns the tensor.
 template <typename Next>
 TensorPtr filled(TensorPtr tensor, Next&& next) {
   const size_t count = static_cast<size_t>(tensor->numel());

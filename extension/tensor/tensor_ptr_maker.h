@@ -55,7 +55,7 @@ class TensorPtrMaker final {
     dynamism_ = dynamism;
     return std::move(*this);
   }
-  /// Called with the data when the tensor is gone.
+  /// Called with the data when the tensor is destroyed.
   TensorPtrMaker&& deleter(std::function<void(void*)>&& deleter) {
     deleter_ = std::move(deleter);
     return std::move(*this);
@@ -105,7 +105,7 @@ inline TensorPtr from_blob(
       .dynamism(dynamism)
       .make_tensor_ptr();
 }
-/// A tensor that gives `data` to `deleter` when it is gone.
+/// A tensor that passes `data` to `deleter` when it is destroyed.
 inline TensorPtr from_blob(
     void* data, std::vector<aten::SizesType> sizes, aten::ScalarType type,
     std::function<void(void*)>&& deleter,

@@ -13,7 +13,7 @@
 
 namespace executorch::extension::testing {
 
-/// A file for a googletest test, removed when the object goes. The test fails if it cannot be
+/// A file for a googletest test, which the destructor removes. The test fails if it cannot be
 /// written; path() is then empty.
 class TempFile final {
  public:
@@ -39,7 +39,7 @@ class TempFile final {
   const std::string& path() const { return path_; }
 
  private:
-  // googletest's ASSERT_… return from a function that returns nothing.
+  // googletest's ASSERT_… need a function that returns void.
   void create(const void* data, size_t size) {
     const char* const folder = getenv("TMPDIR");
     std::string path = folder != nullptr && folder[0] == '/' ? folder : "/tmp";

@@ -7,7 +7,7 @@
 
 namespace executorch::extension::cpuinfo {
 
-/// The cores that the default pool has a thread for: threadpool::usable_cores().
+/// The number of cores for which the default pool has a thread: threadpool::usable_cores().
 inline uint32_t get_num_performant_cores() {
   return static_cast<uint32_t>(threadpool::usable_cores());
 }

@@ -9,8 +9,8 @@
 
 namespace executorch::extension::threadpool {
 
-/// While such an object lives, the calling thread computes with zeros in the place of denormal
-/// floating-point numbers, if `wanted` and if the processor can.
+/// While an object of this type exists, the calling thread treats denormal floating-point numbers
+/// as zero, if `wanted` and if the processor can.
 class DenormalsAreZero final {
  public:
   explicit DenormalsAreZero(bool wanted) : wanted_(wanted) {

@@ -5,8 +5,8 @@
 
 namespace executorch::extension::threadpool {
 
-/// The one object of this type. It is made at the first call, without the heap, and never
-/// destroyed: destructors of static objects may use it.
+/// Returns the only object of this type. The first call constructs it, without the heap; it is
+/// never destroyed, so destructors of static objects may use it.
 template <typename T>
 T& lasting() {
   alignas(T) static unsigned char place[sizeof(T)];

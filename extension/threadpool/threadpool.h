@@ -10,7 +10,7 @@
 
 #include <executorch/runtime/core/function_ref.h>
 
-// As in <pthreadpool.h>, which only those need who call it.
+// Declared as in <pthreadpool.h>, which only its callers need to include.
 typedef struct pthreadpool* pthreadpool_t;
 
 namespace executorch::extension::threadpool {
@@ -20,7 +20,7 @@ namespace executorch::extension::threadpool {
 /// exceeds the pool's. Threads start at their first use, and again in a forked process.
 class ThreadPool final {
  public:
-  /// With 0 threads as many as the physical cores that the process may use (cores.h).
+  /// With 0 threads, the pool has one for each physical core that the process may use (cores.h).
   explicit ThreadPool(size_t thread_count = 0);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -30,15 +30,15 @@ class ThreadPool final {
   /// contended. Null, after a log message, if memory is exhausted.
   static std::shared_ptr<ThreadPool> of_size(size_t thread_count);
 
-  /// With the thread that calls run().
+  /// The number of threads, with the one that calls run().
   size_t get_thread_count() const;
 
   /// Calls fn(i) for each i below `range`, on all threads; returns when all calls have. Within such
-  /// a call, and where a NoThreadPoolGuard is, everything runs on the calling thread.
+  /// a call, and inside a NoThreadPoolGuard, everything runs on the calling thread.
   void run(runtime::FunctionRef<void(size_t)> fn, size_t range);
 
-  /// The workers for libraries that take a pthreadpool_t, null if the pool has one thread only.
-  /// They end when the pool and all who hold them have.
+  /// The workers for libraries that take a pthreadpool_t; null if the pool has one thread only.
+  /// They end when the pool and all holders have released them.
   std::shared_ptr<pthreadpool> workers();
 
   /// Sets the number of threads (0: the default) for later loads; holders of workers() keep theirs.
@@ -57,8 +57,8 @@ class ThreadPool final {
 /// process. Never null.
 ThreadPool* get_threadpool();
 
-/// Its workers; null if it has one thread, or a NoThreadPoolGuard is here. Valid until the pool is
-/// reset.
+/// The workers of the current thread's pool; null if it has one thread, and inside a
+/// NoThreadPoolGuard. Valid until the pool is reset.
 pthreadpool_t get_pthreadpool();
 
 /// The process's default pool, which is never destroyed.

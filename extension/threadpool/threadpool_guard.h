@@ -6,7 +6,7 @@
 
 namespace executorch::extension::threadpool {
 
-/// Everything runs on the calling thread while such an object lives in it.
+/// While an object of this type exists in a thread, everything runs on that thread.
 struct NoThreadPoolGuard {
   static bool is_enabled();
   static void set_enabled(bool enabled);

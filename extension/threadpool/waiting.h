@@ -8,8 +8,8 @@
 
 namespace executorch::extension::threadpool {
 
-/// Sleeps until wake_all(word), unless `word` differs from `value` already. It may also return for
-/// no reason: check the word again.
+/// Sleeps until wake_all(word), unless `word` already differs from `value`. May return spuriously:
+/// check the word again.
 void sleep_while(std::atomic<uint32_t>& word, uint32_t value);
 
 /// Wakes all threads that sleep because of `word`. Change the word before.

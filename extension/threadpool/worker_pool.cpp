@@ -20,9 +20,9 @@ constexpr uint32_t kOpen = 0x800;
 constexpr uint32_t kEnded = 0x1000;
 constexpr uint32_t kCall = 0x2000;
 
-// A worker spins for some tenths of a millisecond, longer than what lies between two operators of a
-// model, and no longer: idle threads would take the cores of others. A caller waits for the end of
-// tasks that run; it sleeps soon, because a worker may need its core.
+// A worker spins for some tenths of a millisecond, longer than the time between two operators of a
+// model. Spinning longer would take cores from other threads. A caller that waits for running tasks
+// sleeps sooner, because a worker may need its core.
 constexpr int kWorkerSpins = 20000;
 constexpr int kCallerSpins = kWorkerSpins / 10;
 
@@ -43,7 +43,8 @@ bool claim(std::atomic<size_t>& left) {
 
 }  // namespace
 
-/// All pools of the process. fork() copies them without their workers: the copies must know.
+/// All pools of the process. After fork(), each pool must forget its workers, which the child
+/// lacks.
 class PoolRegistry final {
  public:
   static PoolRegistry& get() {
@@ -123,7 +124,7 @@ pthreadpool::~pthreadpool() {
   }
 }
 
-// Another thread may have held the lock and joined calls when the process was copied.
+// Another thread may have held the lock and joined calls at the time of fork().
 void pthreadpool::forget_workers() {
   new (&calls_) std::mutex();
   started_ = 1;
@@ -225,7 +226,7 @@ uint32_t pthreadpool::wait_for_call(uint32_t last, bool spins) {
     pause_spinning();
   }
   for (;;) {
-    // Either who changes the state sees this, or the change is seen here.
+    // Either the thread that changes the state sees this count, or this thread sees the change.
     sleeping_workers_.fetch_add(1);
     const uint32_t state = state_.load();
     if (!is_new_call(state, last)) {

@@ -61,10 +61,11 @@ Error AsrRunner::load_methods() {
   const auto names = module_->method_names();
   ET_CHECK_OK_OR_RETURN_ERROR(names.error());
   for (const char* method : {kEncoder, kDecoder}) {
-    ET_CHECK_OR_RETURN_ERROR(names->count(method) != 0, InvalidArgument,
-                             "AsrRunner: expected a program with methods '%s' and '%s', found none "
-                             "called '%s'",
-                             kEncoder, kDecoder, method);
+    ET_CHECK_OR_RETURN_ERROR(
+        names->count(method) != 0, InvalidArgument,
+        "AsrRunner: expected a program with methods '%s' and '%s', but it has no "
+        "method '%s'",
+        kEncoder, kDecoder, method);
     ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(method));
   }
   is_loaded_ = true;
@@ -82,7 +83,7 @@ Result<TensorPtr> AsrRunner::to_encoder_dtype(TensorPtr features) {
     return features;
   }
   ET_CHECK_OR_RETURN_ERROR(converts_to(found, expected), InvalidArgument,
-                           "features: expected %s or what converts to it, found %s",
+                           "features: expected %s or a dtype that converts to it, found %s",
                            runtime::toString(expected), runtime::toString(found));
   return clone_tensor_ptr(features, expected);
 }
@@ -121,7 +122,7 @@ Result<std::vector<int64_t>> AsrRunner::transcribe(TensorPtr features,
                            InvalidArgument, "temperature: expected 0 or more, found %g",
                            static_cast<double>(config.temperature));
   ET_CHECK_OR_RETURN_ERROR(!callback || decode_, InvalidArgument,
-                           "a callback needs a TokenDecoder, which the runner was made without");
+                           "a callback needs a TokenDecoder; the runner has none");
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   return or_no_memory("a transcription", [&]() -> Result<std::vector<int64_t>> {
     Result<TensorPtr> converted = to_encoder_dtype(std::move(features));
@@ -154,7 +155,7 @@ Result<std::vector<int64_t>> AsrRunner::generate(const TensorPtr& features,
     if (callback) {
       const auto piece = decode_(static_cast<uint64_t>(token), static_cast<uint64_t>(*next));
       if (!piece.ok()) {
-        ET_LOG(Error, "token %" PRId64 " behind %" PRId64 " cannot be decoded: %s", *next, token,
+        ET_LOG(Error, "token %" PRId64 " after %" PRId64 " cannot be decoded: %s", *next, token,
                runtime::to_string(piece.error()));
         return piece.error();
       }

@@ -11,7 +11,7 @@ namespace executorch::extension::pybindings {
 /// Binds the classes of executorch.extension.llm.runner.
 void bind_llm_runner(pybind11::module_& module);
 
-// Parts of it.
+// Bind parts of it.
 void bind_config(pybind11::module_& module);
 void bind_stats(pybind11::module_& module);
 void bind_tokenizer(pybind11::module_& module);

@@ -190,9 +190,9 @@ void bind_metadata(py::module_& module) {
       .def(
           "name", [](const MethodDescription& self) { return python_text(self.meta.name()); },
           "The method's name.")
-      .def("num_inputs", query<&MethodMeta::num_inputs>, "How many inputs it takes.")
-      .def("num_outputs", query<&MethodMeta::num_outputs>, "How many outputs it returns.")
-      .def("num_attributes", query<&MethodMeta::num_attributes>, "How many named tensors it has.")
+      .def("num_inputs", query<&MethodMeta::num_inputs>, "The number of inputs.")
+      .def("num_outputs", query<&MethodMeta::num_outputs>, "The number of outputs.")
+      .def("num_attributes", query<&MethodMeta::num_attributes>, "The number of named tensors.")
       .def("input_tensor_meta", tensor_at<kInputs>, py::arg("index"),
            "The input's TensorInfo; IndexError if there is none of that index.")
       .def("output_tensor_meta", tensor_at<kOutputs>, py::arg("index"),
@@ -203,7 +203,7 @@ void bind_metadata(py::module_& module) {
            "The bytes of each buffer that tensors are planned into.")
       .def("method_allocator_size", query<&MethodMeta::method_allocator_size>,
            "The bytes that the loaded method takes for itself; delegates take theirs in addition.")
-      .def("num_instructions", query<&MethodMeta::num_instructions>, "How many steps it runs.")
+      .def("num_instructions", query<&MethodMeta::num_instructions>, "The number of instructions.")
       .def("operators", operators, "The names of the operators it calls, as 'aten::add.out'.")
       .def("backends", backends, "The name of the backend of each of its delegates.")
       .def("__repr__", text_of);

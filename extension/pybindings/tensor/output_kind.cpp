@@ -27,7 +27,7 @@ py::object numpy_dtype(const ElementTypeInfo& type) {
 }
 
 py::object empty_numpy_array(const StridedView& view, const py::object& dtype) {
-  static_assert(sizeof(int64_t) == sizeof(Py_intptr_t), "sizes are handed over as they are");
+  static_assert(sizeof(int64_t) == sizeof(Py_intptr_t), "sizes are passed without conversion");
   auto& api = py::detail::npy_api::get();
   const auto* sizes = reinterpret_cast<const Py_intptr_t*>(view.sizes.data());
   const auto* strides = reinterpret_cast<const Py_intptr_t*>(view.strides.data());

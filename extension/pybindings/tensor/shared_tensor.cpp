@@ -135,10 +135,9 @@ dlpack::ManagedTensorVersioned* to_dlpack(const SharedTensor& tensor) {
 }
 
 void bind_shared_tensor(py::module_& module) {
-  py::class_<SharedTensor>(
-      module, "Tensor", py::module_local(),
-      "A tensor of an element type that numpy does not have, for whoever reads "
-      "DLPack (torch.from_dlpack, and this runtime's own inputs).")
+  py::class_<SharedTensor>(module, "Tensor", py::module_local(),
+                           "A tensor of an element type that numpy does not have, for consumers of "
+                           "DLPack (torch.from_dlpack, and this runtime's own inputs).")
       .def_property_readonly("shape", shape_of, "The sizes, outermost first.")
       .def_property_readonly(
           "dtype", [](const SharedTensor& self) { return self.view.type->name; },
@@ -150,7 +149,7 @@ void bind_shared_tensor(py::module_& module) {
            py::arg("copy") = py::none(), "A DLPack capsule that keeps the memory alive.")
       .def(
           "__dlpack_device__", [](const SharedTensor&) { return py::make_tuple(1, 0); },
-          "The CPU, as DLPack says it.")
+          "The CPU as DLPack's pair (device type, device id).")
       .def("__repr__", [](const SharedTensor& self) { return "<" + self.view.describe() + ">"; });
 }
 
