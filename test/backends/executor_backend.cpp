@@ -48,7 +48,7 @@ class ExecutorBackend final : public runtime::BackendInterface {
 
   Result<DelegateHandle*> init(BackendInitContext&, FreeableBuffer* processed,
                                runtime::ArrayRef<runtime::CompileSpec>) const override {
-    // A program wants more alignment than a payload has.
+    // A program needs a larger alignment than a payload has.
     std::shared_ptr<void> bytes(
         new std::max_align_t[processed->size() / sizeof(std::max_align_t) + 1],
         [](void* all) { delete[] static_cast<std::max_align_t*>(all); });

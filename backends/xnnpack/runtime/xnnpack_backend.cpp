@@ -68,7 +68,7 @@ class XnnpackBackend final : public runtime::BackendInterface {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
     options.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
     // Do not record operators if values are recorded: readers expect a value with each event, and
-    // delegates record none of theirs.
+    // delegates record no values.
     options.is_profiled =
         tracer != nullptr &&
         tracer->event_tracer_profiling_level() ==

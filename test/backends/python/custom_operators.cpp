@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Kernels of operators that no library of ours has: for test/end_to_end/test_custom_operators.py,
-// which says the same in eager PyTorch.
+// which implements the same operators in eager PyTorch.
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>

@@ -14,7 +14,7 @@ namespace {
 
 using runtime::DelegateDebugIntId;
 
-/// Keeps what delegates say of their operators.
+/// Collects the operator events of delegates.
 class Listener final : public testing::SilentTracer {
  public:
   std::multiset<std::string> names;

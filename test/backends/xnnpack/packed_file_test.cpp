@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Packed weights in a file: the next start takes them, and no file does harm.
+// Packed weights in a file: the next start uses them, and no invalid file does harm.
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>

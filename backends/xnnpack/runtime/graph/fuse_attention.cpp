@@ -35,7 +35,7 @@ class AttentionFusion final : SubgraphFusion {
 
  private:
   struct Found {
-    bool steps_over_reshapes = true;  ///< of operands
+    bool steps_over_reshapes = true;  ///< reads operands through reshapes
     std::vector<size_t> inner;        ///< nodes that become part of the fused one
     uint32_t operands[FusedAttention::kOperands] = {kNoValue, kNoValue, kNoValue, kNoValue,
                                                     kNoValue};
@@ -125,7 +125,7 @@ class AttentionFusion final : SubgraphFusion {
     return true;
   }
 
-  /// Steps back over changes of layout (queries keep their channels beside each other) and, for
+  /// Steps back over changes of layout (queries keep their channels contiguous) and, for
   /// queries, over factors.
   void read_operand(Found* found, size_t which, uint32_t id) {
     uint8_t* const order = found->attention.orders[which];
@@ -235,7 +235,8 @@ class AttentionFusion final : SubgraphFusion {
     return true;
   }
 
-  /// Index of the sum's operand that is a product, behind reshapes and factors; 2 if neither is.
+  /// Index of the sum's operand that is a product, seen through reshapes and factors; 2 if neither
+  /// is.
   size_t find_scores(const Node& sum) {
     for (size_t side = 0; side < 2; ++side) {
       Found ignored;

@@ -75,7 +75,8 @@ class EpilogueFusion final {
     erased_[index] = true;
   }
 
-  /// The product moves to the place of the addition, before which its other operand is made.
+  /// Moves the product to the place of the addition, because its other operand is computed in
+  /// between.
   bool fuse_addition(size_t index) {
     Node& node = graph_.nodes[index];
     if (node.kind != NodeKind::Add || node.fused != Fused::No ||
@@ -103,8 +104,8 @@ class EpilogueFusion final {
     return false;
   }
 
-  /// An operand that has the product's shape when the sizes are the largest; when it does not, the
-  /// operator adds it after the product.
+  /// True if the operand has the product's shape at the largest sizes; at other sizes, the operator
+  /// may add it after the product.
   bool may_be_residual(uint32_t product, uint32_t other, uint32_t result) const {
     const Shape &a = graph_.values[product].declared, &b = graph_.values[other].declared,
                 &c = graph_.values[result].declared;

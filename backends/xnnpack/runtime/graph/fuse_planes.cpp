@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Makes one node of a depthwise convolution of float32 that stands between two changes of layout:
-// bringing channels together and apart again can take longer than the convolution.
+// Makes one node of a depthwise convolution of float32 and the changes of layout before and after
+// it, which can take longer than the convolution.
 #include <iterator>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>

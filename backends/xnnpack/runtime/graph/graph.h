@@ -83,8 +83,8 @@ struct FusedAttention {
   enum : size_t { kQuery, kKey, kValue, kMask, kResult, kOrders };
   static constexpr size_t kReplaced = 4, kOperands = 5;
 
-  /// Changes of layout behind an operand and behind the result: dimension d is dimension order[d]
-  /// of the operand.
+  /// Changes of layout after an operand and after the result: dimension d is dimension order[d] of
+  /// the operand.
   uint8_t orders[kOrders][Shape::kMaxRank];
   /// Keys are [..., keys, channels]; else [..., channels, keys].
   bool keys_are_rows = false;

@@ -46,7 +46,7 @@ using TakesAttention = std::function<bool(const Graph&, const Node&)>;
 /// Makes one node of each product, softmax and product where the operator takes it.
 void fuse_attention(Graph* graph, const TakesAttention& takes);
 
-/// Moves dequantizations behind slices and reshapes.
+/// Moves dequantizations after slices and reshapes.
 void sink_conversions(Graph* graph);
 
 /// Makes one lookup of each function of one byte that the graph computes in float32, and removes

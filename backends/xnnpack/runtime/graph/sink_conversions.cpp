@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Moves dequantizations behind slices and reshapes, which then move a quarter of the bytes.
+// Moves dequantizations after slices and reshapes, which then move a quarter of the bytes.
 #include <map>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The library of operators beside the engine: XNNPACK, or none (EXECUTORCH_XNNPACK_LIBRARY).
+// The library of operators that the engine lacks: XNNPACK, or none (EXECUTORCH_XNNPACK_LIBRARY).
 #pragma once
 
 #include <executorch/backends/xnnpack/runtime/weights/digest.h>

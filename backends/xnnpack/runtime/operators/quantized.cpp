@@ -90,7 +90,7 @@ struct Layer {
   }
 };
 
-/// Parameters of rows, which operands have in pairs, as the engine takes them.
+/// Parameters of rows as the engine takes them; operands store them in pairs.
 class RowParameters final {
  public:
   void reshape(size_t rows) { rows_ = rows; }

@@ -40,7 +40,7 @@ static_assert(alignof(Word) == kAlignment);
 
 bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
-/// A copy at a multiple of kAlignment. Operators may read as far beyond its end as beyond others'.
+/// Copies to a multiple of kAlignment. Operators may read as far beyond its end as beyond others.
 FreeableBuffer aligned_copy(const void* data, size_t size) {
   auto* const copy = new Word[(size + kReadBeyond) / sizeof(Word) + 1]();
   if (size > 0) {
@@ -89,7 +89,8 @@ Result<Constants> Constants::load(const Payload& payload,
       constants.pointers_[i] = loaded.data();
       behind = loaded.size() - static_cast<size_t>(entry.size());
     }
-    // Payloads and data in a program lie at any byte, also at the end of a mapped file.
+    // Payloads and data in a program may begin at any byte, and may end at the end of a mapped
+    // file.
     const bool is_readable =
         exact[i] || behind >= kReadBeyond ||
         may_be_read_beyond(constants.pointers_[i], static_cast<size_t>(entry.size()));

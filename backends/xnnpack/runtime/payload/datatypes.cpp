@@ -11,8 +11,8 @@ using fb::Datatype;
 
 namespace {
 
-/// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
-/// others for impossible. It knows no bfloat16: those products are the engine's.
+/// Valid combinations of datatypes of a product with weights: operand, weights, result. XNNPACK
+/// refuses others. It lacks bfloat16: the engine computes those products.
 struct Product {
   Datatype operand, weights, result;
 };

@@ -34,7 +34,7 @@ constexpr uint32_t kIsInput = 1, kIsOutput = 2;
 constexpr uint32_t kTransposeWeights = 1;
 // Limit of XNNPACK.
 constexpr size_t kMaxRank = 6;
-// Products of sizes in XNNPACK, which adds padding, must not overflow.
+// The product of sizes, with the padding that XNNPACK adds, must not overflow.
 constexpr uint64_t kMaxTensorBytes = std::min<uint64_t>(uint64_t{1} << 40, SIZE_MAX / 4);
 constexpr uint64_t kMaxStride = uint64_t{1} << 16;
 
@@ -190,10 +190,10 @@ Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
                            id, tensor_bytes(tensor), found);
   ET_CHECK_OR_RETURN_ERROR(tensor.external_id() == kInvalidId, InvalidProgram,
                            "xnnpack payload: value %zu is constant and an argument", id);
-  // Operators run on operands with elements alone: those without never reach them as arguments.
+  // Operators run on operands with elements only: empty operands never reach them as arguments.
   ET_CHECK_OR_RETURN_ERROR(tensor_bytes(tensor) > 0, InvalidProgram,
                            "xnnpack payload: value %zu is a constant without elements", id);
-  // Operators read parameters of rows behind the elements.
+  // Operators read parameters of rows after the elements.
   ET_CHECK_OR_RETURN_ERROR(tensor.datatype() != Datatype::QDInt8, InvalidProgram,
                            "xnnpack payload: value %zu is a constant, but is to be quantized while "
                            "running",
@@ -299,7 +299,7 @@ Error Verifier::arguments() const {
         value->external_id(), next);
     external += value->external_id() == kInvalidId ? 0 : 1;
   }
-  // XNNPACK would compute with a second value of the same external id, without a check.
+  // XNNPACK would compute with a second value of the same external id without checking it.
   ET_CHECK_OR_RETURN_ERROR(external == next, InvalidProgram,
                            "xnnpack payload: %" PRIu32
                            " values are arguments, expected one for each of %" PRIu32,
@@ -309,7 +309,7 @@ Error Verifier::arguments() const {
 
 Error Verifier::node(size_t index, const fb::XNode& node) const {
   ET_CHECK_OR_RETURN_ERROR(node.xnode_union_type() != fb::XNodeUnion::NONE, InvalidProgram,
-                           "xnnpack payload: node %zu is of no kind", index);
+                           "xnnpack payload: node %zu has no known kind", index);
   const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
   for (const NodeField& row : rows::kNodeFields) {
     if (row.layout != layout_of(node) || row.role > Role::Result) {

@@ -441,7 +441,7 @@ Result<std::vector<Shape>> infer_all_shapes(const Payload& payload, Span<const S
   }
   for (uint32_t i = 0; i < count(graph.output_ids()); ++i) {
     ET_CHECK_OR_RETURN_ERROR(shapes[graph.output_ids()->Get(i)] != nullptr, InvalidProgram,
-                             "xnnpack payload: output %" PRIu32 " is never made", i);
+                             "xnnpack payload: output %" PRIu32 " is never computed", i);
   }
   return shapes.take();
 }

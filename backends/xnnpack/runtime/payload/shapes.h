@@ -71,7 +71,7 @@ class Shapes final {
   std::vector<Shape> declared_;
   std::vector<Shape> made_;
   std::vector<const Shape*> known_;
-  /// By id: the declared shape bounds the number of elements alone. ExecuTorch declares images that
+  /// By id: the declared shape bounds only the number of elements. ExecuTorch declares images that
   /// are quantized while running in the order of PyTorch, but computes them channels last.
   std::vector<bool> is_count_;
 };

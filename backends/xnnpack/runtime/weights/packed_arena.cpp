@@ -57,16 +57,16 @@ class SparePages final {
 
   void keep(const Pages& pages) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const bool is_kept = pages.size <= kMost && pages.size > pages_.size;
+    const bool is_kept = pages.size <= kMaxKept && pages.size > pages_.size;
     unmap(is_kept ? std::exchange(pages_, pages) : pages);
   }
 
  private:
 #if defined(__ANDROID__) || defined(__APPLE__)
   // Phones need the memory for other applications.
-  static constexpr size_t kMost = 0;
+  static constexpr size_t kMaxKept = 0;
 #else
-  static constexpr size_t kMost = size_t{64} << 20;
+  static constexpr size_t kMaxKept = size_t{64} << 20;
 #endif
 
   static void unmap(const Pages& pages) {

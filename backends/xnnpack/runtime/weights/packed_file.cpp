@@ -50,7 +50,7 @@ struct FileContent {
 };
 static_assert(sizeof(FileContent) == 32);
 
-/// The digest of the header, whose own field `tables` counts as zero, and of what follows it.
+/// The digest of the header, whose own field `tables` counts as zero, and of the bytes after it.
 Digest digest_of_tables(Header header, const void* tables, size_t size) {
   header.tables = {};
   Digester digester(key_of_user());

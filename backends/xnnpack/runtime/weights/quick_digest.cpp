@@ -8,7 +8,7 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
-// How far ahead of the bytes that are read memory is prefetched.
+// Distance in bytes at which memory is prefetched.
 constexpr size_t kAhead = 4096;
 
 /// Random numbers of this process, so that nobody can construct a program whose constants collide

@@ -42,7 +42,7 @@ class WeightKeys final {
   /// The nodes that have one filter and bias, and their common digest.
   struct Users {
     std::vector<const fb_xnnpack::XNode*> nodes;
-    /// Nodes of an unrolled recurrence ask for it one after the other.
+    /// Set once: nodes of an unrolled recurrence query it one after the other.
     bool is_digested = false;
     /// Empty if the nodes pack differently.
     std::optional<Digest> digest;

@@ -246,7 +246,7 @@ Rows moves() {
             p.nodes.clear();
             return p;
           }(),
-          "output 0 is never made"),
+          "output 0 is never computed"),
       row("AnUnneededNodeHasNoMemory",
           [] {
             P p = graph({2, 4}, {2, 4}, {Kind::Tanh, {0, 1}});

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Constants and outputs whose last byte is that of a page, behind which no memory is mapped.
+// Constants and outputs whose last byte is the last of a page; the next page is not mapped.
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// XNNPACK payloads for tests, said as data: valid ones, and ones that are wrong in one place.
+// XNNPACK payloads for tests, described as data: valid ones, and ones that are wrong in one place.
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Payloads that break one rule of the verifier each, which refuses them by name.
+// Payloads that each break one rule of the verifier, whose message names it.
 #include <gtest/gtest.h>
 #include <string.h>
 

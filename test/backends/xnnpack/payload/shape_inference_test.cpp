@@ -138,7 +138,7 @@ TEST(ShapeInference, RefusesAnOutputThatNoNodeMakes) {
   payload.nodes.clear();
   const LogCapture log;
   EXPECT_EQ(infer(payload, {{2, 3}}).error(), Error::InvalidProgram);
-  EXPECT_TRUE(log.contains("output 0 is never made"));
+  EXPECT_TRUE(log.contains("output 0 is never computed"));
 }
 
 TEST(ShapeInference, AllowsEmptySizesIfTheCallerDoes) {

@@ -29,7 +29,7 @@ struct Row {
   std::vector<Dims> lists;
   /// Empty: the node is refused.
   Dims result;
-  /// The declared one; empty: that of the result, or one that would do for most.
+  /// The declared shape; empty: that of the result, or one that fits most nodes.
   Dims declared = {};
 };
 inline void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
