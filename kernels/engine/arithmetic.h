@@ -8,8 +8,8 @@
 
 namespace executorch::kernels::engine {
 
-/// T is the type of `a`: size_t, or int64_t for sizes that meet negative numbers. Neither argument
-/// is negative.
+/// T is the type of `a`: size_t, or int64_t where sizes are combined with negative numbers. Neither
+/// argument is negative.
 template <class T>
 constexpr T divide_up(T a, std::common_type_t<T> b) {
   static_assert(std::is_same_v<T, size_t> || std::is_same_v<T, int64_t>);
@@ -20,7 +20,8 @@ constexpr T round_up(T a, std::common_type_t<T> step) {
   return divide_up(a, step) * step;
 }
 
-/// A pointer moved by bytes, which may leave its array in between: computed on addresses.
+/// Returns a pointer moved by bytes. Computes on addresses: pointers may leave the array in
+/// between.
 template <class T>
 inline __attribute__((always_inline)) T* moved(T* pointer, size_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(pointer) + bytes);

@@ -38,7 +38,7 @@ bool has_instruction_set(InstructionSet set);
 InstructionSet detected_instruction_set();
 
 /// The set in effect: the highest one that this processor has, capped by EXECUTORCH_MAX_ISA (one of
-/// the names above, read once when the process first asks) and by set_max_instruction_set(). Safe
+/// the names above, read once, at the process's first query) and by set_max_instruction_set(). Safe
 /// on any thread.
 InstructionSet instruction_set();
 

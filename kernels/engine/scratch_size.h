@@ -17,7 +17,7 @@ inline size_t limited_product(size_t a, size_t b, size_t most = kMaxScratch) {
   return __builtin_mul_overflow(a, b, &product) ? most : std::min(product, most);
 }
 
-/// The sum of sizes of at most kMaxScratch, at most that.
+/// The sum of two sizes, each at most kMaxScratch, limited to kMaxScratch.
 inline size_t limited_sum(size_t a, size_t b) { return std::min(a + b, kMaxScratch); }
 
 }  // namespace executorch::kernels::engine

@@ -17,11 +17,11 @@ namespace executorch::kernels::engine {
 
 namespace {
 
-/// Keys that one task takes of few queries, for all heads one after the other: keys are read in the
-/// order of memory and stay in the processor's cache meanwhile. Fixed, so that the order of sums
-/// does not depend on the number of threads.
+/// Keys of one task when queries are few. A task reads its keys for all heads in the order of
+/// memory, so that they stay in the cache. Fixed, so that the order of sums does not depend on the
+/// number of threads.
 constexpr int64_t kChunkKeys = 64;
-/// More queries than this give enough tasks by themselves.
+/// More queries than this give enough tasks without dividing the keys.
 constexpr int64_t kMaxSplitQueries = 4;
 
 constexpr int64_t kBlockKeys = 64;
@@ -68,7 +68,7 @@ Task task_at(const AttentionCall& call, const Division& division, int64_t index)
   Task task;
   const int64_t chunk = index % division.chunks;
   index /= division.chunks;
-  // The last queries see the most keys: they begin first.
+  // The last queries see the most keys, so their tasks begin first.
   const int64_t block = division.query_blocks - 1 - index % division.query_blocks;
   index /= division.query_blocks;
   task.key_head = index % call.key_heads;
@@ -133,8 +133,8 @@ size_t bytes_of(AttentionType type) {
   return type == AttentionType::Float ? 4 : type == AttentionType::Int8 ? 1 : 2;
 }
 
-/// Requests the rows of a chunk in the order of memory. Head by head, they would be read at strides
-/// that no processor foresees.
+/// Requests the rows of a chunk in the order of memory. Reads head by head would have strides that
+/// hardware prefetchers do not follow.
 void prefetch(const AttentionCall& call, const AttentionTensor& tensor, int64_t batch,
               int64_t first, int64_t last) {
   if (tensor.head_stride >= tensor.position_stride) return;

@@ -3,9 +3,9 @@
 //
 //   out[i] = sum over j of softmax(scale * query[i] . key[j] + mask[i, j]) * value[j]
 //
-// Blocks of keys pass once; maximum, sum and result of each query are corrected from block to block
-// (online softmax). Query heads that share a key head are rows of one block, so keys are neither
-// repeated nor read again. Results have the same bits on any number of threads.
+// Each block of keys is read once; maximum, sum and result of each query are corrected from block
+// to block (online softmax). Query heads that share a key head are rows of one block, so keys are
+// neither repeated nor read again. Results have the same bits on any number of threads.
 #pragma once
 
 #include <cstddef>

@@ -100,7 +100,7 @@ Offsets offsets_of(const DenseAttentionCall& call, size_t index) {
   return at;
 }
 
-/// How many queries an item has: all, unless threads would have too little to share.
+/// Queries of an item: all, unless that leaves too few items for the threads.
 size_t queries_of_item(const DenseAttentionCall& call, size_t batch, size_t threads) {
   if (threads == 1 || batch >= 2 * threads) return call.queries;
   return divide_up(call.queries, divide_up(2 * threads, batch));

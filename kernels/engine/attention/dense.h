@@ -7,9 +7,9 @@
 //   most[i] = max over j of scores[i, j];  sum[i] = sum over j of exp(scores[i, j] - most[i])
 //
 // Blocks of keys and values are packed one after the other; each adds to the results of all blocks
-// of queries, which earlier keys were weighted for (online softmax). So memory does not grow with
-// the number of keys, and with the number of queries by 8 bytes each. attention.h is for few
-// queries and for other types.
+// of queries, which are rescaled to the new maximum (online softmax). Memory does not depend on the
+// number of keys, and grows by 8 bytes for each query. attention.h is for few queries and for other
+// types.
 // A query with NaN or +infinity among its scores gives NaN, as does one whose scores are all
 // -infinity. Any size may be 0; without keys, results are 0. Results have the same bits on any
 // number of threads. `out` must not overlap an operand.
@@ -32,7 +32,7 @@ struct DenseOperand {
   size_t channel_stride = 1;   ///< 1 in queries
 };
 
-/// Booleans, bytes, where scores are replaced. Null: nowhere. Strides as those of a mask.
+/// Booleans (bytes) that select the scores to replace; null: none. Strides as those of a mask.
 struct ReplacedScores {
   const uint8_t* data = nullptr;
   const size_t* batch_strides = nullptr;

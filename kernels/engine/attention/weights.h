@@ -10,7 +10,7 @@ namespace executorch::kernels::engine {
 /// Scores of a block of keys that become weights in their place:
 ///   exp(scale * score + mask - largest), `largest` over these and all earlier keys;
 /// `score` replaces scale * score + mask where a boolean says so.
-/// Each row has room for a multiple of 16 keys; the room behind the keys is overwritten.
+/// Each row has room for a multiple of 16 keys; the room after the keys is overwritten.
 struct ScoreRows {
   float* scores;
   size_t rows, keys, stride;

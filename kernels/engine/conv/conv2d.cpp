@@ -12,8 +12,8 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// With more outputs of a channel, products have columns enough; with fewer channels, vectors of
-/// them would be mostly empty.
+/// With more outputs per channel, products have enough columns; with fewer channels, vectors of
+/// channels would be mostly empty.
 constexpr size_t kMaxDepthwiseMultiplier = 8;
 constexpr size_t kMinMultipliedChannels = 16;
 

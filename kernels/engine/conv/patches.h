@@ -5,9 +5,9 @@
 //   out[n, g * O + o, q] = bias[g * O + o] + sum over i and taps of
 //       weight[g * O + o, i, tap] * patch[(i, tap), q]
 //
-// Nothing is packed but the patches, row by row from padded planes (planes/padded_plane.h): for
-// weights that are used once, as those of a kernel without state, which would take longer to pack
-// than to multiply. All tensors are contiguous; `out` must not overlap an input. NaN and infinities
+// Packs only the patches, row by row from padded planes (planes/padded_plane.h): for weights that
+// are used once, such as those of a kernel without state, which take longer to pack than to
+// multiply. All tensors are contiguous; `out` must not overlap an input. NaN and infinities
 // follow IEEE arithmetic; padding is a product with zero.
 #pragma once
 

@@ -70,7 +70,7 @@ size_t line_pointers(const Conv2dParams& p, ImageSize output) {
                   kAlignment / sizeof(float*));
 }
 
-/// The input coordinate behind an output coordinate and a tap; wraps outside of the image.
+/// The input coordinate that an output coordinate reads through a tap; wraps outside of the image.
 size_t source_of(size_t out, size_t tap, size_t stride, size_t dilation, size_t padding,
                  size_t size) {
   const size_t at = out + padding, reach = tap * dilation;

@@ -15,7 +15,7 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// Pointers of a worker's indirection buffer: half of a second-level cache's quarter.
+/// Pointers of a worker's indirection buffer: 64 KiB, an eighth of a second-level cache of 512 KiB.
 constexpr size_t kPointers = size_t{8} << 10;
 
 size_t taps_of(const Conv2dParams& p) { return p.kernel_height * p.kernel_width; }

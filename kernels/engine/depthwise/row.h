@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Arguments of the depthwise micro-kernels: rows of output points. Weights are
-// packed as depthwise.h says: window columns first. Strides count floats.
+// Arguments of the depthwise micro-kernels: rows of output points. Weights are packed as
+// depthwise.h describes: window columns first. Strides count floats.
 //
-//   out[x, c] = clamp(bias[c] + sum over kx, ky of weight[kx, ky, c] * in[ky][x * step + kx, c /
-//   m])
+//   out[x, c] = clamp(bias[c] + sum over kx, ky of
+//       weight[kx, ky, c] * in[ky][x * step + kx, c / multiplier])
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace executorch::kernels::engine {
 
-/// The most input lines that a kernel reads at once: three rows of 5 x 5 windows, or a row of 7
-/// x 7.
+/// The maximum of input lines that a kernel reads at once: three rows of 5 x 5 windows, or a row of
+/// 7 x 7.
 inline constexpr size_t kMaxLines = 7;
 
 /// Neighbouring points whose windows lie in input lines. A line of padding is `zero` with step 0.

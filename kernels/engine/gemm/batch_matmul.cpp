@@ -30,8 +30,8 @@ size_t batch_of(const BatchMatmulCall& call) {
   return batch;
 }
 
-/// The columns of an item. It does not depend on the number of threads: neither does the scratch
-/// memory of a worker.
+/// The columns of an item. Independent of the number of threads, and so is a worker's scratch
+/// memory.
 size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t step = tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
   const size_t fitting = kPackedBytes / sizeof(float) / (1 + tiles.words(call.depth)) / step * step;
@@ -48,7 +48,7 @@ size_t packed_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
                   kAlignment / sizeof(float));
 }
 
-/// These and rounded rows of the left operand.
+/// A worker's packed columns and rounded rows of the left operand.
 size_t worker_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t packed = packed_floats(tiles, call);
   if (tiles.precision == Precision::Float32) return packed;
@@ -92,7 +92,7 @@ Offsets offsets_of(const BatchMatmulCall& call, size_t index) {
   return at;
 }
 
-/// How many rows an item has: all, unless threads would have too little to share.
+/// Rows of an item: all, unless that leaves too few items for the threads.
 size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
   if (threads == 1 || items >= 2 * threads || items == 0) return call.rows;
   const size_t parts = divide_up(2 * threads, items);

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kWeightBytes = size_t{128} << 10;
 /// Items for each thread: several, so that a late or interrupted thread delays the call little.
 constexpr size_t kItemsOfThread = 4;
-/// With fewer columns, rounding an element takes as long as its products gain; so it does in rows
-/// of fewer elements.
+/// With fewer columns, or rows of fewer elements, rounding an element takes as long as its products
+/// gain.
 constexpr size_t kMinNarrowedColumns = 16, kMinNarrowedDepth = 8;
 
 size_t columns_of_item(const GemmTiles& tiles, const DividedProduct& p) {

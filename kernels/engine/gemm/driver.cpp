@@ -68,7 +68,7 @@ constexpr size_t kRowsOfOneStream = 1;
 
 bool uses_pairs(const Product& p) { return p.tiles->pair_rows != 0 && p.rows > kRowsOfOneStream; }
 
-/// Weights that all tiles of a block together prefetch: the next block's, or those behind the last.
+/// Weights that all tiles of a block together prefetch: the next block's, or those after the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
   if (!p.prefetches || !uses_pairs(p)) return {};
   Prefetch prefetch = {};

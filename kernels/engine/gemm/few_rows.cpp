@@ -32,12 +32,12 @@ size_t columns_of_item(const FewRowsCall& call, size_t threads) {
 }  // namespace
 
 size_t max_few_rows(const RightMatrix& right, size_t depth, InstructionSet set) {
-  constexpr size_t kMost = 16, kDeep = 2048;
-  if (set != InstructionSet::Avx2) return kMost;
+  constexpr size_t kMaxRows = 16, kDeep = 2048;
+  if (set != InstructionSet::Avx2) return kMaxRows;
   // Packing rows of a deep operand reads one cache line of each page: reading all rows is faster.
-  if (right.depth_stride != 1) return depth <= kDeep ? 10 : kMost;
+  if (right.depth_stride != 1) return depth <= kDeep ? 10 : kMaxRows;
   // Deep columns leave the first-level cache between two passes.
-  return depth < kDeep / 2 ? kMost : depth < kDeep ? 10 : 7;
+  return depth < kDeep / 2 ? kMaxRows : depth < kDeep ? 10 : 7;
 }
 
 FewRowsFunction few_rows_function(InstructionSet set) { return ET_SIMD_FUNCTION(set, few_rows); }

@@ -9,7 +9,7 @@
 
 namespace executorch::kernels::engine {
 
-/// Less is packed about as soon by one thread as another one wakes up.
+/// Below this size, one thread packs in about the time that another one takes to wake up.
 inline constexpr size_t kBytesWorthThreads = size_t{1} << 20;
 
 /// Writes to[d * panel + c] for c < panel and d < depth (pairs of d for tiles of bfloat16); columns
@@ -18,7 +18,7 @@ void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t colum
                   float* to, PackedUse use);
 /// Writes a panel's biases; null gives zeros.
 void pack_bias(const GemmTiles& tiles, const float* bias, size_t columns, float* to);
-/// Both, for later use.
+/// Writes a panel's weights and biases, for later use.
 void pack_panel(const GemmTiles& tiles, const RightMatrix& right, const float* bias, size_t columns,
                 size_t depth, float* to);
 /// All panels of `columns`, one after the other, for use soon.

@@ -25,7 +25,7 @@ inline __attribute__((always_inline)) V load(const float* from) {
   return v;
 }
 
-float clamped(float sum, const OutputTile& to) {  // NaN compares false and stays
+float clamped(float sum, const OutputTile& to) {  // NaN compares false and propagates
   if (sum < to.clamp_min) return to.clamp_min;
   return sum > to.clamp_max ? to.clamp_max : sum;
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kSide = 16;
 constexpr size_t kPlanes = 3;
 
-/// Three planes of points to points of three, as images with red, green and blue planes have them.
+/// Interleaves three planes of points, as images with red, green and blue planes have them.
 void interleave_three(const uint32_t* in, size_t stride, uint32_t* out, size_t points) {
   const uint32_t *a = in, *b = in + stride, *c = in + 2 * stride;
   size_t i = 0;

@@ -34,7 +34,7 @@ constexpr size_t kPlaneSlack = 16;
 namespace executorch::kernels::engine {
 namespace {
 
-/// With more taps, or narrower images, bringing channels together pays (measured).
+/// With more taps, or narrower images, converting to NHWC pays (measured).
 constexpr size_t kMaxTaps = 9, kMinWidth = 96, kMinWidthInPlace = 24;
 
 bool stays_in_place(const Conv2dParams& p) {

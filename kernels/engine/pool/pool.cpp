@@ -43,7 +43,7 @@ Range range_of(size_t out, size_t stride, size_t dilation, size_t padding, size_
   return {std::min(first, end), end};
 }
 
-/// The position of the first tap behind the padding before the image.
+/// The position of the first tap beyond the padding before the image.
 size_t first_inside(size_t out, size_t stride, size_t dilation, size_t padding) {
   const size_t begin = out * stride;
   return begin < padding ? (dilation - (padding - begin) % dilation) % dilation : begin - padding;

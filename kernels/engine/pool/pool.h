@@ -2,8 +2,7 @@
 // Pooling of float32 images in NHWC. Strides count floats. `output` must not overlap `input`.
 //
 //   max:     the largest element of the window that lies in the image; NaN if one is NaN
-//   average: their sum / divisor (0: the number of the window's points, with padding counted or
-//   not)
+//   average: their sum / divisor (0: the number of the window's points, with or without padding)
 //
 // A window without any point of the image gives -infinity (max) or 0 (average).
 #pragma once

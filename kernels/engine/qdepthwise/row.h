@@ -16,8 +16,8 @@ namespace executorch::kernels::engine {
 /// Vectors of channels that are interleaved within lanes of 16 bytes give sums in this order.
 struct QDepthwiseLayout {
   size_t lanes, taps;
-  /// Windows of this height begin a step with each of their columns, others have none but the last
-  /// step incomplete. 0: there are none.
+  /// Windows of this height begin a new step with each column; other windows have no incomplete
+  /// step but the last. 0: no window does.
   size_t column_height;
   int32_t offset;  ///< added to each element of the image to make it unsigned
 

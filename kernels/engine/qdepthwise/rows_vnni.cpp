@@ -178,8 +178,8 @@ INLINE void for_each_result(const QDepthwiseRow& row, const Channels<kCount>& ch
   }
 }
 
-/// Static convolutions have loops for common numbers of channels; for dynamic ones, which are rare,
-/// they would be code that does not pay.
+/// Static convolutions have loops for common numbers of channels; dynamic ones are too rare to be
+/// worth the code.
 template <bool kIsStatic, class Begin, class Finish>
 INLINE void for_each_block(const QDepthwiseRow& given, const Begin& begin, const Finish& finish) {
   const QDepthwiseRow row = given;  // a copy that no store can alias
@@ -229,8 +229,8 @@ struct StoreBytes {
         zeros(_mm512_set1_epi16(int16_t(how.zero_point))),
         least(_mm512_set1_epi8(char(how.out_min))) {}
 
-  /// Two vectors as words. The upper limit comes first, in floats: what lies beyond int32 would
-  /// become the least integer.
+  /// Converts two vectors to words. Clamps to the upper limit first, in floats: conversion makes
+  /// numbers beyond int32 the smallest integer.
   INLINE __m512i words(const Vectors& sums, const int8_t* scales, size_t vector) const {
     __m512i rounded[2];
 #pragma GCC unroll 2

@@ -8,7 +8,7 @@
 // Sums of groups are exact; they are added up in float32 in the order of groups. A decode step is
 // bound by reading the weights, so the packed form has nothing but nibbles, scales, and 8 bytes for
 // each column: panels of 16 columns; of a panel, for each group, the nibbles and then the scales;
-// behind all groups the weights' sum times scale and the bias of each column (float32).
+// after all groups the weights' sum times scale and the bias of each column (float32).
 //
 // There are kernels for AVX2 and for AVX-512 with VNNI; their packed form and results are the same.
 // Depth and group are multiples of 32.

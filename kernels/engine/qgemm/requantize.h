@@ -17,7 +17,7 @@ inline int8_t requantized(int32_t sum, float scale, const Requantization& to) {
   return int8_t(int32_t(std::nearbyint(within)) + to.zero_point);
 }
 
-/// NaN stays.
+/// NaN propagates.
 inline float dequantized(int32_t sum, float row_scale, float scale, float bias,
                          const QDynamic& to) {
   const float y = float(sum) * row_scale * scale + bias;

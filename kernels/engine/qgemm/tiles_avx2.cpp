@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kRows = 6, kPanel = 16;
 /// Bytes of each row that are prepared at once: 24 KiB for all rows, which fit the first-level
-/// cache with a panel of weights. The rows are 64 bytes off a multiple of 4 KiB, whose loads and
-/// stores would wait for each other.
+/// cache with a panel of weights. Rows are 64 bytes off a multiple of 4 KiB: at equal offsets in 4
+/// KiB, loads would wait for stores.
 constexpr size_t kMaxBytes = 4096, kRowBytes = 4160;
 static_assert(kRowBytes == kMaxBytes + 64, "the assembly has the number, too");
 

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kRows = 8, kPanel = 32, kHalf = 16, kLine = 64;
 constexpr int32_t kOffset = 128;
 static_assert(kReadBeyond + 1 == kHalf, "parts are read in vectors of 16 bytes");
-/// Bytes of a row that are moved at once: 3 x 3 points of 512 channels are one time.
+/// Bytes of a row that are moved at once: 3 x 3 points of 512 channels fit.
 constexpr size_t kMaxMoved = 4608, kRowBytes = kMaxMoved + kLine;
 
 /// Rows, or pieces of them, with 128 added; each part is padded to a multiple of four bytes.
@@ -66,8 +66,8 @@ INLINE void move_vector(const int8_t* from, uint8_t* to) {
   }
 }
 
-/// Moves all parts in vectors of kBytes, the last one of a part reading beyond it or, where that
-/// must not be, some bytes once more. Returns the number of bytes.
+/// Moves all parts in vectors of kBytes. The last vector of a part reads beyond it or, where that
+/// is not allowed, overlaps the one before. Returns the number of bytes.
 template <size_t kBytes>
 VNNI __attribute__((noinline)) size_t move_vectors(const QLeftRows& left, Moved& to) {
   const size_t depth = left.depth, padded = fours(depth);
@@ -107,8 +107,8 @@ VNNI __attribute__((noinline)) size_t move_next(const QLeftRows& left, Place& pl
   return filled;
 }
 
-/// Sums of a panel. Where rows are few, each sum is in some chains: one alone would wait for
-/// itself.
+/// Sums of a panel. With few rows, each sum is divided into several chains, because one chain would
+/// wait for its own results.
 struct Sums {
   __m512i of[4][kRows][2];
 };
@@ -128,7 +128,7 @@ INLINE void multiply(Sums& sums, size_t chain, const uint8_t* a, const int8_t* w
   }
 }
 
-/// Adds the products with all of the rows; returns what follows the weights.
+/// Adds the products with all of the rows; returns the end of the weights.
 template <size_t kTileRows, size_t kHalves, size_t kChains>
 INLINE const int8_t* add_products(Sums& sums, const QLeftRows& left, Moved& as, const int8_t* w) {
   Place place;

@@ -12,8 +12,8 @@
 
 namespace executorch::kernels::engine {
 
-/// Words that saturation to bytes and the lower limit complete. The upper limit comes first, in
-/// floats: what lies beyond int32 would become the least integer.
+/// Words that saturation to bytes and the lower limit complete. Clamps to the upper limit first, in
+/// floats: conversion makes numbers beyond int32 the smallest integer.
 struct ToWords {
   __m256 scales[2], most;
   __m256i zeros;

@@ -44,7 +44,7 @@ ET_VECTOR_INLINE T cell_tanh(T x) {
   }
 }
 
-/// A CellStep.
+/// Computes a CellStep.
 template <Cell cell, class T>
 ET_VECTOR_INLINE void step_units(const T* __restrict x, const T* __restrict h, size_t gates,
                                  const T* __restrict bias, T* __restrict state, T* __restrict out,

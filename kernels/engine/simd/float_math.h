@@ -2,7 +2,7 @@
 // Elementary functions of float32 without branches and calls: a compiler makes vectors of loops
 // over them. V is float, or a vector of floats; I is int32_t, or the same number. Errors are within
 // 6 units in the last place, or below 2e-7 where that is more (gelu, lgamma: 2e-6); NaN stays NaN.
-// Coefficients are least-maximum fits of this file's own, the error of each fit being below 2e-8.
+// Coefficients are minimax fits made for this file, each with an error below 2e-8.
 #pragma once
 
 #include <cstdint>
@@ -155,7 +155,7 @@ ET_VECTOR_INLINE V split_power(V x, V& e) {
   return bits_as<V>((above & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
 }
 
-/// log(1 + f) - f for what split_power gives.
+/// log(1 + f) - f for the f of split_power().
 template <class V>
 ET_VECTOR_INLINE V log_tail(V f) {
   const V p = polynomial(f, 0.3333331645f, -0.2500081062f, 0.2000228018f, -0.1662452221f,
@@ -385,8 +385,8 @@ ET_VECTOR_INLINE V float_erfinv(V x) {
   return x * (w > 5.0f ? tail : middle);
 }
 
-/// The logarithm of gamma for normal positive x < 1e36. From 4.5 on it is Stirling's series; what
-/// is less becomes t = x - k in [-1/2, 1/2], k from 0 to 4, by gamma(x + 1) = x gamma(x), and
+/// The logarithm of gamma for normal positive x < 1e36. From 4.5 on it is Stirling's series; a
+/// smaller x becomes t = x - k in [-1/2, 1/2], k from 0 to 4, by gamma(x + 1) = x gamma(x), and
 /// log(gamma(2 + t)) = t P(t).
 template <class V, class I>
 ET_VECTOR_INLINE V positive_lgamma(V x) {

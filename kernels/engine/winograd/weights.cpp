@@ -18,7 +18,7 @@ namespace {
 /// first-level cache.
 constexpr size_t kSide = 16;
 constexpr size_t kTaps = 9;
-/// Larger weights could make a sum of finite numbers infinite that a direct one does not.
+/// With larger weights, sums of finite numbers may overflow that direct sums do not.
 constexpr float kLargestWeight = 0x1p50f;
 
 }  // namespace

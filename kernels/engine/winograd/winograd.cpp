@@ -13,8 +13,8 @@
 namespace executorch::kernels::engine {
 namespace {
 
-// From where on it gains, measured: transforming is a part of the time that falls with the channels
-// and outputs that it is done for, and weights, 16 instead of 9, are read for each block of tiles.
+// Minimum sizes for which Winograd gains (measured): the transforms' share of the time falls with
+// the number of channels and outputs, and each block of tiles reads 16 weights in place of 9.
 constexpr size_t kMinChannels = 48, kMinOutputs = 32, kMinTiles = 32;
 /// Transformed tiles share the second-level cache with weights. Fewer tiles would read the weights
 /// too often, so a block has as many as fit the upper limit.
@@ -24,7 +24,7 @@ constexpr size_t kTilesWorthWeights = 49;
 constexpr size_t kGap = 16;
 constexpr size_t kLineFloats = 16;
 
-/// Tiles along a dimension of so many points with padding.
+/// Tiles along a dimension of `padded` points, padding included.
 size_t tiles_along(size_t padded) { return padded < 3 ? 0 : (padded - 1) / 2; }
 
 WinogradWork work_of(const Conv2dParams& p, size_t batch, ImageSize input, size_t panel) {

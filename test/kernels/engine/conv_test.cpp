@@ -50,7 +50,7 @@ struct Operands {
         bias(random.floats(c.outputs())),
         residual(random.floats(pixels(c.batch, c.output(), c.outputs(), c.output_gap))) {}
 
-  /// The last pixel has no gap behind it.
+  /// The last pixel has no gap after it.
   static size_t pixels(size_t batch, ImageSize size, size_t channels, size_t gap) {
     const size_t count = batch * size.height * size.width;
     return count == 0 ? 0 : (count - 1) * (channels + gap) + channels;
