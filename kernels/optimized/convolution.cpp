@@ -63,7 +63,7 @@ bool weights_of(const ConvGeometry& g, const Strided& memory, const ConvCall& c,
 
 size_t whole(size_t bytes) { return engine::round_up(bytes, engine::kAlignment); }
 
-/// Depthwise, where NCHW images lie.
+/// Depthwise convolutions of NCHW images in place.
 bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
   KernelThreads threads(c.work(), kMinDepthwiseWork);
   auto call = c.where_they_lie<engine::PlanesCall>();
@@ -110,7 +110,7 @@ bool on_images(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw, bool 
   return true;
 }
 
-/// Products of the weights where they lie, of NCHW images.
+/// Products of unpacked weights and patches of NCHW images.
 bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
   return on_images(
       ctx, c, is_nchw, !is_nchw,

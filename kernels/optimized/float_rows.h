@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Contiguous rows of whatever is computed in float32, for the engine.
+// Calls of the engine for contiguous rows that are computed in float32.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/convert.h>
@@ -15,11 +15,11 @@ struct RowTensors {
 };
 
 /// Calls f(in, out, first row, rows, threads) until all rows are done: once for float32, else row
-/// by row by way of a buffer. `least`: elements worth the start of a thread. False without memory
-/// for buffers; then nothing was written.
+/// by row by way of a buffer. `min_work`: elements worth the start of a thread. False without
+/// memory for buffers; then nothing was written.
 template <class F>
-bool for_float_rows(KernelRuntimeContext& ctx, const RowTensors& t, size_t least, F&& f) {
-  KernelThreads threads(t.rows * t.length, least);
+bool for_float_rows(KernelRuntimeContext& ctx, const RowTensors& t, size_t min_work, F&& f) {
+  KernelThreads threads(t.rows * t.length, min_work);
   if (t.dtype == ScalarType::Float) {
     f(reinterpret_cast<const float*>(t.in), reinterpret_cast<float*>(t.out), size_t{0}, t.rows,
       static_cast<engine::Threads&>(threads));

@@ -9,10 +9,10 @@
 
 namespace executorch::kernels::optimized {
 
-/// The threads that are offered to kernels, as many as have `least` of the work each.
+/// The threads that are offered to kernels, as many as have `min_work` units of the work each.
 class KernelThreads final : public engine::Threads {
  public:
-  KernelThreads(size_t work, size_t least) : count_(runtime::parallel_parts(work, least)) {}
+  KernelThreads(size_t work, size_t min_work) : count_(runtime::parallel_parts(work, min_work)) {}
   size_t count() const override { return count_; }
   void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override {
     runtime::run_parallel(task, tasks);
@@ -24,8 +24,8 @@ class KernelThreads final : public engine::Threads {
   size_t count_;
 };
 
-/// bytes_of(threads) bytes of temporary memory; for one thread where there is too little for all.
-/// Null if there is none for that either.
+/// Allocates bytes_of(threads) bytes of temporary memory, or, if there is too little, the bytes for
+/// one thread. Null if that fails too.
 template <class BytesOf>
 void* scratch_for(KernelRuntimeContext& ctx, KernelThreads& threads, BytesOf&& bytes_of) {
   const auto take = [&]() -> void* {

@@ -14,12 +14,12 @@ namespace {
 using ThreeTensors = std::tuple<Tensor&, Tensor&, Tensor&>;
 
 /// Elements worth the start of a thread.
-constexpr size_t kLeast = 1 << 16;
+constexpr size_t kMinElements = 1 << 16;
 constexpr int64_t kSize = sizeof(float);
 
 bool in_order(const Tensor& tensor) { return in_index_order(Strided(tensor)); }
 
-/// Computed in float32, and contiguous.
+/// True if the tensor is contiguous and computed in float32.
 bool fits(const Tensor& tensor) {
   const ScalarType dtype = tensor.scalar_type();
   return is_floating(dtype) && dtype != ScalarType::Double && in_order(tensor);
@@ -74,7 +74,7 @@ void put(Tensor& tensor, int64_t index, float value) {
 }
 
 /// Resizes the outputs, then calls f(call, first, threads) for rows of n elements, from row `first`
-/// on; `shape` is that of their statistics. False where the portable kernel has to do it.
+/// on; `shape` is that of their statistics. False for calls that the portable kernel must compute.
 template <class F>
 bool normalize(KernelRuntimeContext& ctx, const Tensor& in, int64_t n, const Shape& shape,
                const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, double eps,
@@ -97,7 +97,7 @@ bool normalize(KernelRuntimeContext& ctx, const Tensor& in, int64_t n, const Sha
                            size_t(in.numel() / n), size_t(n)};
   Tensor &means = mean, &rstds = rstd;
   return for_float_rows(
-      ctx, rows, kLeast,
+      ctx, rows, kMinElements,
       [&](const float* from, float* to, size_t first, size_t count, engine::Threads& threads) {
         engine::NormCall call = all;
         float statistics[2];
@@ -114,7 +114,7 @@ bool normalize(KernelRuntimeContext& ctx, const Tensor& in, int64_t n, const Sha
       });
 }
 
-/// False where the portable kernel has to do it (or to refuse it).
+/// False for calls that the portable kernel must compute or refuse.
 bool layer_norm(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> sizes,
                 const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, double eps,
                 const ThreeTensors& out) {

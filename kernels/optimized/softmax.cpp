@@ -16,7 +16,7 @@ namespace {
 using Softmax = void (*)(const engine::SoftmaxCall&, engine::Threads&, engine::InstructionSet);
 
 /// Minimum number of elements for each thread.
-constexpr size_t kLeast = 1 << 15;
+constexpr size_t kMinElements = 1 << 15;
 
 /// Returns false, without a result, for calls that the portable kernel must compute or refuse.
 bool softmax(KernelRuntimeContext& ctx, Softmax function, const Tensor& self, int64_t dim,
@@ -38,7 +38,7 @@ bool softmax(KernelRuntimeContext& ctx, Softmax function, const Tensor& self, in
   const size_t length = size_t(from.sizes[axis]);
   const RowTensors rows = {from.data, to.data, dtype, size_t(self.numel()) / length, length};
   return for_float_rows(
-      ctx, rows, kLeast,
+      ctx, rows, kMinElements,
       [&](const float* in, float* result, size_t, size_t count, engine::Threads& threads) {
         function({in, result, count, length, length, length}, threads, engine::instruction_set());
       });
