@@ -9,7 +9,8 @@
 namespace executorch::kernels {
 
 /// Converts a program's value for an argument of the dispatcher's schema: a number becomes a list
-/// of one for a list, an int a float for a float. Throws c10::Error for kinds that ATen lacks.
+/// of one where the schema has a list, an int becomes a float where it has a float. Throws
+/// c10::Error for kinds that ATen lacks.
 c10::IValue to_ivalue(const runtime::EValue& value, const c10::Argument& argument);
 
 }  // namespace executorch::kernels

@@ -54,8 +54,8 @@ std::optional<c10::OperatorHandle> find_operator(const char* name) {
 struct Operator {
   explicit Operator(const c10::OperatorHandle& operator_handle) : handle(operator_handle) {}
 
-  /// The handle; another one if the library that defined the operator was unloaded and the
-  /// operator has been defined again.
+  /// The operator's current handle, which changes if the library that defined the operator was
+  /// unloaded and the operator has been defined again.
   std::optional<c10::OperatorHandle> current() const {
     if (!is_gone) {
       return handle;
@@ -196,9 +196,10 @@ Error register_operators(const std::vector<c10::OperatorHandle>& handles, Kernel
   watch_for_gone_operators();
   const std::lock_guard<std::mutex> lock(operators_mutex());
   const std::map<std::string, c10::OperatorHandle> added = new_operators(handles);
-  ET_CHECK_OR_RETURN_ERROR(added.size() <= kMaxAtenKernels - functions_used, OutOfResources,
-                           "%zu operators of torch, beside the %zu there are, are more than %zu",
-                           added.size(), functions_used, kMaxAtenKernels);
+  ET_CHECK_OR_RETURN_ERROR(
+      added.size() <= kMaxAtenKernels - functions_used, OutOfResources,
+      "%zu operators of torch and the %zu registered before exceed the limit of %zu", added.size(),
+      functions_used, kMaxAtenKernels);
   if (added.empty()) {
     return Error::Ok;
   }
@@ -209,7 +210,7 @@ Error register_operators(const std::vector<c10::OperatorHandle>& handles, Kernel
   return runtime::register_kernel_table({table->data(), table->size()}, priority);
 }
 
-/// The kernel of an operator that was added to torch after registration; nullptr if torch lacks it.
+/// The kernel of an operator that was added to torch after registration; null if torch lacks it.
 const Kernel* late_kernel(const char* name) {
   const std::optional<c10::OperatorHandle> handle = find_operator(name);
   if (!handle.has_value() || written_by(*handle) == 0) {
@@ -221,7 +222,7 @@ const Kernel* late_kernel(const char* name) {
     return &known->second.kernel;
   }
   if (functions_used == kMaxAtenKernels) {
-    ET_LOG(Error, "%s is one operator of torch more than %zu", name, kMaxAtenKernels);
+    ET_LOG(Error, "%s exceeds the limit of %zu operators of torch", name, kMaxAtenKernels);
     return nullptr;
   }
   return &add_operator(name, *handle);

@@ -12,7 +12,7 @@
 
 namespace executorch::kernels {
 
-/// How many operators there can be, of all calls.
+/// The maximum number of operators, of all calls together.
 inline constexpr size_t kMaxAtenKernels = 3072;
 
 /// Registers operators of torch's dispatcher, custom ones included. A name is "aten::add.out", or

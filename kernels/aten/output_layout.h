@@ -9,8 +9,8 @@
 namespace executorch::kernels {
 
 /// Sizes and strides of an operator's outputs. ATen chooses the dim order of an output anew when it
-/// resizes it, and a program's kernels count on the one that was planned; an output that ATen
-/// cannot give memory has the sizes already that do not fit.
+/// resizes it, but a program's kernels rely on the planned one. If ATen cannot allocate memory for
+/// an output, it has already set the sizes that do not fit.
 class OutputLayouts final {
  public:
   /// Records the dim orders before the call. `output`, a tensor or a list of tensors, must outlive
@@ -18,7 +18,7 @@ class OutputLayouts final {
   void keep(const runtime::EValue& output);
   /// Moves the elements of outputs whose dim order the call changed. Throws c10::Error.
   void restore_dim_orders() const;
-  /// After one that failed: outputs have the sizes that they had.
+  /// After a call that failed: restores the sizes of outputs.
   void undo() const;
 
  private:

@@ -206,7 +206,7 @@ constexpr ArgKinds kBool = kinds_of(Tag::Bool);
 constexpr ArgKinds kInt = kinds_of(Tag::Int);
 constexpr ArgKinds kDouble = kinds_of(Tag::Double);
 
-/// Checks the operands, so that they can be read; then the whole.
+/// Checks the number and kinds of the arguments.
 template <size_t N>
 Error check(Span<EValue* const> args, const ArgKinds (&kinds)[N]) {
   return check_arguments(args, Span<const ArgKinds>(kinds));

@@ -38,7 +38,7 @@ bool min(int64_t a, int64_t b, int64_t* out);
 bool min(double a, double b, double* out);
 bool max(int64_t a, int64_t b, int64_t* out);
 bool max(double a, double b, double* out);
-/// Not of an integer to a negative power, nor of a negative number to a broken one.
+/// Undefined for an integer to a negative power, and for a negative number to a fractional one.
 bool pow(int64_t a, int64_t b, int64_t* out);
 bool pow(double a, double b, double* out);
 bool truediv(double a, double b, double* out);

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The operators that any program may need whatever its kernels are: arithmetic on sizes, conditions
-// of branches, the bookkeeping of loops, views. A row each, sorted by name: the registry searches
+// Operators that any program may need, whatever its other kernels: arithmetic on sizes, conditions
+// of branches, counters of loops, views. One row each, sorted by name: the registry searches
 // by bisection.
 #pragma once
 
@@ -78,7 +78,7 @@ namespace internal {
 Kernel no_such_primitive_operator();
 }  // namespace internal
 
-/// One row, for tables that hold no more than a program uses.
+/// One row, for tables that have only the operators of a program.
 constexpr Kernel primitive(std::string_view name) {
   for (const Kernel& kernel : kKernels) {
     if (name == kernel.name_) {

@@ -119,7 +119,7 @@ void local_scalar_dense(KernelRuntimeContext& context, Span<EValue*> args) {
                       "%zd elements, expected one to make a number of",
                       static_cast<ssize_t>(self.numel()));
   const EValue number = number_of(self);
-  // Values never change their kind: what uses this one was checked against it.
+  // Values never change their kind: users of this one were checked against it.
   ET_KERNEL_CHECK_MSG(context, number.tag == args[1]->tag, InvalidArgument, ,
                       "a tensor of dtype %d makes no value of tag %u",
                       static_cast<int>(self.scalar_type()), static_cast<unsigned>(args[1]->tag));
@@ -159,7 +159,8 @@ void et_copy_index(KernelRuntimeContext& context, Tensor& self, const Tensor& fr
 
 namespace {
 
-/// The sizes of a view of a tensor of `numel` elements, -1 replaced. False if there are none.
+/// Writes the sizes of a view of a tensor of `numel` elements, -1 replaced. False if none are
+/// possible.
 bool infer_sizes(ArrayRef<int64_t> size, int64_t numel, SizesType* out) {
   int64_t known = 1;
   size_t inferred = size.size();

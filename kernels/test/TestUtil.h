@@ -15,7 +15,7 @@
 // ATen's kernels throw.
 #define ET_EXPECT_KERNEL_FAILURE(context, statement) EXPECT_ANY_THROW(statement)
 #else
-/// In a test of OperatorTest: the statement must make the context fail.
+/// Expects, in a test of OperatorTest, that the statement makes the context fail.
 #define ET_EXPECT_KERNEL_FAILURE(context, statement)                       \
   do {                                                                     \
     statement;                                                             \
@@ -28,7 +28,7 @@
 #define ET_EXPECT_KERNEL_FAILURE_WITH_MSG(context, statement, message) \
   ET_EXPECT_KERNEL_FAILURE(context, statement)
 
-/// A test of a kernel: it must not fail unless the test says so.
+/// A test of a kernel, which must not fail unless the test expects it.
 class OperatorTest : public ::testing::Test {
  public:
   void SetUp() override { ::executorch::runtime::runtime_init(); }

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Features of the kernels that tests are linked with.
+// Features of the kernels that the tests link.
 #pragma once
 
 namespace torch::executor::testing {

@@ -24,7 +24,7 @@ using IntegerBefore = std::conditional_t<(sizeof(To) > 4) || std::is_same_v<To, 
                                          int64_t, int32_t>;
 
 /// Converts like static_cast, but defined where C++ is not: a floating value out of range becomes
-/// the least IntegerBefore (as x86's conversion does), which is then truncated to the integer's
+/// the smallest IntegerBefore (as x86's conversion does), which is then truncated to the integer's
 /// width.
 template <class To, class From>
 inline To cast(From value) {
@@ -43,10 +43,10 @@ inline To cast(From value) {
     return static_cast<uint64_t>(cast<int64_t>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     using Before = IntegerBefore<To>;
-    constexpr Before kLeast = std::numeric_limits<Before>::min();
-    constexpr auto kEnd = -static_cast<From>(kLeast);
+    constexpr Before kMin = std::numeric_limits<Before>::min();
+    constexpr auto kEnd = -static_cast<From>(kMin);
     const bool fits = value >= -kEnd && value < kEnd;
-    return static_cast<To>(fits ? static_cast<Before>(value) : kLeast);
+    return static_cast<To>(fits ? static_cast<Before>(value) : kMin);
   } else {
     return static_cast<To>(value);
   }

@@ -81,7 +81,7 @@ struct Type {
   using type = T;
 };
 
-/// The C++ type behind a `Type` handed to a visitor: `using T = typename decltype(tag)::type`.
+/// The C++ type of the `Type` passed to a visitor: `using T = typename decltype(tag)::type`.
 #define ET_TYPE_OF(tag) typename decltype(tag)::type
 
 /// One case of visit(): nothing is compiled for a dtype that this build does not hold.

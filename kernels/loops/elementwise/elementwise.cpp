@@ -387,7 +387,7 @@ class Flat {
   Tensor& out_;
   int64_t row_;  // elements until an input starts again
   bool repeats_ = false;
-  bool is_direct_ = true;  // nothing is converted, nor stands
+  bool is_direct_ = true;  // nothing is converted or repeated
   Number numbers_[kMaxInputs];
   bool stands_[kMaxInputs];
   int64_t steps_[kMaxInputs];  // bytes from element to element of out

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Powers of float32 by way of float64, without branches and calls, as float_math.h: rounded once,
-// right but where the power is within 1e-7 of its unit from a tie.
+// Powers of float32 computed in float64, without branches and calls, as float_math.h: rounded once,
+// and correctly unless the power is within 1e-7 units in the last place of a tie.
 #pragma once
 
 #include <executorch/kernels/engine/simd/float_math.h>
@@ -10,8 +10,8 @@
 namespace executorch::kernels {
 namespace {
 
-/// log2 of a normal positive number, to 5e-12 of it: of x = m 2^e, 2^-1/2 <= m < 2^1/2, that of m
-/// is a polynomial of the square of s = (m - 1) / (m + 1), times s.
+/// log2 of a normal positive number, with a relative error of 5e-12. For x = m 2^e, 2^-1/2 <= m <
+/// 2^1/2, log2(m) is s = (m - 1) / (m + 1) times a polynomial of its square.
 ET_VECTOR_INLINE double accurate_log2(float x) {
   constexpr uint32_t kRootHalf = 0x3F3504F3;
   const auto above = static_cast<int32_t>(bits_as<uint32_t>(x) - kRootHalf);
@@ -24,7 +24,7 @@ ET_VECTOR_INLINE double accurate_log2(float x) {
                   2.8853900817899869);
 }
 
-/// 2^t for |t| <= 1000, to 3e-9 of it; exact for integers.
+/// 2^t for |t| <= 1000, with a relative error of 3e-9; exact for integers.
 ET_VECTOR_INLINE double accurate_exp2(double t) {
   constexpr double kRoundUp64 = 6755399441055744.0;  // 1.5 * 2^52: as kRoundUp in float_math.h
   const double shifted = t + kRoundUp64, r = t - (shifted - kRoundUp64);
@@ -40,7 +40,7 @@ ET_VECTOR_INLINE double accurate_exp2(double t) {
   return bits_as<double>(bits_as<uint64_t>(p) + (bits_as<uint64_t>(shifted) << 52));
 }
 
-/// True if float_power has x^y: x is zero or a normal number, y is finite.
+/// True if float_power() can compute x^y: x is zero or a normal number, y is finite.
 ET_VECTOR_INLINE bool has_power(float x, float y) {
   const float a = float_abs<float, int32_t>(x), b = float_abs<float, int32_t>(y);
   constexpr float kMax = std::numeric_limits<float>::max();
@@ -50,7 +50,7 @@ ET_VECTOR_INLINE float float_power(float x, float y) {
   const float a = float_abs<float, int32_t>(x);
   const double logarithm = a == 0 ? -1e300 : accurate_log2(a);
   const double t = logarithm * static_cast<double>(y);
-  const double bounded = t < -200 ? -200.0 : t > 200 ? 200.0 : t;  // what becomes 0 or infinity
+  const double bounded = t < -200 ? -200.0 : t > 200 ? 200.0 : t;  // beyond: 0 or infinity
   const auto size = static_cast<float>(accurate_exp2(bounded));
   // A negative x has powers with integers; those with odd ones are negative.
   const float half = 0.5f * y;

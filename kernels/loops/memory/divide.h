@@ -25,12 +25,13 @@ inline constexpr int64_t kMinElements = 1 << 17;
 /// A range of `count` items, divided into parts that begin at multiples of `step`.
 class Division {
  public:
-  /// `work` is the cost of the whole range, `least` the minimum cost of a part, in the same unit.
-  Division(int64_t count, int64_t step, int64_t work, int64_t least = kMinElements)
+  /// `work` is the cost of the whole range, `min_work` the minimum cost of a part, in the same
+  /// unit.
+  Division(int64_t count, int64_t step, int64_t work, int64_t min_work = kMinElements)
       : count_(count), step_(step) {
-    if (!kDivides || work < 2 * least) return;
+    if (!kDivides || work < 2 * min_work) return;
     steps_ = (count + step - 1) / step;
-    limit(int64_t(runtime::parallel_parts(size_t(work), size_t(least))));
+    limit(int64_t(runtime::parallel_parts(size_t(work), size_t(min_work))));
   }
 
   int64_t parts() const { return parts_; }
@@ -57,11 +58,11 @@ class Division {
 /// The loops of a nest, divided along one of its dimensions; rows at multiples of `step`.
 class NestDivision {
  public:
-  NestDivision(const LoopNest& nest, int64_t step, int64_t work, int64_t least = kMinElements)
-      : nest_(nest), dim_(0), division_(nest.size(0), step_of(0, step), work, least) {
+  NestDivision(const LoopNest& nest, int64_t step, int64_t work, int64_t min_work = kMinElements)
+      : nest_(nest), dim_(0), division_(nest.size(0), step_of(0, step), work, min_work) {
     // The outermost dimension that suffices, so that each part walks memory of its own.
-    for (int d = 1; d < nest.rank() && wants_more(work, least); ++d) {
-      const Division other(nest.size(d), step_of(d, step), work, least);
+    for (int d = 1; d < nest.rank() && wants_more(work, min_work); ++d) {
+      const Division other(nest.size(d), step_of(d, step), work, min_work);
       if (other.parts() <= division_.parts()) continue;
       dim_ = d;
       division_ = other;
@@ -82,9 +83,9 @@ class NestDivision {
 
  private:
   int64_t step_of(int d, int64_t step) const { return d == nest_.rank() - 1 ? step : 1; }
-  bool wants_more(int64_t work, int64_t least) const {
-    return kDivides && work >= 2 * least &&
-           division_.parts() < int64_t(runtime::parallel_parts(size_t(work), size_t(least)));
+  bool wants_more(int64_t work, int64_t min_work) const {
+    return kDivides && work >= 2 * min_work &&
+           division_.parts() < int64_t(runtime::parallel_parts(size_t(work), size_t(min_work)));
   }
 
   const LoopNest& nest_;

@@ -13,7 +13,7 @@ struct Shape {
 
   Shape() = default;
   explicit Shape(const Tensor& tensor);
-  /// Refuses nothing: use `fits` first where the list comes from a file.
+  /// Unchecked: call `fits` first where the list comes from a file.
   explicit Shape(ArrayRef<int64_t> list);
   static bool fits(ArrayRef<int64_t> list) { return list.size() <= size_t(kMaxRank); }
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A tensor as its memory: where it starts and, for each dimension, how many and how far apart.
-// Every shape operator is one of these taken apart differently; every loop runs over them.
+// A tensor as its memory: its address and, for each dimension, its size and stride. Operators on
+// shapes change these numbers; loops run over them.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/dtype.h>

@@ -3,8 +3,8 @@
 //
 // Gradient of the input: the adjoint convolution, which is transposed if the convolution is not,
 // and the reverse. Gradient of the weight: a matrix product over all positions of all images,
-//   grad_weight[r, (s, tap)] = sum over (image, q) of rows[r, (image, q)] * windows[(s, tap),
-//   (image, q)]
+//   grad_weight[r, (s, tap)] =
+//       sum over (image, q) of rows[r, (image, q)] * windows[(s, tap), (image, q)]
 // where `rows` are the channels of the side that moves in steps (the output, or the input of a
 // transposed convolution) and `windows` those of the other side. Gradient of the bias: a sum for
 // each channel.

@@ -1,14 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Convolution with that of float32 as an argument: the rows of the portable and of the optimized
-// library are this function with and without one.
+// Convolution with a function for float32 as an argument: the portable library registers it without
+// one, the optimized library with one.
 #pragma once
 
 #include <executorch/kernels/portable/conv/geometry.h>
 
 namespace executorch::kernels::portable {
 
-/// Computes a checked convolution of float32, float16 or bfloat16. False where the portable loops
-/// have to do it; then nothing was written. Null for none.
+/// Computes a checked convolution of float32, float16 or bfloat16. Returns false, without writing,
+/// for calls that the portable loops must compute. Null for none.
 using FloatConvolution = bool (*)(KernelRuntimeContext& ctx, const ConvGeometry& geometry,
                                   const Tensor& input, const Tensor& weight,
                                   const std::optional<Tensor>& bias, Tensor& out);

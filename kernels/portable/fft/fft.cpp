@@ -201,7 +201,7 @@ Tensor& complex_out(KernelRuntimeContext& ctx, const Tensor& real, const Tensor&
 
 namespace {
 
-// Bits: of one part of a number.
+// Bits: the bits of one part of a number.
 template <class Bits>
 void conjugate_run(Bits* to, int64_t to_step, const Bits* from, int64_t from_step, int64_t n) {
   constexpr Bits kSigns[] = {0, static_cast<Bits>(Bits(1) << (8 * sizeof(Bits) - 1))};

@@ -13,7 +13,8 @@ namespace executorch::kernels::portable::fft {
 
 inline constexpr int64_t kLanes = 8;
 typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
-// Elements of all lanes together up to which they are worth more than the cache that they fill.
+// Maximum number of elements of all lanes together; with more, lanes cost more cache than they
+// gain.
 inline constexpr int64_t kLanesLimit = 32768;
 
 // Lines that are transformed along one dimension. `n` is the length of the signal; the real side's.
@@ -44,7 +45,7 @@ void for_each_group(const Job& job, int64_t lanes, F&& f) {
     }
   });
   if (count == 0) return;
-  for (int64_t lane = count; lane < lanes; ++lane) from[lane] = from[0];  // So that all are read.
+  for (int64_t lane = count; lane < lanes; ++lane) from[lane] = from[0];  // repeats lane 0
   f(to, from, count);
 }
 

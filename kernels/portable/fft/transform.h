@@ -295,7 +295,7 @@ class Transform {
 
   /// The sums of x[j] e^(∓2πi jk/n). `forward` takes the minus.
   Parts<T> run(bool forward) const {
-    // With the parts exchanged before and after, the same passes turn the other way.
+    // With the parts exchanged before and after, the same passes compute the inverse.
     const Parts<T> x = forward ? input_ : input_.swapped();
     const Parts<T> y = forward ? other_ : other_.swapped();
     const Parts<T> found = chirped_ ? run_chirped(x, y) : passes_.run(x, y, lanes_);

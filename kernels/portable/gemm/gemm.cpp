@@ -22,9 +22,10 @@ constexpr int64_t kBlockColumnBytes = 960;
 constexpr int64_t kLineBytes = 64;
 // Up to this many tiles of rows, packing the right operand costs more than reading it in place.
 constexpr int64_t kTilesReadInPlace = 2;
-// So near each other, the rows of a tile's columns stay in the level 1 cache where they are.
+// Rows of the right operand at most this many tiles apart stay in the level 1 cache without
+// packing.
 constexpr int64_t kTilesOfNearRow = 2;
-// How many tiles of columns make a part that wastes little at its edge.
+// Minimum number of tiles of columns of a part, so that little is wasted at its edge.
 constexpr int64_t kTilesOfPart = 4;
 
 int64_t up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }

@@ -49,7 +49,7 @@ struct BlockSink {
 };
 
 /// Products up to one shape and the scratch they need, for any number of runs. Large ones are
-/// divided among the threads that there are.
+/// divided among the available threads.
 template <class T>
 class Gemm {
  public:

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Matrix product operators with the product of float32 as an argument: the rows of the portable and
-// of the optimized library are these functions with and without one.
+// Matrix product operators with a function for float32 as an argument: the portable library
+// registers them without one, the optimized library with one.
 //
 // All take any dtype but bool, the same for operands and result; 16-bit floats are summed in
 // float32, integers wrap. An inner dimension of size 0 gives zeros. They fail the context with
@@ -14,7 +14,7 @@
 namespace executorch::kernels::portable {
 
 /// alpha * (left @ right) + beta * addend, addend broadcast to the result; a beta of 0 ignores it,
-/// NaN and all.
+/// including NaN.
 struct Addend {
   const Tensor* tensor = nullptr;
   Scalar beta = Scalar(int64_t(1));
@@ -28,14 +28,14 @@ struct Batch {
   int64_t batch, rows, columns;
 };
 
-/// out = alpha * (left @ right) + beta * addend; an addend without data is none.
+/// out = alpha * (left @ right) + beta * addend; without addend if its data is null.
 struct Product {
   Batch left, right, addend, out;
   Scalar alpha, beta;
 };
 
-/// Computes a product of float32, float16 or bfloat16. False where the portable loops have to do
-/// it; then nothing was written. Null for none.
+/// Computes a product of float32, float16 or bfloat16. Returns false, without writing, for calls
+/// that the portable loops must compute. Null for none.
 using FloatProduct = bool (*)(KernelRuntimeContext& ctx, const Product& product);
 
 template <class T>

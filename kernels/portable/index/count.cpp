@@ -27,7 +27,7 @@ void for_each_block(const Strided& from, F&& f) {
   });
 }
 
-// The least and the largest element; NaN if there is one.
+// The smallest and the largest element; NaN if any element is NaN.
 template <class C>
 void find_range(const Strided& from, C* low, C* high) {
   *low = std::numeric_limits<C>::infinity();

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Elements picked by several index tensors at once, and put where they say.
+// Elements selected by several index tensors at once, and written to the places that they name.
 #include <executorch/kernels/loops/elementwise/integer_math.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>
@@ -59,7 +59,7 @@ bool add_mask(KernelRuntimeContext& ctx, const Strided& self, const Tensor& mask
   std::memset(coordinates, 0, sizeof(int64_t) * static_cast<size_t>(chosen * memory.rank));
   IndexWalk walk(memory);
   int64_t found = 0;
-  // The mask may have changed since it was counted: `chosen` is the room there is.
+  // The mask may have changed since it was counted: stop at `chosen`, the available room.
   for (int64_t i = 0; i < n && found < chosen; ++i) {
     int64_t at[kMaxRank];
     for (int d = 0; d < memory.rank; ++d) at[d] = walk.index(d);

@@ -23,7 +23,7 @@ void normalize(const Normalization& n) {
   }
 }
 
-/// The three outputs fit an input that has been checked, and are resized to it.
+/// Checks the three outputs against an input that has been checked, and resizes them.
 bool prepare_outputs(KernelRuntimeContext& ctx, const Tensor& input, const Shape& statistics,
                      Tensor& out, Tensor& mean, Tensor& rstd) {
   return expect_dtype(ctx, "out", out, input.scalar_type()) && resize_like(ctx, out, input) &&
@@ -31,7 +31,7 @@ bool prepare_outputs(KernelRuntimeContext& ctx, const Tensor& input, const Shape
          resize(ctx, mean, statistics) && resize(ctx, rstd, statistics);
 }
 
-/// A memory along one dimension, where there is a tensor.
+/// The tensor's memory along one dimension; empty without a tensor.
 Strided optional_along(const std::optional<Tensor>& tensor, const Strided& like, int dim) {
   return tensor ? along(Strided(*tensor), like, dim) : Strided();
 }

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Max pooling with that of float32 as an argument: the rows of the portable and of the optimized
-// library are this function with and without one.
+// Max pooling with a function for float32 as an argument: the portable library registers it without
+// one, the optimized library with one.
 #pragma once
 
 #include <executorch/kernels/portable/pool/geometry.h>
@@ -17,8 +17,8 @@ struct MaxPooling {
   const WindowLoops& loops;
 };
 
-/// Computes the maxima of float32 images. False where the portable loops have to do it; then
-/// nothing was written.
+/// Computes the maxima of float32 images. Returns false, without writing, for calls that the
+/// portable loops must compute.
 using FloatMaxPooling = bool (*)(const MaxPooling& pooling);
 
 /// aten::max_pool2d_with_indices and its form for three dimensions, of any dtype but bool and dim

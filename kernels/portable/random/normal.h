@@ -1,7 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Uniform numbers to normal ones, in pairs (Box and Muller, 1958). log and sin as libraries have
-// them differ in their last bits; these are the same everywhere, if nothing is contracted to fused
-// multiplication. Several pairs go on side by side: their series do not wait for each other.
+// Converts uniform numbers to normal ones, in pairs (Box and Muller, 1958). The log and sin of
+// libraries differ in their last bits; these have the same bits everywhere, if nothing is
+// contracted to fused multiply-add. Several pairs are computed side by side, so that no series
+// waits for another.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/types.h>

@@ -2,7 +2,7 @@
 // Stacks of recurrent layers, shared with the optimized library, whose kernels are these functions
 // with other loops.
 //
-// The product of all steps' inputs and their weights is one (in chunks of steps that stay in
+// The inputs of all steps are multiplied by their weights at once (in chunks of steps that stay in
 // cache); then each step multiplies the hidden state, and computes the cells. All floating dtypes,
 // the same for all tensors; 16-bit floats are computed in float32, hidden states too.
 #pragma once

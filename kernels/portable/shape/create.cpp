@@ -43,8 +43,8 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
   }
 }
 
-// How many there are: eager counts in int64 for an int64 result, whatever the numbers, and in
-// double for others. -1 where it refuses.
+// The length of a range, -1 where eager refuses it. Eager counts in int64 for an int64 result,
+// whatever the numbers, and in double for others.
 double range_length(const Scalar& first, const Scalar& last, const Scalar& by, ScalarType dtype) {
   const double start = as_double(first), end = as_double(last), step = as_double(by);
   if (!std::isfinite(start) || !std::isfinite(end) || step == 0 || !std::isfinite(step) ||
@@ -119,7 +119,7 @@ Tensor& empty_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, std::option
   }
   return out;
 }
-// The strides are out's own, laid down when memory was planned.
+// The strides are those of out, which were set when memory was planned.
 Tensor& empty_strided_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size,
                           ArrayRef<int64_t> stride, Tensor& out) {
   if (!ET_EXPECT(ctx, size.size() == stride.size(),

@@ -14,7 +14,7 @@ namespace {
 
 using Pair = std::tuple<Tensor&, Tensor&>;
 
-// NaN stays NaN, as in torch's minimum and maximum.
+// NaN propagates, as in torch's minimum and maximum.
 struct Range {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
@@ -76,7 +76,7 @@ struct Integers {
   ScalarType dtype;
 };
 
-// The range of a whole tensor, 0 included, and the outputs made ready.
+// Computes the range of a whole tensor, 0 included, and prepares the outputs.
 bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers& to, Tensor& scale,
                  Tensor& zero_point, Range& range) {
   if (!expect_limits(ctx, to.dtype, to.quant_min, to.quant_max) ||
@@ -224,7 +224,7 @@ Pair choose_qparams_per_token_out(KernelRuntimeContext& ctx, const Tensor& input
       !ET_EXPECT(ctx, dtype == ScalarType::Char, "dtype must be int8, found %s", name_of(dtype))) {
     return result;
   }
-  // float16 becomes float32 before the division, which it would not survive.
+  // Convert float16 to float32 before the division, which overflows in float16.
   const ScalarType own = input.scalar_type();
   const ScalarType steps = own == ScalarType::Half ? ScalarType::Float : own;
   const auto choose = [&](const Range& range) {
@@ -244,21 +244,23 @@ Pair choose_qparams_per_token_asymmetric_out(KernelRuntimeContext& ctx, const Te
   if (!expect_rows(ctx, input, scale_out, zero_point_out)) return result;
   const ScalarType steps = input.scalar_type();
   const auto choose = [&](const Range& found) {
-    constexpr double kLeast = -128, kMost = 127;
+    constexpr double kQuantMin = -128, kQuantMax = 127;
     Range range = found;
     range.take(0);
     const double smallest = rounded_to(steps, std::numeric_limits<float>::epsilon());
     const double width = rounded_to(steps, range.max - range.min);
-    const double chosen = rounded_to(steps, width / (kMost - kLeast));
+    const double chosen = rounded_to(steps, width / (kQuantMax - kQuantMin));
     const double scale = chosen < smallest ? smallest : chosen;
     const double low = rounded_to(steps, range.min / scale);
     const double high = rounded_to(steps, range.max / scale);
-    const double from_low = rounded_to(steps, kLeast + low);
-    const double from_high = rounded_to(steps, kMost + high);
+    const double from_low = rounded_to(steps, kQuantMin + low);
+    const double from_high = rounded_to(steps, kQuantMax + high);
     const double zero_point = rounded_to(steps, from_low + from_high) > 0
-                                  ? rounded_to(steps, kLeast - low)
-                                  : rounded_to(steps, kMost - high);
-    const double bounded = zero_point < kLeast ? kLeast : zero_point > kMost ? kMost : zero_point;
+                                  ? rounded_to(steps, kQuantMin - low)
+                                  : rounded_to(steps, kQuantMax - high);
+    const double bounded = zero_point < kQuantMin   ? kQuantMin
+                           : zero_point > kQuantMax ? kQuantMax
+                                                    : zero_point;
     return Row{scale, std::nearbyint(bounded)};
   };
   choose_rows(input, scale_out, zero_point_out, choose);

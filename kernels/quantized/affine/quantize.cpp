@@ -19,7 +19,7 @@ ParameterPlaces everywhere(const Tensor& like, Parameters& one, ScalarType scale
   return made;
 }
 
-// The element of a tensor that has but one.
+// The element of a tensor that has only one.
 template <class C>
 bool expect_one(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, C* value) {
   if (!expect_number(ctx, name, tensor) ||
@@ -57,8 +57,8 @@ Tensor& dequantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double
       !expect_dtype(ctx, "out", out, wanted) || !resize_like(ctx, out, input)) {
     return out;
   }
-  // Computed in the result's dtype from the start: numbers from Python have it when something is
-  // taken off them, and are float32 at least when they are multiplied with.
+  // Computes in the result's dtype from the start: a Python number has that dtype when something is
+  // subtracted from it, and at least float32 when it is a factor.
   const ScalarType numbers = wanted == ScalarType::Double ? wanted : ScalarType::Float;
   const double zero = rounded_to(numbers, static_cast<double>(zero_point));
   Parameters one{rounded_to(numbers, scale), rounded_to(wanted, zero), zero_point};
@@ -153,7 +153,7 @@ const Tensor* given(const std::optional<Tensor>& tensor) {
   return tensor.has_value() ? &*tensor : nullptr;
 }
 
-// The dtype of the product of scales with what zero points were taken off.
+// The dtype of the product of scales and the differences from zero points.
 ScalarType product_dtype(const ParameterPlaces& made) {
   return made.has_integer_zeros() ? made.scales : promote(made.scales, made.zeros);
 }

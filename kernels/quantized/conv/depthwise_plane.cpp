@@ -44,7 +44,7 @@ DepthwisePlane::DepthwisePlane(const IntegerLoops& loops, const FusedLayer& laye
   sums_ = up(g.out[2], kBeyond) * kBeyond * (sizeof(int32_t) + 1);
 }
 
-// Row y of the image: one after the other the columns of each remainder.
+// Row y of the image: the columns of each remainder, one remainder after the other.
 void DepthwisePlane::load_row(const int8_t* row, int64_t stride, Factor* to) const {
   const ConvGeometry& g = layer_.geometry;
   const int64_t step = g.stride[2], padding = g.padding[2], in = g.in[2];
@@ -84,7 +84,7 @@ void DepthwisePlane::find_taps(int32_t* offsets) const {
   const ConvGeometry& g = layer_.geometry;
   const int64_t taps = g.kernel[1] * g.kernel[2];
   for (int64_t t = 0; t < taps_; ++t) {
-    const int64_t tap = std::min(t, taps - 1);  // the one too many is multiplied with 0
+    const int64_t tap = std::min(t, taps - 1);  // the surplus tap is multiplied by 0
     const int64_t y = tap / g.kernel[2] * g.dilation[1], x = tap % g.kernel[2] * g.dilation[2];
     offsets[t] = static_cast<int32_t>(y * row_ + x % g.stride[2] * phase_ + x / g.stride[2]);
   }

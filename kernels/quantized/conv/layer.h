@@ -14,8 +14,8 @@ struct FusedLayer {
   const float* scales;   ///< one for each channel, as the offsets
   const float* offsets;
   Limits limits;
-  int8_t padding;                   ///< what stands for 0 in the input
-  const int32_t* excess = nullptr;  ///< taken off the sums of each channel, if given
+  int8_t padding;                   ///< the integer that represents 0 in the input
+  const int32_t* excess = nullptr;  ///< subtracted from the sums of each channel, if given
 
   int64_t depth() const { return geometry.in_channels * windows.taps(); }
 };

@@ -12,8 +12,8 @@ using namespace portable;
 
 namespace {
 
-// A position has the taps of its phase alone, so that the zero point is taken off each element, not
-// off the whole sum ahead of time: terms are of 9 and 8 bits.
+// A position has only the taps of its phase, so the zero point is subtracted from each element, not
+// from the whole sum beforehand: terms have 9 and 8 bits.
 constexpr int64_t kMaxCentredTerms = (1 << 16) - 1;
 
 // The loops of phase 0, which has the most outputs, with the most taps that any phase has.

@@ -17,7 +17,7 @@ class WindowPanels {
     return taps * (loops.columns + 1) * int64_t(sizeof(ptrdiff_t));
   }
 
-  /// `image`: any channel of the image; they all lie alike.
+  /// `image`: any channel of the image; all channels have the same layout.
   WindowPanels(const IntegerLoops& loops, const WindowLoops& windows, const Plane& image,
                int8_t padding, void* room);
 

@@ -56,8 +56,8 @@ struct IntegerLoops {
   void (*dots)(int64_t, const Factor*, int64_t, int, const int8_t*, int64_t, int64_t, int32_t*,
                int64_t);
 #if ET_PAIRED_PRODUCTS
-  /// (in, offsets, weights, taps, sums, n): sums[q] = the sum of weights[t] * in[offsets[t] + q];
-  /// an even number of taps. Reads and writes up to kMaxColumns elements beyond n.
+  /// (in, offsets, weights, taps, sums, n): sums[q] = the sum of weights[t] * in[offsets[t] + q]
+  /// for an even number of taps. Reads and writes up to kMaxColumns elements beyond n.
   void (*tap_sums)(const Factor*, const int32_t*, const Factor*, int64_t, int32_t*, int64_t);
 #endif
   /// `requantize` of the rows of a tile, each with its scale and offset, to rows `step` apart.
@@ -69,7 +69,7 @@ struct IntegerLoops {
                      const Limits& limits, int8_t* out, int64_t n);
 };
 
-/// The best that this processor has.
+/// The best loops that this processor supports.
 const IntegerLoops& integer_loops();
 
 #if ET_PAIRED_PRODUCTS && defined(__x86_64__)

@@ -16,7 +16,7 @@ bool expect_byte(KernelRuntimeContext& ctx, const char* name, const Tensor& tens
 
 }  // namespace
 
-/// out = table[input - the least integer of its dtype], of any sizes.
+/// out = table[input - the smallest integer of its dtype], of any sizes.
 Tensor& lookup_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& table,
                    Tensor& out) {
   if (!expect_byte(ctx, "input", input) || !expect_byte(ctx, "table", table) ||

@@ -15,7 +15,7 @@ namespace {
 inline int8_t rounded(float number, const Limits& limits) {
   number = number > limits.quant_min ? number : limits.quant_min;
   number = number < limits.quant_max ? number : limits.quant_max;
-  // Beside 1.5 * 2^23 no fraction has room: adding it rounds as IEEE 754 does.
+  // Numbers near 1.5 * 2^23 have no fraction: adding it rounds as IEEE 754 does.
   constexpr float kNoFraction = 12582912.0f;
   const float shifted = number + kNoFraction;
   int32_t bits;
