@@ -45,13 +45,13 @@ if [ ! -f "$build/build.ninja" ] || { [ -z "$brief" ] && ! grep -q xnnpack_fuzze
   configure
 fi
 findings=$root/build/fuzz-findings
-# In memory where that is possible: packed_file writes a file for each input.
+# In memory if possible: packed_file writes a file for each input.
 private=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 trap 'rm -r "$private"' EXIT
-# The secret of the user's cache of packed weights stays out of it; the compiler's cache does not.
+# Targets must not use the user's key of packed weights; the compiler's cache stays the user's.
 apart=(env XDG_CACHE_HOME="$private" TMPDIR="$private")
 
-# corpus_of TARGET: the files that it starts from.
+# corpus_of TARGET: prints the files that it starts from.
 corpus_of() {
   local seeds=()
   case $1 in

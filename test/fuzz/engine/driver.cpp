@@ -249,7 +249,7 @@ class Child final {
   std::unordered_set<uint64_t> features_;
 };
 
-/// The line that says what happened, without what differs from run to run.
+/// The line that describes the finding, without the parts that differ from run to run.
 std::string summary_of(const std::string& report, int status) {
   for (const char* mark : {"SUMMARY: ", "runtime error: "}) {
     const size_t at = report.find(mark);

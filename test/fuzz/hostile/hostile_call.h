@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Programs of one call, said as data.
+// Programs of one call, described as data.
 #pragma once
 
 #include <utility>

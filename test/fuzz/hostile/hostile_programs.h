@@ -18,7 +18,7 @@ using Kind = fb::KernelTypes;
 using Dynamism = fb::TensorShapeDynamism;
 using Sizes = std::vector<int32_t>;
 
-/// One program, and what the runtime says of it.
+/// One program, and the expected result of loading it.
 struct HostileProgram {
   std::string name;
   std::function<TestProgram()> make;

@@ -320,7 +320,7 @@ void split_operator_name(ProgramEditor& e) {
   }
 }
 
-/// A number in any place, which may be none that is allowed.
+/// Writes a number to any place, possibly an invalid one.
 void break_number(ProgramEditor& e) {
   if (TestInstruction* instruction = any_instruction(e)) {
     switch (e.random.below(3)) {
@@ -392,7 +392,7 @@ void mutate(TestProgram& program, Random& random) {
   for (size_t changes = 1 + random.below(4); changes > 0; --changes) {
     any_mutation(random).change(editor);
   }
-  // Beyond that, programs grow into what takes long.
+  // With more instructions, programs take too long.
   constexpr size_t kMaxInstructions = 40;
   if (editor.chain().size() > kMaxInstructions) {
     editor.chain().resize(kMaxInstructions);

@@ -23,8 +23,8 @@ void add_parametric_plan(ProgramEditor& editor);
 /// A program of a few such calls.
 testing::TestProgram generate_program(Random& random);
 
-/// Gives planned tensors that do not overlap planned buffers of their own, each as large as it has
-/// to be: then a sanitizer sees what reaches from one into another.
+/// Gives planned tensors that do not overlap planned buffers of their own, each of the smallest
+/// size, so that a sanitizer sees accesses beyond a tensor.
 void separate_planned(testing::TestProgram& program);
 
 /// For LLVMFuzzerCustomMutator of targets whose inputs are programs and scripts.

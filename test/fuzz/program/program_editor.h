@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Changes of one method's values that leave the file well-formed: what mutations are made of.
+// Changes of one method's values that leave the file well-formed: the parts of mutations.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ class ProgramEditor final {
   /// Values of that kind; with `wanted` Tensor, tensors.
   std::vector<int32_t> values_of(fb::KernelTypes kind) const;
   std::vector<int32_t> planned() const;
-  /// A value of that kind; of none, there is a new one.
+  /// A value of that kind; adds one if there is none.
   int32_t any(fb::KernelTypes kind);
   int32_t any_tensor() { return any(fb::KernelTypes::Tensor); }
   testing::TestTensor& tensor_at(int32_t value) {
@@ -55,7 +55,7 @@ class ProgramEditor final {
   /// The index of an operator, added if there is none.
   int32_t operator_index(const std::string& name, const std::string& overload);
   std::vector<testing::TestInstruction>& chain();
-  /// Inserts before a place; jumps beyond it go to where they went.
+  /// Inserts before a place; jumps keep their destinations.
   void insert(testing::TestInstruction instruction, size_t at);
   void insert_anywhere(testing::TestInstruction instruction) {
     insert(std::move(instruction), random.below(chain().size() + 1));

@@ -16,7 +16,7 @@ namespace executorch::fuzz {
 /// The values of a well-formed flatbuffer, valid or not; nothing if it is not well-formed.
 std::optional<testing::TestProgram> read_program(runtime::Span<const uint8_t> file);
 
-/// Bytes behind the file say how it is run, so that an input is all there is to a finding.
+/// Bytes after the file are the script of its run, so that an input alone reproduces a finding.
 struct ProgramInput {
   runtime::Span<const uint8_t> file;
   uint64_t script = 0;

@@ -34,7 +34,7 @@ void separate(TestPlan& plan) {
                                static_cast<uint64_t>(plan.buffer_sizes[value.tensor.memory_id]) &&
                            value.tensor.offset + bytes >= bytes;
     if (!is_inside) {
-      return;  // which the verifier shall see as it is
+      return;  // left unchanged, for the verifier
     }
     ranges.push_back({&value.tensor, value.tensor.offset + bytes});
   }

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Cache files of packed weights, damaged under digests that are right: nobody but the user can make
-// such a file, and still it must not be followed out of its bytes.
+// Cache files of packed weights, damaged but with correct digests: only the user can make such a
+// file, but reading it must stay within its bytes all the same.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t, size_t, unsigne
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   start();
   std::string file(reinterpret_cast<const char*>(data), size);
-  // Those that get beyond the digest are of interest.
+  // Only files with a correct digest are of interest.
   sign(file);
   const std::string& path = path_of_file();
   unlink(path.c_str());
