@@ -77,7 +77,7 @@ class Bundle final {
   /// Verifies the file except the program, which Program::load() verifies.
   /// @param file Its address must be a multiple of 16.
   /// @retval Error::InvalidArgument The address is not a multiple of 16.
-  /// @retval Error::NotSupported The bytes are not a bundle, or one of a newer version.
+  /// @retval Error::NotSupported The bytes are not a bundle, or have a newer version.
   /// @retval Error::InvalidProgram The bundle is damaged. The log names the place.
   static runtime::Result<Bundle> open(runtime::Span<const uint8_t> file);
 

@@ -16,7 +16,7 @@ using runtime::Result;
 
 namespace {
 
-/// std::regex takes stack for each character: a name of 50,000 overflows it.
+/// std::regex uses stack for each character: a name of 50,000 characters overflows it.
 constexpr size_t kMaxNameBytes = 1024;
 
 }  // namespace

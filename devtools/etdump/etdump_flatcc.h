@@ -43,8 +43,7 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   using Entry = ET_RUNTIME_NAMESPACE::EventTracerEntry;
 
   /// @param buffer Memory of the record, about 64 bytes for an event, 150 for that of a tensor.
-  /// Must outlive
-  ///     this. Nothing else is allocated. Empty: the object allocates growing memory.
+  ///     Must outlive this. Nothing else is allocated. Empty: the object allocates growing memory.
   explicit ETDumpGen(runtime::Span<uint8_t> buffer = {});
 
   /// Clears the record. No event may be open.
@@ -68,8 +67,8 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
                               const void* metadata = nullptr, size_t metadata_len = 0) override;
   /// Returns numbers from 1, equal for equal names; 0 if there are too many or the memory is full.
   AllocatorID track_allocator(const char* name) override;
-  /// Recorded with the next profiling event that ends, summed for each allocator, because readers
-  /// do not expect events of allocations alone. Allocator 0 is ignored.
+  /// Adds to the next profiling event that ends, as a sum for each allocator, because readers do
+  /// not expect events that consist of allocations only. Allocator 0 is ignored.
   void track_allocation(AllocatorID id, size_t size) override;
 
   /// Tensors require set_debug_buffer() or set_data_sink(), otherwise InvalidState. Returns false

@@ -237,7 +237,7 @@ TEST(BundledProgramTest, DamagedBundlesAreRefusedOrRun) {
   // Thousands of refusals would fill the test's output.
   executorch::runtime::register_pal(executorch::runtime::PalImpl::create(&drop_message, __FILE__));
   const std::vector<uint8_t> bytes = executorch::testing::three_cases();
-  // The builder writes from the end: the cases lie behind the program.
+  // The builder writes from the end: the cases lie after the program.
   const std::vector<uint8_t> program = executorch::testing::add_program();
   const size_t first = bytes.size() > program.size() ? program.size() : 0;
   for (size_t size = 0; size < bytes.size(); size += 1 + size / 64) {

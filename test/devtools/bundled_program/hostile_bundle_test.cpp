@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Well-formed bundles whose test cases contradict their program: opening refuses each of them, or
-// the errors of their cases are values.
+// running a case returns an error.
 #include <gtest/gtest.h>
 #include <string.h>
 
