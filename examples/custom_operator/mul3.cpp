@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An operator of one's own: the kernel, for the device and for eager PyTorch.
+// A custom operator: the kernel, for the device and for eager PyTorch.
 #include "mul3.h"
 
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>

@@ -18,7 +18,7 @@ target_compile_options(board PRIVATE -Wall -Wextra -Werror -ffunction-sections -
                                      -fno-rtti> -fno-tree-loop-distribute-patterns)
 
 # executorch_add_firmware(name PROGRAM file.pte SAMPLES file [KERNELS set] [MEMORY_HEADER file.h] [STACK_SIZE bytes]):
-# <name>.elf, which runs the program on the samples and prints what comes out (see main.c). KERNELS, MEMORY_HEADER: see
+# <name>.elf, which runs the program on the samples and prints the outputs (see main.c). KERNELS, MEMORY_HEADER: see
 # executorch_embed_program.
 function(executorch_add_firmware name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROGRAM;SAMPLES;KERNELS;MEMORY_HEADER;STACK_SIZE" "")

@@ -1,5 +1,5 @@
 /* Copyright (c) the project's authors. BSD-3-Clause; see LICENSE. */
-/* Firmware in C: runs the program that is part of the image on the samples that are part of it, and prints what comes out.
+/* Firmware in C: runs the embedded program on the embedded samples, and prints the outputs.
  * All memory is static; there is no heap. */
 #include <executorch/extension/c_api/executorch.h>
 #include <model.h>
@@ -66,7 +66,7 @@ static et_error print_outputs(void) {
   return ET_OK;
 }
 
-/* Hands the next sample over and moves on to what follows it. */
+/* Sets the inputs to the next sample, and moves on to the one after it. */
 static et_error set_inputs(const uint8_t** sample) {
   for (size_t i = 0; i < et_method_num_inputs(&method); ++i) {
     et_tensor info;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A DataLoader of one's own: it decrypts a file as it reads it. OpenSSL's AES-256-GCM also verifies
-// that whoever encrypted it had the key.
+// A custom DataLoader, which decrypts a file as it reads it. OpenSSL's AES-256-GCM also verifies
+// that the file was encrypted with the key.
 #pragma once
 
 #include <openssl/evp.h>
@@ -27,8 +27,10 @@ class DecryptingDataLoader final : public executorch::runtime::DataLoader {
     const auto file = ET_UNWRAP(executorch::extension::FileDataLoader::from(path));
     const size_t size = ET_UNWRAP(file.size());
     ET_CHECK_OR_RETURN_ERROR(size > kNonce + kTag && size <= INT32_MAX, InvalidProgram,
-                             "%s: no encrypted file of at most 2 GB: it has %zu bytes", path, size);
-    // load() aligns the memory: the nonce is read apart, so that the program begins at its start.
+                             "%s: expected an encrypted file of at most 2 GB, found %zu bytes",
+                             path, size);
+    // load() aligns the memory. Read the nonce separately, so that the program begins at the
+    // aligned address.
     unsigned char nonce[kNonce];
     ET_CHECK_OK_OR_RETURN_ERROR(file.load_into(0, kNonce, SegmentInfo(), nonce));
     FreeableBuffer bytes = ET_UNWRAP(file.load(kNonce, size - kNonce, SegmentInfo()));
@@ -55,7 +57,7 @@ class DecryptingDataLoader final : public executorch::runtime::DataLoader {
   DecryptingDataLoader(FreeableBuffer bytes, size_t size)
       : bytes_(std::move(bytes)), view_(bytes_.data(), size) {}
 
-  /// In place; the tag follows the bytes.
+  /// Decrypts in place; the tag follows the bytes.
   static bool decrypt(const Key& key, const unsigned char* nonce, unsigned char* bytes, int size) {
     const std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context(EVP_CIPHER_CTX_new(),
                                                                              EVP_CIPHER_CTX_free);

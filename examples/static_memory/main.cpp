@@ -2,7 +2,7 @@
 // Runs a program without a heap, in buffers of exactly the sizes that export wrote to a header: a
 // fast one of at most 64 KiB, a slow one for the rest.
 //
-//   run_static digits.pte            runs it on ones and prints what comes out
+//   run_static digits.pte            runs it on ones and prints the outputs
 //   run_static digits.pte method     the same with one byte less for the method (or fast, slow,
 //                                    temp, program)
 #include <fcntl.h>
@@ -58,7 +58,7 @@ Error run(const char* path) {
   MemoryManager memory(&method_allocator, &planned, &temp_allocator);
   Method method = ET_UNWRAP(program.load_method("forward", &memory));
 
-  // The input is planned: it is written where the plan has it.
+  // The input is planned: write it directly into planned memory.
   float* const input = method.get_input(0).toTensor().mutable_data_ptr<float>();
   for (size_t i = 0; i < DIGITS_FORWARD_INPUT_BYTES_0 / sizeof(float); ++i) {
     input[i] = 1;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Runs a test case of the first method of a bundled program, records what runs how long, and
-// compares the outputs.
+// Runs a test case of the first method of a bundled program, records the run's events, and compares
+// the outputs.
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/extension/evalue_util/print_evalue.h>
 #include <executorch/extension/module/bundled_module.h>
@@ -40,7 +40,7 @@ bool write_file(const std::string& path, const void* bytes, std::size_t size) {
   return is_written && is_closed;
 }
 
-/// Says which values the tracer records, into `buffer`.
+/// Configures which values the tracer records into `buffer`.
 Error record_values(const Flags& flags, std::vector<uint8_t>* buffer, ETDumpGen* tracer) {
   if (!flags.dump_outputs && !flags.dump_intermediate_outputs) {
     return Error::Ok;

@@ -12,9 +12,9 @@ extern "C" {
 
 void print(const char* text);
 void print_int(int64_t number);
-/* As C's %a prints it: exact, and read back by strtod() or Python's float.fromhex(). */
+/* Prints as C's %a does: exact, and readable by strtod() and Python's float.fromhex(). */
 void print_float(float number);
-/* Ends the run with that exit code. */
+/* Ends the run with this exit code. */
 __attribute__((noreturn)) void leave(int code);
 
 #ifdef __cplusplus

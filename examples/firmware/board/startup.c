@@ -1,5 +1,5 @@
 /* Copyright (c) the project's authors. BSD-3-Clause; see LICENSE. */
-/* From reset to main(): a Cortex-M core starts with the stack and the address that the vector table names. */
+/* From reset to main(): a Cortex-M core starts with the stack and the address in the vector table. */
 #include <stdint.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ void reset(void) {
   memcpy(data_begin, data_in_flash, (size_t)((char*)data_end - (char*)data_begin));
   memset(bss_begin, 0, (size_t)((char*)bss_end - (char*)bss_begin));
   mark_stack();
-  /* An image whose kernels are bound by a table has no global constructors; other code may. */
+  /* An image whose kernels are in a table has no global constructors; other code may have some. */
   for (void (**constructor)(void) = init_array_begin; constructor != init_array_end; ++constructor) {
     (*constructor)();
   }
