@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Sourced by the README's commands: Debian packages and a virtual environment, made once and found again.
+# Sourced by the README's commands: installs Debian packages and creates a virtual environment, once.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${EXECUTORCH_VENV:-$root/.venv}
@@ -9,7 +9,7 @@ export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,tim
 
 step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS" >&2; }
 
-# missing_packages NAME...: prints the Debian packages that are not installed; none where dpkg does not exist.
+# missing_packages NAME...: prints the Debian packages that are not installed; nothing where dpkg does not exist.
 missing_packages() {
   command -v dpkg-query >/dev/null || return 0
   local package
@@ -32,8 +32,8 @@ need_packages() {
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# want_packages NAME...: the same for packages that only save time; without them the work goes on.
-want_packages() { need_packages "$@" || echo "going on without $*" >&2; }
+# want_packages NAME...: the same for packages that only save time; continues without them.
+want_packages() { need_packages "$@" || echo "continuing without $*" >&2; }
 
 # venv_is_sound PYTHON: returns whether the virtual environment is complete, at its own path, and of the chosen Python's
 # version. Scripts of a copied or moved one start another interpreter; an interrupted one lacks pip.
@@ -47,7 +47,7 @@ venv_is_sound() {
 make_venv() {
   local python=${PYTHON:-}
   if [ -z "$python" ]; then
-    # An environment that is found again keeps its Python, whatever python3 is by now.
+    # An existing environment keeps its Python, whatever python3 is now.
     python=python3
     [ ! -x "$venv/bin/python" ] || python=$venv/bin/python
   fi
@@ -63,7 +63,8 @@ make_venv() {
   unset PYTHONHOME
 }
 
-# install EXTRAS [pip options]: this distribution with its extras. torch is named first and exactly, so that no other build is resolved.
+# install EXTRAS [pip options]: this distribution with its extras. torch is named first with its exact version, so that
+# pip resolves no other build.
 install() {
   local extras=$1
   shift

@@ -72,7 +72,7 @@ list(FILTER extensions INCLUDE REGEX "^extension_")
 executorch_collection(executorch_backends backends ${backends})
 executorch_collection(executorch_kernels kernels ${kernels})
 executorch_collection(executorch_extensions extensions ${extensions})
-if(NOT TARGET extension_kernels)  # a page's other name of it
+if(NOT TARGET extension_kernels)  # another documented name
   et_other_name(extension_kernels ${kernels})
   list(APPEND libraries extension_kernels)
 endif()
@@ -91,7 +91,7 @@ executorch_collection(executorch_component_kernels_quantized kernels_quantized $
 executorch_collection(executorch_component_backend_xnnpack backend_xnnpack xnnpack_backend)
 executorch_collection(executorch_component_threadpool threadpool extension_threadpool)
 
-# In the source tree too, every library has its name in the package.
+# In the source tree, too, every library has its name in the package.
 foreach(library ${libraries})
   if(NOT TARGET executorch::${library})
     add_library(executorch::${library} ALIAS ${library})

@@ -7,7 +7,7 @@ set(refused_backends
 foreach(backend ${refused_backends})
   if(EXECUTORCH_BUILD_${backend})
     message(FATAL_ERROR "EXECUTORCH_BUILD_${backend}: this project has no such backend. Leave the option out; the backend for "
-                        "CPUs is XNNPACK (EXECUTORCH_BUILD_XNNPACK=ON), and a backend of one's own registers itself by "
+                        "CPUs is XNNPACK (EXECUTORCH_BUILD_XNNPACK=ON), and a custom backend registers itself with "
                         "register_backend (runtime/backend/interface.h)")
   endif()
 endforeach()

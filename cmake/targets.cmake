@@ -34,8 +34,8 @@ endif()
 
 # Options for compiling our own sources.
 add_library(executorch_strict INTERFACE)
-# Warnings are errors with the compiler of continuous integration. A warning that only another compiler gives must not end a user's
-# build.
+# Warnings are errors with the compiler of continuous integration. With another compiler, a warning that only it gives
+# must not fail a user's build.
 set(warnings -Wall -Wextra)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND warnings -Werror)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Builds the documentation site: docs/_build/html/index.html. Installs what it needs; a second run builds what changed.
+# Builds the documentation site: docs/_build/html/index.html. Installs its requirements; a second run rebuilds only
+# changed pages.
 #   bash docs/build.sh          the whole site, with the notebook executed
 #   bash docs/build.sh --quick  without executing the notebook and without pictures that need a run
 source "$(dirname "$0")/../.ci/environment.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Lines and branches that the C++ tests run in what reads untrusted bytes: the executor with its verifier and parametric
-# plans, the loaders, and the verifier of XNNPACK's payloads. Prints a table a file, and totals against what is aimed at.
+# Lines and branches that the C++ tests run in code that reads untrusted bytes: the executor with
+# its verifier and parametric plans, the loaders, and the verifier of XNNPACK's payloads. Prints a
+# table for each file, and compares totals with the targets.
 #
 #   bash test/coverage.sh
 #
@@ -45,7 +46,7 @@ measure() {
   "${report[@]}" --txt-metric line "$build"
   "${report[@]}" --txt-metric branch "$build" | sed -n '/^TOTAL/s/TOTAL/TOTAL (branches)/p'
   "${report[@]}" --fail-under-line "$lines" --fail-under-branch "$branches" "$build" >/dev/null 2>&1 ||
-    { echo "below what is aimed at: $lines % of lines, $branches % of branches"; failed=1; }
+    { echo "below the target: $lines % of lines, $branches % of branches"; failed=1; }
 }
 measure "executor, with its verifier and parametric plans" 98 95 'runtime/executor/'
 measure "verifier of XNNPACK's payloads" 98 95 'backends/xnnpack/runtime/payload/'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Builds the runtime for other processors and runs there, in QEMU, what tests it:
+# Builds the runtime for other processors and runs its tests there, in QEMU:
 #
 #   test/cross.sh [aarch64 | riscv64 | cortex-m3 | cortex-m4 | cortex-m55]...
 #
@@ -15,7 +15,7 @@ known=(aarch64 riscv64 cortex-m3 cortex-m4 cortex-m55)
 for preset in "$@"; do
   [[ " ${known[*]} " == *" $preset "* ]] || { echo "unknown processor $preset; known: ${known[*]}" >&2; exit 2; }
 done
-# Only what the processors asked for need.
+# Installs only what the given processors need.
 packages=(g++ make)
 for preset in "$@"; do
   case $preset in
@@ -57,7 +57,7 @@ build_for() {
 }
 
 run_on_linux() {
-  check "$1: build" build_for "$1" || return 0  # noted; there is nothing to run
+  check "$1: build" build_for "$1" || return 0  # the failure is recorded; there is nothing to run
   # Tests leave out what the emulator cannot do.
   EXECUTORCH_EMULATED=1 check "$1: C++ tests" ctest --test-dir "build/$1" --output-on-failure --no-tests=error --parallel 2 || true
   for replay in replay replay_portable; do

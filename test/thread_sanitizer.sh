@@ -15,7 +15,7 @@ trap 'rm -r "$programs"' EXIT
 python test/concurrent_programs.py "$programs"
 export TSAN_OPTIONS=halt_on_error=1
 for tests in runtime_executor extension_async extension_threadpool extension_module; do
-  # GCC's sanitizer gives up where a process that was forked from threads starts threads of its own.
+  # GCC's sanitizer fails where a process that was forked from threads starts threads of its own.
   EXECUTORCH_CONCURRENT_PROGRAMS=$programs "build/threads/test/${tests}_test" --gtest_brief=1 \
     --gtest_filter=-ThreadPool.InAForkedProcessItsWorkersStartAnew
 done

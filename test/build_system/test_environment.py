@@ -45,7 +45,7 @@ def test_a_missing_package_without_sudo_is_named(programs: Path) -> None:
 
 def test_the_work_goes_on_without_a_package_that_only_saves_time(programs: Path) -> None:
     code, text = _sourced(programs, "want_packages ccache; echo done")
-    assert (code, text.endswith("going on without ccache done ")) == (0, True)
+    assert (code, text.endswith("continuing without ccache done ")) == (0, True)
 
 
 def test_without_dpkg_packages_count_as_installed(programs: Path) -> None:

@@ -10,20 +10,20 @@ define_overridable_option(EXECUTORCH_BUILD_SIZE_TEST "Build the program whose si
 define_overridable_option(EXECUTORCH_BUILD_FUZZER "Build the libFuzzer target (needs clang)" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_KERNELS_LINALG "Build linalg_ops_lib, kernels of linear algebra: ON, OFF, or AUTO where Eigen is found" STRING OFF)
 define_overridable_option(
-  EXECUTORCH_BUILD_XNNPACK "Build the XNNPACK backend: ON, OFF, or AUTO (ON, without XNNPACK's own operators where it cannot be had)"
+  EXECUTORCH_BUILD_XNNPACK "Build the XNNPACK backend: ON, OFF, or AUTO (ON, without XNNPACK's own operators where it is unavailable)"
   STRING OFF)
 define_overridable_option(
   EXECUTORCH_XNNPACK_LIBRARY
-  "The XNNPACK that the backend uses beside the CPU engine: SYSTEM, PINNED (built from sources), AUTO (either), or NONE" STRING AUTO)
+  "The XNNPACK that the backend uses in addition to the CPU engine: SYSTEM, PINNED (built from sources), AUTO (either), or NONE" STRING AUTO)
 define_overridable_option(EXECUTORCH_ENABLE_LOGGING "Compile log messages in" BOOL ON)
-define_overridable_option(EXECUTORCH_ENABLE_EVENT_TRACER "Compile in that the executor reports events to an EventTracer" BOOL ON)
-define_overridable_option(EXECUTORCH_LOG_LEVEL "Messages below this level are not compiled in: Debug, Info, Error or Fatal"
+define_overridable_option(EXECUTORCH_ENABLE_EVENT_TRACER "Let the executor report events to an EventTracer" BOOL ON)
+define_overridable_option(EXECUTORCH_LOG_LEVEL "Exclude messages below this level: Debug, Info, Error or Fatal"
                           STRING Info)
 define_overridable_option(
   EXECUTORCH_PAL_DEFAULT "Default platform layer: posix, or minimal (the default where there is no operating system)" STRING "")
 define_overridable_option(EXECUTORCH_PAL_DEFAULT_FILE_PATH "A C++ source that replaces the default platform layer" FILEPATH "")
 define_overridable_option(EXECUTORCH_OPTIMIZE_SIZE "Optimize Release builds for size (-Os) instead of speed" BOOL OFF)
-define_overridable_option(EXECUTORCH_USE_DL "Link libdl, so that et_pal_get_shared_library_name knows names" BOOL OFF)
+define_overridable_option(EXECUTORCH_USE_DL "Link libdl, which et_pal_get_shared_library_name needs" BOOL OFF)
 define_overridable_option(EXECUTORCH_STATIC_REGISTRATION
                           "Linked kernel libraries register themselves, by global constructors" BOOL ON)
 define_overridable_option(EXECUTORCH_SANITIZE "Sanitizers to build everything with, e.g. address,undefined" STRING "")
