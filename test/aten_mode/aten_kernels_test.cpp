@@ -148,7 +148,7 @@ TEST(GrowingTensorTest, MemoryComesFromTheDynamicAllocatorAndGoesBack) {
   const uint8_t order[] = {0, 1};
   Tensor out = internal::make_growing_tensor(at::kFloat, sizes, order, &ledger, &growth);
   EXPECT_EQ(internal::growth_of(out), &growth);
-  // ATen's way, and that of portable kernels.
+  // Resize as ATen's kernels do, then as portable kernels do.
   const Tensor x = at::rand({10, 4}), more = at::rand({20, 4});
   EXPECT_EQ(call("aten::add.out", {x, x, int64_t{1}, out}), Error::Ok);
   EXPECT_TRUE(at::equal(out, x + x));

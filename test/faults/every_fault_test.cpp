@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every system call, thread and delegate call fails once while a Module loads and executes: an
-// error, or the same result without what failed; nothing is kept, which LeakSanitizer sees, and the
-// next load works. Allocators and data loaders: test/memory/allocator_faults_test.cpp; the heap:
+// Every system call, thread and delegate call fails once while a Module loads and executes. The
+// result is an error, or unchanged; nothing leaks, which LeakSanitizer checks, and the next load
+// works. Allocators and data loaders: test/memory/allocator_faults_test.cpp; the heap:
 // test/memory/heap_faults_test.cpp.
 #include <gtest/gtest.h>
 

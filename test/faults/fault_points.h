@@ -22,10 +22,10 @@ enum class Kind {
   Memory,
 };
 
-/// At such a place: whether it is this one's turn to fail. Any thread.
+/// Called at such a place, from any thread: returns true if the place must fail now.
 bool fails(Kind kind, const char* name);
 
-/// While it lives, point `index` (from 0) fails.
+/// While an object of this type exists, point `index` (from 0) fails.
 class FailingAt final {
  public:
   explicit FailingAt(int64_t index);

@@ -7,11 +7,12 @@
 
 namespace executorch::testing {
 
-/// Registers a backend that is another one, but for fault points in init and execute: under its
-/// name with "Faulty" in front.
+/// Registers a copy of a backend with fault points in init and execute, under its name with
+/// "Faulty" in front.
 runtime::Error register_faulty_backend(const char* name);
 
-/// A copy of a program file in `folder` whose delegates are of these backends; its path.
+/// Writes a copy of a program file in `folder` whose delegates are of these backends; returns its
+/// path.
 std::string with_faulty_delegates(const std::string& path, const std::string& folder);
 
 }  // namespace executorch::testing

@@ -121,7 +121,8 @@ INTERPOSED void* realloc(void* pointer, size_t size) noexcept {
   if (pointer == nullptr) {
     return malloc(size);
   }
-  // The block there was is one the less, the new one is counted; where there is none, it stays.
+  // If it succeeds, the old block is no longer counted and the new one is; if it fails, the old
+  // block stays.
   void* const memory = heap::answer("realloc", [&] { return __libc_realloc(pointer, size); });
   heap::live -= memory != nullptr ? 1 : 0;
   return memory;

@@ -8,20 +8,20 @@
 
 namespace executorch::testing::heap {
 
-/// Returns whether this build can watch: not with sanitizers, which have a heap of their own, and
-/// with no other C library than glibc.
+/// Returns whether this build can watch the heap: only with glibc, and without sanitizers, which
+/// have a heap of their own.
 bool is_watched();
 
-/// While it lives, whoever asks for or frees memory, in whichever library, ends the process after
-/// a message.
+/// While an object of this type exists, a request to allocate or free memory, in any library, ends
+/// the process after a message.
 class Forbidden final {
  public:
   Forbidden();
   ~Forbidden();
 };
 
-/// While it lives, request `index` (from 0) to malloc, calloc, realloc, aligned_alloc,
-/// posix_memalign, memalign or an operator new gives no memory.
+/// While an object of this type exists, request `index` (from 0) to malloc, calloc, realloc,
+/// aligned_alloc, posix_memalign, memalign or an operator new fails.
 class FailingAt final {
  public:
   explicit FailingAt(int64_t index);

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Programs run without any heap in exactly the memory that they say they need.
+// Programs run without any heap in exactly the memory that they state.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -150,7 +150,7 @@ TEST_P(Heapless, SaysWhichMemoryIsOneByteTooSmall) {
     EXPECT_TRUE(log.contains("there are " + std::to_string(less.buffers))) << log.text();
   }
   if (sizes_.temp > 0) {
-    // Kernels that can do with less do.
+    // Kernels that can work with less memory do.
     less = sizes_;
     --less.temp;
     const Error error = run(less, &outcome_);

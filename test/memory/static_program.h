@@ -13,7 +13,7 @@
 
 namespace executorch::testing {
 
-/// Everything a method may take; how much of it there is, says `Sizes`.
+/// All memory that a method may use; `Sizes` limits it.
 struct StaticMemory {
   static constexpr size_t kMax = 1 << 17;
   static constexpr size_t kMaxBuffers = 4;
@@ -54,7 +54,7 @@ inline runtime::Error set_to_zeros(runtime::Method& method, size_t index, Static
   return method.set_input(aten::Tensor(&impl), index);
 }
 
-/// Loads a method, executes it on zeros, and copies what it gives.
+/// Loads a method, executes it on zeros, and copies its outputs.
 inline runtime::Error run_on(const runtime::Program& program, const char* name,
                              runtime::MemoryManager& manager, StaticMemory& memory,
                              Outcome* outcome) {

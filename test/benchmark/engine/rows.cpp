@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Functions of the engine that take time in proportion to their numbers, on every instruction set
-// of this processor: processor time of one thread, in microseconds, the least of many calls.
+// Functions of the engine whose time is proportional to their numbers, on every instruction set of
+// this processor: processor time of one thread, in microseconds, the minimum of many calls.
 //
 //   cmake --build BUILD --target engine_rows
 //   BUILD/test/engine_rows [part of a name]

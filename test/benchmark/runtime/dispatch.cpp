@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// dispatch_benchmark PROGRAM: what an instruction costs beyond its kernel. The program is a chain
-// of aten::add.out of one element (dispatch.py makes it); the same kernel called as often in a
-// loop, on a chain of tensors as well, is what is taken off.
+// dispatch_benchmark PROGRAM: measures the cost of an instruction in addition to its kernel. The
+// program is a chain of aten::add.out of one element (dispatch.py makes it). Subtracts the time of
+// the same kernel called as often in a loop, also on a chain of tensors.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// loading_benchmark [LARGEST_MB [SHAPE] | FILE.pte]: what verifying a program and loading its
-// method take, for files of growing size, and of shapes that could make either quadratic, or for
-// the file alone. Milliseconds of the processor: the least of some rounds. A refused
-// file is as slow as an accepted one, up to the fault.
+// loading_benchmark [LARGEST_MB [SHAPE] | FILE.pte]: measures verifying a program and loading its
+// method, for files of growing size and of shapes that could make either quadratic, or for the file
+// alone. Milliseconds of processor time, the minimum of some rounds. A refused file takes as long
+// as an accepted one, up to the fault.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ class Writer final {
                                           fb::CreateMoveCall(b_, from, to).Union()));
   }
 
-  /// Adds some instructions; gives the last result.
+  /// Adds some instructions; returns the last result.
   int32_t step(Shape shape, int32_t first, int32_t last, size_t bytes) {
     const int32_t made = shape == kViews ? tensor(0) : planned();
     if (shape == kViews) {
@@ -175,7 +175,7 @@ struct Memory {
   std::vector<uint64_t> planned;
 };
 
-/// Loads "forward"; the time goes without allocating memory.
+/// Loads "forward"; returns the time without that of allocating memory.
 double load_method(const Program& program, Error* error) {
   const Result<MethodMeta> meta = program.method_meta("forward");
   Memory memory{std::vector<uint64_t>(meta->method_allocator_size() / 8 + 1), {}};

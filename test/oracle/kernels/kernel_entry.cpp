@@ -166,8 +166,9 @@ KernelRun run_kernel(const char* name, OracleValue* values, int64_t count,
 
 extern "C" {
 
-/// oracle::run_kernel for ctypes: `temp` is the kernel's temporary memory; `message` gets what fits
-/// of the log messages. Returns the Error; `ran` becomes 0 if it is from before the kernel ran.
+/// oracle::run_kernel for ctypes: `temp` is the kernel's temporary memory; `message` gets the log
+/// messages, cut to its size. Returns the Error; `ran` becomes 0 if it occurred before the kernel
+/// ran.
 int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_t* temp,
                     int64_t temp_bytes, char* message, int64_t message_bytes, int32_t* ran) {
   executorch::runtime::MemoryAllocator allocator(static_cast<uint32_t>(temp_bytes), temp);
@@ -180,8 +181,8 @@ int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_
   return static_cast<int32_t>(run.error);
 }
 
-/// Kernels use vectors of at most that kind: 1 is every processor's, 2 AVX2, 3 AVX-512. Returns
-/// what they used before; 0 for a build or a processor without a choice of that kind.
+/// Limits kernels to vectors of that kind: 1 is every processor's, 2 AVX2, 3 AVX-512. Returns the
+/// limit before; 0 for a build or a processor without a choice of that kind.
 int32_t limit_vectors([[maybe_unused]] int32_t kind) {
 #if ET_WIDE_VECTORS
   using executorch::kernels::Vectors;
