@@ -11,7 +11,7 @@ using runtime::internal::count;
 namespace {
 
 // Multiplications, or elements moved, of a node that takes a thread a few microseconds.
-constexpr double kWorthwhile = 50e3;
+constexpr double kMinNodeWork = 50e3;
 
 double elements(const fb::TensorValue& tensor) {
   double product = 1;
@@ -42,7 +42,7 @@ bool gains_by_threads(const Payload& payload) {
     positions += channels == 0 ? 0 : elements(tensor) / channels;
   }
   const double values = static_cast<double>(count(payload.graph->xvalues())) + 1;
-  return written + weights * (positions / values) > kWorthwhile * static_cast<double>(nodes);
+  return written + weights * (positions / values) > kMinNodeWork * static_cast<double>(nodes);
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -16,8 +16,8 @@ namespace {
 
 // Below these sizes of a constant, and of all constants of a payload, reading is faster than
 // looking up the mapped file.
-constexpr size_t kWorthFinding = 4096;
-constexpr uint64_t kWorthAsking = uint64_t{1} << 20;
+constexpr size_t kMinLookup = 4096;
+constexpr uint64_t kMinPayloadLookup = uint64_t{1} << 20;
 // The table of known places is cleared at this size, because files come and go.
 constexpr size_t kMaxPlaces = size_t{1} << 16;
 
@@ -62,7 +62,7 @@ ConstantDigests::ConstantDigests(const Payload& payload, const Constants& consta
     : payload_(&payload),
       constants_(&constants),
       file_(std::move(file)),
-      looks_up_(file_ != nullptr || size_of_all(payload) >= kWorthAsking),
+      looks_up_(file_ != nullptr || size_of_all(payload) >= kMinPayloadLookup),
       known_(count(payload.graph->constant_data())) {}
 
 const Digest& ConstantDigests::of(size_t index) {
@@ -78,7 +78,7 @@ Digest ConstantDigests::find(const void* data, size_t size) {
   const auto content_digest = [&] {
     return file_ != nullptr ? digest_of(data, size, key_of_user()) : quick_digest_of(data, size);
   };
-  if (!looks_up_ || size < kWorthFinding) {
+  if (!looks_up_ || size < kMinLookup) {
     return content_digest();
   }
   if (!mapped_) {
