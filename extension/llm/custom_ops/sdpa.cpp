@@ -33,7 +33,7 @@ class KernelThreads final : public kernels::engine::Threads {
 };
 
 /// Minimum number of multiplications for which starting threads saves time.
-constexpr int64_t kWorthThreads = 1 << 16;
+constexpr int64_t kMinThreadWork = 1 << 16;
 
 bool type_of(ScalarType dtype, AttentionType* type) {
   switch (dtype) {
@@ -189,7 +189,7 @@ Tensor& sdpa(RuntimeContext& ctx, const Arguments& given, Tensor& out) {
   call.out_head_stride = written.head_stride;
   if (out.numel() == 0) return out;
   const int64_t work = call.batch * call.queries * call.heads * call.keys * call.channels;
-  KernelThreads threads(size_t(work / kWorthThreads + 1));
+  KernelThreads threads(size_t(work / kMinThreadWork + 1));
   void* const scratch =
       kernels::allocate(ctx, kernels::engine::attention_scratch(call, threads.count()), 1);
   if (scratch != nullptr) kernels::engine::attend(call, threads, scratch);

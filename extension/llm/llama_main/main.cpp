@@ -27,8 +27,8 @@ constexpr const char* kUsage =
   --prompt_file=FILE       the same from a file
   --temperature=NUMBER     0 takes the most likely token (default 0.8)
   --topp=NUMBER --topk=N --minp=NUMBER --repetition_penalty=NUMBER --seed=N
-  --seq_len=N              the most tokens, prompt included (default 128)
-  --max_new_tokens=N       the most new tokens (default: what seq_len leaves)
+  --seq_len=N              maximum number of tokens, prompt included (default 128)
+  --max_new_tokens=N       maximum number of new tokens (default: what seq_len leaves)
   --cpu_threads=N          threads (default: as many as there are processor cores)
   --num_bos=N --num_eos=N  tokens before and after the prompt that begin and end texts
   --warmup                 generates once before, unseen

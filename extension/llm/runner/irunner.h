@@ -52,11 +52,11 @@ struct GenerationConfig {
   /// Returns the number of new tokens that fit; never negative.
   int32_t resolve_max_new_tokens(int64_t max_context_len, int64_t num_prompt_tokens) const {
     const int64_t room = max_context_len - num_prompt_tokens;
-    int64_t most = seq_len >= 0 ? seq_len - num_prompt_tokens : room;
-    most = most < room ? most : room;
-    most = max_new_tokens >= 0 && max_new_tokens < most ? max_new_tokens : most;
-    most = most < INT32_MAX ? most : INT32_MAX;
-    return most > 0 ? int32_t(most) : 0;
+    int64_t limit = seq_len >= 0 ? seq_len - num_prompt_tokens : room;
+    limit = limit < room ? limit : room;
+    limit = max_new_tokens >= 0 && max_new_tokens < limit ? max_new_tokens : limit;
+    limit = limit < INT32_MAX ? limit : INT32_MAX;
+    return limit > 0 ? int32_t(limit) : 0;
   }
 };
 
