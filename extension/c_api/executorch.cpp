@@ -56,7 +56,7 @@ struct MethodPlace {
 
   static uint8_t* bytes(const et_memory& memory) { return static_cast<uint8_t*>(memory.data); }
 
-  Span<uint8_t> buffers[ET_MOST_PLANNED_BUFFERS];
+  Span<uint8_t> buffers[ET_MAX_PLANNED_BUFFERS];
   MemoryAllocator method_allocator;
   MemoryAllocator temp_allocator;
   HierarchicalAllocator planned;
@@ -84,9 +84,9 @@ const Method& method_in(const et_method* method) { return in<const LoadedMethod>
 bool is_complete(const et_memory& memory) { return memory.data != nullptr || memory.size == 0; }
 
 Error check_memory(const et_method_memory& memory) {
-  ET_CHECK_OR_RETURN_ERROR(memory.num_planned <= ET_MOST_PLANNED_BUFFERS, NotSupported,
+  ET_CHECK_OR_RETURN_ERROR(memory.num_planned <= ET_MAX_PLANNED_BUFFERS, NotSupported,
                            "%zu planned buffers, at most %d are supported", memory.num_planned,
-                           ET_MOST_PLANNED_BUFFERS);
+                           ET_MAX_PLANNED_BUFFERS);
   ET_CHECK_OR_RETURN_ERROR(
       memory.method.size <= UINT32_MAX && memory.temp.size <= UINT32_MAX, InvalidArgument,
       "method memory of %zu bytes, temporary memory of %zu bytes: expected less than 4 GB for each",

@@ -119,12 +119,12 @@ et_error et_program_output(const et_program* program, const char* method, size_t
 
 /* ---- methods */
 
-#define ET_MOST_PLANNED_BUFFERS 8
+#define ET_MAX_PLANNED_BUFFERS 8
 
 /* All the memory of a method; must outlive it. Alignments: 8 bytes, planned buffers 16. */
 typedef struct et_method_memory {
   et_memory method;
-  /* One for each planned buffer, in their order; ET_MOST_PLANNED_BUFFERS at most. */
+  /* One for each planned buffer, in their order; ET_MAX_PLANNED_BUFFERS at most. */
   const et_memory* planned;
   size_t num_planned;
   /* Temporary memory of kernels; may be empty: a kernel that needs some then fails. */

@@ -7,7 +7,7 @@
 et_error run_add(const void* data, size_t size, const float input[6], float output[6]) {
   static et_program program;
   static et_method method;
-  et_memory planned[ET_MOST_PLANNED_BUFFERS];
+  et_memory planned[ET_MAX_PLANNED_BUFFERS];
   et_method_memory memory = {{NULL, 0}, planned, 0, {NULL, 0}};
   et_error error = et_program_load(&program, data, size);
   if (error) {

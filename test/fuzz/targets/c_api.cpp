@@ -72,7 +72,7 @@ class Session final {
     }
     method_ = block_of(method_size_);
     temp_ = block_of(kTempSize);
-    for (size_t i = 0; i < count && i < ET_MOST_PLANNED_BUFFERS + 2; ++i) {
+    for (size_t i = 0; i < count && i < ET_MAX_PLANNED_BUFFERS + 2; ++i) {
       size_t size = 0;
       if (et_program_planned_size(&program_, name_, i, &size) != ET_OK || size > kMaxMemory) {
         return false;
