@@ -16,8 +16,8 @@ size_t parallel_parts(size_t work, size_t min_part) {
   if (work < 2 * min_part) return 1;
   const Parallel* const parallel = offered.load(std::memory_order_acquire);
   const size_t threads = parallel == nullptr ? 1 : parallel->thread_count();
-  const size_t most = work / min_part;
-  return threads < most ? threads : most;
+  const size_t max_parts = work / min_part;
+  return threads < max_parts ? threads : max_parts;
 }
 
 void run_parallel(FunctionRef<void(size_t)> task, size_t count) {

@@ -330,11 +330,11 @@ et::Tensor Method::own_output(size_t index) const {
 Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
   const et::Tensor own = own_output(output_idx);
   const size_t element = elementSize(own.scalar_type());
-  const size_t most = internal::capacity_bytes(own);
-  ET_CHECK_OR_RETURN_ERROR(size >= most, InvalidArgument,
+  const size_t capacity = internal::capacity_bytes(own);
+  ET_CHECK_OR_RETURN_ERROR(size >= capacity, InvalidArgument,
                            "method '%s', output %zu: memory of %zu bytes, expected %zu", name(),
-                           output_idx, size, most);
-  ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || most == 0, InvalidArgument,
+                           output_idx, size, capacity);
+  ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || capacity == 0, InvalidArgument,
                            "method '%s', output %zu: no memory", name(), output_idx);
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(buffer) % element == 0, InvalidArgument,
                            "method '%s', output %zu: memory at %p is not aligned to its elements",

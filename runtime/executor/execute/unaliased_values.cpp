@@ -61,13 +61,13 @@ class Marker final {
     if (is_straight) {
       exclude_listed();
     }
-    const size_t most = is_straight ? find_candidates(nullptr) : 0;
+    const size_t limit = is_straight ? find_candidates(nullptr) : 0;
     Candidate on_stack[kCandidatesOnStack];
     Candidate* candidates = on_stack;
-    if (most > kCandidatesOnStack) {
-      candidates = temp.allocateList<Candidate>(most);
+    if (limit > kCandidatesOnStack) {
+      candidates = temp.allocateList<Candidate>(limit);
     }
-    const size_t found = candidates == nullptr || most == 0 ? 0 : find_candidates(candidates);
+    const size_t found = candidates == nullptr || limit == 0 ? 0 : find_candidates(candidates);
     const size_t left = keep_apart({candidates, found});
     compare_all({candidates, left});
     clear_uses();

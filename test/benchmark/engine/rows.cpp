@@ -65,13 +65,13 @@ class Bench {
     if (name.find(part_) == std::string::npos) return;
     std::printf("%-28s", name.c_str());
     for (InstructionSet set : sets_) {
-      double least = 1;
+      double fastest = 1;
       for (int round = 0; round < 40; ++round) {
         const double begin = now();
         run(set);
-        least = std::min(least, now() - begin);
+        fastest = std::min(fastest, now() - begin);
       }
-      std::printf("%12.2f", 1e6 * least);
+      std::printf("%12.2f", 1e6 * fastest);
     }
     std::printf("\n");
     std::fflush(stdout);

@@ -28,7 +28,7 @@ class CountedPlatform final {
   explicit CountedPlatform(bool is_empty = false) : before_(*runtime::get_pal_impl()) {
     pieces = 0;
     live = 0;
-    most_live = 0;
+    max_live = 0;
     runtime::PalImpl impl;
     impl.allocate = is_empty ? [](size_t) -> void* { return nullptr; } : &allocate;
     impl.free = &release;
@@ -36,12 +36,12 @@ class CountedPlatform final {
   }
   ~CountedPlatform() { runtime::register_pal(before_); }
 
-  static inline int pieces, live, most_live;
+  static inline int pieces, live, max_live;
 
  private:
   static void* allocate(size_t size) {
     ++pieces;
-    most_live = std::max(most_live, ++live);
+    max_live = std::max(max_live, ++live);
     return malloc(size);
   }
   static void release(void* memory) {
@@ -80,7 +80,7 @@ TEST_F(WithoutTempAllocator, ThePlatformGivesMemoryAndGetsItBackAfterEachKernel)
   const CountedPlatform platform;
   ASSERT_EQ(execute(*method_), Error::Ok);
   EXPECT_EQ(CountedPlatform::pieces, 5);
-  EXPECT_EQ(CountedPlatform::most_live, 1);
+  EXPECT_EQ(CountedPlatform::max_live, 1);
   EXPECT_EQ(CountedPlatform::live, 0);
 }
 
