@@ -124,8 +124,8 @@ Scalar among_integers(ScalarType dtype, Search* how, double number) {
   const int bits = static_cast<int>(8 * size_of(dtype));
   const bool is_below = !how->right;
   if (is_unsigned(dtype)) return Scalar(int64_t(is_below ? 0 : -1));  // -1 wraps
-  const int64_t least = std::numeric_limits<int64_t>::min() >> (64 - bits);
-  return Scalar(is_below ? least : -(least + 1));
+  const int64_t lowest = std::numeric_limits<int64_t>::min() >> (64 - bits);
+  return Scalar(is_below ? lowest : -(lowest + 1));
 }
 
 void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scalar& value,

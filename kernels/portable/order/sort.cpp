@@ -202,7 +202,7 @@ Tensor& median_of_all(KernelRuntimeContext& ctx, const Tensor& self, bool leave_
 
 // Running maximum along `dim` (`least`: minimum), and the index of the last element that equals it;
 // NaN from the first NaN on.
-void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool least,
+void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool is_min,
                      const Outputs& out) {
   int d;
   if (!expect_operands(ctx, self, dim, out, &d) || !resize_like(ctx, out.values, self) ||
@@ -210,9 +210,9 @@ void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
     return;
   }
   const Strided values(out.values);
-  const uint64_t nan = least ? ~kNanKey : kNanKey;
+  const uint64_t nan = is_min ? ~kNanKey : kNanKey;
   const int64_t n = self.dim() > 0 ? self.size(d) : 1;
-  pick_from_lines(ctx, self, d, n, least, &values, Strided(out.indices), [&](const Line& line) {
+  pick_from_lines(ctx, self, d, n, is_min, &values, Strided(out.indices), [&](const Line& line) {
     Element best = line.elements[0];
     for (int64_t i = 0; i < line.n; ++i) {
       const Element& x = line.elements[i];

@@ -57,7 +57,7 @@ namespace {
 // The places of maxima are found as integers of T's width where these hold them all, for vectors.
 template <class T, class Place>
 struct WindowMax {
-  static T least() {
+  static T initial() {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::lowest();
   }
@@ -82,7 +82,7 @@ struct WindowMax {
   Place where[kBlock] = {};
 
   void begin(int64_t n) {
-    std::fill_n(best, n, least());
+    std::fill_n(best, n, initial());
     std::fill_n(where, n, Place(-1));
   }
   void tap(const TapRow<T>& row) {

@@ -87,9 +87,9 @@ struct AxisTaps {
       weights[i] += weights[i - 1];
       weights[i - 1] = 0;
     }
-    const T most = *std::max_element(weights, weights + outputs * taps);
+    const T largest = *std::max_element(weights, weights + outputs * taps);
     int bits = 0;
-    while (bits < 22 && int(0.5 + most * T(int64_t(1) << (bits + 1))) < (1 << 15)) ++bits;
+    while (bits < 22 && int(0.5 + largest * T(int64_t(1) << (bits + 1))) < (1 << 15)) ++bits;
     unit = T(int64_t(1) << bits);
     for (int64_t i = 0; i < outputs * taps; ++i) weights[i] = std::round(weights[i] * unit);
   }

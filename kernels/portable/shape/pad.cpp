@@ -74,8 +74,8 @@ bool pad_axes(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> p
     const int last = kSpatial - 1 - d;  // the list starts with the last dimension
     const int64_t before = last < spatial ? padding[2 * last] : 0;
     const int64_t after = last < spatial ? padding[2 * last + 1] : 0;
-    const int64_t most = border == Border::Reflect ? in : kLimit;
-    const bool fits = before < most && after < most && before > -kLimit && after > -kLimit;
+    const int64_t limit = border == Border::Reflect ? in : kLimit;
+    const bool fits = before < limit && after < limit && before > -kLimit && after > -kLimit;
     axes[d] = {in, before, fits ? in + before + after : 0, border};
     if (!ET_EXPECT(ctx, in > 0 && fits && axes[d].out > 0,
                    "padding by %" PRId64 " and %" PRId64 " does not fit sizes %s", before, after,

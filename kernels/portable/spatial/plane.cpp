@@ -72,7 +72,7 @@ Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes) {
 }
 
 bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<int64_t> list,
-                         int spatial, int64_t least, int64_t missing, int64_t* values) {
+                         int spatial, int64_t min_value, int64_t missing, int64_t* values) {
   // Larger arguments have no valid use, and the product of two smaller ones does not overflow.
   constexpr int64_t kLimit = int64_t(1) << 31;
   const bool fits = list.size() == 1 || int64_t(list.size()) == spatial;
@@ -83,8 +83,8 @@ bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<i
   for (int d = 0; d < spatial; ++d) {
     const int64_t value = list[list.size() == 1 ? 0 : d];
     values[kSpatial - spatial + d] = value;
-    if (!ET_EXPECT(ctx, value >= least && value < kLimit,
-                   "%s must be at least %" PRId64 ", found %" PRId64, name, least, value)) {
+    if (!ET_EXPECT(ctx, value >= min_value && value < kLimit,
+                   "%s must be at least %" PRId64 ", found %" PRId64, name, min_value, value)) {
       return false;
     }
   }

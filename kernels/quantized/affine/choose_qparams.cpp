@@ -115,7 +115,7 @@ void write_first(const Tensor& tensor, int64_t value) {
 }
 
 // Steps are rounded to the input's dtype until a float32 number joins.
-double least_scale(double scale, double eps) {
+double bounded_scale(double scale, double eps) {
   const double smallest = rounded_to(ScalarType::Float, eps);
   return scale < smallest ? smallest : scale;
 }
@@ -148,8 +148,8 @@ Pair choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, i
   const ScalarType steps = input.scalar_type();
   const double width = rounded_to(steps, range.max - range.min);
   const double per_step = static_cast<float>(steps_between(quant_min, quant_max));
-  const double scale =
-      least_scale(rounded_to(steps, static_cast<float>(width) / static_cast<float>(per_step)), eps);
+  const double scale = bounded_scale(
+      rounded_to(steps, static_cast<float>(width) / static_cast<float>(per_step)), eps);
   const float descaled = static_cast<float>(range.min) / static_cast<float>(scale);
   const int64_t zero_point = less(quant_min, std::nearbyint(descaled));
   write_first(scale_out, scale);
@@ -168,7 +168,7 @@ Pair choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Tensor
   const double max = -range.min > range.max ? -range.min : range.max;
   const double per_step = steps_between(quant_min, quant_max) / 2;
   const float scale = static_cast<float>(max) / static_cast<float>(per_step);
-  write_first(scale_out, least_scale(rounded_to(input.scalar_type(), scale), eps));
+  write_first(scale_out, bounded_scale(rounded_to(input.scalar_type(), scale), eps));
   write_first(zero_point_out, int64_t(dtype == ScalarType::Byte ? 128 : 0));
   return result;
 }

@@ -104,9 +104,9 @@ Tensor& transposed_convolution_out(KernelRuntimeContext& ctx, const Tensor& inpu
       !resize(ctx, out, g.out_shape()) || out.numel() == 0) {
     return out;
   }
-  const WindowLoops most = largest_phase(g);
+  const WindowLoops largest = largest_phase(g);
   const int64_t channels = g.groups * g.out_channels;
-  auto* const rows = allocate<int8_t>(ctx, channels * g.in_channels * most.taps());
+  auto* const rows = allocate<int8_t>(ctx, channels * g.in_channels * largest.taps());
   auto* const excess = allocate<int32_t>(ctx, channels);
   if (rows == nullptr || excess == nullptr) return out;
   const auto layer = [&](const WindowLoops& loops) {
@@ -119,7 +119,7 @@ Tensor& transposed_convolution_out(KernelRuntimeContext& ctx, const Tensor& inpu
                       static_cast<int8_t>(input_zero),
                       excess};
   };
-  const LayerProduct product(ctx, layer(most));
+  const LayerProduct product(ctx, layer(largest));
   if (!product.ready()) return out;
   const PhaseWeights weights(g, weight.const_data_ptr<int8_t>(), static_cast<int32_t>(input_zero),
                              rows, excess);
