@@ -164,19 +164,19 @@ constexpr Row kRows[] = {
      set_threads},
     {"cpu_threads", "N", "the same", set_threads},
     {"max_planned_bytes", "BYTES",
-     "the most memory that a method may ask for; default: 3/4 of the machine's; 0 or none: no "
+     "maximum memory that a method may request; default: 3/4 of the machine's; 0 or none: no "
      "limit",
      [](Options& options, const char* text) {
        options.max_planned_bytes = limit("max_planned_bytes", text);
      }},
     {"max_workspace_bytes", "BYTES",
-     "the most memory for intermediate results of one delegate of XNNPACK; default: 3/4 of the "
+     "maximum memory for intermediate results of one delegate of XNNPACK; default: 3/4 of the "
      "machine's; 0 or none: no limit",
      [](Options& options, const char* text) {
        options.max_workspace_bytes = limit("max_workspace_bytes", text);
      }},
     {"instruction_budget", "N",
-     "the most instructions that the loops of a run may take; default: no limit",
+     "maximum number of instructions in the loops of a run; default: no limit",
      [](Options& options, const char* text) {
        options.instruction_budget = limit("instruction_budget", text);
      }},

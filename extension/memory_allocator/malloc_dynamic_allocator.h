@@ -24,7 +24,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
       return given(piece);
     }
     // Do not keep pieces whose sizes are no longer requested.
-    if (kept_bytes_ > most_bytes_) {
+    if (kept_bytes_ > peak_bytes_) {
       trim();
     }
     Piece* piece = make(size, alignment);
@@ -61,7 +61,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   size_t pieces_in_use() const { return pieces_in_use_; }
 
   /// Peak of the bytes in use.
-  size_t most_bytes() const { return most_bytes_; }
+  size_t peak_bytes() const { return peak_bytes_; }
 
  private:
   /// Header before the bytes; a separate table of pieces would need an allocation.
@@ -87,10 +87,10 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   }
 
   static Piece* make(size_t size, size_t alignment) {
-    const size_t least = alignment < alignof(Piece) ? alignof(Piece) : alignment;
-    const size_t before = (sizeof(Piece) + least - 1) / least * least;
+    const size_t min_alignment = alignment < alignof(Piece) ? alignof(Piece) : alignment;
+    const size_t before = (sizeof(Piece) + min_alignment - 1) / min_alignment * min_alignment;
     void* block = nullptr;
-    if (size > SIZE_MAX - before || posix_memalign(&block, least, before + size) != 0) {
+    if (size > SIZE_MAX - before || posix_memalign(&block, min_alignment, before + size) != 0) {
       return nullptr;
     }
     auto* const piece = reinterpret_cast<Piece*>(static_cast<char*>(block) + before) - 1;
@@ -100,7 +100,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
 
   void* given(Piece* piece) {
     bytes_ += piece->size;
-    most_bytes_ = bytes_ > most_bytes_ ? bytes_ : most_bytes_;
+    peak_bytes_ = bytes_ > peak_bytes_ ? bytes_ : peak_bytes_;
     ++pieces_in_use_;
     return piece + 1;
   }
@@ -110,7 +110,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   size_t pieces_in_use_ = 0;
   size_t bytes_ = 0;
   size_t kept_bytes_ = 0;
-  size_t most_bytes_ = 0;
+  size_t peak_bytes_ = 0;
 };
 
 }  // namespace executorch::extension

@@ -33,7 +33,7 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
     pieces_ = piece;
     used_ += bytes - sizeof(Piece);
     in_block_ = (in_block_ + alignment - 1) / alignment * alignment + size;
-    most_in_block_ = in_block_ > most_in_block_ ? in_block_ : most_in_block_;
+    peak_in_block_ = in_block_ > peak_in_block_ ? in_block_ : peak_in_block_;
     return alignPointer(piece + 1, alignment);
   }
 
@@ -53,7 +53,7 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
 
   /// The size of an aligned block that suffices for all pieces allocated between two resets, at its
   /// peak.
-  size_t most_in_block() const { return most_in_block_; }
+  size_t peak_in_block() const { return peak_in_block_; }
 
  private:
   /// Header of each piece; links the pieces without further memory.
@@ -64,7 +64,7 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
   Piece* pieces_ = nullptr;
   size_t used_ = 0;
   size_t in_block_ = 0;
-  size_t most_in_block_ = 0;
+  size_t peak_in_block_ = 0;
 };
 
 }  // namespace executorch::extension

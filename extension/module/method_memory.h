@@ -136,10 +136,10 @@ class MethodMemory final {
   runtime::MemoryManager* manager() { return &manager_; }
   /// The most temporary memory that a kernel or delegate has taken so far, as the bytes of a block
   /// aligned to 64; 0 if the temp allocator is the caller's.
-  size_t most_temp_bytes() const { return temp_allocator_.most_in_block(); }
+  size_t peak_temp_bytes() const { return temp_allocator_.peak_in_block(); }
   /// The most memory that tensors without bound have taken at one time; 0 if the dynamic allocator
   /// is the caller's.
-  size_t most_dynamic_bytes() const { return dynamic_allocator_.most_bytes(); }
+  size_t peak_dynamic_bytes() const { return dynamic_allocator_.peak_bytes(); }
   /// One for each memory id; empty if the planned buffers are the caller's.
   runtime::Span<const runtime::Span<uint8_t>> planned_buffers() const {
     return {planned_spans_.data(), planned_spans_.size()};

@@ -62,12 +62,12 @@ double granted_by_old(const std::string& folder) {
 /// Minimum over a group and its ancestors.
 double granted_along(double (*granted)(const std::string&), const std::string& mount,
                      std::string group) {
-  double least = granted(mount);
+  double lowest = granted(mount);
   while (group.size() > 1) {
-    least = std::min(least, granted(mount + group));
+    lowest = std::min(lowest, granted(mount + group));
     group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
   }
-  return least;
+  return lowest;
 }
 
 std::vector<int> own_processors() {
@@ -119,7 +119,7 @@ size_t count_cores(const std::string& root, const std::vector<int>& processors) 
 
 double granted_processors(const std::string& root) {
   const std::string mount = root + "/sys/fs/cgroup";
-  double least = kUnlimited;
+  double lowest = kUnlimited;
   for (const std::string& line : lines_of(root + "/proc/self/cgroup")) {
     // number:controllers:/group
     const size_t first = line.find(':');
@@ -130,13 +130,13 @@ double granted_processors(const std::string& root) {
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string group = line.substr(second + 1);
     if (controllers == ",,") {
-      least = std::min(least, granted_along(granted_by, mount, group));
-      least = std::min(least, granted_along(granted_by, mount + "/unified", group));
+      lowest = std::min(lowest, granted_along(granted_by, mount, group));
+      lowest = std::min(lowest, granted_along(granted_by, mount + "/unified", group));
     } else if (controllers.find(",cpu,") != std::string::npos) {
-      least = std::min(least, granted_along(granted_by_old, mount + "/cpu", group));
+      lowest = std::min(lowest, granted_along(granted_by_old, mount + "/cpu", group));
     }
   }
-  return least;
+  return lowest;
 }
 
 size_t usable_cores() {

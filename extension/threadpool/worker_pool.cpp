@@ -156,11 +156,11 @@ void pthreadpool::run(Task task, size_t items, uint32_t flags) {
 }
 
 void pthreadpool::divide(size_t items) {
-  const size_t least = items / count_;
+  const size_t quotient = items / count_;
   const size_t longer = items % count_;
   size_t first = 0;
   for (size_t i = 0; i < count_; ++i) {
-    const size_t length = least + (i < longer ? 1 : 0);
+    const size_t length = quotient + (i < longer ? 1 : 0);
     shares_[i].left.store(length, std::memory_order_relaxed);
     shares_[i].first = first;
     first += length;

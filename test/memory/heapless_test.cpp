@@ -79,7 +79,7 @@ class Heapless : public ::testing::TestWithParam<Case> {
       }
     }
     ASSERT_EQ(method.execute(), Error::Ok);
-    sizes_.temp = heap.most_temp_bytes();
+    sizes_.temp = heap.peak_temp_bytes();
     has_delegates_ = meta.num_backends() > 0;
     if (has_delegates_) {
       measure_method(*program);

@@ -24,10 +24,10 @@ using runtime::Tag;
 namespace {
 
 // Below this size, copying is faster than allocating (bytes).
-constexpr size_t kWorthLending = size_t{64} << 10;
+constexpr size_t kMinLentBytes = size_t{64} << 10;
 // The check whether an input or output is unaliased walks the whole method, so the number of checks
 // is limited to keep loading fast.
-constexpr size_t kMaxLooks = 64;
+constexpr size_t kMaxQueries = 64;
 
 }  // namespace
 
@@ -118,14 +118,14 @@ LoadedMethod::~LoadedMethod() {
 }
 
 void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
-  size_t looks = 0;
+  size_t queries = 0;
   slots_.reserve(meta.num_inputs());
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
     slots_.emplace_back(meta, i, method_->get_input(i));
     const Result<Tag> tag = meta.input_tag(i);
     const bool is_large =
-        tag.ok() && *tag == Tag::Tensor && meta.input_tensor_meta(i)->nbytes() >= kWorthLending;
-    can_bind_.push_back(is_large && looks++ < kMaxLooks && method_->is_input_unaliased(i));
+        tag.ok() && *tag == Tag::Tensor && meta.input_tensor_meta(i)->nbytes() >= kMinLentBytes;
+    can_bind_.push_back(is_large && queries++ < kMaxQueries && method_->is_input_unaliased(i));
   }
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     const Result<Tag> tag = meta.output_tag(i);
@@ -133,7 +133,7 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
       continue;
     }
     const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
-    if (info.ok() && info->nbytes() >= kWorthLending && looks++ < kMaxLooks &&
+    if (info.ok() && info->nbytes() >= kMinLentBytes && queries++ < kMaxQueries &&
         method_->is_output_unaliased(i)) {
       large_outputs_.push_back({i, info->nbytes(), nullptr, nullptr});
     }

@@ -68,8 +68,8 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   std::vector<size_t> planned_buffer_sizes();
   /// Peak bytes of temporary memory, and of memory for tensors without a size bound, in all calls
   /// so far.
-  size_t temp_memory_peak() const { return memory_->most_temp_bytes(); }
-  size_t dynamic_memory_peak() const { return memory_->most_dynamic_bytes(); }
+  size_t temp_memory_peak() const { return memory_->peak_temp_bytes(); }
+  size_t dynamic_memory_peak() const { return memory_->peak_dynamic_bytes(); }
 
   /// Bytes of working memory that its delegates allocated.
   size_t delegate_scratch_size() const { return method_->delegate_scratch_size(); }

@@ -61,7 +61,7 @@ TEST(ThreadPool, MoreThreadsThanThereCanBeAreRefused) {
 TEST(ThreadPool, RunsNoMoreThreadsThanItHasWhenSeveralUseIt) {
   ThreadPool pool(2);
   std::atomic<int> running{0};
-  std::atomic<int> most{0};
+  std::atomic<int> max_running{0};
   std::vector<std::thread> users;
   for (int u = 0; u < 4; ++u) {
     users.emplace_back([&] {
@@ -69,8 +69,8 @@ TEST(ThreadPool, RunsNoMoreThreadsThanItHasWhenSeveralUseIt) {
         pool.run(
             [&](size_t) {
               const int now = ++running;
-              int known = most.load();
-              while (now > known && !most.compare_exchange_weak(known, now)) {
+              int known = max_running.load();
+              while (now > known && !max_running.compare_exchange_weak(known, now)) {
               }
               std::this_thread::yield();
               --running;
@@ -82,7 +82,7 @@ TEST(ThreadPool, RunsNoMoreThreadsThanItHasWhenSeveralUseIt) {
   for (std::thread& user : users) {
     user.join();
   }
-  EXPECT_LE(most.load(), 2);
+  EXPECT_LE(max_running.load(), 2);
 }
 
 TEST(ThreadPool, ATaskThatRunsTasksRunsThemItself) {
