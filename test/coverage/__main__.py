@@ -1,11 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Lowers, runs and compares every architecture of the suites, and writes what came of it.
 
-``python -m test.coverage [--suites NAME ...] [--ways NAME ...] [--match REGEX] [--results FILE] [--page FILE]``
+``python -m test.coverage [--suites NAME ...] [--ways NAME ...] [--match REGEX] [--rule NAME] [--seed N]
+[--results FILE] [--page FILE]``
 
 An interrupted run goes on where it was: records that ``--results`` has are not made again (``--again`` makes those that
-did not match). ``--sample SECONDS`` tries another part of the cases that matched each day, and fails if one does not
-match any more. ``--peer PYTHON`` names an interpreter with the peer installed, which is given the same
+did not match). ``--rule odd`` makes models with widths that are no multiple of 8, three layers, other lengths and
+other sizes of images. ``--sample SECONDS`` tries another part of the cases that matched each day, and fails if one
+does not match any more. ``--peer PYTHON`` names an interpreter with the peer installed, which is given the same
 exported programs.
 """
 
@@ -20,6 +22,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +35,7 @@ from .page import write_page
 from .peer import Peer
 from .processes import attempts
 from .record import Outcome, Record, Records
+from .rule import RULES
 from .suites import SUITES
 from .ways import WAYS
 
@@ -46,7 +50,8 @@ def main() -> int:
     tqdm.tqdm.monitor_interval = 0  # a thread, which forked processes would lack
     pattern = re.compile(options.match)
     warm_up(options.ways)
-    cases = [one for suite in options.suites for one in SUITES[suite]() if pattern.search(one.key)]
+    rule = replace(RULES[options.rule], seed=options.seed)
+    cases = [one for suite in options.suites for one in SUITES[suite](rule) if pattern.search(one.key)]
     if options.sample:
         return _sample(cases, options)
     records = Records(options.results)
@@ -89,6 +94,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--shuffle", type=int, metavar="SEED", help="take the cases in random order: an unfinished run is a sample"
     )
+    parser.add_argument("--rule", choices=list(RULES), default="small", help="by which models are made small")
+    parser.add_argument("--seed", type=int, default=0, help="of weights, arguments and the choice of torch's samples")
     parser.add_argument("--sample", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--peer", metavar="PYTHON")
     return parser.parse_args()
@@ -101,7 +108,7 @@ def _no_peer(*_: object) -> None:
 def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) -> Iterator[tuple[Case, list[str]]]:
     matched = {one.key for one in records if one.outcome is Outcome.MATCHED}
     for case in cases:
-        keys = {way: (case.suite, case.name, way) for way in ways}
+        keys = {way: (case.suite, case.name, way, case.rule.label) for way in ways}
         wanted = [way for way, key in keys.items() if key not in records or (again and key not in matched)]
         if wanted:
             yield case, wanted
@@ -116,7 +123,7 @@ def _sample(cases: list[Case], options: argparse.Namespace) -> int:
     choose = random.Random(datetime.date.today().isoformat())
     work: list[tuple[Case, list[str]]] = []
     for case in choose.sample(cases, len(cases)):
-        if ways := [way for way in options.ways if (case.suite, case.name, way) in matched]:
+        if ways := [way for way in options.ways if (case.suite, case.name, way, case.rule.label) in matched]:
             work.append((case, [choose.choice(ways)]))
     made: list[Record] = []
     attempt_one = partial(attempt, on_exported=_no_peer)
@@ -133,7 +140,8 @@ def _sample(cases: list[Case], options: argparse.Namespace) -> int:
 
 
 def _line(record: Record) -> str:
-    return f"{record.suite}/{record.name} [{record.way}] {record.outcome.value}: {record.message[:300]}"
+    way = ", ".join(filter(None, (record.way, record.rule)))
+    return f"{record.suite}/{record.name} [{way}] {record.outcome.value}: {record.message[:300]}"
 
 
 if __name__ == "__main__":

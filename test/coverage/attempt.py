@@ -20,14 +20,16 @@ from torch.utils import _pytree as pytree
 from executorch.exir import ExecutorchBackendConfig
 from executorch.runtime import Runtime
 
-from .case import Case, Example, flat
+from .case import Arguments, Case, Example, flat
 from .record import Outcome, Record
 from .ways import WAYS, Way, quantized
 
 _T = TypeVar("_T")
 OnExported = Callable[[ExportedProgram, tuple[Any, ...], dict[str, Any]], Any]
 _MESSAGE = 600
-_LARGEST_BATCH = 4
+_WRONG = "PyTorch runs the exported program with"
+# The sizes of the calls of a way with a size that varies. The first one is exported; the largest is the bound.
+_SIZES = {"batch": (2, 1, 3, 4), "length": (7, 3, 13, 16)}
 _WRONG = "PyTorch runs the exported program with"
 
 
@@ -76,9 +78,9 @@ def attempt(
 ) -> Record:
     """The record of `case` done in the way `way_name`. on_exported: called with what torch.export gave; its result, if
     any, is the record's `peer`."""
-    record = Record(case.suite, case.name, way_name, Outcome.MATCHED)
+    record = Record(case.suite, case.name, way_name, Outcome.MATCHED, rule=case.rule.label)
     started = time.process_time()
-    torch.manual_seed(0)
+    torch.manual_seed(case.rule.seed)
     try:
         with _stage(Outcome.UNBUILT), torch.no_grad():
             example = case.make()
@@ -95,23 +97,20 @@ def attempt(
 
 @contextmanager
 def _blaming_torch(
-    program: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any], expected: tuple[Any, ...], bound: float
+    program: ExportedProgram, calls: list[Arguments], calls_expected: list[tuple[Any, ...]], bound: float
 ) -> Iterator[None]:
     """Make a failure torch.export's where PyTorch does not get eager's numbers from the exported program either."""
     try:
         yield
     except _Ended as end:
         with _stage(Outcome.UNEXPORTED):
-            _check_declared(program, expected)
-            found = flat(program.module()(*deepcopy(args), **deepcopy(kwargs)))
-            if reason := _mismatch(found, expected):
-                raise _Ended(
-                    Outcome.UNEXPORTED, f"PyTorch runs the exported program with another result: {reason}"
-                ) from end
-            if (error := _difference(found, expected)) > bound:
-                raise _Ended(
-                    Outcome.UNEXPORTED, f"PyTorch runs the exported program with an error of {error:.3g}"
-                ) from end
+            _check_declared(program, calls_expected[0])
+            for (args, kwargs), expected in zip(calls, calls_expected, strict=True):
+                found = flat(program.module()(*deepcopy(args), **deepcopy(kwargs)))
+                if reason := _mismatch(found, expected):
+                    raise _Ended(Outcome.UNEXPORTED, f"{_WRONG} another result: {reason}") from end
+                if (error := _difference(found, expected)) > bound:
+                    raise _Ended(Outcome.UNEXPORTED, f"{_WRONG} an error of {error:.3g}") from end
         raise
 
 
@@ -128,18 +127,15 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
             args, kwargs = _cast((args, kwargs), way.dtype)
             slack = 2 * _difference(_eager(module, args, kwargs), reference)
     shapes: Any = None
+    calls = [(args, kwargs)]
     if way.dynamic:
-        if example.batched is None:
-            raise _Ended(Outcome.UNBUILT, "the suite does not vary the batch size of this model")
-        args, kwargs = example.batched(2)
-        shapes = _batch_dims(args), _batch_dims(kwargs)
+        calls = _calls_of_sizes(example, way.dynamic)
+        args, kwargs = calls[0]
+        shapes = _varying_dims(calls, max(_SIZES[way.dynamic]))
     started = time.process_time()
     with _stage(Outcome.UNEXPORTED):
         program = _export(module, args, kwargs, shapes)
     record.export_cpu_seconds = time.process_time() - started
-    calls = [(args, kwargs)]
-    if way.dynamic:
-        calls += [example.batched(size) for size in (1, 3, _LARGEST_BATCH)]  # type: ignore[misc]
     judge: nn.Module = example.module
     if way.quantize:
         with _stage(Outcome.UNPREPARED):
@@ -148,7 +144,7 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
             program = export(judge, args, kwargs)
     is_reference = not way.dynamic and not way.quantize
     calls_expected = [reference] if is_reference else [_eager(judge, *call) for call in calls]
-    with _blaming_torch(program, args, kwargs, calls_expected[0], way.bound + slack):
+    with _blaming_torch(program, calls, calls_expected, way.bound + slack):
         _lower_and_run(program, calls, calls_expected, way, way.bound + slack, record, on_exported)
 
 
@@ -159,7 +155,7 @@ def _eager(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def _lower_and_run(
     program: ExportedProgram,
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    calls: list[Arguments],
     calls_expected: list[tuple[Any, ...]],
     way: Way,
     bound: float,
@@ -207,9 +203,31 @@ def _named_shapes(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, An
     return {**dict(zip(bound, by_place, strict=False)), **by_name}
 
 
-def _batch_dims(values: Any) -> Any:
-    batch = Dim.AUTO(min=1, max=_LARGEST_BATCH)
-    return pytree.tree_map(lambda one: {0: batch} if isinstance(one, torch.Tensor) and one.dim() else None, values)
+def _calls_of_sizes(example: Example, size: str) -> list[Arguments]:
+    make = example.batched if size == "batch" else example.lengthened
+    if make is None:
+        raise _Ended(Outcome.UNBUILT, f"the suite does not vary the {size} of this model's arguments")
+    with _stage(Outcome.UNBUILT):
+        return [make(one) for one in _SIZES[size]]
+
+
+def _varying_dims(calls: list[Arguments], largest: int) -> Any:
+    """Return the dynamic dimensions, which are those whose sizes differ between calls."""
+
+    def dims(*values: Any) -> dict[int, Any] | None:
+        if not isinstance(values[0], torch.Tensor):
+            return None
+        sizes = zip(*(one.shape for one in values), strict=True)
+        return {dim: Dim.AUTO(min=1, max=largest) for dim, seen in enumerate(sizes) if len(set(seen)) > 1}
+
+    found = pytree.tree_map(dims, *calls)
+    if not any(isinstance(one, dict) and one for one in pytree.tree_leaves(found, is_leaf=_is_dims)):
+        raise _Ended(Outcome.UNBUILT, "no argument's size varies")
+    return found
+
+
+def _is_dims(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, int) for one in value)
 
 
 def _cast(values: _T, dtype: torch.dtype) -> _T:

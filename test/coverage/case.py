@@ -10,6 +10,10 @@ from typing import Any
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from .rule import SMALL, Rule
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
 
 class CannotBuild(Exception):
     """The suite's generic rule makes no small model of this architecture. Not counted: torch.export never saw it."""
@@ -19,14 +23,16 @@ class CannotBuild(Exception):
 class Example:
     """A module in evaluation mode and the arguments of one call.
 
-    batched: the arguments of a call with another batch size; None where the suite does not vary the batch.
+    batched, lengthened: the arguments of a call with another batch size, or with sequences of another length; None
+    where the suite does not vary it.
     reproduction: Python source of a smallest program that shows the case.
     """
 
     module: nn.Module
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
-    batched: Callable[[int], tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+    batched: Callable[[int], Arguments] | None = None
+    lengthened: Callable[[int], Arguments] | None = None
     reproduction: str = ""
 
     @property
@@ -36,11 +42,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Case:
-    """One model of a suite. make: raises `CannotBuild` if the rule of the suite cannot make it."""
+    """One model of a suite. make: raises `CannotBuild` if the rule cannot make it."""
 
     suite: str
     name: str
     make: Callable[[], Example]
+    rule: Rule = SMALL
 
     @property
     def key(self) -> str:

@@ -77,11 +77,16 @@ def page(records: Sequence[Record], made: str) -> str:
     )
 
 
+def _way(record: Record) -> str:
+    """The way, and the rule that made the model if it is not the first one with seed 0."""
+    return ", ".join(filter(None, (record.way, record.rule)))
+
+
 def _totals(records: Sequence[Record]) -> Iterable[str]:
     yield "| suite | way | matched | of | one delegate | median delegates | operations delegated | median lowering |\n"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
-    for suite, way in dict.fromkeys((one.suite, one.way) for one in records):
-        counted = [one for one in records if (one.suite, one.way) == (suite, way) and one.outcome.counted]
+    for suite, way in dict.fromkeys((one.suite, _way(one)) for one in records):
+        counted = [one for one in records if (one.suite, _way(one)) == (suite, way) and one.outcome.counted]
         matched = [one for one in counted if one.outcome is Outcome.MATCHED]
         if not matched:
             continue
@@ -123,7 +128,7 @@ def _misses(misses: Sequence[Record]) -> Iterable[str]:
         yield f"- **{outcome}**, {len(members)} attempts: {_code(smallest.message[:400])}\n"
         yield f"  Cases: {', '.join(list(names)[:12])}{', …' if len(names) > 12 else ''}.\n"
         if smallest.reproduction:
-            yield f"  Smallest: {_code(smallest.reproduction)} (`{smallest.way}`).\n"
+            yield f"  Smallest: {_code(smallest.reproduction)} (`{_way(smallest)}`).\n"
 
 
 def _code(text: str) -> str:
@@ -133,7 +138,7 @@ def _code(text: str) -> str:
 def _table(records: Sequence[Record]) -> str:
     rows = [
         [
-            *(one.suite, one.name, one.way, one.outcome.value, str(one.delegates) if one.file_bytes else ""),
+            *(one.suite, one.name, _way(one), one.outcome.value, str(one.delegates) if one.file_bytes else ""),
             "" if one.delegated is None else f"{100 * one.delegated:.0f} %",
             "" if one.error is None else f"{one.error:.1e}",
             f"{one.lower_cpu_seconds:.2f}" if one.lower_cpu_seconds else "",

@@ -80,7 +80,7 @@ def attempts(
 
 def _failed(worker: _Worker, outcome: Outcome, message: str) -> Record:
     way = worker.ways.pop(0)
-    return Record(worker.case.suite, worker.case.name, way, outcome, message)
+    return Record(worker.case.suite, worker.case.name, way, outcome, message, rule=worker.case.rule.label)
 
 
 def _start(case: Case, ways: list[str], attempt: Attempt, limit: float, patience: float) -> _Worker:

@@ -10,6 +10,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+# Suite, name, way and rule.
+Key = tuple[str, str, str, str]
+
 
 class Outcome(str, Enum):
     """How far an attempt came. The first four do not count as misses of ours."""
@@ -37,7 +40,8 @@ class Record:
     error: largest relative difference from eager; None if it did not run. delegated: share of the estimated operations
     (FLOPs) that delegates compute, 0 to 1. left: kernel → calls outside of delegates. *_cpu_seconds: processor time,
     which other work on the machine hardly changes; attempt_*: all of it, with making the model. peer: the outcome,
-    delegates and lowering time of the peer on the same exported program, if it was compared.
+    delegates and lowering time of the peer on the same exported program, if it was compared. rule: the rule that made
+    the model small and its seed; empty for the first rule with seed 0.
     """
 
     suite: str
@@ -56,10 +60,11 @@ class Record:
     file_bytes: int = 0
     reproduction: str = ""
     peer: dict[str, Any] | None = None
+    rule: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        return self.suite, self.name, self.way
+    def key(self) -> Key:
+        return self.suite, self.name, self.way, self.rule
 
     def as_line(self) -> str:
         """One line of JSON, without fields that have their default."""
@@ -87,7 +92,7 @@ class Records:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._records: dict[tuple[str, str, str], Record] = {}
+        self._records: dict[Key, Record] = {}
         if path.exists():
             for line in path.read_text().splitlines():
                 try:
@@ -98,7 +103,7 @@ class Records:
     def _keep(self, record: Record) -> None:
         self._records[record.key] = record
 
-    def __contains__(self, key: tuple[str, str, str]) -> bool:
+    def __contains__(self, key: Key) -> bool:
         return key in self._records
 
     def __iter__(self) -> Iterator[Record]:

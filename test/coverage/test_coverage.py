@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,9 +22,10 @@ from test.coverage.page import page
 from test.coverage.peer import Peer
 from test.coverage.processes import attempts
 from test.coverage.record import Outcome, Record, Records
+from test.coverage.rule import ODD, SMALL, Rule
 from test.coverage.suites import SUITES
 from test.coverage.suites.inputs import choices, unknown
-from test.coverage.suites.shrink import shrunk
+from test.coverage.suites.shrink import Level, levels, shrunk
 from test.coverage.ways import WAYS
 
 
@@ -89,13 +91,16 @@ class _Changing(nn.Module):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_runs_a_layer_and_matches_eager(way: str) -> None:
+    def resized(size: int) -> tuple[tuple[torch.Tensor], dict[str, object]]:
+        return (torch.randn(size, 8),), {}
+
     def make() -> Example:
         layer = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
-        return Example(layer, (torch.randn(2, 8),), batched=lambda size: ((torch.randn(size, 8),), {}))
+        return Example(layer, (torch.randn(2, 8),), batched=resized, lengthened=resized)
 
     record = attempt(Case("suite", "layer", make), way, lambda *_: None)
     assert record.outcome is Outcome.MATCHED, record.message
-    assert (record.delegates, record.delegated) == ((0, 0.0) if way == "portable" else (1, 1.0))
+    assert (record.delegates, record.delegated) == ((0, 0.0) if way.startswith("portable") else (1, 1.0))
 
 
 def test_a_program_that_pytorch_itself_runs_differently_is_torch_exports() -> None:
@@ -121,6 +126,35 @@ def test_a_case_that_cannot_be_built_does_not_count_as_a_miss() -> None:
     assert record.outcome is Outcome.UNBUILT and not record.outcome.counted
 
 
+def _level(name: str, rule: Rule = SMALL) -> Level:
+    return next(one for one in levels(rule) if one.name == name)
+
+
+def test_the_odd_rule_makes_widths_that_are_no_multiple_of_8_and_oblong_images() -> None:
+    config = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "num_hidden_layers": 12}
+    image = {"image_size": 224, "patch_size": 16}
+    small = shrunk(config | image, _level("oblong", ODD))
+    assert small == {
+        "hidden_size": 60,
+        "intermediate_size": 84,
+        "num_attention_heads": 3,
+        "num_hidden_layers": 3,
+        "image_size": [80, 112],
+        "patch_size": 16,
+    }
+    assert shrunk(image, _level("square", ODD))["image_size"] == 80
+    assert shrunk(image, _level("narrow", ODD)) == image
+
+
+def test_records_of_another_rule_or_seed_are_beside_the_others(tmp_path: Path) -> None:
+    records = Records(tmp_path / "results.jsonl")
+    for rule in (SMALL, ODD, replace(ODD, seed=3)):
+        case = Case("suite", "layer", lambda: Example(nn.ReLU(), (torch.randn(2),)), rule)
+        records.add(attempt(case, "portable", lambda *_: None))
+    assert [one.rule for one in Records(records.path)] == ["", "odd", "odd, seed 3"]
+    assert '"portable, odd, seed 3"' in page(list(records), "")
+
+
 def test_shrinking_keeps_kinds_of_layers_and_special_tokens_in_the_vocabulary() -> None:
     config = {
         "num_hidden_layers": 6,
@@ -131,12 +165,12 @@ def test_shrinking_keeps_kinds_of_layers_and_special_tokens_in_the_vocabulary() 
         "use_cache": True,
         "vision_config": {"hidden_size": 768, "num_hidden_layers": 12},
     }
-    small = shrunk(config, "narrow")
+    small = shrunk(config, _level("narrow"))
     assert small["layer_types"] == ["slide", "full"] and small["num_hidden_layers"] == 2
     assert small["hidden_size"] == 64 and small["vision_config"] == {"hidden_size": 64, "num_hidden_layers": 2}
     assert small["image_token_id"] < small["vocab_size"] and small["use_cache"] is True
-    assert shrunk(config, "default") == config
-    heads = shrunk({"num_attention_heads": 8, "num_key_value_heads": None, "vocab_size": None}, "narrow")
+    assert shrunk(config, _level("default")) == config
+    heads = shrunk({"num_attention_heads": 8, "num_key_value_heads": None, "vocab_size": None}, _level("narrow"))
     assert heads == {"num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 320}
 
 
@@ -151,7 +185,7 @@ def test_shrinking_fits_what_depends_on_layers_and_on_the_width_of_heads() -> No
         "rope_parameters": {"rope_type": "default", "mrope_section": [16, 24, 24]},
         "encoder": {"model_type": "vit", "hidden_size": 768},
     }
-    small = shrunk(config, "narrow")
+    small = shrunk(config, _level("narrow"))
     assert small["per_layer_config"] == {"1": "a"} and small["windows"] == [1, 2]
     assert small["depths"] == [2, 2, 2, 2] and small["encoder"]["hidden_size"] == 64
     assert sum(small["rope_parameters"]["mrope_section"]) == 64 // 4 // 2
@@ -178,9 +212,9 @@ class _Odd(nn.Module):
 
 def test_arguments_follow_the_names_of_forward_and_the_first_layers() -> None:
     tower = _Tower()
-    choice = next(choices(tower))
+    choice = next(choices(tower, SMALL))
     assert choice.names == {"pixel_values", "grid_thw"}
-    assert tower(**choice.arguments(tower, 2)).shape == (32, 16)
+    assert tower(**choice.arguments(tower, 2, 12)).shape == (32, 16)
     assert unknown(_Odd) == ["session"]
 
 
@@ -208,6 +242,6 @@ def test_the_page_shows_totals_misses_and_every_attempt() -> None:
 
 @pytest.mark.parametrize("suite", ["nn", "functional", "func", "control_flow"])
 def test_a_suite_lists_its_cases_and_its_first_one_can_be_made(suite: str) -> None:
-    cases = list(SUITES[suite]())
+    cases = list(SUITES[suite](SMALL))
     assert len({one.key for one in cases}) == len(cases) > 10
     assert cases[0].make().reproduction

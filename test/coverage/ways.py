@@ -30,7 +30,8 @@ def _xnnpack_older(program: ExportedProgram) -> EdgeProgramManager:
 class Way:
     """A way to lower a model, and the accuracy it must have.
 
-    dtype: of weights and floating-point inputs. quantize: "static", "dynamic" or "". dynamic: the batch size varies.
+    dtype: of weights and floating-point inputs. quantize: "static", "dynamic" or "". dynamic: which size of the
+    arguments varies, "batch", "length" (of sequences) or "".
     bound: largest accepted difference from the reference, relative to the largest magnitude of the output. The
     reference is eager in float32, or eager on the quantized model. For half precision, twice eager's own difference is
     added to the bound.
@@ -39,7 +40,7 @@ class Way:
     lower: Callable[[ExportedProgram], EdgeProgramManager]
     dtype: torch.dtype = torch.float32
     quantize: str = ""
-    dynamic: bool = False
+    dynamic: str = ""
     bound: float = 1e-3
 
 
@@ -47,7 +48,9 @@ WAYS: dict[str, Way] = {
     "portable": Way(_portable),
     "xnnpack": Way(_xnnpack),
     "xnnpack_older_api": Way(_xnnpack_older),
-    "xnnpack_dynamic": Way(_xnnpack, dynamic=True),
+    "xnnpack_dynamic": Way(_xnnpack, dynamic="batch"),
+    "xnnpack_dynamic_length": Way(_xnnpack, dynamic="length"),
+    "portable_dynamic_length": Way(_portable, dynamic="length"),
     "xnnpack_half": Way(_xnnpack, torch.float16, bound=1e-2),
     "xnnpack_bfloat16": Way(_xnnpack, torch.bfloat16, bound=5e-2),
     "xnnpack_int8_static": Way(_xnnpack, quantize="static", bound=5e-2),

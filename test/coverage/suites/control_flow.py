@@ -10,11 +10,12 @@ from functools import partial
 from models.module_kinds import KINDS
 
 from ..case import Case, Example, FlatOutputs
+from ..rule import Rule
 
 
-def cases() -> Iterator[Case]:
+def cases(rule: Rule) -> Iterator[Case]:
     for name in KINDS:
-        yield Case("control_flow", name.replace(" ", "_"), partial(_make, name))
+        yield Case("control_flow", name.replace(" ", "_"), partial(_make, name), rule)
 
 
 def _make(name: str) -> Example:

@@ -13,6 +13,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from ..case import CannotBuild, Case, Example, flat
+from ..rule import Rule
 
 _MAX_SAMPLES = 8  # of a function
 
@@ -35,11 +36,11 @@ class _Call(nn.Module):
         return flat(self.function(*args, **kwargs))
 
 
-def cases() -> Iterator[Case]:
+def cases(rule: Rule) -> Iterator[Case]:
     for info in _infos():
         variant = ".".join(filter(None, (info.name.removeprefix("nn.functional."), info.variant_test_name)))
         for place in range(_MAX_SAMPLES):
-            yield Case("functional", f"{variant}-{place}", partial(_make, info, place))
+            yield Case("functional", f"{variant}-{place}", partial(_make, info, place, rule), rule)
 
 
 def _infos() -> list[Any]:
@@ -49,11 +50,12 @@ def _infos() -> list[Any]:
     return [one for one in op_db if one.name.startswith("nn.functional.")]
 
 
-def _make(info: Any, place: int) -> Example:
+def _make(info: Any, place: int, rule: Rule) -> Example:
     dtype = torch.float32 if torch.float32 in info.dtypes else next(iter(info.dtypes))
-    torch.manual_seed(0)
+    torch.manual_seed(rule.seed)
     samples = list(info.sample_inputs("cpu", dtype, requires_grad=False))
-    chosen = samples[:: max(1, len(samples) // _MAX_SAMPLES)]
+    step = max(1, len(samples) // _MAX_SAMPLES)
+    chosen = samples[rule.seed % step :: step]
     if place >= len(chosen):
         raise CannotBuild("torch's tests have no more samples of it")
     sample = chosen[place]
@@ -64,5 +66,5 @@ def _make(info: Any, place: int) -> Example:
     tensors = tuple(one for one in pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor))
     fixed = {name: one for name, one in kwargs.items() if not isinstance(one, torch.Tensor)}
     return Example(
-        module, tensors, {}, None, f"torch.{info.name}(…, {fixed}) of {[tuple(one.shape) for one in tensors]}"
+        module, tensors, reproduction=f"torch.{info.name}(…, {fixed}) of {[tuple(one.shape) for one in tensors]}"
     )

@@ -12,17 +12,20 @@ from typing import Any
 import torch
 from torch import nn
 
-TOKENS = 12
+from ..rule import Rule
+
 _GRID = (1, 4, 4)  # frames, rows and columns of patches of one image
 
 
 @dataclass(frozen=True)
 class _Request:
-    """The model, configuration and batch size that an argument is made for."""
+    """The model, configuration, batch size, length of sequences and image that an argument is made for."""
 
     model: nn.Module
     config: Any
     batch: int
+    tokens: int
+    image: tuple[int, int]
     names: frozenset[str]
 
     def sizes(self, *names: str, default: int) -> list[int]:
@@ -75,7 +78,7 @@ def _words(request: _Request) -> list[torch.Tensor]:
     free = [one for one in range(min(size, 256)) if one not in special] or [0]
     books = request.sizes("num_codebooks", "n_codebooks", "num_quantizers", default=1)[0]
     words = torch.tensor(free)
-    one, several = (words[torch.randint(len(free), (request.batch * count, TOKENS))] for count in (1, books))
+    one, several = (words[torch.randint(len(free), (request.batch * count, request.tokens))] for count in (1, books))
     return [one, several, several.unflatten(0, (request.batch, books))] if books > 1 else [one]
 
 
@@ -89,7 +92,7 @@ def _image(request: _Request) -> list[torch.Tensor]:
             for one in _configurations(request.config)
             if (value := getattr(one, name, None)) is not None
         ),
-        64,
+        request.image,
     )
     height, width = (side[-2], side[-1]) if isinstance(side, (list, tuple)) else (side, side)
     channels = request.sizes("num_channels", "in_channels", "in_chans", default=3)
@@ -136,7 +139,7 @@ def _hidden(request: _Request) -> list[torch.Tensor]:
     if request.names & {"grid_thw", "image_grid_thw"}:
         return _patches(request)
     widths = request.widths("hidden_size", "d_model", default=64)
-    return [torch.randn(request.batch, TOKENS, one) for one in widths]
+    return [torch.randn(request.batch, request.tokens, one) for one in widths]
 
 
 def _latents(request: _Request) -> list[torch.Tensor]:
@@ -159,7 +162,7 @@ def _past_values(request: _Request) -> list[torch.Tensor]:
 
 
 def _ones(request: _Request) -> list[torch.Tensor]:
-    return [torch.ones(request.batch, TOKENS, dtype=torch.int64)]
+    return [torch.ones(request.batch, request.tokens, dtype=torch.int64)]
 
 
 def _frame_mask(request: _Request) -> list[torch.Tensor]:
@@ -179,7 +182,7 @@ _MAKERS: tuple[tuple[re.Pattern[str], Callable[[_Request], list[Any]]], ...] = t
         (r"(?:.*_)?input_ids|task_inputs", _words),
         (r"(?:decoder_|.*_text_|classes_|tasks_|qformer_)?attention_mask", _ones),
         (r"(?:input_features|audio_mel)_mask|mask", _frame_mask),
-        (r"bbox", lambda request: [torch.zeros(request.batch, TOKENS, 4, dtype=torch.int64)]),
+        (r"bbox", lambda request: [torch.zeros(request.batch, request.tokens, 4, dtype=torch.int64)]),
         (r"(?:image_)?grid_thw", _grid),
         (r"merge_sizes", lambda request: [torch.full((request.batch,), 2)]),
         (r"(?:prompt_)?pixel_values|image|prompt_masks", _image),
@@ -221,10 +224,11 @@ class Choice:
 
     names: frozenset[str]
     candidate: int
+    image: tuple[int, int]
 
-    def arguments(self, model: Any, batch: int) -> dict[str, Any]:
-        """The keyword arguments of a call with this batch size."""
-        request = _Request(model, model.config, batch, self.names)
+    def arguments(self, model: Any, batch: int, tokens: int) -> dict[str, Any]:
+        """The keyword arguments of a call with this batch size and this length of sequences."""
+        request = _Request(model, model.config, batch, tokens, self.image, self.names)
         parameters = inspect.signature(model.forward).parameters
         found = {name: maker(request) for name in parameters if name in self.names and (maker := _maker(name))}
         fixed = {"use_cache": False} if "use_cache" in parameters else {}
@@ -247,7 +251,7 @@ def unknown(model: Any) -> list[str]:
     return [name for name in _required(model) if _maker(name) is None]
 
 
-def choices(model: Any) -> Iterator[Choice]:
+def choices(model: Any, rule: Rule) -> Iterator[Choice]:
     """Sets of arguments to try, the likeliest first."""
     parameters, required = inspect.signature(model.forward).parameters, _required(model)
     main = getattr(model, "main_input_name", "input_ids")
@@ -258,7 +262,7 @@ def choices(model: Any) -> Iterator[Choice]:
         if names and names not in chosen and names <= set(parameters):
             chosen.append(names)
     for names in chosen:
-        request = _Request(model, model.config, 1, names)
+        request = _Request(model, model.config, 1, rule.tokens, rule.image, names)
         candidates = max(len(maker(request)) for name in names if (maker := _maker(name)))
         for candidate in range(candidates):
-            yield Choice(names, candidate)
+            yield Choice(names, candidate, rule.image)

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ..case import Case, Example, flat
+from ..rule import Rule
 
 
 class _Function(nn.Module):
@@ -61,10 +62,10 @@ class _FunctionalCall(nn.Module):
         return torch.func.functional_call(self.layer, weights, (x,))  # type: ignore[no-any-return]
 
 
-def cases() -> Iterator[Case]:
+def cases(rule: Rule) -> Iterator[Case]:
     for name, (function, shapes) in _CALLS.items():
-        yield Case("func", name, lambda f=function, s=shapes, n=name: _make(f, s, n))  # type: ignore[misc]
-    yield Case("func", "functional_call", lambda: Example(_FunctionalCall(), (torch.randn(2, 4),)))
+        yield Case("func", name, lambda f=function, s=shapes, n=name: _make(f, s, n), rule)  # type: ignore[misc]
+    yield Case("func", "functional_call", lambda: Example(_FunctionalCall(), (torch.randn(2, 4),)), rule)
 
 
 def _make(function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], name: str) -> Example:

@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..case import CannotBuild, Case, Example, FlatOutputs
+from ..case import Arguments, CannotBuild, Case, Example, FlatOutputs
+from ..rule import Rule
 from .inputs import Choice, choices, unknown
-from .shrink import LEVELS, shrunk
+from .shrink import Level, levels, shrunk
 
 # The first mapping with an entry for the configuration gives its model class.
 _HEADS = (
@@ -38,37 +39,45 @@ def _library() -> Any:
     return transformers
 
 
-def cases() -> Iterator[Case]:
+def cases(rule: Rule) -> Iterator[Case]:
     _library()
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
     causal = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     for name in CONFIG_MAPPING_NAMES:
-        yield Case("transformers", name, partial(_make, name))
+        yield Case("transformers", name, partial(_make, name, rule), rule)
     for name in causal:
-        yield Case("transformers", f"{name}+static_cache", partial(_with_cache, name))
+        yield Case("transformers", f"{name}+static_cache", partial(_with_cache, name, rule), rule)
 
 
-def _make(kind: str) -> Example:
-    model, choice, config = _model(kind)
-    torch.manual_seed(0)
-    arguments = choice.arguments(model, 1)
+def _make(kind: str, rule: Rule) -> Example:
+    model, choice, config = _model(kind, rule)
+    torch.manual_seed(rule.seed)
+    arguments = choice.arguments(model, rule.batch, rule.tokens)
 
-    def batched(size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), choice.arguments(model, size)
+    def batched(size: int) -> Arguments:
+        return (), choice.arguments(model, size, rule.tokens)
+
+    def lengthened(size: int) -> Arguments:
+        return (), choice.arguments(model, rule.batch, size)
 
     shapes = {name: tuple(one.shape) for name, one in arguments.items() if isinstance(one, torch.Tensor)}
     return Example(
-        FlatOutputs(model), (), arguments, batched, f"{type(model).__name__}({config}), called with {shapes}"
+        FlatOutputs(model),
+        (),
+        arguments,
+        batched,
+        lengthened,
+        f"{type(model).__name__}({config}), called with {shapes}",
     )
 
 
-def _with_cache(kind: str) -> Example:
+def _with_cache(kind: str, rule: Rule) -> Example:
     """One token into a cache of a fixed length, as transformers' own exports do it."""
     from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
 
-    model, _, config = _model(kind)
+    model, _, config = _model(kind, rule)
     model.generation_config = _library().GenerationConfig(
         use_cache=True,
         cache_implementation="static",
@@ -82,11 +91,14 @@ def _with_cache(kind: str) -> Example:
         raise CannotBuild(f"transformers gives {type(model).__name__} no static cache: {error}") from error
     arguments = {"input_ids": torch.tensor([[7]]), "cache_position": torch.tensor([0])}
     return Example(
-        module, (), arguments, None, f"TorchExportableModuleWithStaticCache({type(model).__name__}({config}))"
+        module,
+        (),
+        arguments,
+        reproduction=f"TorchExportableModuleWithStaticCache({type(model).__name__}({config}))",
     )
 
 
-def _model(kind: str) -> tuple[nn.Module, Choice, str]:
+def _model(kind: str, rule: Rule) -> tuple[nn.Module, Choice, str]:
     """Return a small model of this kind, arguments that eager accepts, and the sizes as text."""
     library = _library()
     config_class = library.models.auto.configuration_auto.CONFIG_MAPPING[kind]
@@ -97,27 +109,27 @@ def _model(kind: str) -> tuple[nn.Module, Choice, str]:
             reasons.append(f"{one.__name__}: no rule makes {', '.join(names)}")
         else:
             classes.append(one)
-    for level in LEVELS:
+    for level in levels(rule):
         for make_config in (_config_of_dict, _config_in_place):
             try:
                 config = make_config(config_class, level)
             except Exception as error:  # noqa: BLE001  # the other way or the next level may do
-                reasons.append(f"{level}: {type(error).__name__}: {error}")
+                reasons.append(f"{level.name}: {type(error).__name__}: {error}")
                 continue
             for model_class in classes:
                 try:
-                    return _working(model_class, config)
+                    return _working(model_class, config, rule)
                 except Exception as error:  # noqa: BLE001  # another class or level may do
-                    reasons.append(f"{level}, {model_class.__name__}: {type(error).__name__}: {error}")
+                    reasons.append(f"{level.name}, {model_class.__name__}: {type(error).__name__}: {error}")
             break
     raise CannotBuild(" | ".join(" ".join(one.split())[:160] for one in reasons) or "transformers has no model of it")
 
 
-def _config_of_dict(config_class: type, level: str) -> Any:
+def _config_of_dict(config_class: type, level: Level) -> Any:
     return config_class.from_dict(shrunk(config_class().to_dict(), level))  # type: ignore[attr-defined]
 
 
-def _config_in_place(config_class: type, level: str) -> Any:
+def _config_in_place(config_class: type, level: Level) -> Any:
     """The configuration changed attribute by attribute, for classes whose `from_dict` refuses their `to_dict`."""
     config = config_class()
     _assign(config, shrunk(config.to_dict(), level))
@@ -141,13 +153,13 @@ def _config_for(model_class: type[nn.Module], config: Any) -> Any:
     return next((one for one in vars(config).values() if isinstance(one, wanted)), config)
 
 
-def _working(model_class: type[nn.Module], given: Any) -> tuple[nn.Module, Choice, str]:
+def _working(model_class: type[nn.Module], given: Any, rule: Rule) -> tuple[nn.Module, Choice, str]:
     config = _config_for(model_class, given)
     with torch.device("meta"):
         weights = sum(one.numel() for one in model_class(config).parameters())
     if weights > _MAX_WEIGHTS:
         raise CannotBuild(f"{weights} weights")
-    torch.manual_seed(0)
+    torch.manual_seed(rule.seed)
     model = model_class(config).eval()
     for weight in model.parameters():
         is_flat = weight.dim() > 1 and bool((weight == weight.flatten()[0]).all())
@@ -155,11 +167,11 @@ def _working(model_class: type[nn.Module], given: Any) -> tuple[nn.Module, Choic
             # The weights are zeros that only training changes (experts would tie), or torch.empty without values.
             nn.init.normal_(weight, std=0.02)
     failed: Exception | None = None
-    for choice in choices(model):
-        torch.manual_seed(0)
+    for choice in choices(model, rule):
+        torch.manual_seed(rule.seed)
         try:
             with torch.no_grad():
-                model(**choice.arguments(model, 1))
+                model(**choice.arguments(model, rule.batch, rule.tokens))
         except Exception as error:  # noqa: BLE001  # other arguments may do
             failed = failed or error
             continue
