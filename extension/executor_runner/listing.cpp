@@ -69,8 +69,21 @@ void print_backends(const MethodMeta& meta) {
   }
 }
 
-/// Delegates report memory beyond the plan only once loaded.
-void print_scratch(const runtime::Program& program, const MethodMeta& meta) {
+void print_delegate_operators(const runtime::Method& method) {
+  size_t last = SIZE_MAX;
+  const runtime::Error error =
+      method.describe_delegates([&](size_t delegate, const runtime::DelegateOperator& found) {
+        if (delegate != last) {
+          printf("    operators of delegate %zu:\n", delegate);
+          last = delegate;
+        }
+        printf("      %s in %s: %s\n", found.name, found.precision, found.values);
+      });
+  require(error, "a backend does not describe its operators");
+}
+
+/// Delegates report operators, and memory beyond the plan, only once loaded.
+void print_delegates(const runtime::Program& program, const MethodMeta& meta) {
   if (meta.num_backends() == 0) {
     return;
   }
@@ -79,6 +92,7 @@ void print_scratch(const runtime::Program& program, const MethodMeta& meta) {
     const Result<runtime::Method> method = program.load_method(meta.name(), (*memory)->manager());
     if (method.ok()) {
       printf("    scratch of delegates: %zu bytes\n", method->delegate_scratch_size());
+      print_delegate_operators(*method);
       return;
     }
   }
@@ -120,7 +134,7 @@ void print_listing(const runtime::Program& program) {
     print_operators(meta);
     print_backends(meta);
     print_memory(meta);
-    print_scratch(program, meta);
+    print_delegates(program, meta);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/function_ref.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
 
@@ -39,6 +40,17 @@ struct Scratch {
   const void* memory = nullptr;
   size_t size = 0;
 };
+
+/// An operator of a delegate, in words for reports. The texts live during the visit.
+struct DelegateOperator {
+  /// As in profiles.
+  const char* name;
+  /// In which it computes, such as "float32".
+  const char* precision;
+  /// Dtypes and sizes of operands and results, such as "float32 [1, 8] -> float32 [1, 4]".
+  const char* values;
+};
+using DelegateOperatorVisitor = executorch::runtime::FunctionRef<void(const DelegateOperator&)>;
 
 /// A backend. One object serves all programs; its functions may be called from several threads at
 /// once, for different delegates.
@@ -81,6 +93,13 @@ class BackendInterface {
   /// earlier value.
   virtual size_t output_count([[maybe_unused]] DelegateHandle* handle) const {
     return kUnknownOutputs;
+  }
+
+  /// Visits the operators of a delegate in the order in which it runs them. The default visits
+  /// none.
+  [[nodiscard]] virtual Error describe([[maybe_unused]] DelegateHandle* handle,
+                                       [[maybe_unused]] DelegateOperatorVisitor visit) const {
+    return Error::Ok;
   }
 
   /// Destroys a delegate. Memory from the runtime allocator is not released here.

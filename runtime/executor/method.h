@@ -7,10 +7,12 @@
 #include <atomic>
 #include <string_view>
 
+#include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/function_ref.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/executor/execute/parametric_plan.h>
 #include <executorch/runtime/executor/memory_manager.h>
@@ -69,6 +71,11 @@ class Method final {
   /// that several of them share counts once (of more than 16 delegates, only if there is temporary
   /// memory to compare them in); other methods may share it too.
   size_t delegate_scratch_size() const;
+
+  /// Visits the operators of each delegate, of which the first is 0, as far as its backend
+  /// describes them (BackendInterface::describe).
+  [[nodiscard]] Error describe_delegates(
+      FunctionRef<void(size_t delegate, const DelegateOperator&)> visit) const;
 
   /// Sets an input. A tensor must be of the input's dtype and rank, dense in its dim order, and of
   /// its sizes (of a dynamic tensor: at most those). If the plan has memory for the input

@@ -120,6 +120,14 @@ class XnnpackBackend final : public runtime::BackendInterface {
     return static_cast<Delegate*>(handle)->output_count();
   }
 
+  [[nodiscard]] Error describe(DelegateHandle* handle,
+                               runtime::DelegateOperatorVisitor visit) const override {
+    return or_no_memory("xnnpack: the description of a delegate", [&] {
+      static_cast<const Delegate*>(handle)->describe(visit);
+      return Error::Ok;
+    });
+  }
+
   void destroy(DelegateHandle* handle) const override { delete static_cast<Delegate*>(handle); }
 };
 

@@ -234,6 +234,11 @@ class Item final {
 
 }  // namespace
 
+Precision dense_attention_precision(const DenseAttentionCall& call, InstructionSet set) {
+  const Layout layout(call, set);
+  return std::max(layout.scores.tiles->precision, layout.results.tiles->precision);
+}
+
 size_t dense_attention_scratch_bytes(const DenseAttentionCall& call, size_t threads,
                                      InstructionSet set) {
   return limited_product(threads,

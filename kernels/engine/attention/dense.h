@@ -58,6 +58,10 @@ struct DenseAttentionCall {
   Precision precision = Precision::Float32;
 };
 
+/// The precision of the factors of scores or results: Float32 where the permitted one gains
+/// nothing.
+Precision dense_attention_precision(const DenseAttentionCall& call,
+                                    InstructionSet set = instruction_set());
 /// Bytes of scratch memory, aligned to kAlignment, for a call on `threads` threads.
 size_t dense_attention_scratch_bytes(const DenseAttentionCall& call, size_t threads,
                                      InstructionSet set = instruction_set());

@@ -101,6 +101,10 @@ size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
 
 }  // namespace
 
+Precision batch_matmul_precision(const BatchMatmulCall& call, InstructionSet set) {
+  return tiles_of(call, set).precision;
+}
+
 size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads, InstructionSet set) {
   return limited_product(threads,
                          limited_product(worker_floats(tiles_of(call, set), call), sizeof(float)));

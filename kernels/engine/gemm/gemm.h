@@ -92,6 +92,9 @@ struct BatchMatmulCall {
   Precision precision = Precision::Float32;
 };
 
+/// The precision of the factors: Float32 where the permitted one gains nothing.
+Precision batch_matmul_precision(const BatchMatmulCall& call,
+                                 InstructionSet set = instruction_set());
 /// Scratch memory of a call on `threads` threads, in bytes, to be aligned to kAlignment.
 size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads,
                                   InstructionSet set = instruction_set());

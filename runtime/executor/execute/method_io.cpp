@@ -372,6 +372,16 @@ size_t Method::delegate_scratch_size() const {
   return total;
 }
 
+Error Method::describe_delegates(
+    FunctionRef<void(size_t delegate, const DelegateOperator&)> visit) const {
+  for (size_t i = 0; i < delegates_made_; ++i) {
+    const internal::Delegate& delegate = block_.delegates[i];
+    ET_CHECK_OK_OR_RETURN_ERROR(delegate.backend->describe(
+        delegate.handle, [&](const DelegateOperator& found) { visit(i, found); }));
+  }
+  return Error::Ok;
+}
+
 Result<et::Tensor> Method::get_attribute(std::string_view name) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   // Queries in the order of the program share one walk over the values.

@@ -39,6 +39,16 @@ class ScratchBackend final : public runtime::BackendInterface {
     if (piece == 0) return {};
     return {handle, static_cast<size_t>(piece) * 100};
   }
+  /// A delegate has as many operators as its piece's index; a fourth delegate fails.
+  Error describe(runtime::DelegateHandle* handle,
+                 runtime::DelegateOperatorVisitor visit) const override {
+    if (made_ != 3) return Error::MemoryAllocationFailed;
+    const auto piece = static_cast<const char*>(handle) - pieces_;
+    for (int i = 0; i < piece; ++i) visit({"Add", "float32", std::to_string(i).c_str()});
+    return Error::Ok;
+  }
+
+  void forget() { made_ = 0; }
 
  private:
   mutable size_t made_ = 0;
@@ -271,6 +281,26 @@ TEST(QueriesInTurn, OutputsThatAreMovedKeepTheirOwnTensors) {
     EXPECT_EQ(floats(method->get_output(output)),
               std::vector<float>(memory[output], memory[output] + 2));
   }
+}
+
+TEST(QueriesInTurn, OperatorsAreThoseThatBackendsDescribe) {
+  TestProgram source = add_program();
+  source.inline_data = {"payload"};
+  for (int i = 0; i < 3; ++i) source.plans[0].delegates.push_back({"ScratchBackend"});
+  backend.forget();
+  std::vector<std::string> found;
+  const auto visit = [&](size_t delegate, const runtime::DelegateOperator& visited) {
+    found.push_back(std::to_string(delegate) + visited.name + visited.precision + visited.values);
+  };
+  {
+    LoadedMethod method(source);
+    ASSERT_EQ(method.error(), Error::Ok);
+    EXPECT_EQ(method->describe_delegates(visit), Error::Ok);
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"1Addfloat320", "2Addfloat320", "2Addfloat321"}));
+  LoadedMethod more(source);
+  ASSERT_EQ(more.error(), Error::Ok);
+  EXPECT_EQ(more->describe_delegates(visit), Error::MemoryAllocationFailed);
 }
 
 TEST(QueriesInTurn, SharedWorkingMemoryCountsOnce) {

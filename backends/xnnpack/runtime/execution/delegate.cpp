@@ -104,6 +104,11 @@ Error Delegate::create_executor(const DelegateOptions& options) {
   return Error::Ok;
 }
 
+void Delegate::describe(ET_RUNTIME_NAMESPACE::DelegateOperatorVisitor visit) const {
+  const std::unique_lock<std::mutex> guard = workspace_->lock();
+  executor_->describe(visit);
+}
+
 Delegate::~Delegate() {
   if (unsaved_ != nullptr) {
     unsaved_->save();

@@ -49,6 +49,9 @@ class Delegate final {
   runtime::Error run(runtime::Span<runtime::EValue*> args,
                      ET_RUNTIME_NAMESPACE::EventTracer* tracer);
 
+  /// Visits the operators, with the sizes of the last inputs or, before the first run, the largest.
+  void describe(ET_RUNTIME_NAMESPACE::DelegateOperatorVisitor visit) const;
+
   size_t output_count() const { return arguments_.size() - inputs_; }
   Workspace& workspace() const { return *workspace_; }
   /// Bytes of its packed weights, including shared ones; 0 if XNNPACK owns them.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include <executorch/backends/xnnpack/runtime/execution/operator_text.h>
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
@@ -252,6 +253,14 @@ Error Executor::run(Span<void* const> arguments, Workspace* workspace) {
     times_.back() = runtime::pal_current_ticks();
   }
   return Error::Ok;
+}
+
+void Executor::describe(ET_RUNTIME_NAMESPACE::DelegateOperatorVisitor visit) const {
+  for (const Step& step : steps_) {
+    const std::string precision = precision_text(step.node, graph_, step.op->precision());
+    const std::string values = values_text(step.node, step.tensors);
+    visit({step.op->label(), precision.c_str(), values.c_str()});
+  }
 }
 
 void Executor::label_steps() {

@@ -13,6 +13,7 @@
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
 #include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
+#include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/event_tracer.h>
 
 namespace executorch::backends::xnnpack {
@@ -47,6 +48,9 @@ class Executor final {
   bool reads(size_t argument) const { return reads_[argument]; }
   /// @param arguments The memory of the arguments, inputs first.
   runtime::Error run(runtime::Span<void* const> arguments, Workspace* workspace);
+
+  /// Visits the operators in the order in which they run, with the shapes of the last reshape().
+  void describe(ET_RUNTIME_NAMESPACE::DelegateOperatorVisitor visit) const;
 
   /// Reports how long each operator took in the last run.
   runtime::Error report(ET_RUNTIME_NAMESPACE::EventTracer& tracer) const;

@@ -194,6 +194,7 @@ class Attention final : public EngineOperator {
     if (!plan_.set(shapes)) {
       return Error::InvalidArgument;
     }
+    set_precision(engine::dense_attention_precision(plan_.call()));
     set_scratch(engine::dense_attention_scratch_bytes(plan_.call(), threads().count()));
     return Error::Ok;
   }

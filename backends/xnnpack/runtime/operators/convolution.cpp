@@ -55,6 +55,7 @@ class Convolution final : public EngineOperator {
   }
 
   Error reshape(const Tensors& t) override {
+    set_precision(plan_.precision());
     const Shape& x = *t.operands[0].shape;
     tail_.reshape(t);
     call_.batch = static_cast<size_t>(x.dims[0]);

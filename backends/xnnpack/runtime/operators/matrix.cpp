@@ -43,6 +43,7 @@ class Linear : public EngineOperator {
     call_.rows = static_cast<size_t>(elements(*t.operands[0].shape)) / gemm_.depth();
     call_.left_stride = gemm_.depth();
     call_.out_stride = gemm_.columns();
+    set_precision(gemm_.precision());
     set_scratch(tail_.scratch_bytes() + own_scratch() + gemm_.scratch_bytes(call_.rows));
     return Error::Ok;
   }
@@ -168,6 +169,7 @@ class BatchMatmul final : public EngineOperator {
     call_.left_batch_strides = left_;
     call_.right_batch_strides = right_;
     call_.out_batch_strides = out_;
+    set_precision(engine::batch_matmul_precision(call_));
     set_scratch(engine::batch_matmul_scratch_bytes(call_, threads().count()));
     return Error::Ok;
   }

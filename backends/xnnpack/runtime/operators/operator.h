@@ -12,6 +12,7 @@
 #include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/kernels/engine/eltwise/quantize_rows.h>
+#include <executorch/kernels/engine/precision.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
@@ -68,14 +69,18 @@ class Operator {
   size_t scratch_bytes() const { return scratch_bytes_; }
   /// The name in profiles.
   const char* label() const { return label_; }
+  /// The precision to which it rounds the factors of float32 products. Valid after reshape().
+  kernels::engine::Precision precision() const { return precision_; }
 
  protected:
   explicit Operator(const char* label) : label_(label) {}
   void set_scratch(size_t bytes) { scratch_bytes_ = bytes; }
+  void set_precision(kernels::engine::Precision precision) { precision_ = precision; }
 
  private:
   const char* label_;
   size_t scratch_bytes_ = 0;
+  kernels::engine::Precision precision_ = kernels::engine::Precision::Float32;
 };
 
 using OperatorResult = runtime::Result<std::unique_ptr<Operator>>;
