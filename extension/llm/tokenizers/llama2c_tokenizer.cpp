@@ -106,8 +106,8 @@ Result<std::string> Llama2cTokenizer::decode(uint64_t previous, uint64_t token, 
   const std::string& piece = pieces_[token];
   const int byte = internal::byte_of_piece(piece);
   if (byte >= 0) return std::string(1, char(byte));
-  const bool at_start = previous == bos_tok_ && !piece.empty() && piece[0] == ' ';
-  return at_start ? piece.substr(1) : piece;
+  const bool at_start = previous == kTextStart || previous == bos_tok_;
+  return at_start && !piece.empty() && piece[0] == ' ' ? piece.substr(1) : piece;
 }
 
 Result<std::string> Llama2cTokenizer::id_to_piece(uint64_t token) const {

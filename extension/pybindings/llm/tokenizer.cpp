@@ -50,19 +50,17 @@ class PythonTokenizer {
   }
   py::str decode(const std::vector<uint64_t>& tokens, bool skip_special_tokens) const {
     const LogCapture capture;
-    std::string text;
-    uint64_t previous = tokenizer_->bos_tok();
-    for (const uint64_t token : tokens) {
-      const auto piece = tokenizer_->decode(previous, token, skip_special_tokens);
-      if (!piece.ok()) {
+    const auto text = tokenizer_->decode_text(tokens, skip_special_tokens);
+    if (!text.ok()) {
+      for (const uint64_t token : tokens) {
+        if (tokenizer_->id_to_piece(token).ok()) continue;
         raise_error(runtime::Error::InvalidArgument,
                     "the tokenizer has no token " + std::to_string(token));
       }
-      text += *piece;
-      previous = token;
+      raise_error(runtime::Error::InvalidArgument, "the tokens cannot be decoded");
     }
     return py::reinterpret_steal<py::str>(
-        PyUnicode_DecodeUTF8(text.data(), static_cast<ssize_t>(text.size()), "replace"));
+        PyUnicode_DecodeUTF8(text->data(), static_cast<ssize_t>(text->size()), "replace"));
   }
   int32_t vocab_size() const { return tokenizer_->vocab_size(); }
   uint64_t bos() const { return tokenizer_->bos_tok(); }

@@ -148,17 +148,37 @@ Result<std::vector<uint64_t>> HFTokenizer::encode(const std::string& input, int8
   return tokens;
 }
 
-Result<std::string> HFTokenizer::decode(uint64_t previous, uint64_t token,
-                                        bool skip_special_tokens) const {
-  if (!initialized_) return Error::Uninitialized;
+Result<std::string> HFTokenizer::decode_behind(uint64_t previous, uint64_t token,
+                                               bool at_start) const {
   const auto found = model_->pieces.find(token);
   if (found == model_->pieces.end()) return Error::OutOfRange;
-  if (skip_special_tokens && model_->special.count(token) != 0) return std::string();
   const auto before = model_->pieces.find(previous);
-  const bool at_start = model_->bos.has_value() && previous == *model_->bos;
   return internal::decode_piece(
       *model_,
       {found->second, before == model_->pieces.end() ? nullptr : &before->second, at_start});
+}
+
+Result<std::string> HFTokenizer::decode(uint64_t previous, uint64_t token,
+                                        bool skip_special_tokens) const {
+  if (!initialized_) return Error::Uninitialized;
+  if (skip_special_tokens && model_->special.count(token) != 0) return std::string();
+  const bool is_behind_bos = model_->bos.has_value() && previous == *model_->bos;
+  return decode_behind(previous, token, previous == kTextStart || is_behind_bos);
+}
+
+Result<std::string> HFTokenizer::decode_text(const std::vector<uint64_t>& tokens,
+                                             bool skip_special_tokens) const {
+  if (!initialized_) return Error::Uninitialized;
+  std::string text;
+  uint64_t previous = kTextStart;
+  for (const uint64_t token : tokens) {
+    if (skip_special_tokens && model_->special.count(token) != 0) continue;
+    const auto piece = decode_behind(previous, token, previous == kTextStart);
+    if (!piece.ok()) return piece.error();
+    text += *piece;
+    previous = token;
+  }
+  return text;
 }
 
 Result<std::string> HFTokenizer::id_to_piece(uint64_t token) const {

@@ -69,8 +69,9 @@ Result<std::string> SPTokenizer::decode(uint64_t previous, uint64_t token, bool)
   if (piece.type == Type::Byte) return std::string(1, char(internal::byte_of_piece(piece.text)));
   std::string_view rest = piece.text;
   const bool strips = model_->add_dummy_prefix || model_->remove_extra_whitespaces;
-  if (strips && model_->bos.has_value() && previous == *model_->bos &&
-      rest.substr(0, kSpacePiece.size()) == kSpacePiece) {
+  const bool at_start =
+      previous == kTextStart || (model_->bos.has_value() && previous == *model_->bos);
+  if (strips && at_start && rest.substr(0, kSpacePiece.size()) == kSpacePiece) {
     rest.remove_prefix(kSpacePiece.size());
   }
   std::string text;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import unicodedata
 from pathlib import Path
@@ -39,6 +40,7 @@ def random_text(rng: random.Random, dropped: tuple[str, ...] = ("Cn",)) -> str:
     return "".join(c for part in parts for c in part if unicodedata.category(c) not in dropped and not is_disputed(c))
 
 
+@functools.cache
 def is_disputed(character: str) -> bool:
     """Return whether versions of Unicode classify a character differently.
 

@@ -33,6 +33,7 @@ from tokenizers import (
 )
 
 from executorch.extension.llm.runner import Tokenizer as Ours
+from test.extension.llm.tokenizers.byte_pair_kinds import KINDS, trained
 from test.extension.llm.tokenizers.random_text import LINES, LLAMA_WORDS, random_text
 
 
@@ -331,7 +332,24 @@ def hugging_face_reference(name: str, folder: Path) -> Reference:
     path = folder / "tokenizer.json"
     reference.save(str(path))
     # Marks join other characters by rules that changed between versions of Unicode.
-    return Reference(path, lambda text: reference.encode(text).ids, None, bos=1, eos=1, dropped=("Cn", "Mn", "Mc"))
+    return Reference(
+        path,
+        lambda text: reference.encode(text).ids,
+        lambda tokens: str(reference.decode(tokens, skip_special_tokens=False)),
+        bos=1,
+        eos=1,
+        dropped=("Cn", "Mn", "Mc"),
+    )
+
+
+def byte_pair_reference(name: str, folder: Path) -> Reference:
+    reference = trained(name, folder)
+    return Reference(
+        folder / "tokenizer.json",
+        lambda text: reference.encode(text, add_special_tokens=False).ids,
+        lambda tokens: str(reference.decode(tokens, skip_special_tokens=False)),
+        dropped=("Cn", "Mn"),
+    )
 
 
 REFERENCES: dict[str, Callable[[Path], Reference]] = {
@@ -339,6 +357,7 @@ REFERENCES: dict[str, Callable[[Path], Reference]] = {
     "tekken": tekken_reference,
     **{name: functools.partial(sentencepiece_reference, name) for name in SENTENCEPIECES},
     **{name: functools.partial(hugging_face_reference, name) for name in HUGGING_FACES},
+    **{f"BPE as {name}": functools.partial(byte_pair_reference, name) for name in KINDS},
 }
 
 

@@ -1,70 +1,17 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tokenizers in C++ against the package `tokenizers`, on random text of assigned characters."""
+"""Decoders, options and damaged files of tokenizer.json, against the package `tokenizers`."""
 
 import contextlib
+import json
 import random
 import struct
 
 import pytest
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, decoders, models
 
 from executorch.extension.llm.runner import Tokenizer as Ours
 from executorch.runtime.errors import InvalidArgumentError
-from test.extension.llm.tokenizers.random_text import LINES, LLAMA_WORDS, WORDS, random_text
-
-BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-SPLIT = pre_tokenizers.Split(Regex(LLAMA_WORDS), "isolated")
-SENTENCES = decoders.Sequence(
-    [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-)
-KINDS = {
-    "GPT-2": ({}, pre_tokenizers.ByteLevel(add_prefix_space=False), None),
-    "GPT-2 with a prefix": ({}, pre_tokenizers.ByteLevel(add_prefix_space=True), None),
-    "Llama 3": ({"ignore_merges": True}, pre_tokenizers.Sequence([SPLIT, BYTES]), None),
-    "Qwen": ({}, pre_tokenizers.Sequence([SPLIT, BYTES]), normalizers.NFC()),
-    "SmolLM": ({}, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(False)]), None),
-    "Llama 2": (
-        {"byte_fallback": True, "fuse_unk": True, "unk_token": "<unk>"},
-        None,
-        normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]),
-    ),
-}
-
-
-def trained(name, folder):
-    options, divided, normalizer = KINDS[name]
-    made = Tokenizer(models.BPE(**options))
-    is_bytes = divided is not None
-    if is_bytes:
-        made.pre_tokenizer = divided
-    if normalizer is not None:
-        made.normalizer = normalizer
-    made.decoder = decoders.ByteLevel() if is_bytes else SENTENCES
-    special = ["<unk>", "<s>", "</s>", *([] if is_bytes else [f"<0x{byte:02X}>" for byte in range(256)])]
-    alphabet = pre_tokenizers.ByteLevel.alphabet() if is_bytes else []
-    texts = LINES if is_bytes else WORDS
-    trainer = trainers.BpeTrainer(
-        vocab_size=900, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-    )
-    made.train_from_iterator(texts, trainer)
-    made.save(str(folder / "tokenizer.json"))
-    return made
-
-
-@pytest.mark.parametrize("name", sorted(KINDS))
-def test_random_text_is_encoded_and_decoded_as_by_the_package(name, tmp_path):
-    reference = trained(name, tmp_path)
-    ours = Ours(str(tmp_path))
-    assert ours.vocab_size == reference.get_vocab_size()
-    rng = random.Random(name)
-    for _ in range(1500):
-        # Marks combine by rules that changed between versions of Unicode.
-        text = random_text(rng, ("Cn", "Mn"))
-        expected = reference.encode(text, add_special_tokens=False).ids
-        assert ours.encode(text) == expected, repr(text)
-        if name != "Llama 2":
-            assert ours.decode(expected) == reference.decode(expected, skip_special_tokens=False), repr(text)
-
+from test.extension.llm.tokenizers.byte_pair_kinds import SENTENCES, trained
 
 WORDS_OF_CTC = ["<pad>", "<s>", "</s>", "|", "a", "b", "n't", " .", "<pad>c"]
 
@@ -87,6 +34,36 @@ def test_decoders_of_words_give_the_text_of_the_package(pieces, decoder, tmp_pat
     for _ in range(300):
         tokens = [rng.randrange(1, len(pieces)) for _ in range(rng.randint(1, 9))]
         assert ours.decode(tokens) == reference.decode(tokens, skip_special_tokens=False), tokens
+
+
+PIECES_OF_TEXTS = ["<s>", "</s>", "[UNK]", "▁", "▁a", "a", "##a", "▁▁b", " c", "Ġd", "<0x61>", "n't", "'", ".", "##"]
+DECODERS_OF_TEXTS = {
+    "none": None,
+    "WordPiece": decoders.WordPiece("##"),
+    "WordPiece without cleanup": decoders.WordPiece("##", False),
+    "Metaspace": decoders.Metaspace(),
+    "Metaspace without a prefix": decoders.Metaspace(prepend_scheme="never"),
+    "bytes": decoders.ByteLevel(),
+    "sentences": SENTENCES,
+}
+
+
+@pytest.mark.parametrize("has_bos", [False, True])
+@pytest.mark.parametrize("name", sorted(DECODERS_OF_TEXTS))
+def test_texts_with_and_without_special_tokens_are_decoded_as_by_the_package(name, has_bos, tmp_path):
+    reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(PIECES_OF_TEXTS)}, unk_token="[UNK]"))
+    if DECODERS_OF_TEXTS[name] is not None:
+        reference.decoder = DECODERS_OF_TEXTS[name]
+    reference.add_special_tokens([AddedToken(token, special=True) for token in PIECES_OF_TEXTS[:3]])
+    reference.save(str(tmp_path / "tokenizer.json"))
+    if has_bos:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "eos_token": "</s>"}))
+    ours = Ours(str(tmp_path))
+    rng = random.Random(name)
+    for _ in range(1000):
+        tokens = [rng.randrange(len(PIECES_OF_TEXTS)) for _ in range(rng.randint(0, 5))]
+        for skips in (False, True):
+            assert ours.decode(tokens, skips) == reference.decode(tokens, skip_special_tokens=skips), (tokens, skips)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4, 1.0])

@@ -14,6 +14,9 @@ namespace tokenizers {
 
 class Tokenizer {
  public:
+  /// What is before the first token of a text.
+  static constexpr uint64_t kTextStart = UINT64_MAX;
+
   Tokenizer() = default;
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
@@ -26,9 +29,23 @@ class Tokenizer {
   /// copies of the token that ends them.
   virtual Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0,
                                                int8_t eos = 0) const = 0;
-  /// The bytes that `token` adds after `previous`; a character may be divided among tokens.
+  /// The bytes that `token` adds after `previous`; a character may be divided among tokens. After
+  /// kTextStart, or the token that begins texts, it loses the space that separates words.
   virtual Result<std::string> decode(uint64_t previous, uint64_t token,
                                      bool skip_special_tokens = false) const = 0;
+  /// The bytes of a whole text. Skipped tokens do not separate words.
+  virtual Result<std::string> decode_text(const std::vector<uint64_t>& tokens,
+                                          bool skip_special_tokens = false) const {
+    std::string text;
+    uint64_t previous = kTextStart;
+    for (const uint64_t token : tokens) {
+      const auto piece = decode(previous, token, skip_special_tokens);
+      if (!piece.ok()) return piece.error();
+      text += *piece;
+      previous = token;
+    }
+    return text;
+  }
 
   /// The text of a token in the vocabulary, and the reverse.
   virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
