@@ -58,6 +58,7 @@ AVX2_INLINE void add_block(const int8_t* left, size_t stride, const uint8_t* wei
   for (size_t r = 0; r < kRows; ++r) part[r][0] = part[r][1] = _mm256_setzero_si256();
 #pragma GCC unroll 4
   for (size_t i = 0; i < 4; ++i) {
+    if (kRows == 1) prefetch_int4(weights + 64 * i);
     const __m256i w0 = load(weights + 64 * i), w1 = load(weights + 64 * i + 32);
     const __m256i low0 = _mm256_and_si256(w0, low), low1 = _mm256_and_si256(w1, low);
 #pragma GCC unroll 4

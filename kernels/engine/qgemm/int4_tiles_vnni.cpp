@@ -51,6 +51,7 @@ VNNI_INLINE void add_group(const int8_t* left, size_t stride, const uint8_t* wei
   for (size_t d = 0; d < group; d += kInt4Block) {
 #pragma GCC unroll 4
     for (size_t i = 0; i < kInt4Block; i += kLineDepth, weights += kLine, left += kLineDepth) {
+      if (kRows == 1) prefetch_int4(weights);
       const __m512i line = _mm512_loadu_si512(weights);
       const __m512i low = _mm512_and_si512(line, nibble);
       const __m512i high = _mm512_and_si512(_mm512_srli_epi16(line, 4), nibble);
