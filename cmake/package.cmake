@@ -43,6 +43,8 @@ install(
   PATTERN "*.h")
 
 install(FILES ${EXECUTORCH_GENERATED_ROOT}/executorch/version.h DESTINATION include/executorch COMPONENT sdk)
+install(FILES ${EXECUTORCH_GENERATED_ROOT}/executorch/runtime/core/version.h
+        DESTINATION include/executorch/runtime/core COMPONENT sdk)
 install(FILES ${PROJECT_SOURCE_DIR}/test/utils/DeathTest.h ${PROJECT_SOURCE_DIR}/test/utils/alignment.h
         DESTINATION include/executorch/test/utils COMPONENT sdk)
 

@@ -20,6 +20,7 @@
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/portable_type/bfloat16_math.h>
 #include <executorch/runtime/core/testing_util/error_matchers.h>
+#include <executorch/runtime/core/version.h>
 #include <executorch/runtime/platform/compat_unistd.h>
 #include <executorch/test/utils/alignment.h>
 #include <executorch/version.h>
@@ -123,6 +124,9 @@ TEST(VersionTest, TheNumbersAreThoseOfTheText) {
   EXPECT_EQ(EXECUTORCH_VERSION, std::to_string(EXECUTORCH_VERSION_MAJOR) + "." +
                                     std::to_string(EXECUTORCH_VERSION_MINOR) + "." +
                                     std::to_string(EXECUTORCH_VERSION_PATCH));
+  EXPECT_STREQ(ET_VERSION, EXECUTORCH_VERSION);
+  EXPECT_EQ(ET_VERSION_CODE, (ET_VERSION_MAJOR << 16) | (ET_VERSION_MINOR << 8) | ET_VERSION_PATCH);
+  EXPECT_GT(ET_VERSION_CHECK(1, 0, 0), ET_VERSION_CHECK(0, 255, 255));
 }
 
 #if ET_INTERNAL_HAS_GMOCK
