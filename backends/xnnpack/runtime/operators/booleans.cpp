@@ -229,9 +229,9 @@ OperatorResult compare(const Node& node, const OperatorContext& context) {
 
 OperatorResult create_select(const Node& node, const OperatorContext& context) {
   const Value& result = context.graph.values[node.result()];
-  const bool is_alike = have_same_elements(context.graph.values[node.operand(1)], result) &&
-                        have_same_elements(context.graph.values[node.operand(2)], result);
-  switch (is_alike ? bytes_of(result.datatype, {}) : 0) {
+  const bool operands_match = have_same_elements(context.graph.values[node.operand(1)], result) &&
+                              have_same_elements(context.graph.values[node.operand(2)], result);
+  switch (operands_match ? bytes_of(result.datatype, {}) : 0) {
     case 1:
       return std::unique_ptr<Operator>(std::make_unique<Select<uint8_t>>(context));
     case 2:

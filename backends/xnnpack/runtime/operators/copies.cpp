@@ -319,7 +319,7 @@ class Pad final : public Copies {
 };
 
 /// True if operands and result have equal datatypes and quantizations, and elements of whole bytes.
-bool are_alike(const Node& node, const OperatorContext& context) {
+bool operands_match(const Node& node, const OperatorContext& context) {
   const Value& result = context.graph.values[node.result()];
   for (size_t i = 0; i < node.operand_count; ++i) {
     if (!have_same_elements(context.graph.values[node.operand(i)], result)) {
@@ -331,7 +331,7 @@ bool are_alike(const Node& node, const OperatorContext& context) {
 
 template <typename Made, typename... Args>
 OperatorResult create(const Node& node, const OperatorContext& context, const Args&... args) {
-  if (!are_alike(node, context)) {
+  if (!operands_match(node, context)) {
     return refuse_datatypes(node, context);
   }
   return std::unique_ptr<Operator>(new Made(context, args...));
