@@ -31,7 +31,7 @@ constexpr const char* kUsage =
   --max_new_tokens=N       maximum number of new tokens (default: what seq_len leaves)
   --cpu_threads=N          threads (default: as many as there are processor cores)
   --num_bos=N --num_eos=N  tokens before and after the prompt that begin and end texts
-  --warmup                 generates once before, unseen
+  --warmup                 generates once before, without output
   --ignore_eos             continues after a token that ends the text
   --method_name=NAME       the method to run (default forward)
 )";

@@ -219,7 +219,7 @@ void read_roles(const std::filesystem::path& folder, HfModel& model) {
 }
 
 /// Takes these tokens from the post-processor or, without one, from common names.
-void guess_roles(HfModel& model) {
+void infer_roles(HfModel& model) {
   const auto find = [&](std::initializer_list<const char*> names, std::optional<uint64_t>& token) {
     for (const char* name : names) {
       for (const AddedToken& added : model.added) {
@@ -256,7 +256,7 @@ Result<HfModel> read_hf_model(const std::string& path) {
     }
   }
   read_roles(file.parent_path(), model);
-  guess_roles(model);
+  infer_roles(model);
   return model;
 }
 
