@@ -57,7 +57,7 @@ struct Operator {
   /// The operator's current handle, which changes if the library that defined the operator was
   /// unloaded and the operator has been defined again.
   std::optional<c10::OperatorHandle> current() const {
-    if (!is_gone) {
+    if (!is_deregistered) {
       return handle;
     }
     const auto again = find_operator(kernel.name_);
@@ -65,7 +65,7 @@ struct Operator {
   }
 
   c10::OperatorHandle handle;
-  std::atomic<bool> is_gone{false};
+  std::atomic<bool> is_deregistered{false};
   Kernel kernel;
 };
 
@@ -91,22 +91,23 @@ const Operator* called_by[kMaxAtenKernels];
 size_t functions_used = 0;
 
 /// Marks operators that were removed from torch: their handles must not be used.
-class GoneOperators final : public c10::OpRegistrationListener {
+class DeregistrationListener final : public c10::OpRegistrationListener {
  public:
   void onOperatorRegistered(const c10::OperatorHandle& /*op*/) override {}
   void onOperatorDeregistered(const c10::OperatorHandle& op) override {
     const std::lock_guard<std::mutex> lock(operators_mutex());
     const auto known = operators().find(c10::toString(op.operator_name()));
     if (known != operators().end()) {
-      known->second.is_gone = true;
+      known->second.is_deregistered = true;
     }
   }
 };
 
-void watch_for_gone_operators() {
+void watch_deregistrations() {
   // Never destroyed, as operators().
-  [[maybe_unused]] static auto* const watching = new c10::RegistrationHandleRAII(
-      c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<GoneOperators>()));
+  [[maybe_unused]] static auto* const watching =
+      new c10::RegistrationHandleRAII(c10::Dispatcher::singleton().addRegistrationListener(
+          std::make_unique<DeregistrationListener>()));
 }
 
 /// Passes warnings of ATen to the log.
@@ -193,7 +194,7 @@ const Kernel& add_operator(const std::string& name, const c10::OperatorHandle& h
 }
 
 Error register_operators(const std::vector<c10::OperatorHandle>& handles, KernelPriority priority) {
-  watch_for_gone_operators();
+  watch_deregistrations();
   const std::lock_guard<std::mutex> lock(operators_mutex());
   const std::map<std::string, c10::OperatorHandle> added = new_operators(handles);
   ET_CHECK_OR_RETURN_ERROR(

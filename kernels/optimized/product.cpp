@@ -32,9 +32,10 @@ Adding adding_of(const Product& p, float alpha, float beta) {
   if (addend.row_stride == 0 && addend.column_stride == kSize && p.addend.batch_stride == 0) {
     return Adding::Bias;
   }
-  const bool lies_alike = addend.row_stride == out.row_stride && addend.column_stride == kSize &&
-                          p.addend.batch_stride == p.out.batch_stride;
-  return lies_alike ? Adding::Residual : Adding::Later;
+  const bool has_layout_of_out = addend.row_stride == out.row_stride &&
+                                 addend.column_stride == kSize &&
+                                 p.addend.batch_stride == p.out.batch_stride;
+  return has_layout_of_out ? Adding::Residual : Adding::Later;
 }
 
 /// out = alpha * out + beta * addend

@@ -125,7 +125,7 @@ class Source {
   const char* read(const char* row, int64_t first, int64_t n) {
     const char* const from = row + first * stride_;
     if (direct_) return from;
-    if (stride_ == 0) return stand(from, n);
+    if (stride_ == 0) return repeat_one(from, n);
     load_(block_.bytes, width_, from, stride_, n);
     narrowing_(block_, n);
     return block_.bytes;
@@ -143,7 +143,7 @@ class Source {
   }
 
   // Reads an element with stride 0 once and repeats it.
-  const char* stand(const char* from, int64_t n) {
+  const char* repeat_one(const char* from, int64_t n) {
     if (from == last_ && n <= filled_) return block_.bytes;
     load_(block_.bytes, width_, from, 0, 1);
     narrowing_(block_, 1);
@@ -291,7 +291,7 @@ class Flat {
       : plan_(plan), inputs_(inputs), out_(out), row_(out.numel()) {}
 
   bool prepare() {
-    if (!settle_dtypes()) return false;
+    if (!set_dtypes()) return false;
     bool is_sized = false;
     for (int i = 0; i < plan_.operation.arity; ++i) {
       if (!take(i)) return false;
@@ -325,7 +325,8 @@ class Flat {
     for (int i = 0; i < plan_.operation.arity; ++i) {
       const Tensor* const tensor = inputs_[i].tensor();
       const ScalarType dtype = tensor != nullptr ? tensor->scalar_type() : numbers_[i].dtype();
-      rows.add(i, dtype, tensor == nullptr || tensor->dim() == 0, stands_[i] ? 0 : size_of(dtype));
+      rows.add(i, dtype, tensor == nullptr || tensor->dim() == 0,
+               is_single_[i] ? 0 : size_of(dtype));
     }
     run_rows(at, count, [&](int64_t n) { rows.compute(at, n); });
   }
@@ -341,7 +342,7 @@ class Flat {
     }
   }
 
-  bool settle_dtypes() {
+  bool set_dtypes() {
     ScalarType dtype = ScalarType::Undefined;
     for (int i = plan_.is_condition(0) ? 1 : 0; i < plan_.operation.arity; ++i) {
       if (inputs_[i].tensor() == nullptr) continue;
@@ -358,7 +359,7 @@ class Flat {
   bool take(int input) {
     const Tensor* const tensor = inputs_[input].tensor();
     steps_[input] = 0;
-    stands_[input] = tensor == nullptr || tensor->numel() == 1;
+    is_single_[input] = tensor == nullptr || tensor->numel() == 1;
     if (tensor == nullptr) {
       is_direct_ = false;
       numbers_[input] = Number(*inputs_[input].number());
@@ -369,11 +370,11 @@ class Flat {
     is_direct_ = is_direct_ && tensor->scalar_type() == plan_.found_in(input);
     if (same_layout(*tensor, out_)) {
       steps_[input] = tensor->element_size();
-      stands_[input] = false;
+      is_single_[input] = false;
       return true;
     }
     if (!repeats_by_row(*tensor, out_)) return false;
-    if (stands_[input]) {
+    if (is_single_[input]) {
       is_direct_ = false;
       return true;
     }
@@ -389,7 +390,7 @@ class Flat {
   bool repeats_ = false;
   bool is_direct_ = true;  // nothing is converted or repeated
   Number numbers_[kMaxInputs];
-  bool stands_[kMaxInputs];
+  bool is_single_[kMaxInputs];
   int64_t steps_[kMaxInputs];  // bytes from element to element of out
   char* at_[1 + kMaxInputs];
 };
@@ -398,7 +399,8 @@ const char* domain_name(Domain domain) {
   return domain == Domain::Integral || domain == Domain::Bits ? "integers and bool" : "numbers";
 }
 
-bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const Tensor& out) {
+bool set_common_dtype(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs,
+                      const Tensor& out) {
   const Domain domain = plan.operation.domain;
   Promotion promotion;
   for (int i = plan.is_condition(0) ? 1 : 0; i < plan.operation.arity; ++i) {
@@ -459,7 +461,7 @@ void run_general(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, 
   if constexpr (has_complex) {
     if (elementwise_complex(ctx, plan.operation, inputs, out, plan.parameters)) return;
   }
-  if (!settle(ctx, plan, inputs, out)) return;
+  if (!set_common_dtype(ctx, plan, inputs, out)) return;
   if (!infer_shape(ctx, inputs, plan.operation.arity, shape)) return;
   if (!resize(ctx, out, shape)) return;
   run_broadcast(ctx, plan, inputs, shape, out);

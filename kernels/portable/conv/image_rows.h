@@ -10,15 +10,15 @@
 
 namespace executorch::kernels::portable {
 
-/// Reads n pixels `stride` bytes apart; memory of dtype T (`stands`) needs no conversion.
+/// Reads n pixels `stride` bytes apart; memory of dtype T (`is_direct`) needs no conversion.
 template <class T>
-void read_pixels(bool stands, Convert load_row, T* to, const char* from, int64_t stride,
+void read_pixels(bool is_direct, Convert load_row, T* to, const char* from, int64_t stride,
                  int64_t n) {
   constexpr int64_t kSize = sizeof(T);
   const T* const pixels = reinterpret_cast<const T*>(from);
-  if (stands && stride == kSize) {
+  if (is_direct && stride == kSize) {
     std::copy(pixels, pixels + n, to);
-  } else if (stands && stride == 2 * kSize) {
+  } else if (is_direct && stride == 2 * kSize) {
     for (int64_t i = 0; i < n; ++i) to[i] = pixels[2 * i];
   } else {
     load_row(reinterpret_cast<char*>(to), kSize, from, stride, n);
@@ -50,7 +50,7 @@ class TapRows final : public BlockSource<T> {
 
   const Plane& image_;
   const WindowLoops& loops_;
-  bool stands_;  ///< as T in memory
+  bool is_direct_;  ///< as T in memory
   Convert load_;
 };
 
@@ -58,10 +58,10 @@ template <class T>
 TapRows<T>::TapRows(const Plane& image, const WindowLoops& loops)
     : image_(image),
       loops_(loops),
-      stands_(stands_as<T>(image.dtype)),
+      is_direct_(is_stored_as<T>(image.dtype)),
       load_(load(image.dtype, compute_type<T>)) {
   // A kernel of one tap without stride and padding reads the image as it is.
-  bool plain = loops.taps() == 1 && stands_as<T>(image.dtype);
+  bool plain = loops.taps() == 1 && is_stored_as<T>(image.dtype);
   int64_t stride = sizeof(T);
   for (int d = kSpatial - 1; d >= 0; --d) {
     const WindowAxis& a = loops.axis[d];
@@ -102,7 +102,7 @@ void TapRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* to) c
     std::fill(to, to + (from - begin), T(0));
     if (until > from) {
       const int64_t width = axis[2].input(from, tap.at[2]);
-      read_pixels(stands_, load_, to + (from - begin),
+      read_pixels(is_direct_, load_, to + (from - begin),
                   channel + depth * image_.strides[0] + height * image_.strides[1] +
                       width * image_.strides[2],
                   axis[2].step * image_.strides[2], until - from);
@@ -132,8 +132,8 @@ class PositionRows final : public BlockSource<T> {
   const Plane& image_;
   const WindowLoops& loops_;
   int64_t channels_;
-  bool stands_;  ///< as T in memory
-  bool runs_;    ///< neighbouring taps of a row are neighbours in memory
+  bool is_direct_;  ///< as T in memory
+  bool runs_;       ///< neighbouring taps of a row are neighbours in memory
   Convert load_;
 };
 
@@ -142,12 +142,12 @@ PositionRows<T>::PositionRows(const Plane& image, const WindowLoops& loops, int6
     : image_(image),
       loops_(loops),
       channels_(channels),
-      stands_(stands_as<T>(image.dtype)),
+      is_direct_(is_stored_as<T>(image.dtype)),
       runs_(loops.axis[2].tap_shift == 1 && image.strides[2] == channels * image.channel_stride),
       load_(load(image.dtype, compute_type<T>)) {
   // Without padding, a kernel of one tap reads rows of channels at a distance, if it is the same
   // for all.
-  bool plain = loops.taps() == 1 && stands_as<T>(image.dtype);
+  bool plain = loops.taps() == 1 && is_stored_as<T>(image.dtype);
   int64_t stride = loops.axis[2].step * image.strides[2];
   for (int d = kSpatial - 1; d >= 0; --d) {
     const WindowAxis& a = loops.axis[d];
@@ -191,7 +191,7 @@ void PositionRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* 
     std::fill(to, to + (begin - first), T(0));
     if (end > begin) {
       const int64_t stride = image_.channel_stride;
-      read_pixels(stands_, load_, to + (begin - first),
+      read_pixels(is_direct_, load_, to + (begin - first),
                   image_.data + depth * image_.strides[0] + height * image_.strides[1] +
                       width * image_.strides[2] + begin * stride,
                   stride, end - begin);

@@ -140,7 +140,7 @@ ConvSink<T>::ConvSink(const Plane& out, const WindowLoops& loops, bool channels_
   // In place where positions follow each other at one distance.
   const int64_t distance = loops.axis[2].out_step * out.strides[2];
   int64_t stride = distance;
-  bool even = stands_as<T>(out.dtype);
+  bool even = is_stored_as<T>(out.dtype);
   for (int d = kSpatial - 1; d >= 0; --d) {
     const WindowAxis& a = loops.axis[d];
     even = even && (a.outputs == 1 || a.out_step * out.strides[d] == stride);

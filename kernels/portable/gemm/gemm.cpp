@@ -235,7 +235,8 @@ template <class T>
 MatrixSource<T>::MatrixSource(const MatrixView& view)
     : view_(view), load_(load(view.dtype, compute_type<T>)) {
   constexpr int64_t kSize = sizeof(T);
-  if (stands_as<T>(view.dtype) && view.row_stride % kSize == 0 && view.column_stride % kSize == 0) {
+  if (is_stored_as<T>(view.dtype) && view.row_stride % kSize == 0 &&
+      view.column_stride % kSize == 0) {
     this->data = reinterpret_cast<const T*>(view.data);
     this->row_step = view.row_stride / kSize;
     this->column_step = view.column_stride / kSize;
@@ -274,7 +275,7 @@ MatrixSink<T>::MatrixSink(const MatrixView& out, const MatrixView& addend, T alp
       load_(addend.data ? load(addend.dtype, compute_type<T>) : nullptr),
       store_(store(compute_type<T>, out.dtype)) {
   constexpr int64_t kSize = sizeof(T);
-  const bool in_place = stands_as<T>(out.dtype) && out.column_stride == kSize &&
+  const bool in_place = is_stored_as<T>(out.dtype) && out.column_stride == kSize &&
                         out.row_stride % kSize == 0 && addend.data != out.data;
   if (in_place) {
     this->data = reinterpret_cast<T*>(out.data);

@@ -34,7 +34,7 @@ void visit_product_type(ScalarType dtype, Visitor&& visitor) {
 
 /// True if memory of the dtype can be used as T without conversion.
 template <class T>
-bool stands_as(ScalarType dtype) {
+bool is_stored_as(ScalarType dtype) {
   return dtype == dtype_of(compute_type<T>);
 }
 

@@ -50,7 +50,7 @@ class Softmax {
       : reader_(dtype),
         store_(store(compute_type<T>, dtype)),
         line_(line),
-        stands_(dtype == dtype_of(compute_type<T>)) {}
+        is_direct_(dtype == dtype_of(compute_type<T>)) {}
 
   void along(char* out, const char* in) {
     T largest = worst<true, T>();
@@ -115,7 +115,7 @@ class Softmax {
 
   // Exponentials stay in the output until their sum is known, if it holds them as they are.
   bool keeps(int64_t out_stride) const {
-    return !kLog && stands_ && out_stride == int64_t(sizeof(T));
+    return !kLog && is_direct_ && out_stride == int64_t(sizeof(T));
   }
   template <class F>
   void blocks(const char* in, F&& f) {
@@ -139,7 +139,7 @@ class Softmax {
   Reader<T> reader_;
   Convert store_;
   const Line& line_;
-  const bool stands_;  // tensors hold T
+  const bool is_direct_;  // tensors hold T
   T result_[kBlock], largest_[kBlock], sum_[kBlock];
 };
 

@@ -26,16 +26,16 @@ class PlaneSums {
   PlaneSums(KernelRuntimeContext& ctx, const Images& images)
       : sizes_(images.sizes),
         dtype_(images.first.dtype),
-        stands_(dtype_ == dtype_of(compute_type<T>)) {
-    if (!stands_) temp_ = allocate<T>(ctx, size());
+        is_direct_(dtype_ == dtype_of(compute_type<T>)) {
+    if (!is_direct_) temp_ = allocate<T>(ctx, size());
   }
-  bool ready() const { return stands_ || temp_; }
+  bool ready() const { return is_direct_ || temp_; }
   int64_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
 
   /// Starts a plane with sums of zero.
   void open(const Plane& plane) {
     plane_ = plane;
-    if (!stands_) {
+    if (!is_direct_) {
       sums_ = {reinterpret_cast<char*>(temp_), dtype_of(compute_type<T>), 0, {}};
       int64_t stride = sizeof(T);
       for (int d = kSpatial - 1; d >= 0; --d) {
@@ -79,7 +79,7 @@ class PlaneSums {
 
   /// Writes the sums to the plane.
   void close() {
-    if (stands_) return;
+    if (is_direct_) return;
     const Convert store_row = store(compute_type<T>, dtype_);
     const Window all = {{0, 0, 0}, {sizes_[0], sizes_[1], sizes_[2]}};
     for_each_row(all, [&](char* row, const int64_t* index) {
@@ -121,7 +121,7 @@ class PlaneSums {
 
   const int64_t* sizes_;
   ScalarType dtype_;
-  bool stands_;
+  bool is_direct_;
   bool even_ = false;    ///< elements have a constant distance in index order
   bool packed_ = false;  ///< and that distance is sizeof(T)
   T* temp_ = nullptr;

@@ -17,12 +17,12 @@ constexpr int64_t kRun = kBlock / 2;  // of 16 bytes each
 
 // Calls f(value) for each element that is reduced to one result.
 template <class F>
-void for_each_value(const ComplexReader& reader, const LoopNest& gone, int64_t shift, F&& f) {
+void for_each_value(const ComplexReader& reader, const LoopNest& reduced, int64_t shift, F&& f) {
   Complex block[kRun];
-  const int64_t stride = gone.stride(1);
-  gone.for_each_row([&](char* const* at) {
-    for (int64_t first = 0; first < gone.row(); first += kRun) {
-      const int64_t n = std::min(kRun, gone.row() - first);
+  const int64_t stride = reduced.stride(1);
+  reduced.for_each_row([&](char* const* at) {
+    for (int64_t first = 0; first < reduced.row(); first += kRun) {
+      const int64_t n = std::min(kRun, reduced.row() - first);
       reader(at[1] + shift + first * stride, stride, n, block);
       for (int64_t i = 0; i < n; ++i) f(block[i]);
     }
@@ -91,13 +91,13 @@ void reduce_complex(KernelRuntimeContext& ctx, Fold fold, const Tensor& self, ui
                  name_of(self.scalar_type()), name_of(dtype))) {
     return;
   }
-  const LoopNest gone(parts.gone, parts.gone);
+  const LoopNest reduced(parts.reduced, parts.reduced);
   const ComplexFold compute(fold, reduced_count(self, mask), correction);
   IndexWalk results(parts.out), starts(parts.kept);
   for (int64_t left = out.numel(); left > 0; --left) {
-    const int64_t shift = starts.next() - parts.gone.data;
+    const int64_t shift = starts.next() - parts.reduced.data;
     const Complex result =
-        compute([&](auto f) { for_each_value(reader, gone, shift, std::move(f)); });
+        compute([&](auto f) { for_each_value(reader, reduced, shift, std::move(f)); });
     writer(results.next(), 0, &result, 1);
   }
 }

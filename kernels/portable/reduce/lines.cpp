@@ -25,11 +25,11 @@ struct Best {
   C value{};
   int64_t index = -1;
 
-  bool gives_way_to(C x, bool largest) const {
+  bool is_worse_than(C x, bool largest) const {
     return index < 0 || (value == value && (x != x || (largest ? x > value : x < value)));
   }
   void take(C x, int64_t i, bool largest) {
-    if (!gives_way_to(x, largest)) return;
+    if (!is_worse_than(x, largest)) return;
     value = x;
     index = i;
   }
@@ -52,8 +52,8 @@ int64_t place_of(C best, const C* x, int64_t n) {
 
 template <class C>
 void take_run(Best<C>* best, const C* x, int64_t n, int64_t first, bool largest) {
-  const C most = largest ? best_of<true>(x, n) : best_of<false>(x, n);
-  if (best->gives_way_to(most, largest)) *best = {most, first + place_of(most, x, n)};
+  const C value = largest ? best_of<true>(x, n) : best_of<false>(x, n);
+  if (best->is_worse_than(value, largest)) *best = {value, first + place_of(value, x, n)};
 }
 
 template <class C>
@@ -72,7 +72,7 @@ Best<C> best_of_line(Reader<C>& reader, const char* line, int64_t length, int64_
 // Searches n <= kBlock adjacent lines at a time. Places are integers of C's width, so that the
 // compiler vectorizes the loops.
 template <class C>
-struct Abreast {
+struct LineBlock {
   using Place = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;
   C values[kBlock];
   Place places[kBlock];
@@ -126,10 +126,10 @@ void search_lines(const Strided& places, const Strided& found, const Strided& fr
   const int64_t length = line_length(from, dim), step = line_stride(from, dim);
   const LoopNest nest(without(places, dim), without(found, dim), without(from, dim));
   const int64_t stride = nest.stride(2);
-  const bool abreast = nest.row() > 1 && step > stride && length < INT32_MAX;
+  const bool in_blocks = nest.row() > 1 && step > stride && length < INT32_MAX;
   Reader<C> reader(from.dtype);
   const Convert writer = store(compute_type<C>, found.dtype);
-  Abreast<C> lines;
+  LineBlock<C> lines;
   const auto one = [&](char* place, char* value, const char* line) {
     const Best<C> best = best_of_line<C>(reader, line, length, step, largest);
     *reinterpret_cast<int64_t*>(place) = best.index;
@@ -145,12 +145,12 @@ void search_lines(const Strided& places, const Strided& found, const Strided& fr
     writer(value, nest.stride(1), reinterpret_cast<const char*>(lines.values), sizeof(C), n);
   };
   nest.for_each_row([&](char* const* at) {
-    for (int64_t i = 0; i < nest.row(); i += abreast ? kBlock : 1) {
+    for (int64_t i = 0; i < nest.row(); i += in_blocks ? kBlock : 1) {
       char* const place = at[0] + i * nest.stride(0);
       char* const value = at[1] + i * nest.stride(1);
       const char* const line = at[2] + i * stride;
-      abreast ? many(place, value, line, std::min(kBlock, nest.row() - i))
-              : one(place, value, line);
+      in_blocks ? many(place, value, line, std::min(kBlock, nest.row() - i))
+                : one(place, value, line);
     }
   });
 }
@@ -253,12 +253,12 @@ void scan_lines(const Strided& from, const Strided& to, int dim, C start, Step s
       writer(target + i * out, nest.stride(0), reinterpret_cast<const char*>(block), sizeof(C), n);
     }
   };
-  const bool abreast = nest.row() > 1 && in > nest.stride(1);
+  const bool in_blocks = nest.row() > 1 && in > nest.stride(1);
   nest.for_each_row([&](char* const* at) {
-    for (int64_t i = 0; i < nest.row(); i += abreast ? kBlock : 1) {
+    for (int64_t i = 0; i < nest.row(); i += in_blocks ? kBlock : 1) {
       char* const target = at[0] + i * nest.stride(0);
       const char* const line = at[1] + i * nest.stride(1);
-      abreast ? many(target, line, std::min(kBlock, nest.row() - i)) : one(target, line);
+      in_blocks ? many(target, line, std::min(kBlock, nest.row() - i)) : one(target, line);
     }
   });
 }
@@ -300,11 +300,11 @@ Tensor& complex_scan(KernelRuntimeContext& ctx, Running kind, const Tensor& self
 
 // log(exp(total) + exp(x)), where both may be -infinity.
 double add_logarithms(double total, double x) {
-  const double most = total > x || total != total ? total : x;
-  const double least = most == total ? x : total;
-  const bool plain = most != most || least != least || std::isinf(most);
-  if (plain) return most != most ? most : least != least ? least : most;
-  return most + std::log1p(std::exp(least - most));
+  const double larger = total > x || total != total ? total : x;
+  const double smaller = larger == total ? x : total;
+  const bool plain = larger != larger || smaller != smaller || std::isinf(larger);
+  if (plain) return larger != larger ? larger : smaller != smaller ? smaller : larger;
+  return larger + std::log1p(std::exp(smaller - larger));
 }
 constexpr auto add_logarithms_to = [](auto total, auto x) {
   return cast<decltype(x)>(add_logarithms(static_cast<double>(total), static_cast<double>(x)));

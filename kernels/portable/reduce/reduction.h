@@ -18,9 +18,9 @@ namespace executorch::kernels::portable {
 /// are arrays.
 struct Accumulator {
   Compute input, output;
-  int64_t lanes;     // side by side when all elements make one total
-  int64_t width;     // totals that go on side by side
-  int64_t patience;  // elements that a lane takes before it must go into its total
+  int64_t lanes;       // side by side when all elements make one total
+  int64_t width;       // totals that are computed side by side
+  int64_t lane_limit;  // elements that a lane takes before it must go into its total
   void (*start)(char* totals, char* lanes, int64_t totals_count, int64_t lanes_count);
   /// Element i into lane i modulo `lanes`.
   void (*take)(char* lanes, const char* x, int64_t n);
@@ -32,7 +32,7 @@ struct Accumulator {
   void (*finish)(const char* totals, char* out, int64_t n, int64_t count, double parameter);
 };
 
-/// Memory for the totals, and for the lanes, that go on at a time.
+/// Bytes of the totals, and of the lanes, that are computed at a time.
 inline constexpr int64_t kTotalsBytes = 2048;
 
 /// True for lanes with `take_run(const In*, n)`, which takes a whole run of elements.
@@ -43,8 +43,8 @@ inline constexpr bool takes_runs<Lane, std::void_t<decltype(&Lane::take_run)>> =
 
 /// Compiles A: a struct with the types `In` and `Out` (compute types), a default constructor for
 /// the start, `merge(const Lane&)` and `Out result(int64_t count, double parameter) const`. Its
-/// `Lane` has `take(In)` and `merge(const Lane&)`, and may have `take_run`. kLanes and kPatience:
-/// `lanes` and `patience` of Accumulator.
+/// `Lane` has `take(In)` and `merge(const Lane&)`, and may have `take_run`. kLanes and kLaneLimit
+/// are `lanes` and `lane_limit` of Accumulator.
 template <class A>
 struct Compiled {
   using In = typename A::In;
@@ -134,7 +134,7 @@ inline constexpr Accumulator kAccumulator{compute_type<typename A::In>,
                                           compute_type<typename A::Out>,
                                           A::kLanes,
                                           Compiled<A>::kWidth,
-                                          A::kPatience,
+                                          A::kLaneLimit,
                                           Compiled<A>::start,
                                           Compiled<A>::take,
                                           Compiled<A>::take_rows,
@@ -161,21 +161,21 @@ Shape reduced_shape(const Tensor& self, uint32_t mask, bool keepdim);
 /// Elements that each result is made of.
 int64_t reduced_count(const Tensor& self, uint32_t mask);
 
-/// self taken apart: the dimensions that stay and those that go, and out without the latter.
+/// self divided into kept and reduced dimensions, and out without the reduced ones.
 struct Parts {
-  Strided kept, gone, out;
+  Strided kept, reduced, out;
 
   Parts(const Tensor& self, uint32_t mask, bool keepdim, const Tensor& result)
-      : kept(self), gone(self), out(result) {
+      : kept(self), reduced(self), out(result) {
     const Strided whole(self);
     const Strided target(result);
-    kept.rank = gone.rank = out.rank = 0;
+    kept.rank = reduced.rank = out.rank = 0;
     int to = 0;
     for (int d = 0; d < whole.rank; ++d) {
-      const bool reduced = (mask >> d & 1) != 0;
-      (reduced ? gone : kept).append(whole.sizes[d], whole.strides[d]);
-      if (!reduced) out.append(target.sizes[to], target.strides[to]);
-      if (!reduced || keepdim) ++to;
+      const bool is_reduced = (mask >> d & 1) != 0;
+      (is_reduced ? reduced : kept).append(whole.sizes[d], whole.strides[d]);
+      if (!is_reduced) out.append(target.sizes[to], target.strides[to]);
+      if (!is_reduced || keepdim) ++to;
     }
   }
 };

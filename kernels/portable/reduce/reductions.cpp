@@ -25,13 +25,13 @@ class Reducer {
       : a_(accumulator),
         count_(count),
         parameter_(parameter),
-        gone_(parts.gone, parts.gone),
+        reduced_(parts.reduced, parts.reduced),
         kept_(parts.out, parts.kept),
-        base_(parts.gone.data),
+        base_(parts.reduced.data),
         load_(load(parts.kept.dtype, accumulator.input)),
         store_(store(accumulator.output, parts.out.dtype)),
         direct_(parts.kept.dtype == dtype_of(accumulator.input)),
-        along_(kept_.row() == 1 || magnitude(gone_.stride(1)) <= magnitude(kept_.stride(1))) {}
+        along_(kept_.row() == 1 || magnitude(reduced_.stride(1)) <= magnitude(kept_.stride(1))) {}
 
   bool valid() const { return load_ != nullptr && store_ != nullptr; }
   const LoopNest& results() const { return kept_; }
@@ -76,14 +76,14 @@ class Reducer {
 
   // All that is reduced into one total.
   void take_along(Memory& memory, const char* from, int64_t lanes, int64_t total) const {
-    const int64_t shift = from - base_, stride = gone_.stride(1);
-    const int64_t limit = a_.patience * a_.lanes;
+    const int64_t shift = from - base_, stride = reduced_.stride(1);
+    const int64_t limit = a_.lane_limit * a_.lanes;
     const int64_t capacity = int64_t(sizeof(memory.block)) / size_of(a_.input);
     const int64_t run = in_place(stride) ? limit : std::min(limit, capacity);
     int64_t taken = 0;
-    gone_.for_each_row([&](char* const* at) {
-      for (int64_t i = 0; i < gone_.row(); i += run) {
-        const int64_t n = std::min(gone_.row() - i, run);
+    reduced_.for_each_row([&](char* const* at) {
+      for (int64_t i = 0; i < reduced_.row(); i += run) {
+        const int64_t n = std::min(reduced_.row() - i, run);
         a_.take(memory.lanes, read(memory, at[1] + shift + i * stride, stride, n), n);
         taken += std::max(n, a_.lanes);  // shorter runs use the first lanes only
         if (taken >= limit) {
@@ -97,16 +97,16 @@ class Reducer {
 
   // One element of each of n results after another; several where they need not be converted.
   void take_across(Memory& memory, const char* from, int64_t n) const {
-    const int64_t shift = from - base_, step = gone_.stride(1);
+    const int64_t shift = from - base_, step = reduced_.stride(1);
     const bool many = in_place(kept_.stride(1));
     int64_t taken = 0;
-    gone_.for_each_row([&](char* const* at) {
-      for (int64_t i = 0, rows; i < gone_.row(); i += rows) {
-        rows = many ? std::min(gone_.row() - i, a_.patience - taken) : 1;
+    reduced_.for_each_row([&](char* const* at) {
+      for (int64_t i = 0, rows; i < reduced_.row(); i += rows) {
+        rows = many ? std::min(reduced_.row() - i, a_.lane_limit - taken) : 1;
         const char* const x = read(memory, at[1] + shift + i * step, kept_.stride(1), n);
         a_.take_rows(memory.lanes, x, step, rows, n);
         taken += rows;
-        if (taken == a_.patience) {
+        if (taken == a_.lane_limit) {
           a_.merge(memory.totals, memory.lanes, n, -1);
           taken = 0;
         }
@@ -118,7 +118,7 @@ class Reducer {
   const Accumulator& a_;
   const int64_t count_;
   const double parameter_;
-  const LoopNest gone_, kept_;
+  const LoopNest reduced_, kept_;
   const char* const base_;
   const Convert load_, store_;
   const bool direct_;
@@ -151,9 +151,9 @@ using Wide = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
 
 // An accumulator without a limit on the number of elements.
 template <class Self, int64_t lanes = 32>
-struct Tireless {
+struct Unlimited {
   using Lane = Self;
-  static constexpr int64_t kLanes = lanes, kPatience = int64_t(1) << 40;
+  static constexpr int64_t kLanes = lanes, kLaneLimit = int64_t(1) << 40;
 };
 
 // Floats add up as such for a while, which is faster, before they go into a double.
@@ -169,7 +169,7 @@ struct Sum {
   using In = C;
   using Out = Wide<C>;
   using Lane = PartialSum<C>;
-  static constexpr int64_t kLanes = 128 / sizeof(C), kPatience = 256;
+  static constexpr int64_t kLanes = 128 / sizeof(C), kLaneLimit = 256;
   Out total = 0;
   void merge(const Lane& lane) { total = plus<Out>(total, lane.total); }
   Out result(int64_t, double) const { return total; }
@@ -184,7 +184,7 @@ struct Mean : Sum<C> {
 };
 
 template <class C>
-struct Product : Tireless<Product<C>, 16> {
+struct Product : Unlimited<Product<C>, 16> {
   using In = C;
   using Out = Wide<C>;
   Out total = 1;
@@ -195,7 +195,7 @@ struct Product : Tireless<Product<C>, 16> {
 
 // NaN wins over every number, as in torch: nothing compares greater than it.
 template <bool kLargest, class C>
-struct Extreme : Tireless<Extreme<kLargest, C>, 1> {
+struct Extreme : Unlimited<Extreme<kLargest, C>, 1> {
   using In = C;
   using Out = C;
   C value = worst<kLargest, C>();
@@ -209,13 +209,13 @@ using Largest = Extreme<true, C>;
 template <class C>
 using Smallest = Extreme<false, C>;
 
-// True if any element is kSought: any() for true, the negation of all() for false.
-template <bool kSought>
-struct Truth : Tireless<Truth<kSought>, 1> {
+// True if any element is kWanted: any() for true, the negation of all() for false.
+template <bool kWanted>
+struct Truth : Unlimited<Truth<kWanted>, 1> {
   using In = bool;
   using Out = bool;
   bool found = false;
-  void take(bool x) { found = static_cast<bool>(found | (x == kSought)); }
+  void take(bool x) { found = static_cast<bool>(found | (x == kWanted)); }
   void take_run(const bool* x, int64_t n) {
     constexpr int64_t kRun = 1024;  // elements between two checks for an early exit
     // Memory of a bool tensor may hold any byte, which C++ does not allow in a bool.
@@ -224,12 +224,12 @@ struct Truth : Tireless<Truth<kSought>, 1> {
       const int64_t last = std::min(n, first + kRun);
       uint8_t any = 0;
       for (int64_t i = first; i < last; ++i)
-        any |= static_cast<uint8_t>((bytes[i] != 0) == kSought);
+        any |= static_cast<uint8_t>((bytes[i] != 0) == kWanted);
       found = any != 0;
     }
   }
   void merge(const Truth& other) { found = static_cast<bool>(found | other.found); }
-  bool result(int64_t, double) const { return found == kSought; }
+  bool result(int64_t, double) const { return found == kWanted; }
 };
 using AnyTrue = Truth<true>;
 using AllTrue = Truth<false>;
@@ -241,7 +241,7 @@ struct Variance {
   using In = C;
   using Out = double;
   using Lane = Variance;
-  static constexpr int64_t kLanes = 8, kPatience = int64_t(1) << 40;
+  static constexpr int64_t kLanes = 8, kLaneLimit = int64_t(1) << 40;
   double shift = 0, sum = 0, squares = 0;
   int64_t count = 0;
   void take(C x) {

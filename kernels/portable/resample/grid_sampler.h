@@ -35,7 +35,7 @@ struct GridAxis {
 
   /// Moves a coordinate into the image by the padding mode. Coordinates that do not fit a pixel
   /// index are moved outside.
-  T settle(T at) const {
+  T into_image(T at) const {
     if (padding == kReflection) {
       at = align_corners ? reflect(at, 0, T(size - 1)) : reflect(at, T(-0.5), T(size));
     }
@@ -75,11 +75,12 @@ struct AxisSamples {
     for (int64_t i = 0; i < n; ++i) raw[i] = axis.pixel(coordinates[i]);
     if (interpolation == kNearest) {
       count = 1;
-      for (int64_t i = 0; i < n; ++i) set(axis, 0, i, std::nearbyint(axis.settle(raw[i])), T(1));
+      for (int64_t i = 0; i < n; ++i)
+        set(axis, 0, i, std::nearbyint(axis.into_image(raw[i])), T(1));
     } else if (interpolation == kBilinear) {
       count = 2;
       for (int64_t i = 0; i < n; ++i) {
-        const T at = axis.settle(raw[i]), low = std::floor(at), part = at - low;
+        const T at = axis.into_image(raw[i]), low = std::floor(at), part = at - low;
         set(axis, 0, i, low, 1 - part);
         set(axis, 1, i, low + 1, part);
       }
@@ -98,7 +99,7 @@ struct AxisSamples {
     for (int64_t i = 0; i < n; ++i) {
       const T low = std::floor(raw[i]), t = raw[i] - low;
       const T weight[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
-      for (int k = 0; k < 4; ++k) set(axis, k, i, axis.settle(low + T(k - 1)), weight[k]);
+      for (int k = 0; k < 4; ++k) set(axis, k, i, axis.into_image(low + T(k - 1)), weight[k]);
     }
   }
 
@@ -125,7 +126,7 @@ class GridSampler {
   GridSampler(const GridImages& images, const GridArguments& arguments)
       : m_(images),
         interpolation_(arguments.interpolation),
-        stands_(images.grid.dtype == dtype_of(compute_type<T>)),
+        is_direct_(images.grid.dtype == dtype_of(compute_type<T>)),
         reader_(images.grid.dtype),
         store_(store(compute_type<T>, images.grid.dtype)) {
     for (int d = 0; d < kSpatial; ++d) {
@@ -158,13 +159,13 @@ class GridSampler {
     T values[kGridPoints];
     for (int64_t c = 0; c < m_.image.channels; ++c) {
       const char* const plane = from.data + c * from.channel_stride;
-      if (stands_) {
+      if (is_direct_) {
         std::fill_n(values, count, T(0));
         if (taps_ == 1) add_taps<1>(plane, 0, count, values);
         for (int k = 0; k + 4 <= taps_; k += 4) add_taps<4>(plane, k, count, values);
       }
       for (int64_t i = 0; i < special_count_; ++i) {
-        values[special_[i]] = careful_sum(plane, special_[i]);
+        values[special_[i]] = sum_inside(plane, special_[i]);
       }
       store_(to.at(q) + c * to.channel_stride, to.strides[2], reinterpret_cast<const char*>(values),
              sizeof(T), count);
@@ -193,7 +194,7 @@ class GridSampler {
     special_count_ = 0;
     for (int64_t i = 0; i < count; ++i) {
       special_[special_count_] = i;
-      special_count_ += !stands_ || outside_[i] != 0;
+      special_count_ += !is_direct_ || outside_[i] != 0;
     }
   }
 
@@ -220,7 +221,7 @@ class GridSampler {
   }
 
   /// The sum for a point with pixels outside of the image. Skips them: infinity times 0 is NaN.
-  T careful_sum(const char* plane, int64_t i) {
+  T sum_inside(const char* plane, int64_t i) {
     T total = 0;
     for (int k = 0; k < taps_; ++k) {
       if ((outside_[i] >> k & 1) != 0) continue;
@@ -231,7 +232,7 @@ class GridSampler {
 
   const GridImages m_;
   const int64_t interpolation_;
-  const bool stands_;  // pixels are T in memory
+  const bool is_direct_;  // pixels are T in memory
   Reader<T> reader_;
   const Convert store_;
   GridAxis<T> axes_[kSpatial];

@@ -146,7 +146,7 @@ class PlaneResizer {
     lanes_ = lanes;
     load_ = load(dtype, compute_type<T>);
     store_ = store(compute_type<T>, dtype);
-    stands_ = dtype == dtype_of(compute_type<T>);
+    is_direct_ = dtype == dtype_of(compute_type<T>);
     rounds_ = dtype == ScalarType::Byte;
     for (int d = 0; d < kSpatial; ++d) {
       if (!taps_[d].prepare(ctx, axes[d], filter)) return false;
@@ -193,7 +193,7 @@ class PlaneResizer {
     const char* const from = in.data + z * in.strides[0] + y * in.strides[1];
     const int64_t stride = lanes_ > 1 ? size_of(in.dtype) : in.strides[2];
     const T* pixels = reinterpret_cast<const T*>(from);
-    if (!stands_ || stride != int64_t(sizeof(T))) {
+    if (!is_direct_ || stride != int64_t(sizeof(T))) {
       load_(reinterpret_cast<char*>(loaded_), sizeof(T), from, stride, axes_[2].in * lanes_);
       pixels = loaded_;
     }
@@ -228,7 +228,7 @@ class PlaneResizer {
   AxisTaps<T> taps_[kSpatial];
   Convert load_ = nullptr;
   Convert store_ = nullptr;
-  bool stands_ = false;
+  bool is_direct_ = false;
   bool rounds_ = false;
   int64_t lanes_ = 1;
   int64_t slots_ = 0;

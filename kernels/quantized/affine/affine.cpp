@@ -48,7 +48,7 @@ struct Row {
 };
 
 template <class C, Added added>
-void quantize_alike(const Row<C>* row, C scale, C zero_point) {
+void quantize_uniform(const Row<C>* row, C scale, C zero_point) {
   const C quant_min = row->quant_min, quant_max = row->quant_max;
   for (int64_t i = 0; i < row->n; ++i) {
     const C product = row->from[i] * scale;
@@ -90,7 +90,7 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
       if (nest.stride(2) == 0 && steps.are_exact) {
         const auto& p = *reinterpret_cast<const Parameters*>(parameters);
         in_vectors([](const Row<C>* r, C scale,
-                      C zero_point) { quantize_alike<C, added>(r, scale, zero_point); },
+                      C zero_point) { quantize_uniform<C, added>(r, scale, zero_point); },
                    &row, static_cast<C>(p.scale), static_cast<C>(p.zero_point));
       } else {
         quantize_each<C, added>(row, steps, parameters, nest.stride(2));
@@ -136,7 +136,7 @@ struct Difference {
 
 // For 8-bit integers with one small zero point: 32 bits are exact, and the loop vectorizes.
 template <class T, class C>
-void dequantize_alike(const char* from, C* to, int64_t n, C scale, int32_t zero_point) {
+void dequantize_uniform(const char* from, C* to, int64_t n, C scale, int32_t zero_point) {
   const T* const integers = reinterpret_cast<const T*>(from);
   for (int64_t i = 0; i < n; ++i) {
     to[i] = static_cast<C>(static_cast<int32_t>(integers[i]) - zero_point) * scale;
@@ -185,7 +185,7 @@ void dequantize_in(const Strided& out, const Strided& integers, const Strided& p
       const auto& p = *reinterpret_cast<const Parameters*>(parameters);
       if (narrow && nest.stride(1) == 1 && nest.stride(2) == 0 && is_small(p) &&
           (difference.of_integers || p.zero_point == static_cast<double>(p.integer_zero))) {
-        const auto loop = is_byte ? dequantize_alike<uint8_t, C> : dequantize_alike<int8_t, C>;
+        const auto loop = is_byte ? dequantize_uniform<uint8_t, C> : dequantize_uniform<int8_t, C>;
         loop(from, made, n, static_cast<C>(p.scale), static_cast<int32_t>(p.integer_zero));
       } else {
         dequantize_each(reader(from, nest.stride(1), n), made, n, difference, computed, parameters,

@@ -18,7 +18,7 @@ int64_t up(int64_t count, int64_t step) { return (count + step - 1) / step; }
 
 }  // namespace
 
-bool DepthwisePlane::suits(const ConvGeometry& g) {
+bool DepthwisePlane::supports(const ConvGeometry& g) {
   if (g.groups == 1 || g.in_channels != 1 || g.in[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0)
     return false;
   int64_t elements = 1;

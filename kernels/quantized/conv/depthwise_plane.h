@@ -11,7 +11,7 @@ namespace executorch::kernels::quantized {
 class DepthwisePlane {
  public:
   /// True if the convolution is a two-dimensional depthwise one.
-  static bool suits(const portable::ConvGeometry& geometry);
+  static bool supports(const portable::ConvGeometry& geometry);
 
   explicit DepthwisePlane(const IntegerLoops& loops, const FusedLayer& layer);
   /// Bytes that run() needs.

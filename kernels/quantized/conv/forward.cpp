@@ -56,7 +56,7 @@ Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, int64_t 
                             static_cast<int8_t>(input_zero)};
   const Images images(input, g.spatial), results(out, g.spatial);
 #if ET_PAIRED_PRODUCTS
-  if (DepthwisePlane::suits(g)) {
+  if (DepthwisePlane::supports(g)) {
     multiply_depthwise(ctx, layer, images, results);
     return out;
   }

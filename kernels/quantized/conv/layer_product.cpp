@@ -82,13 +82,13 @@ class Product {
       const Factor* const weights = factors(row, n, room);
       for (int64_t p = 0; p < count; ++p) {
         loops_.tile[n - 1](k_, weights, k_, panels + p * step, sums);
-        if (layer_.excess != nullptr) take_off(layer_.excess + row, n, sums);
+        if (layer_.excess != nullptr) subtract_excess(layer_.excess + row, n, sums);
         write(row, n, (at + p) * loops_.columns, sums);
       }
     }
   }
 
-  void take_off(const int32_t* excess, int64_t rows, int32_t* sums) const {
+  void subtract_excess(const int32_t* excess, int64_t rows, int32_t* sums) const {
     for (int64_t i = 0; i < rows; ++i) {
       for (int j = 0; j < loops_.columns; ++j) sums[i * loops_.columns + j] -= excess[i];
     }

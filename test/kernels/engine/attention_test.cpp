@@ -155,10 +155,10 @@ TEST(AttentionTest, EqualsTheFormulaOnEveryInstructionSet) {
     if (set > engine::detected_instruction_set()) continue;
     for (const Case& sizes : kCases) {
       for (const bool has_mask : {false, true}) {
-        Problem floats(sizes, has_mask), halves(sizes, has_mask), brains(sizes, has_mask);
+        Problem floats(sizes, has_mask), halves(sizes, has_mask), bfloats(sizes, has_mask);
         halves.reduce<Half>(AttentionType::Half);
-        brains.reduce<BFloat16>(AttentionType::BFloat16);
-        for (Problem* problem : {&floats, &halves, &brains}) expect_formula(*problem, set);
+        bfloats.reduce<BFloat16>(AttentionType::BFloat16);
+        for (Problem* problem : {&floats, &halves, &bfloats}) expect_formula(*problem, set);
       }
     }
   }
