@@ -85,17 +85,17 @@ Error read_order(const std::vector<uint32_t>& words, const char* method, size_t 
                            kVersion);
   const size_t tasks = words[1];
   const size_t rest = words.size() - kHeader;
-  bool makes_sense = tasks <= rest && (rest - tasks) % 2 == 0 && words[2] == (rest - tasks) / 2;
-  for (size_t i = 0; makes_sense && i < tasks; ++i) {
-    makes_sense = words[kHeader + i] > (i == 0 ? 0 : ends->back());
+  bool is_valid = tasks <= rest && (rest - tasks) % 2 == 0 && words[2] == (rest - tasks) / 2;
+  for (size_t i = 0; is_valid && i < tasks; ++i) {
+    is_valid = words[kHeader + i] > (i == 0 ? 0 : ends->back());
     ends->push_back(words[kHeader + i]);
   }
-  makes_sense = makes_sense && (tasks == 0 ? instructions == 0 : ends->back() == instructions);
-  for (size_t i = kHeader + tasks; makes_sense && i < words.size(); i += 2) {
+  is_valid = is_valid && (tasks == 0 ? instructions == 0 : ends->back() == instructions);
+  for (size_t i = kHeader + tasks; is_valid && i < words.size(); i += 2) {
     pairs->emplace_back(words[i], words[i + 1]);
-    makes_sense = words[i] < words[i + 1] && words[i + 1] < tasks;
+    is_valid = words[i] < words[i + 1] && words[i + 1] < tasks;
   }
-  ET_CHECK_OR_RETURN_ERROR(makes_sense, InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(is_valid, InvalidProgram,
                            "method '%s', order of tasks: %zu tasks in %zu words are invalid for "
                            "%zu instructions",
                            method, tasks, words.size(), instructions);

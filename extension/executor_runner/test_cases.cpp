@@ -21,7 +21,7 @@ using runtime::Result;
 struct Counts {
   size_t passed = 0;
   size_t failed = 0;
-  size_t unjudged = 0;
+  size_t not_compared = 0;
 };
 
 /// Sets the inputs anew each time: a method may use an input's planned memory for other values.
@@ -38,7 +38,7 @@ void print_failure(Error error) {
   printf("FAILED: %s: %s\n", runtime::to_string(error), take_messages().c_str());
 }
 
-bool judge(const OutputError& error, const Options& options) {
+bool print_result(const OutputError& error, const Options& options) {
   const bool passed = error.beyond == 0;
   if (!passed) {
     printf("FAILED: %zu of %zu numbers beyond %g + %g * |expected|; ", error.beyond, error.count,
@@ -59,8 +59,8 @@ void run_case(runtime::Method& method, const TestCase& test_case, const Options&
     return;
   }
   if (test_case.expected_size() == 0) {
-    printf("ran: nothing is expected\n");
-    ++counts.unjudged;
+    printf("ran: no expected outputs\n");
+    ++counts.not_compared;
     return;
   }
   const Result<OutputError> error = bundled_program::output_error(
@@ -70,7 +70,7 @@ void run_case(runtime::Method& method, const TestCase& test_case, const Options&
     ++counts.failed;
     return;
   }
-  ++(judge(*error, options) ? counts.passed : counts.failed);
+  ++(print_result(*error, options) ? counts.passed : counts.failed);
 }
 
 void run_suite(const TestSuite& suite, const runtime::Program& program, const DataFiles& data,
@@ -98,13 +98,13 @@ bool run_test_cases(const bundled_program::Bundle& bundle, const runtime::Progra
     }
   }
   record.write();
-  const size_t all = counts.passed + counts.failed + counts.unjudged;
+  const size_t all = counts.passed + counts.failed + counts.not_compared;
   if (all == 0) {
     fail("'" + options.model_path + "' has no test cases" +
          (options.method.empty() ? "" : " of the method '" + options.method + "'"));
   }
   printf("%zu test cases: %zu passed, %zu failed, %zu without expected outputs\n", all,
-         counts.passed, counts.failed, counts.unjudged);
+         counts.passed, counts.failed, counts.not_compared);
   return counts.failed == 0;
 }
 

@@ -25,7 +25,7 @@ constexpr const char* kDecoder = "text_decoder";
 constexpr const char* kEndTokens = "get_eos_ids";
 
 /// The only output of a method, which must be a tensor.
-Result<aten::Tensor> lone_tensor(const char* method, const Result<std::vector<EValue>>& outputs) {
+Result<aten::Tensor> single_tensor(const char* method, const Result<std::vector<EValue>>& outputs) {
   ET_CHECK_OK_OR_RETURN_ERROR(outputs.error());
   ET_CHECK_OR_RETURN_ERROR(outputs->size() == 1 && (*outputs)[0].isTensor(), InvalidProgram,
                            "method '%s' returns %zu values, expected one tensor", method,
@@ -136,7 +136,7 @@ Result<std::vector<int64_t>> AsrRunner::generate(const TensorPtr& features,
                                                  const TokenCallback& callback) {
   const auto ends = end_tokens(config);
   ET_CHECK_OK_OR_RETURN_ERROR(ends.error());
-  const auto states = lone_tensor(kEncoder, module_->execute(kEncoder, features));
+  const auto states = single_tensor(kEncoder, module_->execute(kEncoder, features));
   ET_CHECK_OK_OR_RETURN_ERROR(states.error());
 
   TokenChoice choice(config.temperature, config.seed);
@@ -147,7 +147,7 @@ Result<std::vector<int64_t>> AsrRunner::generate(const TensorPtr& features,
   const TensorPtr position_input = from_blob(&position, {1}, ScalarType::Long);
   for (; position < config.max_new_tokens; ++position) {
     const auto logits =
-        lone_tensor(kDecoder, module_->execute(kDecoder, {token_input, *states, position_input}));
+        single_tensor(kDecoder, module_->execute(kDecoder, {token_input, *states, position_input}));
     ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
     const auto next = choice.choose(*logits);
     ET_CHECK_OK_OR_RETURN_ERROR(next.error());

@@ -162,13 +162,13 @@ py::list LoadedMethod::call(py::handle inputs, bool clone_outputs) {
   take_inputs(inputs, /*lends=*/true);
   lend_outputs(/*all=*/clone_outputs);
   run();
-  return collect_outputs(clone_outputs ? Leave::HandOut : Leave::Show);
+  return collect_outputs(clone_outputs ? OutputMode::Share : OutputMode::View);
 }
 
 void LoadedMethod::lend_outputs(bool all) {
   for (LargeOutput& output : large_outputs_) {
-    const bool is_handed_out = output.memory.use_count() > 1;
-    if (!is_handed_out && (output.memory != nullptr || !all)) {
+    const bool is_shared = output.memory.use_count() > 1;
+    if (!is_shared && (output.memory != nullptr || !all)) {
       // The last reader has finished: order its reads before the next run's writes.
       std::atomic_thread_fence(std::memory_order_acquire);
       continue;
@@ -203,7 +203,7 @@ py::list LoadedMethod::outputs(bool clone_outputs) {
   if (!has_run_) {
     raise_error(Error::InvalidState, name_ + "() must run before its outputs can be read");
   }
-  return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
+  return collect_outputs(clone_outputs ? OutputMode::Copy : OutputMode::View);
 }
 
 runtime::Execution LoadedMethod::start_async(py::handle inputs, runtime::TaskPool& pool) {
@@ -348,12 +348,12 @@ void LoadedMethod::raise_execution_error(Error error) const {
   raise_error(error, name_ + "() failed");
 }
 
-py::list LoadedMethod::collect_outputs(Leave leave) {
+py::list LoadedMethod::collect_outputs(OutputMode mode) {
   const size_t count = method_->outputs_size();
   py::list outputs(count);
   for (size_t i = 0; i < count; ++i) {
     PyList_SET_ITEM(outputs.ptr(), static_cast<ssize_t>(i),
-                    to_python(method_->get_output(i), leave).release().ptr());
+                    to_python(method_->get_output(i), mode).release().ptr());
   }
   return outputs;
 }
@@ -367,9 +367,9 @@ py::list list_of(const Items& items, Convert&& convert) {
   return list;
 }
 
-py::object LoadedMethod::to_python(const EValue& value, Leave leave) {
+py::object LoadedMethod::to_python(const EValue& value, OutputMode mode) {
   const auto convert_tensor = [&](const executorch::aten::Tensor& tensor) {
-    return tensor_to_python(tensor, leave);
+    return tensor_to_python(tensor, mode);
   };
   switch (value.tag) {
     case Tag::Tensor:
@@ -401,7 +401,7 @@ py::object LoadedMethod::to_python(const EValue& value, Leave leave) {
   }
 }
 
-py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor, Leave leave) {
+py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor, OutputMode mode) {
   StridedView view;
   view.type = element_type(tensor.scalar_type());
   if (view.type == nullptr) {
@@ -421,13 +421,14 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
     raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
   }
   for (const LargeOutput& output : large_outputs_) {
-    if (leave != Leave::Copy && output.memory != nullptr && output.memory.get() == view.data) {
+    if (mode != OutputMode::Copy && output.memory != nullptr && output.memory.get() == view.data) {
       return output_kind_.make_view(SharedTensor{view, output.memory});
     }
   }
   // A view may refer to the method's memory, which it keeps alive, but neither to an input's memory
   // nor to memory that the next call frees.
-  bool clone = leave != Leave::Show || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
+  bool clone =
+      mode != OutputMode::View || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
   for (size_t i = 0; !clone && i < slots_.size(); ++i) {
     clone = slots_[i].lends(view.data);
   }
@@ -441,7 +442,7 @@ py::object LoadedMethod::attribute(const std::string& name) {
   if (!tensor.ok()) {
     raise_error(tensor.error(), name_ + "() has no attribute '" + name + "'");
   }
-  return tensor_to_python(*tensor, Leave::Show);
+  return tensor_to_python(*tensor, OutputMode::View);
 }
 
 }  // namespace executorch::extension::pybindings

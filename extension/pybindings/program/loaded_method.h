@@ -55,7 +55,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   // One execution on other threads; until end_async() every other use raises InvalidStateError.
   runtime::Execution start_async(pybind11::handle inputs, runtime::TaskPool& pool);
   pybind11::list async_outputs(bool clone_outputs) {
-    return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
+    return collect_outputs(clone_outputs ? OutputMode::Copy : OutputMode::View);
   }
   /// Raises the exception for an execution that ended with `error`.
   [[noreturn]] void raise_execution_error(runtime::Error error) const;
@@ -99,10 +99,10 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   void run();
   /// How outputs reach Python: as copies, as views of the method's memory, or by handing out the
   /// memory of large outputs (and copying the others).
-  enum class Leave { Copy, Show, HandOut };
-  pybind11::list collect_outputs(Leave leave);
-  pybind11::object to_python(const runtime::EValue& value, Leave leave);
-  pybind11::object tensor_to_python(const executorch::aten::Tensor& tensor, Leave leave);
+  enum class OutputMode { Copy, View, Share };
+  pybind11::list collect_outputs(OutputMode mode);
+  pybind11::object to_python(const runtime::EValue& value, OutputMode mode);
+  pybind11::object tensor_to_python(const executorch::aten::Tensor& tensor, OutputMode mode);
 
   std::shared_ptr<LoadedProgram> program_;
   std::string name_;

@@ -29,7 +29,7 @@ def test_every_case_is_run_and_a_failure_is_the_exit_status(path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[1].startswith("forward, case 0: passed: 24 numbers; largest error")
     assert lines[2].startswith("forward, case 1: FAILED: 1 of 24 numbers beyond 1e-06 + 1e-05 * |expected|; largest ")
-    assert lines[3] == "forward, case 2: ran: nothing is expected"
+    assert lines[3] == "forward, case 2: ran: no expected outputs"
     assert lines[4] == "3 test cases: 1 passed, 1 failed, 1 without expected outputs"
 
 
