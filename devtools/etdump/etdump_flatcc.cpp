@@ -198,9 +198,9 @@ ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
   if (has_block() && reserve(TraceTables::bytes_of(text.size() + 1, 1))) {
     entry.event_id = tables_.string(text.data(), text.size());
   }
-  const bool is_told = chain_id != kUnsetChainId;
-  entry.chain_id = is_told ? chain_id : chain_id_;
-  entry.debug_handle = is_told ? debug_handle : debug_handle_;
+  const bool is_given = chain_id != kUnsetChainId;
+  entry.chain_id = is_given ? chain_id : chain_id_;
+  entry.debug_handle = is_given ? debug_handle : debug_handle_;
   entry.start_time = runtime::pal_current_ticks();
   return entry;
 }

@@ -26,12 +26,12 @@ Error GrowingTensor::grow(TensorGrowth& growth, size_t numel) {
                            "a tensor without bound of %zu elements of %zu bytes", numel, element);
   // A tensor that grows again probably grows in a loop: add half to limit the reallocations.
   const size_t half_more = before + before / 2;
-  const size_t generous = before > 0 && half_more > numel ? half_more * element : bytes;
+  const size_t with_reserve = before > 0 && half_more > numel ? half_more * element : bytes;
   // A block must have room for the address of the block before it.
   constexpr size_t kMin = sizeof(void*);
-  size_t room = generous;
+  size_t room = with_reserve;
   void* block = growth.allocator->allocate(room > kMin ? room : kMin, TensorGrowth::kAlignment);
-  if (block == nullptr && generous > bytes) {
+  if (block == nullptr && with_reserve > bytes) {
     room = bytes;
     block = growth.allocator->allocate(room, TensorGrowth::kAlignment);
   }

@@ -33,18 +33,18 @@ constexpr int kMaxFaults = 5;  // Reported for one kernel.
 
 std::string current;  // The call that runs.
 
-void say_current() { std::fprintf(stderr, "in %s\n", current.c_str()); }
+void print_current() { std::fprintf(stderr, "in %s\n", current.c_str()); }
 
 }  // namespace
 
 // Called by UBSan's runtime after a report.
-extern "C" __attribute__((visibility("default"))) void __ubsan_on_report() { say_current(); }
+extern "C" __attribute__((visibility("default"))) void __ubsan_on_report() { print_current(); }
 
 namespace {
 
 void die(int number) {
   std::fprintf(stderr, "%s ", number == SIGALRM ? "hangs" : "crashes");
-  say_current();
+  print_current();
   _exit(3);
 }
 
@@ -107,7 +107,7 @@ bool run_apart(const std::vector<Call>& calls, const Options& options) {
   const pid_t child = fork();
   if (child == 0) {
     if (__sanitizer_set_death_callback != nullptr) {
-      __sanitizer_set_death_callback(say_current);
+      __sanitizer_set_death_callback(print_current);
       signal(SIGALRM, die);
     } else {
       for (const int number : {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL})
