@@ -18,6 +18,9 @@ from executorch.exir.dialects.legal_ops import is_core_aten, is_legal_in_edge
 from executorch.exir.dialects.verifier import Rule
 from executorch.exir.operator.convert import is_functional
 
+CHECKED_IN_PLACE = "checked_in_place"
+"""Key of `node.meta`: a pass made this operator an in-place one, and has checked that no reader sees the difference."""
+
 _MEMORY_FORMAT_OPERATORS = ("aten::_to_copy", "aten::clone", "aten::empty.memory_format")
 _SIZE_OPERATORS = ("aten::sym_size.int", "aten::sym_numel", "aten::sym_stride.int", "aten::sym_storage_offset")
 _PYTHON_MODULES = ("_operator", "math")
@@ -69,9 +72,14 @@ def _results(node: fx.Node) -> list[object]:
 FOREIGN = Rule(
     _is_foreign, lambda node: f"a {node.op} of {node.target} is not in the edge dialect; expected an edge operator"
 )
-# Operators are functional: no in-place operators, no views.
+# Operators are functional: no views, and no in-place operators but checked ones.
 FUNCTIONAL = Rule(
-    lambda node: (op := _edge(node)) is not None and op.namespace != "executorch_prim" and not is_functional(op._op),
+    lambda node: (
+        (op := _edge(node)) is not None
+        and op.namespace != "executorch_prim"
+        and CHECKED_IN_PLACE not in node.meta
+        and not is_functional(op._op)
+    ),
     lambda node: f"{node.target} writes to or aliases an argument; the edge dialect is functional",
 )
 # An argument of type Tensor is a tensor, not a scalar.
@@ -101,7 +109,9 @@ def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
 
     def broken(node: fx.Node) -> bool:
         op = _edge(node)
-        return op is not None and op.name() not in names and not is_legal_in_edge(op._op)
+        if op is None or op.name() in names or CHECKED_IN_PLACE in node.meta:
+            return False
+        return not is_legal_in_edge(op._op)
 
     return Rule(broken, _not_core)
 

@@ -19,10 +19,12 @@ from torch import fx
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.fx.node import Argument
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.dialects.edge_rules import CHECKED_IN_PLACE
 from executorch.exir.memory.lifetimes.specs import written_argument, written_placeholder_names
 from executorch.exir.operator.convert import is_written_argument
 
@@ -59,8 +61,8 @@ def reinplace_pass(
     ops_to_inplace: edge operators to try, DEFAULT_INPLACEABLE_OPS if None. The output of their out variants must be
     allowed to alias the first argument.
     inplace_overrides: operator → in-place operator with the same arguments, which writes only to the first one.
-    A call writes to its first argument only if that is state that the method updates, or a result of the graph, and no
-    later node reads it. Calls through an out variant also need constant sizes.
+    A call writes to its first argument only if that is state that the method updates, or a result of the graph, has the
+    result's sizes and dtype, and no later node reads it. Calls through an out variant also need constant sizes.
     Raises ValueError for an override with other arguments.
 
     Helps: KV caches.
@@ -75,12 +77,13 @@ def reinplace_pass(
         if node.op != "call_function" or node.target not in wanted or node in kept:
             continue
         operand = node.args[0]
-        if not isinstance(operand, fx.Node) or not may_be_written(operand, mutable):
+        if not isinstance(operand, fx.Node) or not may_be_written(operand, mutable) or not _holds(operand, node):
             continue
         if operand in _nodes(node.args[1:]) | _nodes(node.kwargs) or later_readers(operand, node):
             continue
         if node.target in overrides:
             node.target = overrides[node.target]
+            node.meta[CHECKED_IN_PLACE] = True
         elif _is_static(operand):
             node.meta[WRITES_ITS_FIRST_ARGUMENT] = True
     return ep
@@ -93,6 +96,17 @@ def written_placeholder(node: fx.Node) -> fx.Node:
         if not isinstance(operand, fx.Node):
             return node
         node = operand
+
+
+def _holds(operand: fx.Node, node: fx.Node) -> bool:
+    """Return whether the node's result is known to have the operand's sizes and dtype."""
+    before, after = operand.meta["val"], node.meta["val"]
+    return (
+        isinstance(after, torch.Tensor)
+        and before.dtype == after.dtype
+        and before.dim() == after.dim()
+        and all(statically_known_true(a == b) for a, b in zip(before.shape, after.shape, strict=True))
+    )
 
 
 def _is_static(node: fx.Node) -> bool:

@@ -137,6 +137,33 @@ def test_the_pass_is_public_and_reports_arguments_that_do_not_fit() -> None:
         reinplace_pass(edge, inplace_overrides={ops.edge.aten.relu.default: torch.ops.aten.abs.default})
 
 
+def test_a_program_with_overrides_is_lowered_and_runs() -> None:
+    inputs = (K, torch.tensor([3]))
+    manager = to_edge(export(Cache("index_put"), inputs))
+    edge = ops.edge.aten
+    reinplace_pass(manager.exported_program(), inplace_overrides={edge.index_put.default: edge.index_put_.default})
+    program = manager.to_executorch(ExecutorchBackendConfig(run_reinplace_pass=False))
+    assert "aten::index_put_." in calls(program) and "aten::copy_." not in calls(program)
+    assert_steps_like_eager(program, Cache("index_put"))
+
+
+class Adds(nn.Module):
+    """Adds to a temporary tensor, whose sizes the sum may exceed."""
+
+    def forward(self, x: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+        return torch.neg(torch.relu(row) + x)
+
+
+@pytest.mark.parametrize(("sizes", "in_place"), [((1, 4), False), ((3, 4), True)])
+def test_a_result_of_other_sizes_is_not_written_to_the_operand(sizes: tuple[int, int], in_place: bool) -> None:
+    inputs = (torch.randn(3, 4), torch.randn(sizes))
+    manager = to_edge(export(Adds(), inputs))
+    program = reinplace_pass(manager.exported_program(), ops_to_inplace={ops.edge.aten.add.Tensor})
+    assert any(WRITES_ITS_FIRST_ARGUMENT in node.meta for node in program.graph.nodes) is in_place
+    buffer = manager.to_executorch(ExecutorchBackendConfig(run_reinplace_pass=False)).buffer
+    torch.testing.assert_close(run(buffer, inputs)[0], Adds()(*inputs))
+
+
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_the_peer_runs_what_is_written_in_place(tmp_path: Any) -> None:
     script = """
