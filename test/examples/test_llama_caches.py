@@ -30,12 +30,12 @@ from executorch.runtime import Runtime
 WINDOW, CONTEXT = 4, 32
 
 
-def decoder(window_of_layers):
+def decoder(window_of_layers, context=CONTEXT):
     """A decoder with caches, and one without whose attention is hidden by the same windows."""
     torch.manual_seed(0)
     sizes = {"dim": 16, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 30, "hidden_dim": 24}
     args = ModelArgs(
-        **sizes, max_seq_len=CONTEXT, max_context_len=CONTEXT, use_kv_cache=True, generate_full_logits=True
+        **sizes, max_seq_len=context, max_context_len=context, use_kv_cache=True, generate_full_logits=True
     )
     model = Transformer(args).eval()
     for parameter in model.parameters():
@@ -56,7 +56,7 @@ class Windowed(nn.Module):
         self.window, self.sink = window, sink
 
     def forward(self, input_pos, q, k, v, bsz, seqlen, mask):
-        positions = torch.arange(CONTEXT)
+        positions = torch.arange(mask.shape[-1])
         far = input_pos[0] + torch.arange(seqlen)[:, None] - positions >= self.window
         far &= positions >= self.sink
         made = F.scaled_dot_product_attention(q, k, v, mask.masked_fill(far, float("-inf")), enable_gqa=True)
@@ -117,6 +117,37 @@ def test_the_first_positions_stay_in_a_cache_with_a_sink(custom):
         options = {"input_pos": start}
         with torch.no_grad():
             torch.testing.assert_close(model(part, options), reference(part, options), **LAYERS)
+
+
+def greedy(logits_of, prompt, steps):
+    """Tokens after a prompt, which is read in chunks of the window."""
+    tokens, read = list(prompt), 0
+    while len(tokens) < len(prompt) + steps:
+        while read < len(tokens):
+            chunk = tokens[read : read + WINDOW]
+            logits = logits_of(torch.tensor([chunk]), torch.tensor([read]))
+            read += len(chunk)
+        tokens.append(int(logits[0, -1].argmax()))
+    return tokens[len(prompt) :]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("sink", [0, 2])
+def test_256_greedy_tokens_in_a_ring_are_those_of_attention_to_the_same_positions(sink):
+    model, reference = decoder([0, 0], context=300)
+    for layer in reference.layers:
+        layer.attention.SDPA = Windowed(WINDOW, sink)
+    replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model))
+    if sink:
+        enable_attention_sink(model, model.params, sink, WINDOW)
+    else:
+        replace_kv_cache_with_ring_kv_cache(model, [WINDOW])
+    method = lowered(model)
+    prompt = torch.randint(30, (11,)).tolist()
+    with torch.no_grad():
+        expected = greedy(lambda part, start: reference(part, {"input_pos": start}), prompt, 256)
+    assert len(set(expected)) > 4
+    assert greedy(lambda part, start: method.execute([part, start])[0], prompt, 256) == expected
 
 
 def test_a_quantized_cache_gives_nearly_the_logits_of_a_float_cache():

@@ -42,13 +42,14 @@ class SDPA(nn.Module):
 
 
 class Attention(nn.Module):
-    """Projections, rotary embedding, cache, attention, projection.
+    """Projections, rotary embedding where `rotates`, cache, attention, projection.
 
     window: positions that a query attends to, None for all. A cache is a ring if it would hold more positions.
     """
 
-    def __init__(self, args: ModelArgs, window: int | None = None) -> None:
+    def __init__(self, args: ModelArgs, window: int | None = None, *, rotates: bool = True) -> None:
         super().__init__()
+        self.rotates = rotates
         self.window = None if window is None or window >= args.context else window
         self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.key_heads, args.channels
         self.uses_halves, self.norm_first = args.use_hf_rope, args.qk_norm_before_rope
@@ -86,8 +87,9 @@ class Attention(nn.Module):
         v = self.wv(x).view(batch, count, self.n_kv_heads, self.head_dim)
         if self.norm_first:
             q, k = self._norm(q, self.q_norm), self._norm(k, self.k_norm)
-        q = rotate(q, cos, sin, halves=self.uses_halves)
-        k = rotate(k, cos, sin, halves=self.uses_halves)
+        if self.rotates:
+            q = rotate(q, cos, sin, halves=self.uses_halves)
+            k = rotate(k, cos, sin, halves=self.uses_halves)
         if not self.norm_first:
             q, k = self._norm(q, self.q_norm), self._norm(k, self.k_norm)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)

@@ -31,7 +31,7 @@ _SIZES = {
     "bos_token_id": "bos_idx",
 }
 # Values that a config.json may leave out, because they are the defaults of its model_type. The others' are ours.
-_TIED = ("gemma3_text", "lfm2")
+_TIED = ("gemma3_text", "lfm2", "smollm3")
 
 
 def args_of_config(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,6 +91,17 @@ def _llama(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("mlp_bias"):
         raise ModelArgsError(f"{path}: mlp_bias: expected false, found {config['mlp_bias']!r}")
     return {}
+
+
+def _smollm3(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    layers, every = config["num_hidden_layers"], config.get("no_rope_layer_interval", 4)
+    # Despite its name, no_rope_layers has 1 for layers with rotary embedding.
+    rotated = config.get("no_rope_layers") or [(i + 1) % every != 0 for i in range(layers)]
+    found = {"rotated_layers": [bool(value) for value in rotated], "rope_theta": config.get("rope_theta", 2e6)}
+    if config.get("use_sliding_window") and config.get("sliding_window") is not None:
+        kinds = ["full_attention" if value else "sliding_attention" for value in rotated]
+        found |= {"sliding_window": config["sliding_window"], "layer_types": list(config.get("layer_types") or kinds)}
+    return _llama(path, config) | found
 
 
 def _qwen2(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,6 +200,7 @@ _FAMILIES: dict[Any, Callable[[str | Path, Mapping[str, Any]], dict[str, Any]]] 
     "qwen3": _qwen3,
     "qwen3_moe": _qwen3_moe,
     "smollm": _llama,
+    "smollm3": _smollm3,
 }
 
 

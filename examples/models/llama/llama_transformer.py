@@ -44,7 +44,7 @@ class TransformerBlock(nn.Module):
         if args.is_conv(index):
             self.conv = ShortConv(args)
         else:
-            self.attention = Attention(args, args.window_of(index))
+            self.attention = Attention(args, args.window_of(index), rotates=args.rotates(index))
         self.feed_forward: nn.Module = MixtureOfExperts(args) if args.has_experts(index) else FeedForward(args)
         self.attention_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
         self.ffn_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)

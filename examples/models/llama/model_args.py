@@ -28,6 +28,7 @@ class ModelArgs:
 
     layer_types: for each layer full_attention, sliding_attention (the last `sliding_window` positions, rotated with
     `local_rope_theta` where it is given) or conv, a gated convolution over the last `conv_kernel_size` positions.
+    rotated_layers: for each layer whether it has rotary embedding; all have it by default.
     mlp_type: for each layer dense or moe. rope_scaling_short_factor and rope_scaling_long_factor divide the frequencies
     of contexts up to and beyond original_max_position_embeddings.
     """
@@ -66,6 +67,7 @@ class ModelArgs:
     original_max_position_embeddings: int | None = None
     max_position_embeddings: int | None = None
     layer_types: list[str] | None = None
+    rotated_layers: list[bool] | None = None
     sliding_window: int | None = None
     conv_kernel_size: int = 3
     conv_bias: bool = False
@@ -121,6 +123,8 @@ class ModelArgs:
         for name, given, known in layers:
             if given is not None and (len(given) < self.n_layers or set(given) - set(known)):
                 raise ModelArgsError(f"{name}: expected {self.n_layers} of {', '.join(known)}, found {given}")
+        if self.rotated_layers is not None and len(self.rotated_layers) < self.n_layers:
+            raise ModelArgsError(f"rotated_layers: expected {self.n_layers} values, found {self.rotated_layers}")
         if self.act_fn not in _ACTIVATIONS:
             raise ModelArgsError(f"act_fn: expected one of {', '.join(_ACTIVATIONS)}, found {self.act_fn!r}")
         if "sliding_attention" in (self.layer_types or ()) and (self.sliding_window or 0) < 1:
@@ -155,6 +159,10 @@ class ModelArgs:
         """Positions that the queries of a layer attend to; None: all of them."""
         kinds = self.layer_types
         return self.sliding_window if kinds is not None and kinds[layer] == "sliding_attention" else None
+
+    def rotates(self, layer: int) -> bool:
+        """Return whether a layer has rotary embedding."""
+        return self.rotated_layers is None or self.rotated_layers[layer]
 
     def is_conv(self, layer: int) -> bool:
         """Return whether a layer has a convolution in place of attention."""

@@ -17,7 +17,7 @@ from executorch.extension.llm.export.config.llm_config import LlmConfigError
 from executorch.extension.llm.export.export_llm import read_config
 from executorch.runtime import Runtime
 
-WINDOW, CHUNK, STEPS = 16, 8, 48
+WINDOW, CHUNK, STEPS = 16, 8, 256
 SIZES = {
     "hidden_size": 32,
     "intermediate_size": 48,
@@ -25,7 +25,7 @@ SIZES = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
     "vocab_size": 128,
-    "max_position_embeddings": 128,
+    "max_position_embeddings": 512,
 }
 LONGROPE = {
     "rope_type": "longrope",
@@ -33,10 +33,16 @@ LONGROPE = {
     "partial_rotary_factor": 0.5,
     "short_factor": [1.0, 1.5],
     "long_factor": [2.0, 6.0],
-    "original_max_position_embeddings": 96,
+    "original_max_position_embeddings": 320,
 }
-PHI = {**SIZES, "pad_token_id": 0, "rope_parameters": LONGROPE, "original_max_position_embeddings": 96}
+PHI = {**SIZES, "pad_token_id": 0, "rope_parameters": LONGROPE, "original_max_position_embeddings": 320}
+TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 KINDS = {
+    "llama": lambda: transformers.LlamaConfig(**SIZES),
+    "qwen3": lambda: transformers.Qwen3Config(**SIZES, head_dim=16),
+    "smollm3": lambda: transformers.SmolLM3Config(
+        **SIZES, no_rope_layer_interval=2, use_sliding_window=True, sliding_window=WINDOW, **TOKENS),
+    "smollm3_full": lambda: transformers.SmolLM3Config(**SIZES, no_rope_layers=[0, 1], **TOKENS),
     "phi3": lambda: transformers.Phi3Config(**{**PHI, "max_position_embeddings": 4096}, tie_word_embeddings=True),
     "gemma3_text": lambda: transformers.Gemma3TextConfig(
         **SIZES, head_dim=16, query_pre_attn_scalar=24, sliding_window=WINDOW, sliding_window_pattern=2,
@@ -46,7 +52,7 @@ KINDS = {
         **SIZES, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24, mlp_only_layers=[1]),
     "mixtral": lambda: transformers.MixtralConfig(**SIZES, num_local_experts=3, sliding_window=WINDOW),
 }  # fmt: skip
-CACHED = ["model.use_kv_cache=True", f"export.max_seq_length={CHUNK}", "export.max_context_length=80"]
+CACHED = ["model.use_kv_cache=True", f"export.max_seq_length={CHUNK}", "export.max_context_length=272"]
 CUSTOM = [*CACHED, "model.use_sdpa_with_kv_cache=True", "backend.xnnpack.enabled=True"]
 
 
@@ -115,8 +121,8 @@ def test_every_cache_gives_the_logits_of_transformers(checkpoint):
 @pytest.mark.parametrize("checkpoint", ["phi3"], indirect=True)
 def test_long_contexts_have_the_long_factors(checkpoint):
     folder, reference = checkpoint
-    tokens = torch.randint(0, 128, (1, 100))
-    config = read_config([f"base.checkpoint={folder}", "export.max_seq_length=100", "export.max_context_length=100"])
+    tokens = torch.randint(0, 128, (1, 330))
+    config = read_config([f"base.checkpoint={folder}", "export.max_seq_length=330", "export.max_context_length=330"])
     with torch.no_grad():
         found, expected = build_model(config)(tokens)[0], reference(tokens, use_cache=False).logits[0, -1]
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
@@ -149,6 +155,7 @@ def test_converted_checkpoints_load_without_a_config(checkpoint, tmp_path):
         ({"attn_logit_softcapping": 50.0}, "attn_logit_softcapping: expected none, found 50.0"),
         ({"hidden_activation": "relu"}, "hidden_act: expected silu or gelu_pytorch_tanh, found 'relu'"),
         ({"model_type": "mixtral", "num_experts_per_tok": 9}, "num_activated_experts: expected 1 to 8, found 9"),
+        ({"model_type": "smollm3", "no_rope_layers": [1]}, "rotated_layers: expected 2 values"),
         ({"model_type": "phi3", "rope_parameters": {"rope_type": "yarn"}}, "rope_type: expected one of default"),
         ({"model_type": "phi3", "rope_parameters": {"rope_type": "longrope"}}, "parameters of rope_type longrope"),
         (
