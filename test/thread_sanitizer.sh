@@ -17,5 +17,5 @@ export TSAN_OPTIONS=halt_on_error=1
 for tests in runtime_executor extension_async extension_threadpool extension_module; do
   # GCC's sanitizer fails where a process that was forked from threads starts threads of its own.
   EXECUTORCH_CONCURRENT_PROGRAMS=$programs "build/threads/test/${tests}_test" --gtest_brief=1 \
-    --gtest_filter=-ThreadPool.InAForkedProcessItsWorkersStartAnew
+    --gtest_filter=-ThreadPool.ItsWorkersStartAgainInAForkedProcess
 done

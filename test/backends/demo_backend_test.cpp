@@ -137,7 +137,7 @@ void expect_outputs(Method& method, const std::vector<float>& values, size_t tak
   EXPECT_EQ(taken, values.size());
 }
 
-TEST_P(DemoBackendTest, ADelegatedProgramGivesEagersNumbersEveryTime) {
+TEST_P(DemoBackendTest, ADelegatedProgramReturnsEagerResultsEveryTime) {
   const std::string name = GetParam();
   Loaded loaded(name + ".pte");
   Result<Method> method = loaded.load();

@@ -106,7 +106,7 @@ TEST(SmallFloatTest, MathematicsOfHalvesIsThatOfFloat) {
   EXPECT_EQ(std::sqrt(executorch::aten::BFloat16(4.0f)), 2.0f);
 }
 
-TEST(HierarchicalAllocatorTest, AllocatorsStandForBuffers) {
+TEST(HierarchicalAllocatorTest, BuffersMayBeGivenAsAllocators) {
   uint8_t first[4];
   uint8_t second[8];
   torch::executor::MemoryAllocator allocators[] = {{sizeof first, first}, {sizeof second, second}};

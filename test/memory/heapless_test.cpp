@@ -115,7 +115,7 @@ class Heapless : public ::testing::TestWithParam<Case> {
   inline static Outcome expected_, outcome_;
 };
 
-TEST_P(Heapless, RunsWithoutTheHeapInWhatTheProgramAsksFor) {
+TEST_P(Heapless, RunsWithoutTheHeapInTheMemoryThatTheProgramNeeds) {
   if (!heap::is_watched()) {
     GTEST_SKIP() << "the heap cannot be watched in this build";
   }
@@ -128,7 +128,7 @@ TEST_P(Heapless, RunsWithoutTheHeapInWhatTheProgramAsksFor) {
   EXPECT_GT(outcome_.size, 0u);
 }
 
-TEST_P(Heapless, SaysWhichMemoryIsOneByteTooSmall) {
+TEST_P(Heapless, NamesTheMemoryThatIsOneByteTooSmall) {
   ASSERT_EQ(run(sizes_, &expected_), Error::Ok);
   const LogCapture log;
   Sizes less = sizes_;

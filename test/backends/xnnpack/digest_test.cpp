@@ -13,7 +13,7 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
-TEST(Digest, EveryBitAndEverySizeCounts) {
+TEST(Digest, DependsOnEveryBitAndSize) {
   std::set<Digest> seen;
   std::string bytes(100, '\0');
   for (size_t size = 0; size <= bytes.size(); ++size) {
@@ -27,7 +27,7 @@ TEST(Digest, EveryBitAndEverySizeCounts) {
   EXPECT_EQ(seen.count(digest_of(bytes.data(), bytes.size())), 1u);
 }
 
-TEST(Digest, PiecesAndTheirOrderCount) {
+TEST(Digest, DependsOnThePiecesAndTheirOrder) {
   const auto of = [](const std::string& first, const std::string& second) {
     Digester digester;
     digester.add(first.data(), first.size());
@@ -86,7 +86,7 @@ TEST(Digest, PiecesMayEndAnywhereInAStripe) {
   EXPECT_EQ(text_of(digester.finish()), "345dbdf17f81c94182eaa442ca9aa1b7");
 }
 
-TEST(Digest, TheQuickOneCountsEveryBitAndSizeToo) {
+TEST(Digest, TheQuickDigestDependsOnEveryBitAndSize) {
   std::set<Digest> seen;
   std::string bytes(100, '\0');
   for (size_t size = 0; size <= bytes.size(); ++size) {

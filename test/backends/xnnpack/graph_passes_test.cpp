@@ -114,7 +114,7 @@ TEST(GraphPasses, AClampBecomesPartOfTheFloat32AdditionBeforeIt) {
   EXPECT_EQ(b.graph.nodes[0].clamp.max, 6);
 }
 
-TEST(GraphPasses, CopiesInsideTheGraphAreTheValueThatTheyCopy) {
+TEST(GraphPasses, CopiesInsideTheGraphBecomeTheirOperand) {
   Builder b;
   const uint32_t x = b.input(), y = b.output(), made = b.value(), copy = b.value();
   b.node(NodeKind::Abs, {x}, made);

@@ -28,12 +28,12 @@ TEST(MemoryPlan, UsesTheGapBelowABlockThatLivesOn) {
   EXPECT_EQ(plan_memory(blocks).total_bytes, 6400u + 640);
 }
 
-TEST(MemoryPlan, HasNoMemoryForNothing) {
+TEST(MemoryPlan, ReservesNoMemoryForEmptyBlocks) {
   EXPECT_EQ(plan_memory({}).total_bytes, 0u);
   EXPECT_EQ(plan_memory({{0, 0, 5}, {0, 2, 3}}).total_bytes, 0u);
 }
 
-TEST(MemoryPlan, OfBlocksThatNoMemoryHoldsDoesNotWrapAround) {
+TEST(MemoryPlan, OfBlocksLargerThanAnyMemoryDoesNotWrapAround) {
   for (const size_t count : {size_t{3}, size_t{9000}}) {
     std::vector<LiveBlock> blocks;
     for (size_t i = 0; i < count; ++i) {

@@ -147,7 +147,7 @@ TEST_F(PackedFileTest, ATableThatIsWrongUnderARightDigestIsNotFollowed) {
   }
 }
 
-TEST_F(PackedFileTest, RandomChangesDoNoHarm) {
+TEST_F(PackedFileTest, RandomChangesCauseNoErrors) {
   start();
   const std::string good = read();
   std::mt19937 draw(7);

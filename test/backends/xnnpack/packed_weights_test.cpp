@@ -36,7 +36,7 @@ TEST(PackedWeights, EqualBytesAreHeldOnce) {
   }
 }
 
-TEST(PackedWeights, BytesBetweenSamplesCount) {
+TEST(PackedWeights, BytesBetweenSamplesAreCompared) {
   PackedWeights weights;
   const std::shared_ptr<PackedBlock> first = block_of(70'000, 'a');
   weights.one_of_equal(first);
@@ -88,7 +88,7 @@ TEST(PackedArena, GivesZerosOfMemoryThatWasUsed) {
   }
 }
 
-TEST(PackedArena, WithLessThanAskedForIsNotTakenAgain) {
+TEST(PackedArena, TooSmallMemoryIsNotReused) {
   for (const size_t size : {kMegabyte, 5 * kMegabyte, 3 * kMegabyte, 40 * kMegabyte, kMegabyte}) {
     const std::shared_ptr<PackedArena> arena = PackedArena::create(size, size);
     ASSERT_NE(arena, nullptr);

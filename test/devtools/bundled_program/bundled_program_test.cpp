@@ -109,7 +109,7 @@ TEST(BundledProgramTest, AnOutputInAnotherDimOrderIsComparedByIndex) {
   EXPECT_EQ(verify_method_outputs(loaded.method(), loaded.bundle.data(), 0, 0, 0), Error::Ok);
 }
 
-TEST(BundledProgramTest, ANotANumberIsNearNothingButAnother) {
+TEST(BundledProgramTest, NaNIsCloseOnlyToNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   Loaded loaded(bundle_bytes(

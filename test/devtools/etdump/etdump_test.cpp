@@ -108,7 +108,7 @@ TEST_F(ETDumpTest, EventsWithoutRoomAreDroppedAndCounted) {
   }
 }
 
-TEST_F(ETDumpTest, TensorsNeedSomewhereForTheirBytes) {
+TEST_F(ETDumpTest, TensorsNeedABufferOrASink) {
   runtime::testing::TensorFactory<executorch::aten::ScalarType::Float> tf;
   ETDumpGen tracer;
   tracer.create_event_block("block");

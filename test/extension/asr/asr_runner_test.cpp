@@ -189,7 +189,7 @@ TEST(TokenChoiceTest, TheHighestLogitOfTheLastRowIsTaken) {
   EXPECT_EQ(choice.choose(*make_tensor_ptr(1.0f)).error(), Error::InvalidProgram);
 }
 
-TEST(TokenChoiceTest, TokensAreDrawnAsSoftmaxSays) {
+TEST(TokenChoiceTest, TokensAreDrawnWithTheProbabilitiesOfSoftmax) {
   TokenChoice choice(0.5f, 1);
   const TensorPtr logits = make_tensor_ptr({1, 3}, {0.0f, 0.5f, -INFINITY});
   int counts[3] = {};

@@ -72,7 +72,7 @@ TEST(CApi, RunsAProgramFromC) {
   }
 }
 
-TEST(CApi, SaysWhatEveryErrorMeans) {
+TEST(CApi, DescribesEveryError) {
   for (et_error error = 0; error < 0x40; ++error) {
     const bool known = et_error_name(error) != std::string(et_error_name(0xFF));
     EXPECT_EQ(known, et_error_message(error) != std::string("unknown error")) << error;

@@ -127,7 +127,7 @@ TEST_P(EveryDataLoaderTest, LoadsNothingAnywhereWithinTheData) {
   EXPECT_EQ(loader_->load_into(10000, 0, kInfo, nullptr), Error::Ok);
 }
 
-TEST_P(EveryDataLoaderTest, RefusesWhatIsNotWithinTheData) {
+TEST_P(EveryDataLoaderTest, RefusesRangesOutsideOfTheData) {
   const std::pair<size_t, size_t> ranges[] = {{0, 10001},    {10000, 1},       {10001, 0},
                                               {SIZE_MAX, 1}, {1, SIZE_MAX},    {SIZE_MAX, SIZE_MAX},
                                               {9999, 2},     {0, SIZE_MAX / 2}};
@@ -174,7 +174,7 @@ void expect_invalid_state(const DataLoader& loader) {
   EXPECT_EQ(loader.load_into(0, 1, kInfo, &byte), Error::InvalidState);
 }
 
-TEST(DataLoaderLifetimeTest, ALoaderThatWasMovedFromIsOfNoUse) {
+TEST(DataLoaderLifetimeTest, UsingALoaderThatWasMovedFromIsAnError) {
   LogCapture log;
   TemporaryFile file(content());
   auto read = FileDataLoader::from(file.path());
@@ -207,7 +207,7 @@ TEST(FileDataLoaderTest, PiecesAreAligned) {
   }
 }
 
-TEST(FileDataLoaderTest, SaysWhatIsWrongWithAFile) {
+TEST(FileDataLoaderTest, ReportsWhyAFileCannotBeLoaded) {
   LogCapture log;
   EXPECT_EQ(FileDataLoader::from("/no/such/file").error(), Error::NotFound);
   EXPECT_TRUE(log.contains("/no/such/file: cannot be opened: No such file or directory"));
@@ -237,7 +237,7 @@ TEST(FileDataLoaderTest, AnEmptyFileIsEmpty) {
   EXPECT_EQ(*MmapDataLoader::from(file.path())->size(), 0u);
 }
 
-TEST(FileDescriptorDataLoaderTest, RefusesWhatIsNoUri) {
+TEST(FileDescriptorDataLoaderTest, RefusesInvalidUris) {
   LogCapture log;
   for (const char* uri : {"", "3", "fd://3", "fd:///", "fd:///x", "fd:///3x", "fd:///-1",
                           "fd:///99999999999999999999", "fd:/"}) {

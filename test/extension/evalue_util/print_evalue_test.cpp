@@ -76,7 +76,7 @@ TEST(PrintEValueTest, PrintsTensorsOfEveryKindOfNumber) {
   EXPECT_EQ(text(*executorch::extension::scalar_tensor(7)), "tensor(sizes=[], [7.])");
 }
 
-TEST(PrintEValueTest, SaysThatATensorHasNoData) {
+TEST(PrintEValueTest, PrintsThatATensorHasNoData) {
   EXPECT_EQ(text(*executorch::extension::from_blob(nullptr, {2})), "tensor(sizes=[2], <no data>)");
 }
 

@@ -50,7 +50,7 @@ TEST_F(FlatTensorDataMapTest, NamesWhatTheFileHolds) {
   EXPECT_EQ(map_->get_tensor_layout("c.weight").error(), Error::NotFound);
 }
 
-TEST_F(FlatTensorDataMapTest, GivesTheSameBytesBothWays) {
+TEST_F(FlatTensorDataMapTest, LoadsTheSameBytesBothWays) {
   const auto lent = map_->get_data("b.bias");
   ASSERT_TRUE(lent.ok());
   ASSERT_EQ(lent->size(), 8);

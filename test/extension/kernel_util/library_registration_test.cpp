@@ -31,7 +31,7 @@ EXECUTORCH_LIBRARY(my_ops, "mul3.out", my_ops::same_out);
 
 namespace {
 
-TEST(LibraryRegistrationTest, AKernelIsThereBeforeMain) {
+TEST(LibraryRegistrationTest, AKernelIsRegisteredBeforeMain) {
   executorch::runtime::testing::TensorFactory<ScalarType::Float> floats;
   EValue in(floats.make({2}, {1, 2}));
   EValue out(floats.zeros({2}));

@@ -21,7 +21,7 @@ TEST(MallocMemoryAllocatorTest, GivesAlignedMemoryUntilReset) {
   EXPECT_NE(allocator.allocate(0), nullptr);
 }
 
-TEST(MallocMemoryAllocatorTest, WildRequestsFail) {
+TEST(MallocMemoryAllocatorTest, HugeSizesAndWrongAlignmentsFail) {
   MallocMemoryAllocator allocator;
   EXPECT_EQ(allocator.allocate(1, 3), nullptr);
   EXPECT_EQ(allocator.allocate(1, 0), nullptr);

@@ -20,7 +20,7 @@ std::string written(const std::vector<uint8_t>& bytes) {
   return path;
 }
 
-TEST(BundledModuleTest, ItRunsAndJudgesTheCasesOfAFile) {
+TEST(BundledModuleTest, ItRunsAndComparesTheCasesOfAFile) {
   auto module = BundledModule::from_file(written(executorch::testing::three_cases()));
   ASSERT_TRUE(module.ok());
   const auto outputs = (*module)->execute("forward", 0);

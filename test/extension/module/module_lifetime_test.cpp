@@ -135,7 +135,7 @@ TEST_F(ModuleLifetimeTest, ExecutionsAreCancelledFromOtherThreadsAtAnyTime) {
   });
 }
 
-TEST_F(ModuleLifetimeTest, ExecutionsAreGivenUpBeforeTheyEnd) {
+TEST_F(ModuleLifetimeTest, ExecutionsAreDestroyedBeforeTheyEnd) {
   auto pool = TaskThreads::start(3);
   ASSERT_TRUE(pool.ok());
   const TensorPtr input = ones({1, 3, 8, 8});

@@ -54,7 +54,7 @@ TEST_F(ModuleTest, LoadsWhenFirstUsed) {
   EXPECT_FALSE(module.unload_method("encode"));
 }
 
-TEST_F(ModuleTest, LoadsNoMethodThatWantsMoreMemoryThanAllowed) {
+TEST_F(ModuleTest, RefusesAMethodThatNeedsMoreMemoryThanAllowed) {
   Module module(path_of("conv"));
   module.set_max_planned_bytes(16);
   EXPECT_EQ(module.load_forward(), Error::MemoryAllocationFailed);
@@ -103,7 +103,7 @@ TEST_F(ModuleTest, RunsOnInputsThatWereSetBefore) {
   EXPECT_EQ(module.get_output()->toTensor().const_data_ptr<float>()[0], 2);
 }
 
-TEST_F(ModuleTest, InputsThatWereSetGoWithThoseGiven) {
+TEST_F(ModuleTest, InputsThatWereSetCompleteThoseGiven) {
   Module module(path_of("add"));
   const TensorPtr x = ones({2, 3});
   const TensorPtr y = full({2, 3}, 10);
@@ -145,7 +145,7 @@ TEST_F(ModuleTest, ArenasAreSharedOnlyBeforeAMethodIsLoaded) {
   EXPECT_EQ(separate.share_memory_arenas(), Error::InvalidState);
 }
 
-TEST_F(ModuleTest, WritesOutputsWhereItIsTold) {
+TEST_F(ModuleTest, WritesOutputsToTheCallersMemory) {
   Module module(path_of("add_unplanned"));
   const TensorPtr x = ones({2, 3});
   const TensorPtr out = zeros({2, 3});
@@ -193,7 +193,7 @@ TEST_F(ModuleTest, ReportsFaultsAndStaysUsable) {
   EXPECT_TRUE(module.forward({x, x}).ok());
 }
 
-TEST(GrowingAllocatorTest, GoesOnBeyondItsBlock) {
+TEST(GrowingAllocatorTest, ContinuesBeyondItsBlock) {
   auto block = HeapBlock::allocate(64);
   ASSERT_TRUE(block.ok());
   GrowingAllocator allocator(std::move(*block));

@@ -51,7 +51,7 @@ TEST_F(Json, DecodesEscapes) {
   EXPECT_EQ(value->items[2].text, std::string(1, '\0'));
 }
 
-TEST_F(Json, RefusesWhatIsNoDocument) {
+TEST_F(Json, RefusesInvalidDocuments) {
   for (const char* text : {"",
                            " ",
                            "{",

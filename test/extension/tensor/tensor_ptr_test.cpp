@@ -44,7 +44,7 @@ TEST(TensorPtrTest, OwnsAVector) {
   EXPECT_EQ(tensor->const_data_ptr<int32_t>()[3], 4);
 }
 
-TEST(TensorPtrTest, ConvertsElementsToTheTypeAskedFor) {
+TEST(TensorPtrTest, ConvertsElementsToTheRequestedType) {
   const TensorPtr tensor =
       make_tensor_ptr({3}, std::vector<int32_t>{1, -2, 3}, {}, {}, ScalarType::Double);
   EXPECT_EQ(tensor->scalar_type(), ScalarType::Double);

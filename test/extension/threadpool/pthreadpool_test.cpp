@@ -168,7 +168,7 @@ TEST_P(Pthreadpool, CutsTheLastAxesIntoTilesThatMayEndEarly) {
   });
 }
 
-TEST_P(Pthreadpool, SaysWhichThreadAndProcessorATaskRunsOn) {
+TEST_P(Pthreadpool, ReportsTheThreadAndProcessorOfATask) {
   expect({9}, {}, false, true, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_1d_with_thread(pool, record<size_t, size_t>, calls, 9, 0);
   });

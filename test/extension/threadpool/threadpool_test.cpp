@@ -32,7 +32,7 @@ TEST(ThreadPool, RunsEachTaskOnceAndReturnsAfterAll) {
 }
 
 // More threads than cores: most calls are over before all threads have begun.
-TEST(ThreadPool, RunsEachTaskOnceWhoeverComesLate) {
+TEST(ThreadPool, RunsEachTaskOnceEvenIfAThreadIsLate) {
   ThreadPool pool(7);
   std::vector<std::thread> users;
   for (int u = 0; u < 2; ++u) {
@@ -52,7 +52,7 @@ TEST(ThreadPool, RunsEachTaskOnceWhoeverComesLate) {
   }
 }
 
-TEST(ThreadPool, MoreThreadsThanThereCanBeAreRefused) {
+TEST(ThreadPool, MoreThreadsThanPossibleAreRefused) {
   ThreadPool pool(1);
   EXPECT_FALSE(pool._unsafe_reset_threadpool(1u << 20));
   EXPECT_EQ(pool.get_thread_count(), 1u);
@@ -108,7 +108,7 @@ TEST(ThreadPool, CallersThatRequestOneSizeShareAPool) {
   EXPECT_EQ(ThreadPool::of_size(0), default_threadpool());
 }
 
-TEST(ThreadPool, WorkersOutliveAResetForWhoHoldsThem) {
+TEST(ThreadPool, WorkersOutliveAResetWhileTheyAreHeld) {
   ThreadPool pool(2);
   const std::shared_ptr<pthreadpool> held = pool.workers();
   EXPECT_TRUE(pool._unsafe_reset_threadpool(3));
@@ -140,7 +140,7 @@ TEST(ThreadPool, ScopesChooseThePoolOfTheirThread) {
 }
 
 // In the child the workers do not exist; a caller that waited for them, or joined them, would hang.
-TEST(ThreadPool, InAForkedProcessItsWorkersStartAnew) {
+TEST(ThreadPool, ItsWorkersStartAgainInAForkedProcess) {
   ThreadPool pool(4);
   pool.run([](size_t) {}, 100);
   const pid_t child = fork();

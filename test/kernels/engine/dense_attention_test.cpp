@@ -248,7 +248,7 @@ TEST(DenseAttention, HidesKeysByInfinityAndKeepsNaN) {
   }
 }
 
-TEST(DenseAttention, AddsBlocksOfKeysWhateverOfThemIsHidden) {
+TEST(DenseAttention, AddsBlocksOfKeysForAnyMask) {
   Random random(66);
   const Case c = {{1, 1}, 14, 1100, 5, 3, 0.5f, true, true, true, false, false};
   Problem problem(c, random);
@@ -274,7 +274,7 @@ TEST(DenseAttention, AddsBlocksOfKeysWhateverOfThemIsHidden) {
   }
 }
 
-TEST(DenseAttention, SurvivesScoresThatOnlyTheirDifferencesKeepFinite) {
+TEST(DenseAttention, HandlesScoresOfWhichOnlyDifferencesAreFinite) {
   Random random(64);
   Problem problem({{1, 1}, 3, 18, 4, 4, 1, false, false, false, false, false}, random);
   for (float& number : problem.query.data) number *= 1e4f;

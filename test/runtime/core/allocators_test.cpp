@@ -51,7 +51,7 @@ TEST(MemoryAllocatorTest, PaddingPastTheEndFails) {
   EXPECT_NE(allocator.allocate(0, 1), nullptr);
 }
 
-TEST(MemoryAllocatorTest, WildSizesAndAlignmentsFail) {
+TEST(MemoryAllocatorTest, HugeSizesAndWrongAlignmentsFail) {
   LogCapture log;
   alignas(16) uint8_t memory[16];
   MemoryAllocator allocator(sizeof(memory), memory);
@@ -82,7 +82,7 @@ TEST(MemoryAllocatorTest, ResetTakesEverythingBack) {
   EXPECT_EQ(allocator.allocate(16, 1), memory);
 }
 
-TEST(MemoryAllocatorTest, WithoutMemoryNothingIsGiven) {
+TEST(MemoryAllocatorTest, WithoutMemoryEveryAllocationFails) {
   LogCapture log;
   MemoryAllocator allocator(0, nullptr);
   EXPECT_EQ(allocator.allocate(0), nullptr);
@@ -104,7 +104,7 @@ TEST_F(HierarchicalAllocatorTest, GivesAddressesUpToTheEndOfABuffer) {
   EXPECT_EQ(*allocator.get_offset_address(1, 20, 0), second_ + 20);
 }
 
-TEST_F(HierarchicalAllocatorTest, RefusesWhatIsNotWithinABuffer) {
+TEST_F(HierarchicalAllocatorTest, RefusesRangesOutsideOfABuffer) {
   LogCapture log;
   HierarchicalAllocator allocator(buffers_);
   EXPECT_EQ(allocator.get_offset_address(0, 0, 11).error(), Error::MemoryAllocationFailed);

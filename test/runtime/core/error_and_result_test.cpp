@@ -99,7 +99,7 @@ TEST(ResultDeathTest, TakingAValueThatIsNotThereEndsTheProgram) {
   EXPECT_DEATH(*error, "failed Result");
 }
 
-TEST(ErrorMatchersTest, SayTheErrorsName) {
+TEST(ErrorMatchersTest, PrintTheErrorsName) {
   EXPECT_OK(half(2));
   EXPECT_FALSE(executorch::runtime::testing::is_ok(half(3)));
   EXPECT_STREQ(executorch::runtime::testing::is_ok(half(3)).message(), "Error::InvalidArgument");

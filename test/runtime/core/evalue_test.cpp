@@ -88,7 +88,7 @@ TEST(EValueTest, TensorListsAndTheirAbsentTensors) {
   EXPECT_FALSE(unwrapped[2].has_value());
 }
 
-TEST(EValueTest, TryToSaysInvalidTypeInsteadOfEndingTheProgram) {
+TEST(EValueTest, TryToReturnsInvalidTypeInsteadOfEndingTheProgram) {
   LogCapture log;
   const EValue number(int64_t{3});
   EXPECT_EQ(*number.tryToInt(), 3);

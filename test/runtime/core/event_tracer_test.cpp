@@ -73,7 +73,7 @@ TEST(EventTracerHooksTest, OperatorsAreLeftOutAtTheLevelOfMethods) {
   EXPECT_EQ(tracer.record, "start execute;end 7;");
 }
 
-TEST(EventTracerHooksTest, ValuesAreLoggedAsTheLevelAsks) {
+TEST(EventTracerHooksTest, ValuesAreLoggedAccordingToTheLevel) {
   LogCapture log;
   Recorder tracer;
   const EValue value(int64_t{4});
@@ -111,7 +111,7 @@ TEST(EventTracerHooksTest, WithoutATracerNothingHappens) {
   EXPECT_EQ(internal::event_tracer_begin_profiling_event(nullptr, "x").event_id, -1);
 }
 
-TEST(EventTracerHooksTest, TheRestIsHandedOn) {
+TEST(EventTracerHooksTest, OtherHooksCallTheTracer) {
   Recorder tracer;
   internal::event_tracer_create_event_block(&tracer, "run");
   const AllocatorID id = internal::event_tracer_track_allocator(&tracer, "method");

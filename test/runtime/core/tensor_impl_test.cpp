@@ -103,7 +103,7 @@ TEST(TensorImplTest, AStaticTensorKeepsItsSizes) {
   EXPECT_TRUE(log.contains("a static tensor of sizes (2, 3) resized to (3, 2)"));
 }
 
-TEST(TensorImplTest, WildSizesAreRefused) {
+TEST(TensorImplTest, NegativeAndHugeSizesAreRefused) {
   LogCapture log;
   Owner owner({2, 3}, {0, 1}, TensorShapeDynamism::DYNAMIC_BOUND);
   EXPECT_EQ(owner.resize({-1, -3}), Error::InvalidArgument);
@@ -119,7 +119,7 @@ TEST(TensorImplTest, WildSizesAreRefused) {
   EXPECT_EQ(deep.impl.numel(), 0);
 }
 
-TEST(SafeNumelTest, CountsOrSaysThatItCannot) {
+TEST(SafeNumelTest, ReturnsACountOrAnError) {
   LogCapture log;
   const int32_t max = std::numeric_limits<int32_t>::max();
   const int32_t big[] = {max, max, max};

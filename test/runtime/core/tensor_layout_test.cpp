@@ -30,7 +30,7 @@ TEST(TensorLayoutTest, CountsItsBytes) {
   EXPECT_EQ(TensorLayout::create({}, {}, ScalarType::Float)->nbytes(), 4u);
 }
 
-TEST(TensorLayoutTest, RefusesWhatIsNoTensor) {
+TEST(TensorLayoutTest, RefusesInvalidTensors) {
   LogCapture log;
   const int32_t max = std::numeric_limits<int32_t>::max();
   EXPECT_EQ(create({2}, {0, 1}, ScalarType::Float), Error::InvalidArgument);

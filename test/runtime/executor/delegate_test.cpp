@@ -154,7 +154,7 @@ TEST(Delegate, IsGivenItsCompileSpecs) {
   EXPECT_EQ(backend.seen_specs, "a=1;b=22;");
 }
 
-TEST(Delegate, OfAFailedLoadNothingRemains) {
+TEST(Delegate, AFailedLoadLeavesNothing) {
   TestProgram source = delegated_program();
   source.segment_data = "0123bad89";
   source.segments = {{0, 4}, {4, 3}};

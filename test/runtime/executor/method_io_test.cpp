@@ -27,7 +27,7 @@ TEST(MethodInputsAndOutputs, NamesTheInputThatIsNotSet) {
   EXPECT_EQ(method->execute(), Error::Ok);
 }
 
-TEST(MethodInputsAndOutputs, WantsInputsAgainWhoseMemoryThePlanReuses) {
+TEST(MethodInputsAndOutputs, NeedsInputsAgainIfThePlanReusesTheirMemory) {
   TestProgram source = add_program();
   source.plans[0].values[2].tensor.offset = 0;  // the output lies where the first input was
   Loaded method(source);

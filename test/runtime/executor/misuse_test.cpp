@@ -54,7 +54,7 @@ TEST(Misuse, NullNamesOfKernelsAndBackendsAreNotFound) {
   EXPECT_EQ(runtime::set_option(nullptr, {}), Error::NotFound);
 }
 
-TEST(Misuse, AMethodThatWasMovedFromIsOfNoUse) {
+TEST(Misuse, UsingAMethodThatWasMovedFromIsAnError) {
   const LogCapture log;
   LoadedMethod method(add_program());
   FloatTensor a({1, 2});

@@ -81,7 +81,7 @@ TEST(ProgramHeader, EveryTruncationIsRefused) {
   }
 }
 
-TEST(ProgramHeader, CheckHeaderTellsProgramsFromOthers) {
+TEST(ProgramHeader, CheckHeaderDistinguishesProgramsFromOtherFiles) {
   std::string bytes = bytes_of(program_with_segments());
   EXPECT_EQ(Program::check_header(bytes.data(), bytes.size()), Program::CompatibleVersion);
   EXPECT_EQ(Program::check_header(bytes.data(), Program::kMinHeadBytes - 1), Program::ShortData);
@@ -157,7 +157,7 @@ TEST(Program, HasNoMapWithoutNamedData) {
   EXPECT_EQ(program->get_named_data_map().error(), Error::NotFound);
 }
 
-TEST(Program, GivesAllItsDataBack) {
+TEST(Program, ReleasesAllItsData) {
   const ProgramFile file(program_with_segments());
   FileLoader loader(file);
   {
@@ -167,7 +167,7 @@ TEST(Program, GivesAllItsDataBack) {
   EXPECT_GT(loader.loads, 0);
 }
 
-TEST(MethodMeta, SaysWhatTheProgramSays) {
+TEST(MethodMeta, MatchesTheProgram) {
   TestProgram source = add_program();
   TestPlan& plan = source.plans[0];
   TestTensor named;

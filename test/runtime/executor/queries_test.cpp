@@ -51,7 +51,7 @@ TEST(Queries, InputsAndOutputsNeedRoom) {
   EXPECT_EQ(method->get_outputs(nullptr, 0), Error::InvalidArgument);
 }
 
-TEST(Queries, AMethodThatWasMovedFromSaysSo) {
+TEST(Queries, AMethodThatWasMovedFromReturnsErrors) {
   LoadedMethod method(add_program());
   const Method taken(std::move(*method));
   const LogCapture log;
@@ -142,7 +142,7 @@ TEST(Queries, ASegmentOfConstantsMayBeEmpty) {
   EXPECT_EQ(method.error(), Error::Ok);
 }
 
-TEST(Queries, HeadersAreToldApart) {
+TEST(Queries, HeadersAreDistinguished) {
   const ProgramFile file(add_program());
   std::string bytes(reinterpret_cast<const char*>(file.data()), file.size());
   const auto check = [&bytes](size_t size) { return Program::check_header(bytes.data(), size); };

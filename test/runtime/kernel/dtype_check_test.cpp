@@ -40,7 +40,7 @@ TEST_F(DtypeCheckTest, AnotherIsRefusedAndNamed) {
   EXPECT_TRUE(log.contains("argument 2 is a tensor of Long")) << log.text();
 }
 
-TEST_F(DtypeCheckTest, ListsAreLookedInto) {
+TEST_F(DtypeCheckTest, ListItemsAreChecked) {
   EValue items[] = {EValue(floats.ones({2})), EValue(longs.ones({2}))};
   EValue* pointers[] = {&items[0], &items[1]};
   alignas(Tensor) unsigned char storage[2 * sizeof(Tensor)];

@@ -19,7 +19,7 @@ TEST(KernelRuntimeContextTest, GivesTemporaryMemoryAsLongAsThereIsSome) {
   EXPECT_EQ(context.failure_state(), Error::Ok);
 }
 
-TEST(KernelRuntimeContextTest, WithoutAnAllocatorItLeavesTheComplaintToTheKernel) {
+TEST(KernelRuntimeContextTest, WithoutAnAllocatorItReturnsAnErrorWithoutALog) {
   LogCapture log;
   KernelRuntimeContext context;
   EXPECT_EQ(context.allocate_temp(1).error(), Error::NotFound);

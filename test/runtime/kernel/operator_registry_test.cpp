@@ -122,7 +122,7 @@ TEST(OperatorRegistryTest, AnOverridingTableIsFoundFirst) {
             Error::RegistrationAlreadyRegistered);
 }
 
-TEST(OperatorRegistryTest, AListOfOnesOwnCanBeAsked) {
+TEST(OperatorRegistryTest, ALookUpCanUseAListOfItsOwn) {
   LogCapture log;
   const Kernel kernels[] = {Kernel("own::a.out", op<1>)};
   EXPECT_EQ(address(*get_op_function_from_registry("own::a.out", {}, kernels)), address(op<1>));

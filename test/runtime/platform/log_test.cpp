@@ -26,7 +26,7 @@ TEST(LogTest, MessagesBelowTheMinimumLevelAreNotEvaluated) {
   EXPECT_TRUE(log.messages().empty());
 }
 
-TEST(LogTest, ALongMessageIsCutAndSaysSo) {
+TEST(LogTest, ALongMessageIsTruncatedAndMarked) {
   LogCapture log;
   const std::string text(1000, 'x');
   ET_LOG(Info, "%s", text.c_str());

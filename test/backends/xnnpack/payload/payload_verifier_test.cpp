@@ -438,7 +438,7 @@ TEST(PayloadVerifier, RefusesFieldsOfNodesOutsideOfTheGraph) {
 }
 
 /// A header that is wrong in one place.
-TEST(PayloadVerifier, RefusesHeadersThatLie) {
+TEST(PayloadVerifier, RefusesWrongHeaders) {
   struct Row {
     size_t at;
     uint64_t number;

@@ -40,7 +40,7 @@ class SamplerTest : public ::testing::Test {
   }
 };
 
-TEST_F(SamplerTest, DrawsTokensAsOftenAsTheirProbabilitiesSay) {
+TEST_F(SamplerTest, DrawsTokensInProportionToTheirProbabilities) {
   SamplingOptions options;
   options.temperature = 1;
   const auto found = draw(options);

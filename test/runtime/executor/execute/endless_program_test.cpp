@@ -71,7 +71,7 @@ TEST_F(EndlessProgram, EndsWhenItsFlagIsSet) {
   EXPECT_TRUE(log.contains("method 'forward' was interrupted at instruction 2")) << log.text();
 }
 
-TEST_F(EndlessProgram, RunsWithoutABudgetUntilItsCheckSaysStop) {
+TEST_F(EndlessProgram, RunsWithoutABudgetUntilItsCheckStopsIt) {
   int rounds = 0;
   method_->set_interrupt_check([](void* count) { return ++*static_cast<int*>(count) == 20; },
                                &rounds);

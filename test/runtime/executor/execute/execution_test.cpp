@@ -132,7 +132,7 @@ TEST(ExecutionTest, OrderThatTheFileLeavesOutIsAdded) {
   pool.run_all();
 }
 
-TEST(ExecutionTest, AProgramWithoutAnOrderIsOneTaskAndSaysSo) {
+TEST(ExecutionTest, AProgramWithoutAnOrderIsOneTaskAndLogsIt) {
   TestProgram program = branches(kOrder);
   program.named_data.clear();
   LoadedMethod method(program);

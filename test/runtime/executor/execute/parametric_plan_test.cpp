@@ -170,7 +170,7 @@ TEST(ParametricPlan, TakesAnOutputAsTheNextInput) {
   EXPECT_EQ(method->execute(), Error::Ok);
 }
 
-TEST(ParametricPlan, IsRefusedIfItMakesNoSense) {
+TEST(ParametricPlan, IsRefusedIfItIsInvalid) {
   const std::vector<std::pair<size_t, uint32_t>> changes = {
       {1, 0},
       {1, 7},
@@ -224,7 +224,7 @@ TEST(ParametricPlan, IsRefusedWithoutTheBufferThatItIsAbout) {
   }
 }
 
-TEST(ParametricPlan, PlacesNothingOutsideOfTheBufferWhateverItSays) {
+TEST(ParametricPlan, PlacesNothingOutsideOfTheBufferForAnyPlan) {
   const LogCapture log;
   for (size_t word = 0; word < kPlan.size(); ++word) {
     for (const uint32_t value : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 100u, 0x7FFFFFFFu, 0xFFFFFFFFu}) {

@@ -116,7 +116,7 @@ TEST(PlatformMemory, IsAlignedAndGivenBackByReset) {
   EXPECT_EQ(CountedPlatform::live, 0);
 }
 
-TEST(PlatformMemory, WildRequestsFail) {
+TEST(PlatformMemory, HugeSizesAndWrongAlignmentsFail) {
   const LogCapture log;
   PlatformMemoryAllocator allocator;
   EXPECT_EQ(allocator.allocate(1, 3), nullptr);

@@ -189,7 +189,7 @@ TEST(UnboundedTensors, AreEmptyOnceTheyAreFreed) {
   EXPECT_EQ(floats(method->get_output(0)), Floats());
 }
 
-TEST(UnboundedTensors, BeginEmptyWhateverSizesTheFileGivesThem) {
+TEST(UnboundedTensors, BeginEmptyForAnySizesInTheFile) {
   TestProgram program = scaling();
   program.plans[0].values[2].tensor.sizes = {1 << 30};
   Ledger ledger;

@@ -230,7 +230,7 @@ TEST(AliasModel, AnOutputThatWasMovedToGetsItsOwnMemory) {
   EXPECT_EQ(memory, (Floats{0, 0}));
 }
 
-TEST(AliasModel, AnInputThatADelegateMayWriteToDoesNotStandAlone) {
+TEST(AliasModel, AnInputThatADelegateMayWriteToIsNotUnaliased) {
   TestProgram program = related_program();
   plan(program).values[kOperands].list = {kResult};
   plan(program).values[kOptional].list = {-1};
@@ -331,7 +331,7 @@ TEST(AliasModel, FindsTheConsumedInputsAmongTensorsAnywhere) {
 
 /// Two kernels of one operator: one for all dtypes, which forbids its operands to be where the
 /// result is, and one for float, which allows it.
-TEST(AliasModel, AsksTheKernelOfEachInstruction) {
+TEST(AliasModel, UsesTheKernelOfEachInstruction) {
   const auto general = [](runtime::KernelRuntimeContext&, runtime::Span<EValue*>) {};
   const auto special = [](runtime::KernelRuntimeContext& context, runtime::Span<EValue*>) {
     context.fail(Error::Internal);

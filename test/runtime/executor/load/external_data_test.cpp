@@ -99,7 +99,7 @@ struct Lie {
   std::string message;
 };
 
-TEST(ExternalData, ThatIsNotWhatTheProgramSaysIsRefused) {
+TEST(ExternalData, ThatContradictsTheProgramIsRefused) {
   const std::string expected = "expected type 6, rank 1 and the program's sizes and dim order";
   const std::vector<Lie> lies = {
       {[](OneTensor& map) { map.type = ScalarType::Int; }, Error::InvalidExternalData, expected},

@@ -22,7 +22,7 @@ using Kind = fb::KernelTypes;
 using Floats = std::vector<float>;
 using Loaded = LoadedMethod;
 
-TEST(MethodLoad, TakesExactlyTheMemoryThatIsSaid) {
+TEST(MethodLoad, TakesExactlyTheMemoryThatTheMetadataState) {
   TestProgram source = add_program();
   TestPlan& plan = source.plans[0];
   for (const TestValue& value :

@@ -61,7 +61,7 @@ TEST(AbsentParts, TablesWithoutOffsetsReferToNoData) {
       LoadedProgram(finished(b, fb::CreateProgram(b, 0, 0, 0, 0, 0, constants, states))).ok());
 }
 
-TEST(AbsentParts, AMethodWithoutEncodingsOfItsOutputsSaysSo) {
+TEST(AbsentParts, AMethodWithoutEncodingsOfItsOutputsReturnsAnError) {
   FlatBufferBuilder b;
   const auto empty = fb::CreateContainerMetadata(b);
   LoadedProgram program(

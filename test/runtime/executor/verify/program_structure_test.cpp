@@ -93,7 +93,7 @@ TEST(ProgramStructure, RefusesEveryTruncation) {
   EXPECT_GT(refused, static_cast<int>(bytes.size()) * 9 / 10);
 }
 
-TEST(ProgramStructure, SaysWhereTheFaultIs) {
+TEST(ProgramStructure, LogsThePlaceOfTheFault) {
   flatbuffers::FlatBufferBuilder builder;
   const auto value = fb::CreateEValue(builder, fb::KernelTypes::NONE, 0);
   const auto plan = fb::CreateExecutionPlan(

@@ -77,7 +77,7 @@ TEST(ValueKindsTest, TheMetadataHaveTheTagsOfAllKinds) {
   }
 }
 
-TEST(ValueKindsTest, InputsThatAreNoTensorsTakeTheProgramsValueAndNoOther) {
+TEST(ValueKindsTest, InputsThatAreNoTensorsTakeOnlyTheProgramsValue) {
   TestPlan plan;
   plan.values = every_kind();
   plan.inputs = {2, 3, 4, 5, 6, 11};
@@ -120,7 +120,7 @@ TEST(ValueKindsTest, AFailureIsReportedWithArgumentsOfEveryKind) {
   }
 }
 
-TEST(ValueKindsTest, AMovedMethodSaysSo) {
+TEST(ValueKindsTest, AMovedMethodReturnsErrors) {
   LoadedMethod loaded(add_program());
   ASSERT_EQ(loaded.error(), Error::Ok);
   const runtime::Method method(std::move(*loaded));
@@ -238,7 +238,7 @@ TEST(NamedDataTest, BackendsFindTheProgramsDataAndTheCallers) {
   EXPECT_EQ(backend.missing_loaded, Error::NotFound);
 }
 
-TEST(NamedDataTest, WithoutTheCallersThereAreThePrograms) {
+TEST(NamedDataTest, WithoutACallersMapTheProgramsIsUsed) {
   LoadedProgram program(named_data_program());
   ASSERT_TRUE(program.ok());
   MethodMemory memory(*program->method_meta("forward"));
