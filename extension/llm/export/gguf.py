@@ -206,6 +206,8 @@ def _tensor(path: Path, header: _Header, data: NDArray[numpy.uint8], start: int,
     kind = GGUFType(header.type)
     block = BLOCKS[kind.name]
     columns = header.shape[-1] if header.shape else 1
+    if 0 in header.shape:
+        raise error(f"expected elements, found sizes {list(header.shape)}")
     if columns % block.values:
         raise error(f"expected rows of a multiple of {block.values} values, found {columns}")
     size = math.prod(header.shape) // block.values * block.bytes

@@ -248,6 +248,7 @@ def tensor(name=b"t", shape=(32,), kind=0, offset=0):
         header(pairs=text(b"general.alignment") + struct.pack("<II", 4, 3), num_pairs=1) + bytes(64),
         header(tensor(shape=(1,) * 5), 1) + bytes(200),
         header(tensor(shape=(2**40, 2**40)), 1) + bytes(200),
+        header(tensor(shape=(0, 2**63)), 1) + bytes(200),
         header(tensor(kind=3), 1) + bytes(200),
         header(tensor(shape=(16,), kind=2), 1) + bytes(200),
         header(tensor(offset=1), 1) + bytes(400),
