@@ -84,7 +84,7 @@ class ExportedProgramPassManager(fx_passes.PassManager):
     """`ExportedProgramPassManager(passes=[...])(program)` runs passes over a program and verifies the result.
 
     A graph pass among them runs on the program's graph. The passes work on a copy of the program, unless one of them
-    was made for the program and holds it. `EdgeProgramManager.transform` takes such a manager too.
+    holds a reference to the program. `EdgeProgramManager.transform` takes such a manager too.
 
     constraints: functions of two passes (a, b) that return True if a must run before b; they order the passes.
     steps: how often the passes run at most; they stop when none of them changes the program.

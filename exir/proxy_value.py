@@ -34,7 +34,7 @@ class ProxyValue:
         return self.proxy_or_node
 
     def to_tensor(self) -> torch.Tensor:
-        """The fake tensor; raises AssertionError for other values."""
+        """Return the fake tensor. Raises AssertionError for other values."""
         assert self.is_tensor(), f"node '{self.node.name}' holds a {type(self.data).__name__}, not a tensor"
         return self.data  # type: ignore[no-any-return]
 

@@ -229,8 +229,8 @@ def _of_base(name: str) -> Any:
 class ViewSpec(TensorSpec):
     """A view: a tensor with its own sizes on its base's bytes from `byte_offset` on.
 
-    Lifetime, arena and constness are the base's: setting one of them here sets it there. mem_offset is the base's
-    plus `byte_offset`, and can not be set through a view. A view of a view refers to the outermost base.
+    Lifetime, arena and constness are the base's: setting one of them sets the base's. mem_offset is the base's plus
+    `byte_offset`, and cannot be set through a view. A view of a view refers to the outermost base.
     Raises ValueError for a base that is not dense, or if the view would reach outside of its base.
     """
 

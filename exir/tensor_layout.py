@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""TensorLayout: how the bytes of a named tensor are to be read."""
+"""TensorLayout: dtype, sizes and dim order with which to read the bytes of a named tensor."""
 
 from __future__ import annotations
 

@@ -150,5 +150,5 @@ def _box(x: float, y: float, box: Box) -> str:
     return "".join([*parts, "</g>"])
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _short(text: str, max_length: int) -> str:
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -91,7 +91,7 @@ def _drawing(graph_module: GraphModule, colours: Mapping[str, str], constants: s
 
 
 def _box(graph_module: GraphModule, node: Node, colours: Mapping[str, str]) -> Box | None:
-    """Return the box of a node, or None: the picture omits allocations and getitem."""
+    """Return the box of a node, or None: the drawing omits allocations and getitem."""
     value = describe_value(node)
     if node.op == "output":
         return Box("output", "", colours["input"], "what the graph returns")

@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """`to_backend`: hand a whole program, or the partitions that a partitioner tags, to backends.
 
-Every form takes the same steps: tag → find partitions → make each a program → preprocess → put calls in their place.
+Every form takes the same steps: tag → find partitions → convert each to a program → preprocess → replace each with a
+call.
 """
 
 from __future__ import annotations
@@ -57,8 +58,7 @@ def to_backend(args: object, *rest: object) -> Any:
 
 @dataclass
 class MethodProgramsPartitionerSpec:
-    """Programs by method name, and the partitioner of each method that is to be partitioned; the rest stay as they
-    are."""
+    """Programs by method name, and the partitioner of each method to partition; other methods stay unchanged."""
 
     method_to_edge_program: Mapping[str, ExportedProgram]
     method_to_partitioner: Mapping[str, Partitioner]
@@ -129,7 +129,7 @@ def _delegated(
     partitioner: Partitioner,
     reasons: dict[NodeKey, str],
 ) -> ExportedProgram:
-    """Return the program with delegate calls. Nodes that the partitioner left get its reason."""
+    """Return the program with delegate calls. Record on all other nodes why the partitioner left them."""
     made = insert_delegate_calls(program, lowered)
     keep_fallbacks(made.graph_module, type(partitioner).__name__, reasons)
     return made
@@ -138,7 +138,8 @@ def _delegated(
 def _lower_with(
     backend_id: str, to_lower: Mapping[str, list[tuple[TaggedPartition, ExportedProgram]]]
 ) -> dict[int, LoweredBackendModule]:
-    """Lower the partitions of one backend in all methods; return the lowered module of each partition, by its id()."""
+    """Lower the partitions of one backend in all methods; return the lowered module of each partition, keyed by
+    id(partition)."""
     own = {
         method: [item for item in parts if item[0].delegation.backend_id == backend_id]
         for method, parts in to_lower.items()
@@ -164,7 +165,7 @@ def _lower_with(
 def _partition(
     program: ExportedProgram, partitioner: Partitioner
 ) -> tuple[ExportedProgram, list[TaggedPartition], dict[NodeKey, str]]:
-    """A tagged copy of the program, its partitions, and why the partitioner left other nodes."""
+    """Return a tagged copy of the program, its partitions, and the partitioner's reasons for leaving other nodes."""
     name = type(partitioner).__name__
     with reasons_collected() as reasons:
         result = partitioner(copy_program(program))

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """BackendDetails, the ahead-of-time interface of a backend, and PreprocessResult, the result of its methods.
 
-A backend is a direct subclass of `BackendDetails`, known by its class name; importing its module makes it known.
+A backend is a direct subclass of `BackendDetails`. Its id is its class name; importing its module registers it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ class PreprocessResult:
     processed_bytes: the payload that the backend's runtime gets at load.
     debug_handle_map: identifier inside the delegate (int or str) → debug handles of the nodes it stands for.
     data_store_output: named data of this delegate, kept in the program (or beside it) and shared by name.
-    _delegate_info_meta: anything the backend wants to find again in `LoweredBackendModule.meta`; not written to the
-    file.
+    _delegate_info_meta: data of the backend's own for `LoweredBackendModule.meta`; not written to the file.
     """
 
     processed_bytes: bytes = b""
@@ -74,7 +73,7 @@ class BackendDetails(ABC):
         edge_programs: dict[str, list[ExportedProgram]],
         compile_specs: dict[str, list[list[CompileSpec]]],
     ) -> dict[str, list[PreprocessResult]]:
-        """Compile all partitions of all methods; override it where partitions share something (weights, say).
+        """Compile all partitions of all methods; override it to share data, such as weights.
 
         `edge_programs[method][i]` is compiled with `compile_specs[method][i]` to `result[method][i]`.
         """

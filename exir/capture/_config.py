@@ -21,14 +21,16 @@ from executorch.exir.passes.memory.to_out_var_pass import ToOutVarPass
 
 @dataclass
 class EdgeCompileConfig:
-    """_check_ir_validity: run the dialects' verifiers.
+    """Fields marked "addition" are not in ExecuTorch 1.4.
+
+    _check_ir_validity: run the dialects' verifiers.
     _skip_dim_order: keep memory formats (`_to_copy`, `clone`) instead of dim orders.
     _core_aten_ops_exception_list: operators outside of Core ATen that may stay in the graph.
     preserve_ops: operators that are not decomposed, and may stay in the graph.
-    strict: `to_executorch` refuses a program with fallbacks from a requested partitioner (ours; see
+    strict: `to_executorch` refuses a program with fallbacks from a requested partitioner (addition; see
         report/verdict.py).
     unroll_recurrent: unroll the steps of LSTM, GRU and RNN layers, for kernel libraries without the operators
-        `recurrent::…`, and for backends that support only the steps; sequences then have one length (ours; see
+        `recurrent::…`, and for backends that support only the steps; sequences then have one length (addition; see
         dialects/recurrent_ops.py).
     """
 
@@ -47,7 +49,9 @@ class EdgeCompileConfig:
 
 @dataclass
 class ExecutorchBackendConfig:
-    """passes: passes on the edge program, which run first.
+    """Fields marked "addition" are not in ExecuTorch 1.4.
+
+    passes: passes on the edge program, which run first.
     memory_planning_pass, sym_shape_eval_pass: one pass, or a dict by method name.
     to_out_var_pass: the pass that creates out variants and allocations.
     emit_stacktrace: store the stack trace of each instruction.
@@ -63,12 +67,12 @@ class ExecutorchBackendConfig:
     run_reinplace_pass: write parts of state (KV caches) in place instead of copying the state.
     reinplace_extra_ops: further edge operators to run in place where that is safe (passes/state/reinplace.py).
     fuse_quantized: outside of delegates, replace dequantize, compute, quantize by operators on int8,
-        `quantized_fused::…`, if the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
+        `quantized_fused::…`, if the target has their kernels (addition; passes/quantized/fuse_quantized_pass.py).
     tune_for_optimized_kernels: outside of delegates, store images between convolutions in channels last, and compute
-        hardsigmoid, hardswish and silu by one operator each (ours; docs/passes.md). Faster with this project's
+        hardsigmoid, hardswish and silu by one operator each (addition; docs/passes.md). Faster with this project's
         optimized kernels; runtimes of ExecuTorch 1.4 may lack these operators or misread layouts.
     check_target: raise an error for calls without a kernel on the target, by operator, dtypes and dim order, and for
-        delegates that their backend rejects (ours; program/target.py).
+        delegates that their backend rejects (addition; program/target.py).
     target_manifest: the operators of the target: the path of a table (form: dialects/operator_table.py) or of a kernel
         library's functions.yaml, or names ("aten::add.out", …); None: the kernel libraries beside this package.
 

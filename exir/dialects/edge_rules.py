@@ -94,7 +94,7 @@ NO_MEMORY_FORMATS = Rule(
 )
 MEMORY_FORMATS = Rule(
     lambda node: (op := _edge(node)) is not None and op.namespace == "dim_order_ops",
-    lambda node: f"{node.target} takes a dim order, but the configuration asks for memory formats (_skip_dim_order)",
+    lambda node: f"{node.target} takes a dim order, but the configuration keeps memory formats (_skip_dim_order)",
 )
 # A result that overlaps itself cannot be stored.
 DENSE = Rule(

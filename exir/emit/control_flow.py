@@ -7,8 +7,8 @@
     else:    false branch                     jump begin
     end:                             end:
 
-A loop tests before it runs, so that no iteration is legal too. Everything a loop starts from is set when it starts:
-an execution that was stopped half-way leaves nothing behind.
+A loop tests its condition first, so zero iterations are legal. It sets its initial values when it starts, so that an
+execution that was stopped half-way does not affect the next one.
 """
 
 from __future__ import annotations

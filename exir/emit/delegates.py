@@ -40,7 +40,7 @@ class LoweredModule(Protocol):
 def emit_delegate(
     state: MethodState, lowered: LoweredModule, inputs: Sequence[object], outputs: Sequence[Ref], node: Node
 ) -> None:
-    """Emit a call with a delegate of its own: even delegates with equal payloads have separate state."""
+    """Emit a call of a new delegate: delegates with equal payloads have separate state."""
     reference = BackendDelegateDataReference(DataLocation.INLINE, _payload(state.program, lowered.processed_bytes))
     specs = [CompileSpec(spec.key, spec.value) for spec in lowered.compile_specs]
     state.delegates.append(BackendDelegate(lowered.backend_id, reference, specs))

@@ -98,7 +98,7 @@ class MethodState:
         self._operator_index: dict[tuple[str, str], int] = {}
 
     def fresh(self, value: KernelTypes) -> Ref:
-        """Append a new value, which instructions may write."""
+        """Append a new value, which instructions may write. Return its index."""
         self.values.append(EValue(value))
         return Ref(len(self.values) - 1)
 

@@ -39,7 +39,7 @@ def make_allocation_info(mem_id: int, mem_offset: int) -> AllocationDetails:
         mem_offset: Bytes from the arena's start.
 
     Raises:
-        ValueError: The arena or the offset is below the least there is.
+        ValueError: The arena is below 1, or the offset is negative.
         AddressSpaceOverflowException: The offset needs more than 64 bits.
     """
     if mem_id < 1 or mem_offset < 0:

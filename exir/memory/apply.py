@@ -74,7 +74,7 @@ def apply_algo(
     Writes the places to the specs, the sizes to graph_module.meta["non_const_buffer_sizes"], the MemoryPlan to
     graph_module.meta["memory_plan"]. The lifetime of an operand that is overwritten by the result of its last use
     ends before that step.
-    enable_non_cpu_memory_planning: accepted; a tensor on another device is an error. allow_overlap: accept tensors
+    enable_non_cpu_memory_planning: ignored; a tensor on another device is an error. allow_overlap: accept tensors
     that share bytes while alive. parametric: plan arena 1 also as a function of the inputs' sizes
     (graph_module.meta["parametric_plan"]), with inputs and state in arena 2.
     Raises MemoryPlanningError.

@@ -25,9 +25,9 @@ def by_arena(specs: Collection[TensorSpec]) -> dict[ArenaId, list[TensorSpec]]:
 
 
 def offset_unit(alignment: int, specs: Iterable[TensorSpec]) -> int:
-    """Return the bytes whose multiples the offsets of one arena are.
+    """Return the number of bytes of which the offsets in one arena are multiples.
 
-    That is `alignment`, or more where the largest elements of the arena need it.
+    It is `alignment`, or more where the largest elements of the arena need it.
     """
     return math.lcm(alignment, *(spec.dtype.itemsize for spec in specs))
 

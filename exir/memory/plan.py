@@ -45,8 +45,8 @@ class PlannedTensor:
 
 @dataclass(frozen=True)
 class Arena:
-    """size: planned bytes. most_alive: the most bytes alive at one step. lower_bound: no plan is smaller, proven; at
-    least most_alive, more where a search has shown that no plan reaches most_alive."""
+    """size: planned bytes. most_alive: the most bytes alive at one step. lower_bound: proven lower bound of `size`:
+    most_alive, or more where a search has shown that no plan reaches most_alive."""
 
     mem_id: int
     size: int
@@ -79,7 +79,7 @@ class MemoryPlan:
 
     @property
     def lower_bound(self) -> int:
-        """Bytes of the smallest possible plan of these tensors in these arenas, at least."""
+        """Proven lower bound of the bytes of any plan of these tensors in these arenas."""
         return sum(arena.lower_bound for arena in self.arenas)
 
     @property

@@ -21,7 +21,7 @@ class SpecAllocResult:
 class MemoryAlgoResult:
     """bufsizes[i] is the size in bytes of arena i; entry 0 is reserved.
 
-    lower_bounds[i]: no plan of arena i is smaller, proven (empty if the algorithm proves nothing).
+    lower_bounds[i]: proven lower bound of the size of arena i; the list is empty if the algorithm proves none.
     """
 
     spec_dict: dict[TensorSpec, SpecAllocResult]

@@ -28,7 +28,8 @@ def out_argument_names(op: OpOverload) -> tuple[str, ...]:
 
 
 def is_out_variant(qualified_opname: OpOverload | str, overload: str = "") -> bool:
-    """Return whether an operator is an out variant. A name is one such as `aten::topk`, with an overload name."""
+    """Return whether an operator is an out variant. The operator is an overload, or a name such as `aten::topk` with
+    an overload name."""
     op = qualified_opname
     return bool(out_argument_names(get_op_overload(op, overload) if isinstance(op, str) else op))
 
@@ -134,7 +135,7 @@ def _find_out_variant(op: OpOverload) -> OpOverload | None:
 
 
 def to_out_variant(op_overload: OpOverload) -> tuple[OpOverload, tuple[str, ...]]:
-    """Return an operator's out variant and the names of its out arguments. Raises as `require_out_variant`."""
+    """Return an operator's out variant and the names of its out arguments. Raises like `require_out_variant`."""
     found = require_out_variant(op_overload)
     return found, out_argument_names(found)
 

@@ -31,9 +31,9 @@ _SCHEMA = re.compile(
 library = torch.library.Library(NAMESPACE, "DEF")
 
 
-def rounded(numbers: torch.Tensor, zero: int, quant_min: int, quant_max: int) -> torch.Tensor:
-    """Round float32 values that are divided by the scale to int8."""
-    return (torch.round(numbers) + zero).clamp(quant_min, quant_max).to(torch.int8)
+def rounded(values: torch.Tensor, zero_point: int, quant_min: int, quant_max: int) -> torch.Tensor:
+    """Quantize float32 values, which are already divided by the scale, to int8."""
+    return (torch.round(values) + zero_point).clamp(quant_min, quant_max).to(torch.int8)
 
 
 def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: object) -> torch.Tensor:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The way of a program: `edge` (to the edge dialect), `edge_manager`, `executorch_steps`, `executorch_manager`.
+"""Steps of lowering: `edge` (to the edge dialect), `edge_manager`, `executorch_steps`, `executorch_manager`.
 
 The order of all transformations is in `pipeline`.
 """

@@ -24,7 +24,8 @@ from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellF
 
 
 def methods_of(programs: object) -> dict[str, ExportedProgram]:
-    """Programs by method name; a single program is the method `forward`. Raises `ExportError` for anything else."""
+    """Return the programs by method name; a single program is the method `forward`. Raises `ExportError` for anything
+    else."""
     given = programs if isinstance(programs, Mapping) else {"forward": programs}
     methods: dict[str, ExportedProgram] = {}
     for name, program in given.items():
@@ -41,7 +42,8 @@ def methods_of(programs: object) -> dict[str, ExportedProgram]:
 def edge_program(
     program: ExportedProgram, config: EdgeCompileConfig, preserve: Iterable[OpOverload] = ()
 ) -> ExportedProgram:
-    """A new program in the edge dialect, weights shared with `program`. Raises `ExportError` naming what is not legal.
+    """Return a new program in the edge dialect, which shares the weights of `program`. Raises `ExportError` naming the
+    illegal node.
 
     preserve: operators not to decompose, in addition to the configuration's.
     """
@@ -53,7 +55,7 @@ def edge_program(
     warn_of_training(program)
     made = decompose(program, kept, config.unroll_recurrent)
     made._verifiers = [WellFormed]
-    name_branch_modules(made)  # errors of all steps say modules
+    name_branch_modules(made)  # messages of all later steps name modules
     for position, step in enumerate(steps_to_edge(config)):
         step(made)
         if position == 0 and config._check_ir_validity:
@@ -72,7 +74,7 @@ def to_edge(
     """Lower exported programs to the edge dialect.
 
     programs: one program (method `forward`) or programs by method name. constant_methods: values that methods of these
-    names return. generate_etrecord: `get_etrecord()` of the program that it becomes gives an
+    names return. generate_etrecord: record the export: `get_etrecord()` of the finished program returns an
     `executorch.devtools.ETRecord`.
     """
     config = compile_config or EdgeCompileConfig()

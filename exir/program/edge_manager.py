@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class EdgeProgramManager:
-    """Edge programs by method name. Every step returns a new manager; this one stays as it is.
+    """Edge programs by method name. Each step returns a new manager and leaves this one unchanged.
 
-    edge_programs: programs in the edge dialect, verified here. constant_methods: what methods of these names return.
-    Raises `ExportError` naming the node that is not legal.
+    edge_programs: programs in the edge dialect, verified here. constant_methods: method name → the constant that it
+    returns. Raises `ExportError` naming the illegal node.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class EdgeProgramManager:
         return set(self._config_methods)
 
     def exported_program(self, method_name: str = "forward") -> ExportedProgram:
-        """The program of a method; raises KeyError naming the methods there are."""
+        """Return the program of a method. Raises KeyError naming the existing methods."""
         if method_name not in self._edge_programs:
             raise KeyError(f"no method '{method_name}', found {sorted(self._edge_programs)}")
         return self._edge_programs[method_name]
@@ -143,7 +143,7 @@ class EdgeProgramManager:
         return self._with(to_backend(MethodProgramsPartitionerSpec(self._edge_programs, by_method)))
 
     def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:
-        """Out variants, memory plan, emission: a program that can be written to a file."""
+        """Create out variants, plan memory and emit. Return a program that can be written to a file."""
         from executorch.exir.program.executorch_manager import ExecutorchProgramManager
         from executorch.exir.program.executorch_steps import to_executorch_programs
 

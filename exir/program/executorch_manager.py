@@ -67,7 +67,7 @@ class ExecutorchProgramManager:
         return set(self._config_methods)
 
     def exported_program(self, method_name: str = "forward") -> ExportedProgram:
-        """The planned program of a method; raises KeyError naming the methods there are."""
+        """Return the planned program of a method. Raises KeyError naming the existing methods."""
         if method_name not in self._execution_programs:
             raise KeyError(f"no method '{method_name}', found {sorted(self._execution_programs)}")
         return self._execution_programs[method_name]
@@ -96,7 +96,7 @@ class ExecutorchProgramManager:
         return self._emitter_output.instruction_id_to_num_outs_map
 
     def get_etrecord(self) -> Any:
-        """The `executorch.devtools.ETRecord`. Raises RuntimeError unless `generate_etrecord=True` was passed."""
+        """Return the `executorch.devtools.ETRecord`. Raises RuntimeError unless `generate_etrecord=True` was passed."""
         if self._etrecord is None:
             raise RuntimeError(
                 "ETRecord was not generated: pass generate_etrecord=True to to_edge or to_edge_transform_and_lower"
@@ -159,7 +159,7 @@ class ExecutorchProgramManager:
         self._cord().write_to_file(open_file)  # type: ignore[arg-type]
 
     def _data_cords(self) -> dict[str, Cord]:
-        """The `.ptd` files by name, without the ending: weights, and what delegates keep beside the program."""
+        """Return the `.ptd` files by name, without the ending: weights, and external data of delegates."""
         if self._data is None:
             store = NamedDataStore()
             for part in (self._emitter_output.external_data, self._named_data):
@@ -179,7 +179,7 @@ class ExecutorchProgramManager:
 
     @property
     def _tensor_data(self) -> dict[str, Cord]:
-        """Façade: `data_files` under the name that scripts for ExecuTorch 1.4 read; a dict of the caller's own."""
+        """Façade: `data_files` under the name that scripts for ExecuTorch 1.4 read; a new dict for each access."""
         return dict(self._data_cords())
 
     def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:

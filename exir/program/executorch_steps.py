@@ -26,9 +26,9 @@ from executorch.exir.verification.verifier import WellFormed
 def to_executorch_programs(
     programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig, strict: bool = False
 ) -> tuple[dict[str, ExportedProgram], NamedDataStoreOutput]:
-    """New programs of out variants with their memory planned, and the named data of all their delegates.
+    """Return new programs of out variants with their memory planned, and the named data of all their delegates.
 
-    strict: what requested partitioners left is an error; else a warning.
+    strict: operators that requested partitioners left are an error; otherwise a warning.
     """
     programs = _with_shared_state(programs, config)
     made = {name: _out_variants(name, program, config) for name, program in programs.items()}
@@ -48,7 +48,7 @@ def to_executorch_programs(
 
 
 def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreOutput:
-    """The named data of all delegates in programs."""
+    """Return the named data of all delegates in programs."""
     named_data = NamedDataStore()
     for program in programs:
         for module in all_graph_modules(program.graph_module):

@@ -18,7 +18,7 @@ from executorch.exir.program.pipeline import steps_to_edge
 
 
 def calls_of(program: ExportedProgram, operators: Collection[OpOverload]) -> list[tuple[fx.GraphModule, fx.Node]]:
-    """Every call of one of `operators` (edge or not), with the graph module that it is in."""
+    """Return every call of one of `operators` (edge or not), with the graph module that it is in."""
     found = []
     for module in all_graph_modules(program.graph_module):
         for node in module.graph.nodes:

@@ -62,7 +62,8 @@ def to_edge_transform_and_lower(
     Operators that a partitioner's `ops_to_not_decompose` names reach it whole; calls that no partitioner takes are
     decomposed afterwards. Without partitioners this is `to_edge` with passes. partitioner: one list, or a list by
     method name.
-    generate_etrecord: `get_etrecord()` of the program that it becomes gives an `executorch.devtools.ETRecord`.
+    generate_etrecord: record the export: `get_etrecord()` of the finished program returns an
+    `executorch.devtools.ETRecord`.
     """
     return lower(
         methods_of(programs),
@@ -83,7 +84,7 @@ def lower(
     transform_passes: Passes | Mapping[str, Passes] | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:
-    """`to_edge_transform_and_lower` of programs that are known to be ones."""
+    """Like `to_edge_transform_and_lower`, for programs whose types have been checked."""
     chosen = {name: _partitioners_of(partitioner, name) for name in methods}
     lowered = {name: _lower_method(program, chosen[name], config) for name, program in methods.items()}
     kept = {op for _, operators in lowered.values() for op in operators}

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One tensor object given as two example inputs: torch.export takes both inputs for one, and the program reads only the
-last of them, whatever it is given later."""
+"""Find inputs that were one tensor object in the example inputs: torch.export merges them, and the program reads only
+the last one of them, whatever later calls pass."""
 
 import warnings
 
@@ -34,7 +34,7 @@ def merged_inputs(program: ExportedProgram) -> list[tuple[str, str]]:
 
 
 def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
-    """UserWarning for each such pair."""
+    """Issue a UserWarning for each such pair."""
     for unread, instead in merged_inputs(program):
         warnings.warn(
             f"method '{method}': the inputs '{unread}' and '{instead}' were one tensor object when the model was "

@@ -124,11 +124,11 @@ def edge_to_executorch_passes(
 ) -> list[object]:
     """Return the passes that make out variants of an edge graph, in their order.
 
-    They know the graph alone. `to_executorch` also does what needs the program: it folds constants, writes state back
+    They see only the graph. `to_executorch` also does what needs the program: it folds constants, writes state back
     and removes weights that delegates hold (program/pipeline.py).
 
     Args:
-        config: What the passes do; `config.passes` come first.
+        config: Configuration of the passes; `config.passes` come first.
         name: The method; None for `forward`.
         edge_compile_config: The one that `to_edge` took. Its `_skip_dim_order` keeps memory formats.
     """

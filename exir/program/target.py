@@ -21,7 +21,8 @@ from executorch.exir.error import VerificationError, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_submodules
 
-# A table, the path of one (`.json`) or of a kernel library's functions.yaml, names of kernels, or None: the installed.
+# A table, the path of one (`.json`) or of a kernel library's functions.yaml, names of kernels, or None for the
+# installed kernels.
 Manifest = OperatorTable | Path | str | Sequence[str] | None
 
 # Operators of the runtime itself, in no kernel library's list.
@@ -31,7 +32,7 @@ _BUILT_IN = frozenset(
     for name in ("sym_size.int", "sym_stride.int", "sym_storage_offset", "sym_numel", "_local_scalar_dense")
 )
 _CHECKED_NAMESPACES = ("aten", "dim_order_ops", "et_copy", "quantized_decomposed", "quantized_fused")
-# The schema of `func:`, or the name that `op:` has of an operator of the portable library.
+# A line with a schema after `func:`, or with the name of a portable operator after `op:`.
 _FUNCTION = re.compile(r"^\s*-\s*(?:func:\s*[\"']?(?=[\w:.]+\()|op:\s*[\"']?)(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)")
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 _logger = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def _operator(node: fx.Node) -> OpOverload | None:
 
 
 def operators_of(graph_module: fx.GraphModule) -> Iterable[tuple[fx.Node, OpOverload]]:
-    """Every operator call of a graph and of its control flow."""
+    """Yield every operator call of a graph and of its control flow."""
     for module in all_graph_modules(graph_module):
         for node in module.graph.nodes:
             op = _operator(node)
@@ -148,7 +149,8 @@ def _contents(module: LoweredBackendModule) -> str:
 
 
 def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> list[str]:
-    """Names of users' own operators that the program needs and the manifest does not list: kernels to link."""
+    """Return the names of users' own operators that the program needs and the manifest does not list: kernels to
+    link."""
     known = set(manifest)
     names = {
         op.name()
@@ -160,7 +162,7 @@ def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> 
 
 def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
     """Raise `VerificationError` naming every call that cannot run on the target, its dtypes and its line in the source
-    of the model. Warns of users' own operators, whose kernels this package does not have."""
+    of the model. Warns of users' own operators, whose kernels this package lacks."""
     target = target_operators(manifest)
     findings = [*unsupported_calls(graph_module, target), *refused_delegates(graph_module, target)]
     if findings:

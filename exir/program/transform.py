@@ -67,7 +67,7 @@ def _transform(
     The passes work on a copy, unless one of them holds a reference to `program`.
 
     Args:
-        passes: Graph passes and program passes, each an argument of its own.
+        passes: Graph passes and program passes, one per argument.
         override_verifiers: Verifiers of the result; those of `program` if not given.
 
     Raises:

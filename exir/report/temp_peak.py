@@ -103,8 +103,8 @@ def _depends_on_data(value: object) -> bool:
 
 def _takes_mask(node: fx.Node) -> bool:
     """Return whether a call indexes with a boolean mask: the memory it needs depends on the number of true values."""
-    lists = [module for module in (*node.args, *node.kwargs.values()) if isinstance(module, (list, tuple))]
-    tensors = [item.meta.get("val") for module in lists for item in module if isinstance(item, fx.Node)]
+    lists = [value for value in (*node.args, *node.kwargs.values()) if isinstance(value, (list, tuple))]
+    tensors = [item.meta.get("val") for items in lists for item in items if isinstance(item, fx.Node)]
     is_index = "index" in str(node.target)
     return is_index and any(isinstance(tensor, torch.Tensor) and tensor.dtype in _MASKS for tensor in tensors)
 

@@ -244,7 +244,7 @@ def _method(
 
 
 def _method_allocator_bytes(file: bytes) -> tuple[dict[str, int], str]:
-    """Return bytes by method, or nothing and the reason."""
+    """Return the bytes by method and "", or no bytes and the reason."""
     runtime = installed_runtime()
     if runtime is None:
         return {}, "the runtime is not installed"

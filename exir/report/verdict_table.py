@@ -54,7 +54,7 @@ def _method(method: MethodReport) -> str:
 
 
 def _precisions(delegates: Iterable[DelegateReport]) -> list[tuple[str, str]]:
-    """Operators of all delegates, with calls in each precision."""
+    """Return the operators of all delegates, with the number of calls in each precision."""
     found: dict[str, Counter[str]] = {}
     for delegate in delegates:
         for operator, calls in delegate.precisions.items():

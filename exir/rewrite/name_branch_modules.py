@@ -25,7 +25,7 @@ def name_branch_modules(program: ExportedProgram) -> None:
 
 
 def _name(graph_module: GraphModule, owners: Mapping[Node, str]) -> None:
-    """owners: node of a weight → path of its module."""
+    """Name the modules in the subgraphs of a graph. owners: node of a weight → path of its module."""
     for _, module, call in get_control_flow_submodules(graph_module):
         operands = [operand for arg in call.args if isinstance(arg, (list, tuple)) for operand in arg]
         taken = [node for node in module.graph.nodes if node.op == "placeholder"]

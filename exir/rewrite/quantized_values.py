@@ -58,26 +58,26 @@ class Quantization:
     quant_min: int
     quant_max: int
 
-    def integers(self, numbers: torch.Tensor) -> torch.Tensor:
+    def quantize(self, values: torch.Tensor) -> torch.Tensor:
         """Quantize floats to int8 as the graph does."""
         decomposed = torch.ops.quantized_decomposed
-        made: torch.Tensor = decomposed.quantize_per_tensor(
-            numbers, self.scale, self.zero_point, self.quant_min, self.quant_max, torch.int8
+        integers: torch.Tensor = decomposed.quantize_per_tensor(
+            values, self.scale, self.zero_point, self.quant_min, self.quant_max, torch.int8
         )
-        return made
+        return integers
 
-    def numbers(self, integers: torch.Tensor) -> torch.Tensor:
+    def dequantize(self, integers: torch.Tensor) -> torch.Tensor:
         """Dequantize int8 to float32 as the graph does."""
         decomposed = torch.ops.quantized_decomposed
-        made: torch.Tensor = decomposed.dequantize_per_tensor(
+        values: torch.Tensor = decomposed.dequantize_per_tensor(
             integers, self.scale, self.zero_point, -128, 127, torch.int8
         )
-        return made
+        return values
 
     def within(self, minimum: float | None, maximum: float | None) -> Quantization:
         """Return the parameters with the integer limits narrowed to a clamp of the floats."""
         low, high = (
-            None if limit is None else int(self.integers(torch.tensor(float(limit)))) for limit in (minimum, maximum)
+            None if limit is None else int(self.quantize(torch.tensor(float(limit)))) for limit in (minimum, maximum)
         )
         return replace(
             self,

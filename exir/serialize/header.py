@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The extended header: end of the flatbuffer and begin of the segments (magic `eh00` at byte 8)."""
+"""The extended header: end of the flatbuffer and start of the segments (magic `eh00` at byte 8)."""
 
 import struct
 from dataclasses import dataclass

@@ -110,7 +110,7 @@ class FlatbufferReader:
         try:
             return kind.type(number)
         except ValueError as error:
-            raise MalformedProgramError(f"byte {at}: {number} is no {kind.type.__name__}") from error
+            raise MalformedProgramError(f"byte {at}: {number} is not a value of {kind.type.__name__}") from error
 
     def _extent(self, at: int, item_size: int) -> tuple[int, int]:
         """Start and number of items of the vector that the offset at `at` points to."""

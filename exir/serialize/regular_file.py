@@ -13,7 +13,7 @@ def read_regular_file(path: str | os.PathLike[str]) -> bytes:
 
     Raises:
         OSError: There is no such file, it cannot be read, it is a FIFO, device, socket or folder, or it is larger than
-            the machine's memory (a sparse file may be, at no cost). Nothing is waited for.
+            the machine's memory (a sparse file may be, at no cost). The call does not block.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:

@@ -92,7 +92,7 @@ def _shared_blobs(
 
 
 def _size_and_head(data: BytesLike) -> tuple[int, bytes]:
-    """A key that hardly any different data share: a model has many weights of one size."""
+    """Return a key that different data rarely share. Sizes are not enough: many weights of a model have one size."""
     return len(data), bytes(data[:64])
 
 
@@ -129,7 +129,7 @@ def _subsegments(
 
 
 def _placed(shared: dict[int, _SharedBlob], constants: SubsegmentOffsets, area: SegmentArea) -> dict[int, int]:
-    """Offsets in the area of blobs that are bytes of the constants' segment, by id() of their data."""
+    """Return the offsets in the area of blobs whose bytes are in the constants' segment, by id() of their data."""
     if not shared:
         return {}
     start = area.segments[constants.segment_index].offset

@@ -92,7 +92,7 @@ def EXIRATenDialectVerifier(
 
 
 def AutogradSafeATenVerifier(class_only: bool = False) -> Any:
-    """A verifier of autograd-safe ATen: programs, straight from torch.export, that may still be trained (ours)."""
+    """A verifier of autograd-safe ATen: programs of torch.export that can be trained. ExecuTorch 1.4 has none."""
     made = _verifier("AUTOGRAD_SAFE_ATEN", autograd_safe_rules())
     return made if class_only else made()
 

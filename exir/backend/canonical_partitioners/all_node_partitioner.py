@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""AllNodePartitioner: everything to one backend."""
+"""AllNodePartitioner: delegate all operators to one backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_non_tensor_placeholder(node: Node, ep: ExportedProgram) -> bool:
 
 
 class AllNodePartitioner(Partitioner):
-    """Tags every operator and constant for `backend_id`, without a query: the backend must support all of them."""
+    """Tags every operator and constant for `backend_id` unconditionally: the backend must support all of them."""
 
     def __init__(self, backend_id: str, compile_specs: list[CompileSpec]) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A partitioner made of configurations: one object an operator says when a node may be delegated and what comes with
-it."""
+"""A partitioner built from configurations: for each operator, an object decides whether a node may be delegated, and
+which nodes go with it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ConfigerationBasedPartitioner(Partitioner):
         return [original for original in originals if original is not None], keep_whole
 
     def get_matched_nodes_from_configs(self, ep: ExportedProgram) -> list[list[Node]]:
-        """Groups of nodes that have to stay together; configurations whose nodes overlap make one group.
+        """Return groups of nodes that have to stay together; configurations whose nodes overlap make one group.
 
         A constant belongs to the first group that names it: lowering gives it to every partition that reads it.
         """
@@ -95,8 +95,8 @@ class ConfigerationBasedPartitioner(Partitioner):
         return list({id(group): group for group in group_of.values()}.values())
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """The partitions to delegate of a program, or of a graph that its control flow runs (as a program with the
-        constants that it is given). A backend may override it."""
+        """Return the partitions of a program, or of a control-flow graph given as a program with its constants. A
+        backend may override it."""
         return generate_grouped_partitions_from_list_of_nodes(ep.graph_module, self.get_matched_nodes_from_configs(ep))
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:

@@ -27,7 +27,7 @@ def duplicate_constant_node(exported_program: ExportedProgram, candidate_node: s
     position = next(i for i, spec in enumerate(signature.input_specs) if spec.arg.name == candidate_node)
     spec = signature.input_specs[position]
     if spec.target in signature.buffers_to_mutate.values():
-        raise ValueError(f"{candidate_node!r} is updated by the program: copies would drift apart")
+        raise ValueError(f"{candidate_node!r} is updated by the program: copies would differ after an update")
     copies: list[str] = []
     for number, user in enumerate(list(node.users)[1:]):
         with graph.inserting_before(node):

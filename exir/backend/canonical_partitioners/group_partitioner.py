@@ -16,11 +16,10 @@ __all__ = ["GroupBasedPartitioner"]
 
 
 class GroupBasedPartitioner:
-    """Proposes partitions of all nodes that `operator_support` takes; the nodes of a group never part.
+    """Proposes partitions of all nodes that `operator_support` accepts; nodes of a group stay in one partition.
 
-    allows_single_node_partition: whether a partition may hold just one operator that computes; operators named in
-    `non_compute_ops` (qualified names) do not count, those in `allowed_single_node_partition_ops` always may stand
-    alone.
+    allows_single_node_partition: whether a partition may hold just one operator that computes. Operators named in
+    `non_compute_ops` (qualified names) do not count; those in `allowed_single_node_partition_ops` may always be alone.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class GroupBasedPartitioner:
                     raise ValueError(f"Node {node} exists in multiple groups.")
 
     def propose_partitions(self) -> list[Partition]:
-        """Partitions in graph order, numbered from 0. PartitionError: a group that cannot be one partition."""
+        """Return partitions in graph order, numbered from 0. PartitionError: a group that cannot be one partition."""
         submodules = dict(self.graph_module.named_modules())
 
         def is_supported(node: Node) -> bool:

@@ -1,13 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The fewest partitions of supported nodes that can still be called.
+"""Divide the supported nodes of a graph into as few partitions as possible.
 
       x ─▶ [a] ─▶ b ─▶ [c] ─▶ out        a and c can never be one call: b runs between them.
 
 A path through k runs of supported nodes, with unsupported nodes in between, needs k calls. The longest such path gives
 the number of partitions: a supported node's level is one more than that of any unsupported node it reads, and at least
 that of any supported one; all nodes of a level are one partition. Values never flow to a lower level, and flow within
-one only between supported nodes, so no cycle can close. Nodes of a partition need not touch: one call is cheaper than
-two.
+one only between supported nodes, so no cycle can close. Nodes of a partition need not be adjacent: one call is cheaper
+than two.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Units:
         self.of = {node: one if unit is other else unit for node, unit in self.of.items()}
 
     def _close_cycles(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
-        """Join groups that wait for each other, with the supported nodes in between: only one call can run them."""
+        """Join groups that depend on each other, with the supported nodes in between: they fit only in one call."""
         self._connect(graph)
         components = strong_components(self.readers)
         for component in components:

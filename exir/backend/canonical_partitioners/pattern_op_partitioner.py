@@ -25,7 +25,7 @@ def generate_partitions_from_list_of_nodes(
     pattern_list: list[list[Node]] | None = None,
     op_support: OperatorSupportBase | None = None,
 ) -> list[Partition]:
-    """The largest partitions of the nodes in `pattern_list` and those that `op_support` takes.
+    """Return the largest partitions of the nodes in `pattern_list` and those that `op_support` takes.
 
     ValueError: neither is given.
     """
@@ -37,7 +37,7 @@ def generate_grouped_partitions_from_list_of_nodes(
     pattern_list: list[list[Node]] | None = None,
     op_support: OperatorSupportBase | None = None,
 ) -> list[Partition]:
-    """The same, with the nodes of each list staying in one partition."""
+    """Like `generate_partitions_from_list_of_nodes`, with the nodes of each list in one partition."""
     return _propose(graph_module, _flatten(pattern_list), op_support, groups=pattern_list)
 
 
@@ -48,9 +48,11 @@ def generate_pattern_op_partitions(
     op_support: OperatorSupportBase | None = None,
     ignore_literals: bool = False,
 ) -> list[Partition]:
-    """The largest partitions of nodes that match a pattern, are in `partitions_list`, or that `op_support` takes.
+    """Return the largest partitions of nodes that match a pattern, are in `partitions_list`, or that `op_support`
+    takes.
 
-    patterns: graphs to find, their placeholders standing for anything. ignore_literals: numbers need not match.
+    patterns: graphs to find, their placeholders standing for anything. ignore_literals: literal arguments need not
+    match.
     ValueError: none of the three is given.
     """
     nodes = _flatten(partitions_list)

@@ -43,14 +43,14 @@ class DelegationInfo:
         )
 
     def operator_rows(self) -> list[tuple[str, int, int]]:
-        """(operator, nodes in delegates, nodes outside), by name, with a last row "Total"."""
+        """Return rows (operator, nodes in delegates, nodes outside), sorted by name, then a row "Total"."""
         by_name = sorted(self.delegation_by_operator.values(), key=lambda breakdown: breakdown.op_type)
         rows = [(breakdown.op_type, breakdown.delegated, breakdown.non_delegated) for breakdown in by_name]
         return [*rows, ("Total", self.num_delegated_nodes, self.num_non_delegated_nodes)]
 
     def get_operator_delegation_dataframe(self) -> object:
-        """A pandas DataFrame: the rows of `operator_rows` with columns op_type, occurrences_in_delegated_graphs and
-        occurrences_in_non_delegated_graphs.
+        """Return a pandas DataFrame: the rows of `operator_rows` with columns op_type, occurrences_in_delegated_graphs
+        and occurrences_in_non_delegated_graphs.
         """
         import pandas as pd  # type: ignore[import-untyped]  # here: it takes half a second to import
 
@@ -58,7 +58,7 @@ class DelegationInfo:
 
 
 def get_delegation_info(graph_module: GraphModule) -> DelegationInfo:
-    """Counts the operators of a lowered graph inside and outside of its delegates."""
+    """Count the operators of a lowered graph inside and outside of its delegates."""
     by_operator: dict[str, DelegationBreakdown] = {}
 
     def count(node: Node, delegated: bool) -> None:

@@ -29,7 +29,7 @@ def register_dry_build(backend_id: str, build: DryBuild) -> None:
 
 
 def unregister_dry_build(backend_id: str) -> None:
-    """No longer try delegates of `backend_id`."""
+    """Remove the registration of `backend_id`, if there is one."""
     _registered.pop(backend_id, None)
 
 

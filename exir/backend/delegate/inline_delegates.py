@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Put the operators of delegates back in the place of their calls, as they were before partitioning."""
+"""Replace the calls of delegates with the operators that were delegated."""
 
 from __future__ import annotations
 

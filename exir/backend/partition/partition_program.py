@@ -61,8 +61,8 @@ def make_partition_program(partition: TaggedPartition, parent: ExportedProgram) 
 
 
 def argument_spec(node: object, border: str) -> ArgumentSpec:
-    """How a signature describes the value of `node`, or a constant. PartitionError if such a value cannot cross the
-    border."""
+    """Return the signature's description of the value of `node`, or of a constant. PartitionError: such a value cannot
+    cross the border."""
     if not isinstance(node, Node):
         return ConstantArgument(name="", value=node)  # type: ignore[arg-type]  # None or a number
     value = node.meta.get("val")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Constants of a program in the graphs that its control flow runs, where they are operands of the call.
+"""Find the constants of a program that its control-flow calls pass to their graphs as operands.
 
 cond(p, then, otherwise, (x, weight))       in `then` and `otherwise`, the second placeholder is `weight`
 """
@@ -20,7 +20,7 @@ __all__ = ["CONSTANT_KINDS", "constants_in_subgraphs", "drop_unread_operands"]
 CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 hop = torch.ops.higher_order
-# The argument whose operands reach the graphs as they are, and the arguments whose values come before them.
+# Operator → the argument whose operands its graphs receive unchanged, and the arguments whose values precede them.
 _OPERANDS: dict[object, tuple[int, tuple[int, ...]]] = {
     hop.cond: (3, ()),
     hop.map_impl: (2, (1,)),
@@ -58,9 +58,10 @@ def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
 
 
 def drop_unread_operands(program: ExportedProgram, targets: Collection[str | None]) -> None:
-    """Remove those of the `targets` that no graph of a call reads any more from the graphs and the call."""
+    """Remove operands that are constants in `targets` and that no graph of a call reads, from the graphs and the
+    call."""
     wanted = {node for node, spec in constants_in_subgraphs(program).items() if spec.target in targets}
-    for host in reversed(list(all_graph_modules(program.graph_module))):  # innermost first: they free outer ones
+    for host in reversed(list(all_graph_modules(program.graph_module))):  # inner graphs first
         for call in [node for node in host.graph.nodes if node.target in _OPERANDS]:
             _drop_from_call(host, call, wanted)
 

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From tags on nodes to partitions: which nodes and which constants each has, checked, in an order that can be
-called."""
+"""Convert tags on nodes to partitions: check the nodes and constants of each, and sort them so that each can be one
+call."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ TAG = "delegation_tag"
 
 @dataclass
 class TaggedPartition:
-    """One delegate to be.
+    """A partition to be delegated.
 
     host: the graph it is in (the program's, or a control-flow subgraph).
     nodes: its operators (and attributes), topologically sorted, next to each other in the host's graph.
-    constants: the placeholders of `host` whose tensors move into it, as the program knows these tensors. mutations:
-    those outputs of the program that update a buffer in `constants`.
+    constants: the placeholders of `host` whose tensors move into it, with their specs in the program's signature.
+    mutations: those outputs of the program that update a buffer in `constants`.
     """
 
     tag: str
@@ -42,7 +42,7 @@ class TaggedPartition:
     mutations: list[OutputSpec] = field(default_factory=list)
 
     def inputs(self) -> list[Node]:
-        """Values from outside, in the order of their first use."""
+        """Return the values from outside, in the order of their first use."""
         inside = set(self.nodes)
         found: dict[Node, None] = {}
         for node in self.nodes:
@@ -52,7 +52,7 @@ class TaggedPartition:
         return list(found)
 
     def outputs(self) -> list[Node]:
-        """Values that something outside uses, besides updates of buffers the partition owns, in graph order."""
+        """Return the values used outside, except updates of buffers that the partition owns, in graph order."""
         inside = set(self.nodes)
         return [node for node in self.nodes if any(self._leaves(node, user, inside) for user in node.users)]
 
@@ -61,7 +61,7 @@ class TaggedPartition:
             return False
         if user.op != "output":
             return True
-        # The program's output lists a value once for each buffer it updates (the delegate's doing) and once as a
+        # The program's output lists a value once for each buffer it updates (the delegate performs it) and once as a
         # result.
         updates = sum(spec.arg.name == node.name for spec in self.mutations)
         return sum(value is node for value in _flat_outputs(user)) > updates
@@ -121,8 +121,8 @@ def _partitions_of_graph(host: GraphModule, delegations: dict[str, DelegationSpe
 
 
 def _take_subgraphs_along(host: GraphModule, partition_of: dict[Node, str]) -> None:
-    """A delegated cond or map takes its branches with it, and the call of a delegate that delegate: neither can be
-    handed over as an input."""
+    """Add the subgraphs of a delegated cond or map, and the module of a delegated delegate call, to its partition:
+    neither can be an input."""
     for node in host.graph.nodes:
         attribute = getattr(host, str(node.target), None) if node.op == "get_attr" else None
         if not isinstance(attribute, (GraphModule, LoweredBackendModule)):

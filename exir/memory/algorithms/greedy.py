@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tensors that are not alive at the same time share bytes: fast, and close to the optimum."""
+"""First-fit planning, fast and close to the optimum: tensors that are not alive at the same time may share bytes."""
 
 from collections.abc import Collection
 

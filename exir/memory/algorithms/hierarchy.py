@@ -49,7 +49,7 @@ class MemoryHierarchy:
         graph_signature: ExportGraphSignature | None,
         extra_padding: int = 0,
     ) -> MemoryAlgoResult:
-        """Plan as other algorithms of `executorch.exir.memory_planning`.
+        """Plan, like the other algorithms of `executorch.exir.memory_planning`.
 
         Raises MemoryPlanningError if a mem_id names no memory, or if the tensors with a mem_id do not fit.
         """

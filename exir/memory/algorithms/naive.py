@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Every tensor at its own place: to find out whether a fault comes from shared memory."""
+"""Planning without reuse: each tensor has its own bytes. Use it to find out whether shared memory causes a fault."""
 
 from collections.abc import Collection
 

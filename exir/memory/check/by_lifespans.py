@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The check by lifetimes: tensors alive together share no bytes, and every place lies inside its arena.
 
-It trusts the lifetimes; `by_execution.py` is the check that does not. It holds for the plans of users' algorithms too.
+It trusts the lifetimes; `by_execution.py` is the check that does not. It also applies to the plans of users'
+algorithms.
 """
 
 from collections.abc import Mapping, Sequence

@@ -55,7 +55,7 @@ class Verifier:
 
     @classmethod
     def mem_obj_id_match(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec, accept_both_none: bool = True) -> bool:
-        """Return whether two tensors have one mem_obj_id; `accept_both_none` if neither has any."""
+        """Return whether two tensors have one mem_obj_id; return `accept_both_none` if neither has one."""
         if lhs_spec.mem_id != rhs_spec.mem_id:
             return False
         if lhs_spec.mem_obj_id is None and rhs_spec.mem_obj_id is None:

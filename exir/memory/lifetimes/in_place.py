@@ -34,8 +34,8 @@ def find_in_place(
 ) -> dict[TensorSpec, TensorSpec]:
     """Return result → the operand whose bytes it may take, for each of the `planned` tensors that may take any.
 
-    An operand is overwritten once at most. Its lifetime, which must be set, ends in the step in which that of the
-    result begins: the one of the instruction that computes the result, since no other step can be both.
+    An operand is overwritten at most once. Its lifetime, which must be set, ends in the step of the instruction that
+    computes the result, where the result's lifetime begins.
     """
     found: dict[TensorSpec, TensorSpec] = {}
     taken = set(placeholder_specs(graph_module.graph.nodes, written_placeholder_names(signature)))

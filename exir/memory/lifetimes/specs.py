@@ -119,7 +119,7 @@ def collect_specs_from_nodes(
     """Return the specs of `nodes` (one graph, without its subgraphs). Each `ignore_...` leaves out a kind of tensor.
 
     dedup: each spec once. ignore_out_var_node: leave out results of out variants, which are also their arguments.
-    do_assertion: accepted for compatibility; nothing needs to be asserted here.
+    do_assertion: ignored; accepted for compatibility.
     """
     nodes = list(nodes)
     left_out: set[TensorSpec] = set()

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Exact search: is there a solution below a given height? The answer is a solution, a proof of none, or that the effort
-is used up.
+"""Exact search: is there a solution below a given height? The answer is a solution, a proof that none exists, or that
+the effort is used up.
 
 Any solution can be pushed down until each buffer stands on the floor or on another one; sorted by offset, each buffer
 then stands at the highest of those below it. So it suffices to stack the buffers in every order of rising offsets:

@@ -39,7 +39,7 @@ def _promoted_positions(op: OpOverload) -> tuple[int, ...]:
 
 def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
     operands = [node.args[index] for index in positions if index < len(node.args)]
-    nodes = [operand for one in operands for operand in _each(one) if isinstance(operand, fx.Node)]
+    nodes = [operand for one in operands for operand in _items(one) if isinstance(operand, fx.Node)]
     values = [operand.meta["val"] for operand in nodes]
     if len({value.dtype for value in values}) < 2:
         return False
@@ -56,7 +56,7 @@ def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
     return True
 
 
-def _each(operand: object) -> list[object]:
+def _items(operand: object) -> list[object]:
     return list(operand) if isinstance(operand, (list, tuple)) else [operand]
 
 

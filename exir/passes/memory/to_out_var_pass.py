@@ -90,7 +90,7 @@ def _out_kwargs(node: fx.Node, op: OpOverload, variant: OpOverload) -> dict[str,
 
 
 def _alloc_empty(node: fx.Node) -> fx.Node:
-    """An allocation without elements for a result that a mask of the call leaves out; the kernel does not write it."""
+    """Return an empty allocation for a result that the call's output mask excludes; the kernel does not write it."""
     operands = (leaf.meta.get("val") for leaf in node.all_input_nodes)
     source = next(value for value in operands if isinstance(value, torch.Tensor))
     value = source.new_empty((0,))

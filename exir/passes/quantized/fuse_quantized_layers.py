@@ -113,7 +113,7 @@ def _layer(
     bias: object,
     arguments: tuple[Argument, ...] | None,
 ) -> Fusion | Rejection:
-    """arguments: of a convolution, those after its constants; None for linear."""
+    """Return the fusion of a layer. arguments: of a convolution, those after its constants; None for linear."""
     of = operand(source)
     if isinstance(of, Rejection):
         return of

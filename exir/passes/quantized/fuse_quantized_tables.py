@@ -36,7 +36,7 @@ _LIMITED = (
 
 def requantization_table(of: Quantization, to: Quantization) -> torch.Tensor:
     """Return the table from integers with parameters `of` to those with parameters `to`."""
-    return to.integers(of.numbers(_INTEGERS))
+    return to.quantize(of.dequantize(_INTEGERS))
 
 
 def apply_table(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
@@ -89,9 +89,9 @@ def function(site: Site) -> Fusion | Rejection:
     shapes = {str(list(end.meta["val"].shape)) for end in (leaves[0], site.core)}
     if len(shapes) != 1:
         return Rejection("its result has another shape than its operand")
-    if is_dequantize(site.core) and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
+    if is_dequantize(site.core) and not site.moves and site.to.quantize(of.dequantize(_INTEGERS)).equal(_INTEGERS):
         return Rejection("nothing is computed")  # FoldQuantizationPass removes it
-    table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
+    table = site.to.quantize(_evaluate(site.core, site.constants, set(leaves), of.dequantize(_INTEGERS)))
 
     def build() -> fx.Node:
         return apply_table(site, site.integers_of(leaves[0]), table)
@@ -209,7 +209,7 @@ def padded(site: Site) -> Fusion | Rejection:
         return Rejection("its padding value is computed at run time")
 
     def build() -> fx.Node:
-        filler = int(site.to.integers(torch.tensor(float(value))))
+        filler = int(site.to.quantize(torch.tensor(float(value))))
         return _same_operator(site, _requantized(site, source, of), list(argument(site.core, "pad")), filler)
 
     return build

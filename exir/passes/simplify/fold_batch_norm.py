@@ -67,7 +67,7 @@ def fold_batch_norm(program: ExportedProgram) -> None:
     float64 for bfloat16, float16 and biases. A layer whose weight has other readers stays, because the file would store
     the weight twice. So does one whose folded values a 16-bit dtype cannot represent.
 
-    Helps: one pass over the activations less for each pair.
+    Helps: one pass fewer over the activations for each pair.
 
     Results: within 1e-5, relative.
     """

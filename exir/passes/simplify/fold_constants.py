@@ -135,11 +135,11 @@ def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
     """
     if node.op != "call_function" or node.target is operator.getitem or node.target._schema.name not in _CONVERSIONS:  # type: ignore[union-attr]
         return False
-    (read,), made = node.all_input_nodes, node.meta["val"]
-    short = read.meta["val"].dtype
-    held = max((source.meta["val"].numel() for source in sources if source.meta["val"].dtype == short), default=0)
-    is_held = held > 1 and held >= read.meta["val"].numel()
-    return is_held and short != torch.bool and short.itemsize < made.dtype.itemsize
+    (operand,), result = node.all_input_nodes, node.meta["val"]
+    short = operand.meta["val"].dtype
+    largest = max((source.meta["val"].numel() for source in sources if source.meta["val"].dtype == short), default=0)
+    is_stored = largest > 1 and largest >= operand.meta["val"].numel()
+    return is_stored and short != torch.bool and short.itemsize < result.dtype.itemsize
 
 
 def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:
@@ -172,7 +172,7 @@ def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
 
 
 def _is_uninitialized(node: fx.Node) -> bool:
-    """Return whether a call gives memory of any contents, which other calls may write in parts."""
+    """Return whether a call returns uninitialized memory, which other calls may write in parts."""
     return isinstance(node.target, (OpOverload, EdgeOpOverload)) and "empty" in node.target._schema.name
 
 

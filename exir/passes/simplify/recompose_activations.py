@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Replace the operators that decomposition made of hardsigmoid, hardswish and silu by these."""
+"""Replace the decompositions of hardsigmoid, hardswish and silu by these operators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _aten = exir_ops.edge.aten
 
 
 def recompose_activations(program: ExportedProgram) -> None:
-    """Replace the calls that decomposition made of hardsigmoid, hardswish and silu by one call of each, in place.
+    """Replace each decomposition of hardsigmoid, hardswish and silu by one call of the operator, in place.
 
     The last call becomes the activation; the others lose their reader.
 

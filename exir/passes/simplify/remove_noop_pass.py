@@ -109,7 +109,7 @@ class RemoveNoopPass(GraphPass):
 
     A no-op between an input (or constant) and an output stays: the two must not share memory.
 
-    Helps: what decompositions leave.
+    Helps: leftovers of decompositions.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
