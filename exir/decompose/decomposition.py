@@ -42,7 +42,7 @@ _UNTRACEABLE_ERRORS = ("FunctionalTensor on its own", "is not in the state dict"
 def _tables() -> tuple[dict[OpOverload, Callable[..., object]], dict[OpOverload, Callable[..., object]]]:
     """Return PyTorch's table to Core ATen, and our additions and replacements."""
     pytorch_table = dict(torch.export.default_decompositions().items())
-    added = {op: made for op, made in extra_decompositions().items() if op not in pytorch_table}
+    added = {op: rule for op, rule in extra_decompositions().items() if op not in pytorch_table}
     return pytorch_table, {**added, **REPLACED_DECOMPOSITIONS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 
@@ -52,15 +52,15 @@ def decomposition_table(
     """Return PyTorch's table to Core ATen with our decompositions, without the operators to preserve."""
     whole = set(preserve)
     table = {**_tables()[0], **_ours(unroll_recurrent)}
-    return {op: made for op, made in table.items() if op not in whole}
+    return {op: rule for op, rule in table.items() if op not in whole}
 
 
 def _ours(unroll_recurrent: bool) -> dict[OpOverload, Callable[..., object]]:
     """Return our decompositions. Without those of recurrent layers, PyTorch's table unrolls the layers."""
     left_out = RECURRENT_DECOMPOSITIONS if unroll_recurrent else {}
     return {
-        op: made
-        for op, made in {
+        op: rule
+        for op, rule in {
             **_tables()[1],
             **affine_decompositions(),
             **grouped_decompositions(),
@@ -105,22 +105,22 @@ def decompose(
 
 
 def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -> ExportedProgram | None:
-    made = _copy_with_history(program)
-    if not decompose_graph(made, table, kept):
+    copied = _copy_with_history(program)
+    if not decompose_graph(copied, table, kept):
         return None
-    _check_in_kernels(made)
-    return made
+    _check_in_kernels(copied)
+    return copied
 
 
 def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
     """Copy the program. Calls record the calls of `program` as their source, which their decompositions inherit."""
-    made = copy_program(program)
-    graphs = zip(all_graph_modules(program.graph_module), all_graph_modules(made.graph_module), strict=True)
-    for ours, copied in ((ours.graph, copied.graph) for ours, copied in graphs):
-        for source, node in zip(ours.nodes, copied.nodes, strict=True):
+    copied = copy_program(program)
+    graphs = zip(all_graph_modules(program.graph_module), all_graph_modules(copied.graph_module), strict=True)
+    for original_module, copied_module in graphs:
+        for source, node in zip(original_module.graph.nodes, copied_module.graph.nodes, strict=True):
             if node.op == "call_function":
                 node.meta[FROM_NODE_KEY] = [NodeSource(source, "to_edge", NodeSourceAction.CREATE)]
-    return made
+    return copied
 
 
 def _check_in_kernels(program: ExportedProgram) -> None:

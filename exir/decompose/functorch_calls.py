@@ -28,7 +28,7 @@ def without_functorch(program: ExportedProgram) -> ExportedProgram:
                 "decomposition",
                 None,
                 f"torch.export recorded a value inside of torch.func.grad (or vjp) as the constant {name!r}, so that "
-                "the program ignores an input; this is torch.export's limit. Run the transform first: "
+                "the program ignores an input; this is a limit of torch.export. Run the transform first: "
                 "torch.export.export(make_fx(model)(*inputs), inputs), make_fx of torch.fx.experimental.proxy_tensor",
             )
     targets = (

@@ -81,7 +81,7 @@ def _remove_calls(graph: fx.Graph, identity: OpOverload) -> None:
 
 def _is_plain(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
     tensors = [*program.state_dict.values(), *program.constants.values()]
-    if not all(type(module) in (torch.Tensor, torch.nn.Parameter) for module in tensors):
+    if not all(type(tensor) in (torch.Tensor, torch.nn.Parameter) for tensor in tensors):
         return False
     keeps_composites = any(is_composite(op) for op in kept)
     return all(
@@ -180,9 +180,9 @@ class _Decomposition:
 def _key(node: fx.Node) -> object:
     """Return a key that is equal for calls with equal bodies: operator, scalars, layouts of tensors."""
     inputs = node.all_input_nodes
-    number = {module: index for index, module in enumerate(inputs)}
-    arguments = fx.node.map_arg((node.args, dict(node.kwargs)), lambda module: ("input", number[module]))
-    return (node.target, repr(arguments), tuple(_layout(module.meta["val"]) for module in inputs))
+    number = {source: index for index, source in enumerate(inputs)}
+    arguments = fx.node.map_arg((node.args, dict(node.kwargs)), lambda source: ("input", number[source]))
+    return (node.target, repr(arguments), tuple(_layout(source.meta["val"]) for source in inputs))
 
 
 def _layout(value: object) -> object:

@@ -4,7 +4,7 @@
 PyTorch's safe softmax returns zeros instead of NaN for a query without any visible key. Whether a query sees a key
 depends only on the mask, so this decomposition decides it on the mask (one row for each query, often shared by all
 heads), not on the scores. Without a mask, or with a causal one, every query sees a key.
-Boolean masks become addends before they meet the scores, so that backends without booleans can run the rest.
+Boolean masks become addends before they are added to the scores, so that backends without booleans can run the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _sdpa = torch.ops.aten.scaled_dot_product_attention.default
 
 
 def _repeat_heads(tensor: torch.Tensor, heads: int) -> torch.Tensor:
-    """(B, KV, S, E) → (B, heads, S, E), each key/value head repeated for its group of query heads."""
+    """Repeat each key/value head for its group of query heads: (B, KV, S, E) → (B, heads, S, E)."""
     groups = heads // tensor.shape[-3]
     if groups == 1:
         return tensor
@@ -35,7 +35,7 @@ def _causal_mask(queries: int, keys: int, like: torch.Tensor) -> torch.Tensor:
 
 
 def _to_add(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """0 where allowed, -inf elsewhere."""
+    """Return 0 where allowed, -inf elsewhere."""
     zero = torch.zeros((), dtype=dtype, device=allowed.device)
     return torch.where(allowed, zero, torch.full_like(zero, float("-inf")))
 
@@ -56,7 +56,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """softmax(query · keyᵀ · scale + mask) · value. Sizes (…, L, E), (…, S, E), (…, S, Ev) → (…, L, Ev).
+    """Return softmax(query · keyᵀ · scale + mask) · value. Sizes (…, L, E), (…, S, E), (…, S, Ev) → (…, L, Ev).
 
     attn_mask: bool (True: visible) or floating (an addend), broadcastable to (…, L, S).
     Follows the reference in the documentation of torch.nn.functional.scaled_dot_product_attention.

@@ -39,7 +39,7 @@ def _times(a: Part, b: Part) -> Part:
 
 
 def _made(real: Part, imaginary: Part) -> torch.Tensor:
-    assert isinstance(real, torch.Tensor)  # one operand at least is a complex tensor
+    assert isinstance(real, torch.Tensor)  # at least one operand is a complex tensor
     if not isinstance(imaginary, torch.Tensor):
         imaginary = torch.full_like(real, imaginary)
     parts = torch.broadcast_tensors(real, imaginary)

@@ -67,7 +67,7 @@ def _polynomial(first: First, following: Next, shifted: bool) -> Callable[..., t
 
 
 def _spherical_bessel_j0(x: torch.Tensor) -> torch.Tensor:
-    """sin(x) / x; 1 at 0 and 0 at infinity."""
+    """Return sin(x) / x: 1 at 0, 0 at infinity."""
     x = _in_floats(x)
     value = torch.where(x == 0, 1.0, torch.sin(x) / x)
     return torch.where(torch.isinf(x), 0.0, value)

@@ -36,13 +36,13 @@ def _window(formula: Formula) -> Callable[..., torch.Tensor]:
     """Return the operator's decomposition. A periodic window is one of length n + 1 without its last weight."""
 
     def decomposition(
-        window_length: int, periodic: bool = True, *numbers: float, dtype: torch.dtype | None = None, **_: object
+        window_length: int, periodic: bool = True, *parameters: float, dtype: torch.dtype | None = None, **_: object
     ) -> torch.Tensor:
         dtype = dtype or torch.get_default_dtype()
         if window_length < 2:
             return torch.ones(window_length, dtype=dtype)
         last = window_length if periodic else window_length - 1
-        return formula(torch.arange(window_length, dtype=dtype), last, *numbers)
+        return formula(torch.arange(window_length, dtype=dtype), last, *parameters)
 
     return decomposition
 
