@@ -24,7 +24,7 @@ from executorch.exir.serialize import MalformedProgramError, deserialize_pte
 from executorch.exir.serialize.pte_file import PteFile
 
 # (kind of item, indices of such items).
-_Numbers = tuple[str, Iterable[int]]
+_References = tuple[str, Iterable[int]]
 
 
 def checked_program(data: BytesLike) -> PteFile:
@@ -71,7 +71,7 @@ def _check_plan(program: Program, plan: ExecutionPlan) -> None:
         _check(f"{where}, delegate {number}", counts, [("payload", [delegate.processed.index])])
     for chain in plan.chains:
         for number, instruction in enumerate(chain.instructions):
-            _check(f"{where}, instruction {number}", counts, _numbers_of(instruction.instr_args))
+            _check(f"{where}, instruction {number}", counts, _references_of(instruction.instr_args))
 
 
 def _is_of_file(tensor: Tensor) -> bool:
@@ -83,8 +83,8 @@ def _is_of_file(tensor: Tensor) -> bool:
     return bool(tensor.data_buffer_idx) and not is_elsewhere
 
 
-def _numbers_of(call: InstructionArguments) -> list[_Numbers]:
-    found: list[_Numbers] = [("value", arguments_of(call))]
+def _references_of(call: InstructionArguments) -> list[_References]:
+    found: list[_References] = [("value", arguments_of(call))]
     if isinstance(call, KernelCall):
         found.append(("operator", [call.op_index]))
     elif isinstance(call, DelegateCall):
@@ -92,8 +92,8 @@ def _numbers_of(call: InstructionArguments) -> list[_Numbers]:
     return found
 
 
-def _check(where: str, counts: dict[str, int], numbers: Iterable[_Numbers]) -> None:
-    for kind, found in numbers:
+def _check(where: str, counts: dict[str, int], references: Iterable[_References]) -> None:
+    for kind, found in references:
         for number in found:
             if not 0 <= number < counts[kind]:
                 raise MalformedProgramError(f"{where}: expected a {kind} below {counts[kind]}; found {number}")

@@ -225,12 +225,12 @@ def tolerance(text: str) -> float:
     return _checked_number(float, text, 0)
 
 
-def _checked_number(kind: type[_Number], text: str, least: int) -> _Number:
+def _checked_number(kind: type[_Number], text: str, minimum: int) -> _Number:
     try:
         found = kind(text)
     except ValueError:
         found = None
-    if found is None or not least <= found < math.inf:
+    if found is None or not minimum <= found < math.inf:
         what = "a whole number" if kind is int else "a number"
-        raise argparse.ArgumentTypeError(f"expected {what} of at least {least}; found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected {what} of at least {minimum}; found {text!r}")
     return found

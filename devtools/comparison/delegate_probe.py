@@ -161,8 +161,8 @@ def _named(nodes: Sequence[fx.Node]) -> tuple[fx.Node, ...]:
 
 
 def _fused(node: fx.Node, own: set[int], members: set[int]) -> list[fx.Node]:
-    """`node` and the chain of single readers in the delegate that have no operator there, because they are fused into
-    the operator of `node`.
+    """Return `node` and the chain of single readers after it whose results exist only in the operator of `node`: the
+    delegate has no operators for them, because they are fused.
     """
     chain = [node]
     while len(chain[-1].users) == 1:

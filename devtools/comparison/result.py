@@ -93,8 +93,8 @@ class Comparison:
         return "\n".join([tabulate(rows, headers=headers), "", verdict, *self.notes])
 
 
-def _short(operators: str, most: int = 48) -> str:
-    """Operator names for a table, shortened."""
+def _short(operators: str, max_length: int = 48) -> str:
+    """Return operator names for a table, shortened to `max_length` characters."""
     names = [part.removeprefix("aten.").removesuffix(".default") for part in operators.split(" + ")]
     text = operators if len(names) == 1 else " + ".join(names)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

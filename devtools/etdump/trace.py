@@ -133,8 +133,8 @@ class _Reader:
         allocators = self._allocators(int(self._slot_position(at, layout, 2)[0]))
         events, lost = self._items(int(self._slot_position(at, layout, 3)[0]))
         profile, kept = self._profile(self._follow(events, _OWN_LAYOUT[Event], 0))
-        debug, lost_debug = self._each(DebugEvent, self._follow(events, _OWN_LAYOUT[Event], 2))
-        sizes, lost_sizes = self._each(AllocationEvent, self._follow(events, _OWN_LAYOUT[Event], 1))
+        debug, lost_debug = self._read_each(DebugEvent, self._follow(events, _OWN_LAYOUT[Event], 2))
+        sizes, lost_sizes = self._read_each(AllocationEvent, self._follow(events, _OWN_LAYOUT[Event], 1))
         lost += lost_debug + lost_sizes + len(kept) - int(kept.sum())
         title = self._texts[name] if name >= 0 else "?"
         if lost:
@@ -166,7 +166,7 @@ class _Reader:
         )
         return columns, kept
 
-    def _each(self, table: type[Any], positions: Ints) -> tuple[list[Any], int]:
+    def _read_each(self, table: type[Any], positions: Ints) -> tuple[list[Any], int]:
         """Read the tables at the positions one by one; also return the number of unreadable ones."""
         read: list[Any] = []
         lost = 0

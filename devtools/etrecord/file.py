@@ -161,7 +161,7 @@ def _checked(entry: str, found: Any) -> Any:
 
 
 def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return whether a value maps instructions to values that `fits` accepts. Keys are strings in a file."""
+    """Return a predicate of values that map instructions to values that `check` accepts. Keys are strings in a file."""
 
     def fits(found: Any) -> bool:
         return isinstance(found, dict) and all(_is_instruction(key) and check(value) for key, value in found.items())

@@ -82,7 +82,7 @@ class ETRecord:
         """Add copies of the edge programs, which later steps cannot change. Raises RuntimeError if the record already
         has some.
 
-        Operators of delegates stand in the place of their calls again, so that traces of a delegate find them.
+        Calls of delegates are replaced by the delegates' operators, so that events inside delegates find their nodes.
         """
         from executorch.exir.backend.delegate.inline_delegates import inline_delegates
         from executorch.exir.rewrite.program_copy import copy_program

@@ -50,7 +50,8 @@ def exported_reference(record: ETRecord, edge: ExportedProgram, must_match: bool
 
 
 def comparable(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs with equally many elements, each with the runtime's tensor in the sizes of its node's."""
+    """Return the pairs with equally many elements, each with the runtime's tensor reshaped to the sizes of the node's
+    value."""
     found = (replace(pair, found=_like(pair.expected, pair.found)) for pair in pairs)
     return [pair for pair in found if pair.found is not None]
 
@@ -63,7 +64,7 @@ def _origins(sources: Sequence[NodeSource], graph: int | None) -> Iterator[str]:
 
 
 def _like(expected: Any, found: Any) -> Any:
-    """Return the runtime's value with the sizes of the exported node's; None if they are different results."""
+    """Return the runtime's value with the sizes of the exported node's value; None if they are different results."""
     if isinstance(expected, torch.Tensor) and isinstance(found, (list, tuple)) and found:
         found = found[0]  # native_layer_norm and others return more than the operator that they come from
     if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):

@@ -306,7 +306,7 @@ def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorB
 
 
 def _is_within(module_name: str, stack: Any) -> bool:
-    """Return whether `name` is one of a node's modules (key → (path, class)).
+    """Return whether the key or path of one of a node's modules (key → (path, class)) contains `module_name`.
 
     Strict and non-strict export write a key differently: L__self___conv and L__self__conv.
     """

@@ -83,7 +83,7 @@ def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Sequence[Any]]) -
 
 
 def _is_read_outside(node: fx.Node, members: set[fx.Node]) -> bool:
-    """Look through readers without a handle: nodes of an exported program that lowering removed, as `dropout`."""
+    """Look through readers without a handle: nodes of an exported program that lowering removed, such as `dropout`."""
     return any(
         user.op == "output" or bool(handles_of_node(user)) or _is_read_outside(user, members)
         for user in node.users

@@ -48,9 +48,8 @@ def compare_aot_runtime_dataframe(
     """Return a table with one row for each tap: the values of the tapped model and of the program side by side.
 
     aot_flat, rt_flat: all outputs of the tapped program in eager mode, and of the lowered one. Columns after those of
-    the
-    tap: `aot_…` and `rt_…` for each field of the reducer; for FULL_TENSOR `sqnr_db`, the signal-to-noise ratio in dB
-    (NaN if the numbers of elements differ), and the numbers of elements.
+    the tap: `aot_…` and `rt_…` for each field of the reducer; for FULL_TENSOR `sqnr_db`, the signal-to-noise ratio in
+    dB (NaN if the numbers of elements differ), and the numbers of elements.
     """
     return pd.DataFrame([_row(spec, aot_flat[spec.output_index], rt_flat[spec.output_index]) for spec in specs])
 

@@ -75,7 +75,7 @@ def _power(value: torch.Tensor) -> float:
 
 
 def _fused_into(call: Node) -> Node:
-    """The batch norm of a float graph that quantization folds into a convolution."""
+    """Return the batch norm after `call`, which quantization folds into it; `call` itself if there is none."""
     users = list(call.users)
     if len(users) == 1 and operator_name(users[0]).removeprefix("aten.") in _FOLLOWERS:
         return users[0]

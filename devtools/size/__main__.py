@@ -20,24 +20,25 @@ from executorch.exir.serialize import MalformedProgramError
 from executorch.exir.serialize.regular_file import read_regular_file
 
 
-def render(size: Size, modules: Mapping[str, int], most: int) -> str:
-    """Format tables: kinds, the `most` largest parts and modules (path → bytes of constants), operators, delegates."""
+def render(size: Size, modules: Mapping[str, int], max_rows: int) -> str:
+    """Format tables: kinds, the `max_rows` largest parts and modules (path → bytes of constants), operators,
+    delegates."""
     kinds = [(kind, count, f"{100 * count / size.file:.1f} %") for kind, count in _largest(size.totals)]
-    parts = [(part.kind, part.nbytes, part.uses, part.name, part.same_as or "") for part in size.parts[:most]]
+    parts = [(part.kind, part.nbytes, part.uses, part.name, part.same_as or "") for part in size.parts[:max_rows]]
     calls = [*_largest(size.delegates), *_largest(size.operators)]
     tables = [
         tabulate([*kinds, ("file", size.file, "100.0 %")], headers=("what", "bytes", "share")),
         tabulate(parts, headers=("kind", "bytes", "uses", "name", "the same as")),
     ]
-    if len(size.parts) > most:
-        tables.append(f"and {len(size.parts) - most} smaller parts (--parts N shows more)")
+    if len(size.parts) > max_rows:
+        tables.append(f"and {len(size.parts) - max_rows} smaller parts (--parts N shows more)")
     if size.duplicates:
         tables.append(f"{size.duplicates} bytes are in the file more than once")
     rows = [(name or "(no module)", count) for name, count in _largest(modules)]
     if any(modules):
-        tables.append(tabulate(rows[:most], headers=("constants of module", "bytes")))
-        if len(rows) > most:
-            tables.append(f"and {len(rows) - most} smaller modules")
+        tables.append(tabulate(rows[:max_rows], headers=("constants of module", "bytes")))
+        if len(rows) > max_rows:
+            tables.append(f"and {len(rows) - max_rows} smaller modules")
     tables.append(tabulate(calls, headers=("runs", "calls")))
     return "\n\n".join(tables)
 
@@ -129,8 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(_list(data, options.json))
         else:
             size, modules = size_of(data), _modules(data, options.record)
-            told = size.as_dict() | {"modules": modules}
-            print(json.dumps(told, indent=1) if options.json else render(size, modules, options.parts))
+            summary = size.as_dict() | {"modules": modules}
+            print(json.dumps(summary, indent=1) if options.json else render(size, modules, options.parts))
     except (OSError, MalformedProgramError, EditError, RuntimeError) as error:
         print(f"size: {options.file}: {error}", file=sys.stderr)
         return 1

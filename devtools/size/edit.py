@@ -105,8 +105,8 @@ def _kept_plans(program: Program, methods: Collection[str], backends: Collection
     return kept
 
 
-def _check_known(what: str, asked: Collection[str], known: Collection[str]) -> None:
-    unknown = sorted(set(asked) - set(known))
+def _check_known(what: str, wanted: Collection[str], known: Collection[str]) -> None:
+    unknown = sorted(set(wanted) - set(known))
     if unknown:
         raise EditError(f"unknown {what} {unknown}: the file has {sorted(known)}")
 
@@ -173,7 +173,7 @@ def _has_bytes(value: object) -> TypeGuard[Tensor]:
 
 
 def _used_buffers(program: Program, is_mutable: bool) -> list[int]:
-    """Renumber a buffer index; entry 0 means no bytes."""
+    """Return the indices of buffers that values use, in ascending order after 0, which means no bytes."""
     values = (value.val for plan in program.execution_plan for value in plan.values)
     tensors = (value for value in values if _has_bytes(value))
     return [

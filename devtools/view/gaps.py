@@ -26,7 +26,7 @@ def gaps(comparison: Comparison) -> str:
         )
     rows = [_row(gap) for gap in comparison.operators]
     heads = ("operator", "module", "ran as", "max abs", "MSE", "cosine", f"SQNR in dB, bar to {_MAX_DECIBEL:.0f}")
-    return said + table(heads, rows, most=40, title="operators")
+    return said + table(heads, rows, max_rows=40, title="operators")
 
 
 def decibel(value: float) -> str:

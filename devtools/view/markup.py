@@ -61,13 +61,15 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, most: int | None = None, title: str = "") -> str:
-    """Return a table. Rows beyond `most` are folded; title: plural noun of the rows, for the summary line."""
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, max_rows: int | None = None, title: str = ""
+) -> str:
+    """Return a table. Rows beyond `max_rows` are folded; title: plural noun of the rows, for the summary line."""
     listed = [list(row) for row in rows]
     cells = ["<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in listed]
     kinds = [cell.kind for cell in listed[0]] if listed else [""] * len(headers)
     head = "".join(f'<th class="{kind}">{escape(header)}</th>' for header, kind in zip(headers, kinds, strict=True))
-    shown, hidden = (cells, []) if most is None else (cells[:most], cells[most:])
+    shown, hidden = (cells, []) if max_rows is None else (cells[:max_rows], cells[max_rows:])
     text = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(shown)}</tbody></table></div>'
     if hidden:
         text += (

@@ -113,5 +113,5 @@ def _constants(analysis: RunAnalysis) -> str:
     return (
         f"<h3>Constants by module</h3><p>{byte_count(whole)} of weights and other constants, those that delegates keep "
         "included, as the model has them: a delegate may keep them in another form.</p>"
-        + table(("module", "bytes", "share"), rows, most=15, title="modules")
+        + table(("module", "bytes", "share"), rows, max_rows=15, title="modules")
     )

@@ -54,7 +54,7 @@ def _totals(found: list[Total], head: str, title: str) -> str:
         ]
         for total in found
     ]
-    return table((head, "runs as", "calls", "time", "share"), rows, most=15, title=title)
+    return table((head, "runs as", "calls", "time", "share"), rows, max_rows=15, title=title)
 
 
 def _ran(total: Total) -> str:
@@ -90,7 +90,7 @@ def _calls(analysis: RunAnalysis) -> str:
         for step in ranked
     ]
     heads = ("instruction", "operator", "module", "ran", "source", "time", "share")
-    return table(heads, rows, most=20, title="calls")
+    return table(heads, rows, max_rows=20, title="calls")
 
 
 def _file(source: str) -> str:

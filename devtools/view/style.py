@@ -55,10 +55,10 @@ td.code{min-width:120px} td.soft{min-width:84px;font-size:11px} td.share{width:a
 """.replace("\n", " ").strip()
 
 SCRIPT = """
-document.querySelectorAll('[data-zoom]').forEach(each => each.addEventListener('click', () =>
-  document.getElementById('time').style.setProperty('--zoom', each.dataset.zoom)));
-document.querySelectorAll('[data-opens]').forEach(each => each.addEventListener('click', () => {
-  const inside = document.getElementById(each.dataset.opens);
+document.querySelectorAll('[data-zoom]').forEach(element => element.addEventListener('click', () =>
+  document.getElementById('time').style.setProperty('--zoom', element.dataset.zoom)));
+document.querySelectorAll('[data-opens]').forEach(element => element.addEventListener('click', () => {
+  const inside = document.getElementById(element.dataset.opens);
   if (inside) { inside.open = true; inside.scrollIntoView(); }
 }));
 document.documentElement.dataset.ready = 'yes';
