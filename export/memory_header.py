@@ -73,7 +73,7 @@ def _memory(method: MethodReport) -> dict[str, int]:
 
 
 def _tensors(plan: ExecutionPlan) -> dict[str, int]:
-    """Bytes of a tensor; the upper bound for dynamic sizes."""
+    """Return macro name → bytes of an input or output tensor; the upper bound for dynamic sizes."""
     found = {}
     for kind, indices in (("INPUT", plan.inputs), ("OUTPUT", plan.outputs)):
         for position, index in enumerate(indices):

@@ -126,7 +126,7 @@ class ExportSession:
         self._stage_to_artifacts: dict[StageType, PipelineArtifact] = {}
 
     def register_stage(self, stage_type: StageType, stage: Stage) -> None:
-        """Add a stage, or replace ours of that type."""
+        """Add a stage, or replace the built-in stage of that type."""
         self._stages[stage_type] = stage
 
     def get_registered_stage(self, stage_type: StageType) -> Stage | None:
@@ -215,7 +215,7 @@ class ExportSession:
         return self._example_inputs[method_name][0]
 
     def run_method(self, method_name: str = "forward", example_inputs: tuple[Any, ...] | None = None) -> Sequence[Any]:
-        """Run the program in this process's runtime. inputs: default the example inputs."""
+        """Run the program in this process's runtime. example_inputs: None takes those of the export."""
         from executorch.runtime import Runtime
 
         method = Runtime.get().load_program(self.get_pte_buffer()).load_method(method_name)

@@ -35,7 +35,7 @@ class UserModel:
 
 
 def load_user_model(name: str, inputs_name: str | None = None) -> UserModel:
-    """Call what `name` names. It returns `model`, `(model, args)`, `(model, args, kwargs)` or
+    """Call the object that `name` names. It returns `model`, `(model, args)`, `(model, args, kwargs)` or
     `(model, args, kwargs, dynamic_shapes)`, a dict with keys of these names, or an instance of an example model's
     class (`get_eager_model`, `get_example_inputs`). An ExportedProgram needs no inputs.
 
@@ -64,7 +64,8 @@ def load_user_model(name: str, inputs_name: str | None = None) -> UserModel:
 
 
 def load_name(name: str) -> Any:
-    """The object that `MODULE:NAME` names; MODULE is a dotted name or the path of a .py file, NAME may have dots."""
+    """Return the object that `MODULE:NAME` names; MODULE is a dotted name or the path of a .py file, NAME may have
+    dots."""
     module_name, colon, path = name.rpartition(":")
     if not colon or not module_name or not path:
         raise UserError(f"expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it), found {name!r}")
@@ -111,7 +112,7 @@ def _parts_of_example(example: Any) -> dict[str, Any]:
 def _call(name: str) -> Any:
     function: Callable[[], Any] = load_name(name)
     if not callable(function):
-        raise UserError(f"{name} is a {type(function).__name__}; expected something to call")
+        raise UserError(f"{name} is a {type(function).__name__}; expected a callable")
     try:
         return function()
     except Exception as error:

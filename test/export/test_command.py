@@ -134,7 +134,7 @@ def test_the_memory_plan_can_be_drawn(script: Path, tmp_path: Path) -> None:
         (["no_such_module:make"], "cannot import no_such_module: ModuleNotFoundError"),
         (["nothing.py:make"], "file not found: nothing.py"),
         (["my_script:nothing"], "my_script has no 'nothing'; it has: Cold, Holder"),
-        (["my_script:number"], "my_script:number is a int; expected something to call"),
+        (["my_script:number"], "my_script:number is a int; expected a callable"),
         (["my_script:wrong"], "returned a int; expected an nn.Module"),
         (["my_script:too_many"], "returned 5 values; expected at most model, args, kwargs, dynamic_shapes"),
         (["my_script:odd"], "returned a dict with"),
