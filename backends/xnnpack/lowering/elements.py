@@ -28,7 +28,7 @@ class Elements:
     parameters: g.PerChannelQuant | g.PerTensorQuant | g.PerTokenDynamicQuant | g.PerChannelGroupQuant | None = None
 
 
-def numbers(dtype: torch.dtype) -> Elements:
+def unquantized(dtype: torch.dtype) -> Elements:
     """Elements without quantization parameters."""
     return Elements(_DATATYPES[dtype])
 
@@ -43,7 +43,7 @@ def per_channel(dtype: torch.dtype, scales: torch.Tensor, dim: int) -> Elements:
     return Elements(_BY_CHANNEL[dtype], g.PerChannelQuant(scales.float().tolist(), dim))
 
 
-def while_running(together: int) -> Elements:
+def quantized_at_run_time(together: int) -> Elements:
     """int8 quantized at run time, with one scale for each block of the last `together` dimensions: 1 for rows, 3 for
     images. Minimum and maximum of a block give its scale.
     """

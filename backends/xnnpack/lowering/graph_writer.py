@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from executorch.backends.xnnpack.lowering.elements import Elements, numbers
+from executorch.backends.xnnpack.lowering.elements import Elements, unquantized
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import ConstantData, serialize_payload
 from executorch.exir.format.named_data import NamedDataStore
@@ -63,7 +63,7 @@ class GraphWriter:
         elements: element type; by default that of the tensor. shape: of the value, where it differs from the tensor's,
         as for 4-bit elements.
         """
-        meant = elements or numbers(tensor.dtype)
+        meant = elements or unquantized(tensor.dtype)
         sizes = tuple(tensor.shape if shape is None else shape)
         key, size = self._named(tensor)
         known = self._known.get((key, sizes, str(meant)))
@@ -132,7 +132,7 @@ class GraphWriter:
     ) -> g.ValueId:
         made = g.ValueId(len(self._graph.xvalues))
         dims = [int(size) for size in shape]
-        meant = numbers(elements) if isinstance(elements, torch.dtype) else elements
+        meant = unquantized(elements) if isinstance(elements, torch.dtype) else elements
         tensor = g.TensorValue(meant.datatype, len(dims), dims, constant_index, external_id, flags, made)
         quantized = None if meant.parameters is None else g.QuantizedTensorValue(tensor, meant.parameters)
         self._graph.xvalues.append(g.XValue(quantized or tensor))

@@ -16,7 +16,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.elements import Elements, numbers, per_tensor, while_running
+from executorch.backends.xnnpack.lowering.elements import Elements, per_tensor, quantized_at_run_time, unquantized
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, rank, upper_bounds
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.lowering.layout import (
@@ -85,19 +85,19 @@ class Lowering:
         """Element type of a node's value; for a node computed on integers, that of its fused result."""
         made = self._fused[node].result if self.on_integers(node) else self._integers.get(node, node)
         meant = None if _dtype(made).is_floating_point else stands_for(made)
-        return per_tensor(meant.dtype, meant.scale, meant.zero_point) if meant else numbers(_dtype(made))
+        return per_tensor(meant.dtype, meant.scale, meant.zero_point) if meant else unquantized(_dtype(made))
 
     def quantized_rows(self, source: Node) -> g.ValueId:
         """The value of a node with each row quantized dynamically."""
-        return self._quantized_while_running(source, None, 1)
+        return self._dynamically_quantized(source, None, 1)
 
     def quantized_images(self, source: Node) -> g.ValueId:
         """The value of a node of channels-last images with each image quantized dynamically."""
-        return self._quantized_while_running(source, CHANNELS_LAST, 3)
+        return self._dynamically_quantized(source, CHANNELS_LAST, 3)
 
-    def _quantized_while_running(self, source: Node, order: Order | None, together: int) -> g.ValueId:
+    def _dynamically_quantized(self, source: Node, order: Order | None, together: int) -> g.ValueId:
         if (source, together) not in self._quantized:
-            made = self.writer.value(while_running(together), self.shape(source, order))
+            made = self.writer.value(quantized_at_run_time(together), self.shape(source, order))
             self.writer.node(g.Convert(self.single(source, order), made), _handle(source))
             self._quantized[source, together] = made
         return self._quantized[source, together]

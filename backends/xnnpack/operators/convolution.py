@@ -147,7 +147,7 @@ def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
     kind, weight = _kind_and_filter(call, weight)
-    # Half precision too has its filters in single.
+    # Half-precision convolutions also take float32 filters.
     filters = low.writer.constant(weight.float())
     return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias.float())
 
@@ -208,7 +208,7 @@ def _add(
     made: g.ValueId,
     channels: int | None = None,
 ) -> None:
-    """channels: of the images, if not those of the operand."""
+    """Emit a convolution. channels: of the images, if not those of the operand."""
     outputs, inputs = low.shape(node)[1], channels or low.shape(call.source)[1]
     vertical, horizontal = call.padding
     kernel = call.weight.meta["val"].shape[2:]

@@ -144,7 +144,7 @@ def _reduce(low: Lowering, node: Node, kind: Callable[[g.ValueId, g.ValueId], ob
 
 
 def _elements_and_correction(node: Node) -> tuple[int, float]:
-    """How many elements each variance is of, and what is subtracted from that number; 0 elements if it is dynamic."""
+    """Return the number of elements of each variance, 0 if it is dynamic, and the correction subtracted from it."""
     sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in reduced_dims(node)]
     given = node.kwargs.get("correction")
     return torch.Size(sizes).numel() if is_static(sizes) else 0, 1.0 if given is None else float(cast(float, given))

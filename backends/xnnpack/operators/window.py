@@ -262,7 +262,7 @@ def _pool(
     window: tuple[list[int], ...],
     extra_padding: list[int] | None = None,
 ) -> None:
-    """extra_padding: below and to the right of the image."""
+    """Emit a pool. extra_padding: below and to the right of the image."""
     kernel, stride, (vertical, horizontal), dilation = window
     below, right = extra_padding or (0, 0)
     paddings = (vertical, horizontal + right, vertical + below, horizontal)

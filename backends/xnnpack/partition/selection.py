@@ -144,4 +144,4 @@ def _needed(program: ExportedProgram, node: Node) -> list[Node]:
         source for source in node.all_input_nodes if operator_of(source) in _DEQUANTIZES and len(source.users) == 1
     ]
     converted = [source for source in node.all_input_nodes if product_of(program, source)]
-    return dequantized + converted + [each for each in node.all_input_nodes if _is_dynamic(each) or is_own_batch(each)]
+    return dequantized + converted + [part for part in node.all_input_nodes if _is_dynamic(part) or is_own_batch(part)]

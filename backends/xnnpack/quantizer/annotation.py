@@ -51,7 +51,7 @@ def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:
 
 
 def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> Rejection | None:
-    """Why a call stays float; None if it can be quantized as configured."""
+    """Return why a call stays float; None if it can be quantized as configured."""
     if is_dynamic(config) and not pattern.dynamic:
         return Rejection("dynamic quantization supports only linear layers and convolutions")
     operands = tensors_read(node)

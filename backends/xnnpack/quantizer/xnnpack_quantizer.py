@@ -90,9 +90,9 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         """Turn scalar operands of sums and products that will be quantized into tensors."""
         for node in list(model.graph.nodes):
             config = self._config(node) if node.target in _ARITHMETIC else None
-            numbers = [place for place, operand in enumerate(node.args[:2]) if isinstance(operand, (int, float))]
-            if config is not None and numbers and is_float32(node) and not is_dynamic(config):
-                _as_tensors(model, node, numbers)
+            scalars = [place for place, operand in enumerate(node.args[:2]) if isinstance(operand, (int, float))]
+            if config is not None and scalars and is_float32(node) and not is_dynamic(config):
+                _as_tensors(model, node, scalars)
         model.recompile()
         return model
 
