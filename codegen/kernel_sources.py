@@ -30,11 +30,11 @@ def kernel_sources(selection: Selection) -> list[str]:
     used: set[str] = set()
     for library in LIBRARIES:
         rows = read_rows(Library(library, library, KERNELS / library / "functions.yaml"))
-        chosen, _ = choose(rows, _without_wishes(selection), are_dtypes_selected=False)
+        chosen, _ = choose(rows, _without_requests(selection), are_dtypes_selected=False)
         used |= {table["kernels"].get(row.function.removeprefix(NAMESPACE), "") for row in chosen}
     return sorted(all_sources() if "" in used else reached(table, used))
 
 
-def _without_wishes(selection: Selection) -> Selection:
+def _without_requests(selection: Selection) -> Selection:
     """Ignore unknown names: an operator requested by name may belong to the other library or to the user."""
     return Selection(dict.fromkeys(selection.operators, False), selection.include_all)
