@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A branch that the program takes at run time, by the input's values."""
+"""A branch that the program chooses at run time from the input's values."""
 
 import torch
 

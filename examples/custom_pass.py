@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A graph pass of one's own: every relu becomes a leaky relu."""
+"""A custom graph pass: it replaces every relu by a leaky relu."""
 
 import torch
 
@@ -30,4 +30,4 @@ print("operators:", [str(n.target) for n in edge.exported_program().graph.nodes 
 method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
 expected = torch.nn.functional.leaky_relu(model[0](x), 0.1)
 torch.testing.assert_close(method.execute([x])[0], expected)
-print("the program's numbers are those of leaky relu")
+print("the program computes leaky relu")

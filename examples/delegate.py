@@ -30,7 +30,7 @@ class AddMul(OperatorSupportBase):
 
 
 class AddMulPartitioner(Partitioner):
-    """Hands additions and multiplications to the backend above."""
+    """Delegates additions and multiplications to the backend above."""
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         spec = DelegationSpec(ListingBackend.__name__, [CompileSpec("mode", b"list")])

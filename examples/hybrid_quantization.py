@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One program of four kinds of numbers: int8 convolutions, int8 linear layers with scales found while running, an
-embedding of four bits, a head in float; and what each layer costs in accuracy.
+"""Four number formats in one program: int8 convolutions, int8 linear layers with scales computed at run time, a 4-bit
+embedding, and a float head. Prints the accuracy that each layer costs.
 """
 
 import copy
@@ -18,7 +18,7 @@ from executorch.runtime import Runtime
 
 
 class Describer(nn.Module):
-    """How well each of some words fits an image."""
+    """Scores of how well each of the given words fits an image."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""scikit-learn's handwritten digits in int8: calibrated after training, and fine-tuned with quantization in sight."""
+"""scikit-learn's handwritten digits in int8: calibrated after training, and fine-tuned with simulated quantization."""
 
 import torch
 from sklearn.datasets import load_digits
@@ -32,7 +32,7 @@ def fit(model: nn.Module, epochs: int, rate: float) -> None:
 
 
 def accuracy(model: nn.Module) -> float:
-    """In percent, of a program that runs on XNNPACK."""
+    """Return the accuracy in percent of the program on XNNPACK."""
     exported = torch.export.export(model, (pixels[:2],), dynamic_shapes=({0: batch},))
     program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
     result = Runtime.get().load_program(program.buffer).load_method("forward").execute([pixels[test]])[0]

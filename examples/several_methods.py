@@ -8,7 +8,7 @@ from executorch.runtime import Runtime
 
 
 class Autoencoder(torch.nn.Module):
-    """16 numbers through 4 and back."""
+    """Encodes 16 values as 4, and decodes them."""
 
     def __init__(self) -> None:
         super().__init__()

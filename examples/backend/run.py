@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A backend of one's own: lowers a model to it, builds its runtime half, and runs the program.
+"""Lower a model to a custom backend, build the backend's runtime half, and run the program.
 
 python examples/backend/run.py [folder of an installed executorch]
 """
@@ -18,14 +18,14 @@ from executorch.exir.backend.utils import get_delegation_info
 HERE = Path(__file__).resolve().parent
 PACKAGE = Path(sys.argv[1] if len(sys.argv) > 1 else Path(executorch.codegen.__file__).parents[1]).resolve()
 sys.path.insert(0, str(HERE))
-from polynomial import PolynomialPartitioner  # noqa: E402 (it lies beside this file)
+from polynomial import PolynomialPartitioner  # noqa: E402 (in this folder)
 
 
 class Model(torch.nn.Module):
-    """``sin(x³ + x²)``: the polynomial is the backend's, the sine is left to a kernel."""
+    """``sin(x³ + x²)``: the backend computes the polynomial, a kernel the sine."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Any shape, float32."""
+        """Compute float32 of any shape."""
         return torch.sin((x * x + x) * x)
 
 

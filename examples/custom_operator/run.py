@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""An operator of one's own: a C++ kernel, run by eager PyTorch, exported, and run by a program without PyTorch.
+"""A custom operator: a C++ kernel that eager PyTorch runs, and a program that calls it without PyTorch.
 
 python examples/custom_operator/run.py [folder of an installed executorch]
 """
@@ -27,10 +27,10 @@ def build(folder: Path, *options: str) -> None:
 
 
 class Model(torch.nn.Module):
-    """``3 * x + 1``, the first half by the operator of mul3.cpp."""
+    """``3 * x + 1``, with the product computed by the operator of mul3.cpp."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Any shape, float32."""
+        """Compute float32 of any shape."""
         return torch.ops.my_ops.mul3(x) + 1
 
 
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as temporary:
     out = torch.empty(1, 64)
     assert torch.ops.my_ops.mul3.out(x, out=out) is out and torch.equal(out, 3 * x)
 
-    # Ahead of time: the operator becomes its out variant. Our kernel libraries lack it: no check.
+    # Ahead of time: the operator becomes its out variant. The target check would fail: this package lacks the kernel.
     edge = to_edge(torch.export.export(Model(), (x,)), compile_config=EdgeCompileConfig(_check_ir_validity=False))
     program = Path(temporary) / "mul3.pte"
     program.write_bytes(edge.to_executorch(ExecutorchBackendConfig(check_target=False)).buffer)

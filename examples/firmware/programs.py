@@ -1,11 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs for the firmware, with their inputs: handwritten digits in float32 and int8, a network of the size of a
-keyword spotter, and one for sentences of any length (the last two have random weights).
+"""Write programs for the firmware, with inputs: handwritten digits in float32 and int8, a network of the size of a
+keyword spotter, and one for sentences of up to 12 words (the last two have random weights).
 
     python examples/firmware/programs.py FOLDER
 
-writes <name>.pte, <name>_memory.h, the memory it needs, <name>.samples (see main.c) and <name>.expected, what this
-machine's runtime gives, a line each."""
+For each program, the folder gets <name>.pte, <name>_memory.h with its memory needs, <name>.samples (see main.c), and
+<name>.expected, the outputs of this machine's runtime, one per line."""
 
 import sys
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from executorch.runtime import Runtime
 
 
 def trained_digits(pixels: torch.Tensor, labels: torch.Tensor) -> nn.Module:
-    """A small network, trained on scikit-learn's handwritten digits in a few seconds."""
+    """Return a small network, trained on scikit-learn's handwritten digits in a few seconds."""
     layers = (nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU())
     model = nn.Sequential(*layers, nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
     optimizer = torch.optim.Adam(model.parameters(), 3e-3)
@@ -46,7 +46,7 @@ def keyword_network() -> nn.Module:
 
 
 class Sentences(nn.Module):
-    """The largest score of any word, for up to 12 words of 50."""
+    """The largest score of any word in a sentence of up to 12 words, of a vocabulary of 50."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,13 +57,13 @@ class Sentences(nn.Module):
 
 
 def patches(image: torch.Tensor) -> torch.Tensor:
-    """Three pieces of scikit-learn's photograph of a flower, of the size of a second of sound: 49 x 10 features."""
+    """Return three patches of a photograph of scikit-learn, each of the size of a second of audio: 49 x 10 features."""
     grey = image.float().mean(2) / 128 - 1
     return torch.stack([grey[y : y + 98 : 2, 300:320:2] for y in (50, 150, 250)])[:, None].contiguous()
 
 
 def quantized(model: nn.Module, calibration: torch.Tensor) -> nn.Module:
-    """The same in int8, calibrated."""
+    """Return the model quantized to int8, with ranges from the calibration data."""
     captured = torch.export.export(model, (calibration[:1],)).module()
     prepared = prepare_pt2e(
         captured, XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))

@@ -14,7 +14,7 @@ Logits = Callable[[torch.Tensor], torch.Tensor]
 
 
 def perplexity(logits_of: Logits, tokens: Sequence[int]) -> float:
-    """Return the perplexity of a token over up to 64 pieces of a text."""
+    """Return the perplexity per token, measured on up to 64 pieces of a text."""
     total = count = 0
     for start in range(0, min(len(tokens), 64 * PIECE) - PIECE, PIECE):
         piece = torch.tensor([list(tokens[start : start + PIECE + 1])])

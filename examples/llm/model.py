@@ -54,7 +54,7 @@ def train(seconds: float) -> Transformer:
 
 
 def save(model: Transformer, folder: Path) -> None:
-    """Write params.json, consolidated.pth and tokenizer.json: what exports and runners read."""
+    """Write params.json, consolidated.pth and tokenizer.json: the files that exports and runners read."""
     (folder / "params.json").write_text(json.dumps(PARAMS))
     torch.save(model.state_dict(), folder / "consolidated.pth")
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]

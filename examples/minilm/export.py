@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Exports MiniLM to a program that takes sentences of 2 to 128 tokens, on XNNPACK where this build has it."""
+"""Exports MiniLM to a program that takes sentences of 2 to 128 tokens, delegated to XNNPACK if this build has it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,8 @@ from executorch.runtime import Runtime
 
 
 class Written(NamedTuple):
-    """planned: bytes for activations. delegates: subgraphs on XNNPACK. kept: calls that stayed outside, by operator."""
+    """planned: bytes for activations. delegates: subgraphs on XNNPACK. kept: operator → number of calls outside
+    delegates."""
 
     planned: int
     delegates: int

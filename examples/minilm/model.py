@@ -35,7 +35,7 @@ class SentenceEmbedding(torch.nn.Module):
 
 
 def load_model() -> SentenceEmbedding:
-    """The model with its trained weights."""
+    """Return the model with its trained weights."""
     # transformers imports torchao, which warns about CUDA libraries missing from a CPU build of torch.
     logging.disable(logging.WARNING)
     with warnings.catch_warnings():
@@ -49,7 +49,7 @@ def load_model() -> SentenceEmbedding:
 
 
 def load_tokenizer() -> Tokenizer:
-    """The model's own tokenizer, cutting at 128 tokens and never padding."""
+    """Return the model's tokenizer, which truncates at 128 tokens and does not pad."""
     tokenizer = Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)

@@ -19,7 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("query", help="what to look for")
     parser.add_argument(
-        "--text", type=Path, default=Path(__file__).with_name("sentences.txt"), help="a sentence a line"
+        "--text", type=Path, default=Path(__file__).with_name("sentences.txt"), help="file with one sentence per line"
     )
     parser.add_argument("--program", type=Path, default=Path("minilm.pte"), help="where the program is written")
     parser.add_argument("--matches", type=int, default=5, help="how many matches to print")
@@ -33,7 +33,7 @@ def main() -> None:
     method = Runtime.get().load_program(options.program).load_method("forward", threads=1)
     load_ms = 1e3 * (time.perf_counter() - start)
 
-    torch.set_num_threads(1)  # as the method: compare like with like
+    torch.set_num_threads(1)  # like the method, for a fair comparison
     sentences = [line for line in options.text.read_text().splitlines() if line.strip()]
     vectors, ours, eager, difference = [], 0.0, 0.0, 0.0
     for sentence in tqdm([options.query, *sentences], unit="sentence", desc="embedding"):

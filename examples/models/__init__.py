@@ -123,7 +123,7 @@ _NEEDS_WEIGHTS = "it needs downloaded weights; build it with its own package and
 _TOO_LARGE = "its 7 billion parameters take 28 GB in float32; export it from a checkpoint by executorch.exir"
 # Registered module without a definition here → why.
 UNAVAILABLE_MODULES: dict[str, str] = {
-    "emformer_rnnt": "it is torchaudio's; build it with torchaudio and lower it by executorch.exir",
+    "emformer_rnnt": "torchaudio defines it; build it with torchaudio and lower it by executorch.exir",
     "llama3_2_vision": "it needs torchtune and downloaded weights",
     "efficient_sam": _NEEDS_WEIGHTS,
     "llava": _TOO_LARGE,

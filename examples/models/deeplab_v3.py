@@ -38,7 +38,7 @@ class _SpatialPyramid(nn.Module):
 
 
 class DeepLabV3(nn.Module):
-    """Scores of 21 classes for every pixel: "out", and "aux" of the last but one stage of the backbone."""
+    """Scores of 21 classes for every pixel: "out", and "aux" from the second-to-last stage of the backbone."""
 
     def __init__(self, backbone: nn.Module, channels: tuple[int, int]) -> None:
         super().__init__()

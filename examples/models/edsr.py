@@ -20,7 +20,7 @@ def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
 
 
 class _ResidualBlock(nn.Module):
-    """Two convolutions beside a residual."""
+    """Two convolutions with a residual connection."""
 
     def __init__(self) -> None:
         super().__init__()

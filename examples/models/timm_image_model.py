@@ -14,9 +14,9 @@ logger = logging.getLogger(__name__)
 
 
 def create_timm_model(example: str, timm_name: str, **settings: Any) -> torch.nn.Module:
-    """A model of timm with random weights, in evaluation mode. Raises ImportError if timm is not installed.
+    """Return a model of timm with random weights, in evaluation mode. Raises ImportError if timm is not installed.
 
-    example: what the error calls the model. settings: of timm.create_model.
+    example: name of the model in errors. settings: of timm.create_model.
     """
     try:
         import timm

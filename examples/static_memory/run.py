@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program without a heap: export says how much memory it needs, the compiler of the device makes buffers of it.
+"""A program without a heap: export writes its memory needs to a header, from which the device defines its buffers.
 
 python examples/static_memory/run.py [folder of an installed executorch]
 """
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def digits() -> tuple[torch.nn.Module, tuple[torch.Tensor]]:
-    """A small network for pictures, whose first results are larger than the fast memory."""
+    """Return a small network for images, whose first results exceed the fast memory, and its inputs."""
     torch.manual_seed(0)
     layers = torch.nn.Sequential(
         torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.AvgPool2d(2),

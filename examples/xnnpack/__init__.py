@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How the example models are quantized for XNNPACK."""
+"""Quantization of the example models for XNNPACK."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class QuantType(Enum):
 
 @dataclass
 class XNNPACKOptions:
-    """How a model is quantized, and whether XNNPACK can run it."""
+    """Quantization of a model, and whether it is delegated to XNNPACK."""
 
     quantization: QuantType
     delegation: bool

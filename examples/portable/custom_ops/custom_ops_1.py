@@ -29,7 +29,7 @@ class Model(torch.nn.Module):
     """``3 * x``."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Any shape, float32."""
+        """Compute float32 of any shape."""
         result: torch.Tensor = torch.ops.my_ops.mul3.default(x)
         return result
 
@@ -37,7 +37,7 @@ class Model(torch.nn.Module):
 def main() -> None:
     """Lower the model and write the program to the current folder."""
     edge = to_edge(torch.export.export(Model(), (torch.randn(3, 4),)))
-    # The kernel is in custom_ops_1_out.cpp: the target that lowering checks does not have it.
+    # The kernel is in custom_ops_1_out.cpp: this package lacks it, so the target check would fail.
     program = edge.to_executorch(ExecutorchBackendConfig(check_target=False))
     Path("custom_ops_1.pte").write_bytes(program.buffer)
     print("wrote custom_ops_1.pte")
