@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A decoder in the manner of Llama 2."""
+"""A decoder like Llama 2."""
 
 from executorch.examples.models.llama.model import Llama2Model
 

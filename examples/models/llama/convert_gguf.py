@@ -30,8 +30,8 @@ _NAMES = {
 }
 _ROPE_FACTORS = "rope_freqs.weight"
 _ROTATED = re.compile(r"layers\.\d+\.attention\.w([qk])\.(weight|bias)")
-# Architecture → whether two channels that rotary embeddings rotate together lie in different halves of a head, or are
-# adjacent.
+# Architecture → True if rotary embedding pairs a channel of the first half of a head with one of the second half, False
+# if it pairs adjacent channels.
 _ARCHITECTURES = {"llama": False, "qwen2": True, "qwen3": True}
 _SIZES = {
     "embedding_length": "dim",
@@ -49,7 +49,7 @@ _SCALES = (8.0, 32.0)
 
 
 def args_of_gguf(file: GGUFFile, **options: Any) -> ModelArgs:
-    """Sizes that the metadata names, with options that win over them. Raises ModelArgsError."""
+    """Return the sizes that the metadata names; options override them. Raises ModelArgsError."""
     architecture = _architecture(file)
     found: dict[str, Any] = {"use_hf_rope": _ARCHITECTURES[architecture]}
     for key, name in _SIZES.items():
@@ -80,7 +80,7 @@ def args_of_gguf(file: GGUFFile, **options: Any) -> ModelArgs:
 
 
 def _check_sizes(file: GGUFFile, sizes: dict[str, Any]) -> None:
-    """Sizes are those of tensors in the file, so that a model takes no more memory than the file accounts for."""
+    """Check the sizes against tensors in the file, so that a model takes no more memory than the file accounts for."""
     dim, hidden = sizes["dim"], sizes["hidden_dim"]
     expected = {"token_embd.weight": (sizes["vocab_size"], dim), "blk.0.ffn_gate.weight": (hidden, dim)}
     if "head_dim" in sizes:
@@ -108,7 +108,8 @@ def _architecture(file: GGUFFile) -> str:
 
 
 def _with_rope_scaling(file: GGUFFile, args: ModelArgs) -> ModelArgs:
-    """Files hold divisors of the frequencies in place of the parameters from which Llama 3 derives them."""
+    """Add the scaling of frequencies. Files store divisors instead of the parameters from which Llama 3 derives
+    them."""
     stored = file.tensors.get(_ROPE_FACTORS)
     if stored is None:
         return args

@@ -18,9 +18,9 @@ from executorch.extension.llm.export.load import load_checkpoint
 
 logger = logging.getLogger(__name__)
 
-# A pattern of Hugging Face's names → our name.
 Weight = TypeVar("Weight")
 
+# A pattern of Hugging Face's names → our name.
 _NAMES = {
     r"model\.embed_tokens\.weight": "tok_embeddings.weight",
     r"model\.(?:embedding_)?norm\.weight": "norm.weight",
@@ -39,7 +39,7 @@ _NAMES = {
     r"model\.layers\.(\d+)\.mlp\.experts\.gate_up_proj": r"layers.\1.feed_forward.w13",
     r"model\.layers\.(\d+)\.mlp\.experts\.down_proj": r"layers.\1.feed_forward.w2",
 }
-# The names of decoders with norms behind attention and MLP as well; they win over the others.
+# The names of decoders with norms after attention and MLP too; they override the others.
 _NAMES_WITH_POST_NORMS = {
     r"model\.layers\.(\d+)\.post_attention_layernorm\.weight": r"layers.\1.post_attention_norm.weight",
     r"model\.layers\.(\d+)\.pre_feedforward_layernorm\.weight": r"layers.\1.ffn_norm.weight",
@@ -57,7 +57,7 @@ _NORM = re.compile(r"(.*\.)?(norm|\w+_norm)\.weight")
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that lacks weights, or has others than the model."""
+    """A checkpoint lacks weights of the model, or has additional ones."""
 
 
 def from_hugging_face(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -103,7 +103,8 @@ def _decoder_of(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def _split_fused(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the weights with fused projections as single ones. The columns of o_proj count the rows of q."""
+    """Return the weights with fused projections split. The number of columns of o_proj gives the number of rows of
+    q."""
     found: dict[str, torch.Tensor] = {}
     for name, weight in weights.items():
         fused = _FUSED.fullmatch(name)
@@ -156,8 +157,8 @@ def load_weights(model: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
     """Load weights under our names into the model.
 
     Raises CheckpointError that names missing weights, extra ones, and those of another shape. The output layer may be
-    missing where the embedding is given and the model ties them. The weights of norms are less by 1 than the model's
-    where its `rms_norm_add_unit_offset` is set.
+    missing where the embedding is given and the model ties them. If the model sets `rms_norm_add_unit_offset`, its norm
+    weights are those of the checkpoint plus 1.
     """
     expected = model.state_dict()
     given = {name: weight for name, weight in weights.items() if not _COMPUTED.fullmatch(name)}

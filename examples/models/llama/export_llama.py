@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The older command of `executorch.extension.llm.export.export_llm`: its options are fields of LlmConfig.
 
-Options whose help says *refused* end the command with a message: this project cannot honour them.
+Options whose help says *refused* end the command with a message: this project does not support them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def build_args_parser() -> argparse.ArgumentParser:
 
 
 def _reading(hint: Any, default: Any) -> dict[str, Any]:
-    """How argparse reads a value of the field's type."""
+    """Return the argparse settings that read a value of the field's type."""
     if hint is bool:
         return {"action": "store_false" if default else "store_true"}
     if hint == list[int]:
@@ -46,7 +46,7 @@ def _reading(hint: Any, default: Any) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0, or 1 after a message."""
+    """Run the command. Return 0, or 1 after an error message."""
     options = build_args_parser().parse_args(arguments)
     return run_command("export_llama", lambda: LlmConfig.from_args(options))
 

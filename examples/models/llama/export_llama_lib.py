@@ -63,7 +63,7 @@ _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 def export_llama(config: LlmConfig) -> str:
     """Export the model that the configuration names; return the path of the file.
 
-    Raises LlmConfigError for options that do not fit or that this project cannot honour, ModelArgsError,
+    Raises LlmConfigError for options that are invalid or that this project does not support, ModelArgsError,
     CheckpointFileError, GGUFError and CheckpointError for files, OSError for those that cannot be read or written.
     """
     config.refuse_unsupported()
@@ -165,7 +165,7 @@ def build_model(config: LlmConfig) -> Transformer:
         weights = load_checkpoint(config.base.checkpoint)
         if is_from_hugging_face(weights):
             weights = from_hugging_face(weights)
-            # A params.json does not say so; Hugging Face leaves out the output layer where it is the embedding.
+            # A params.json has no field for it; checkpoints of Hugging Face omit a tied output layer.
             args.tie_word_embeddings |= "output.weight" not in weights
     model = Transformer(args).eval()
     if weights is not None:
@@ -194,7 +194,7 @@ def _rewrite(model: Transformer, config: LlmConfig) -> nn.Module:
 
 
 def _share_embedding(model: Transformer, config: LlmConfig) -> dict[str, tuple[int, int]]:
-    """Let a tied output layer have the integers of the embedding, where both have one format.
+    """Let a tied output layer use the quantized weights of the embedding, if both have one format.
 
     Returns the format of layers that `model.use_shared_embedding` gives the embedding's. Raises LlmConfigError where
     they cannot share.
@@ -249,7 +249,8 @@ def _rewrite_caches(model: Transformer, config: LlmConfig) -> None:
 
 
 def _check_chunk(window_size: int, config: LlmConfig) -> None:
-    """A prefill writes all of its positions before it reads: more than a window would overwrite the first query's."""
+    """Check that a prefill fits the window: it writes all positions before it reads, so a longer one would overwrite
+    keys of its first query. Raises LlmConfigError."""
     if config.export.max_seq_length > window_size:
         raise LlmConfigError(
             f"export.max_seq_length: expected at most the window of {window_size} positions, "
@@ -258,7 +259,7 @@ def _check_chunk(window_size: int, config: LlmConfig) -> None:
 
 
 def metadata(args: ModelArgs, config: LlmConfig, model: nn.Module) -> dict[str, Any]:
-    """Return the constant methods that runners read. `base.metadata`, JSON, adds to them and wins. model: rewritten."""
+    """Return the constant methods that runners read. The JSON of `base.metadata` overrides them. model: rewritten."""
     found: dict[str, Any] = {
         "get_max_seq_len": args.max_seq_len,
         "get_max_context_len": args.context,
@@ -283,9 +284,9 @@ def metadata(args: ModelArgs, config: LlmConfig, model: nn.Module) -> dict[str, 
 
 
 def _kept_positions(model: nn.Module) -> int | None:
-    """Return the number of positions from which a runner can go back to an earlier one; None: any number.
+    """Return the largest number of positions after which a runner can still go back to an earlier one; None: no limit.
 
-    A ring begins to overwrite positions when it is full; a convolution keeps the last ones alone.
+    A full ring overwrites positions; a convolution keeps only the last ones.
     """
     kept = [module.max_context_length for module in model.modules() if isinstance(module, SlidingWindow)]
     kept += [1 for module in model.modules() if isinstance(module, ShortConv) and module.use_cache]

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class ModelArgsError(ValueError):
-    """A configuration that describes no decoder of this kind."""
+    """A configuration does not describe a supported decoder."""
 
 
 # Hugging Face's name → ours.
@@ -30,7 +30,7 @@ _SIZES = {
     "tie_word_embeddings": "tie_word_embeddings",
     "bos_token_id": "bos_idx",
 }
-# Values that a config.json may leave out, because they are the defaults of its model_type. The others' are ours.
+# Model types that tie the output layer to the embedding unless config.json says otherwise.
 _TIED = ("gemma3_text", "lfm2", "smollm3")
 
 

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Caches(nn.Module):
-    """Zeroed buffers of keys and values, and the sizes that they were made for."""
+    """Zeroed buffers of keys and values, and their sizes."""
 
     k_cache: torch.Tensor
     v_cache: torch.Tensor
@@ -54,7 +54,7 @@ class KVCache(Caches):
 class CachePositionsManager(nn.Module):
     """Positions in the slots of a ring of `max_context_length` slots; -1 marks an empty slot.
 
-    The first `sink_size` positions keep their slots; the others share the slots behind them.
+    The first `sink_size` positions keep their slots; the others share the slots after them.
     """
 
     cache_positions: torch.Tensor
@@ -67,7 +67,7 @@ class CachePositionsManager(nn.Module):
     def calculate_positions_and_update_indices(self, input_pos: torch.Tensor, seq_len: int) -> torch.Tensor:
         """Record that positions input_pos[0] to input_pos[0] + seq_len - 1 are written; return their slots.
 
-        Slots from input_pos[0] on that this call does not write are taken as empty, so position 0 starts anew.
+        Slots with index input_pos[0] or more become empty before the write, so that a call at position 0 starts anew.
         """
         start = input_pos[0].item()
         torch._check(start >= 0)
@@ -107,7 +107,8 @@ class SlidingWindow(nn.Module):
     max_context_length: int
 
     def begin_window(self, window_size: int, sink_size: int = 0) -> None:
-        """Make the record of the slots' positions. window_size: positions that a query attends to, besides the sink."""
+        """Create the record of the slots' positions. window_size: positions that a query attends to, besides the
+        sink."""
         self.window_size, self.sink_size = window_size, sink_size
         self.cache_positions_manager = CachePositionsManager(self.max_context_length, sink_size)
 
@@ -124,7 +125,7 @@ class SlidingWindow(nn.Module):
 
 
 class RingKVCache(SlidingWindow, KVCache):
-    """Keys and values of a sliding window in `sink_size` + 2 * `max_context_length` slots, as KVCache has them."""
+    """Keys and values of a sliding window in `sink_size` + 2 * `max_context_length` slots, in the layout of KVCache."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class FeedForward(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Attention or convolution, and MLP or experts, each behind a norm and beside a residual."""
+    """Attention or convolution, and MLP or experts, each after a norm and with a residual connection."""
 
     def __init__(self, args: ModelArgs, index: int) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Transformer(nn.Module):
         return [layer.attention for layer in self.layers if isinstance(layer, TransformerBlock) and layer.conv is None]
 
     def drop_mask(self) -> None:
-        """Go without the mask: attention hides later positions itself."""
+        """Remove the mask, because attention hides later positions itself."""
         if self.needs_mask:
             self.needs_mask = False
             del self.mask

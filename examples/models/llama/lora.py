@@ -1,5 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""LoRA adapters: low-rank products beside linear layers, read from checkpoints of PEFT or with this decoder's names."""
+"""LoRA adapters: low-rank products added to linear layers, read from checkpoints of PEFT or with this decoder's
+names."""
 
 from __future__ import annotations
 

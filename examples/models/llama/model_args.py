@@ -92,7 +92,7 @@ class ModelArgs:
     eos_idx: int = 2
 
     def __post_init__(self) -> None:
-        """Fill in what follows from the rest. Raises ModelArgsError for sizes that do not fit each other."""
+        """Fill in derived sizes. Raises ModelArgsError for sizes that do not fit each other."""
         self.n_kv_heads = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
         for name in ("dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "max_batch_size", "max_seq_len"):
             value = getattr(self, name)
@@ -174,19 +174,19 @@ class ModelArgs:
 
     @property
     def key_heads(self) -> int:
-        """n_kv_heads, which is known once the object exists."""
+        """n_kv_heads, which `__post_init__` sets."""
         assert self.n_kv_heads is not None
         return self.n_kv_heads
 
     @property
     def channels(self) -> int:
-        """head_dim, which is known once the object exists."""
+        """head_dim, which `__post_init__` sets."""
         assert self.head_dim is not None
         return self.head_dim
 
     @property
     def context(self) -> int:
-        """max_context_len, which is known once the object exists."""
+        """max_context_len, which `__post_init__` sets."""
         assert self.max_context_len is not None
         return self.max_context_len
 

@@ -46,7 +46,7 @@ def _is_long(args: ModelArgs) -> bool:
 
 
 def _factors(args: ModelArgs) -> list[float]:
-    """The divisors of LongRoPE for the context of the cache: keys that are cached keep the rotation they have."""
+    """Return the divisors of LongRoPE for the size of the cache, because cached keys cannot be rotated again."""
     factors = args.rope_scaling_long_factor if _is_long(args) else args.rope_scaling_short_factor
     assert factors is not None
     return factors

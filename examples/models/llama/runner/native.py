@@ -12,15 +12,19 @@ from executorch.extension.llm.runner import GenerationConfig, TextLLMRunner
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="executorch.examples.models.llama.runner.native", description=__doc__)
-    parser.add_argument("--model", help="the model's name; the program has all that is needed of it")
+    parser.add_argument("--model", help="not needed: the program describes the model")
     parser.add_argument("-f", "--pte", type=Path, required=True, help="the program (.pte)")
-    parser.add_argument("-p", "--params", type=Path, help="sizes of the model (.json); the program has them")
+    parser.add_argument("-p", "--params", type=Path, help="not needed: the program contains the sizes")
     parser.add_argument("-t", "--tokenizer", type=Path, required=True, help="file of the tokenizer")
     parser.add_argument("--tokenizer_config", type=Path, help="tokenizer_config.json in the tokenizer's folder")
     parser.add_argument("--prompt", default="Hello", help="text to continue (default: Hello)")
     parser.add_argument("--temperature", type=float, default=0.6, help="0 takes the most likely token (default: 0.6)")
-    parser.add_argument("-kv", "--kv_cache", action="store_true", help="the program has a cache, which it says itself")
-    parser.add_argument("--max_len", type=int, default=128, help="most tokens of prompt and answer (default: 128)")
+    parser.add_argument(
+        "-kv", "--kv_cache", action="store_true", help="not needed: the program states whether it has a cache"
+    )
+    parser.add_argument(
+        "--max_len", type=int, default=128, help="maximum number of tokens of prompt and answer (default: 128)"
+    )
     return parser
 
 

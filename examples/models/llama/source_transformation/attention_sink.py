@@ -14,7 +14,7 @@ def enable_attention_sink(module: nn.Module, params: ModelArgs, sink_size: int, 
 
     params: sizes of the decoder.
     The first `sink_size` positions stay in the caches; further ones share 2 * `window_size` slots. ValueError: sizes
-    that are not positive, or without a cache.
+    that are not positive, or a model without a cache.
     """
     if not params.use_kv_cache:
         raise ValueError("params.use_kv_cache: expected True, because a sink is a part of the cache")

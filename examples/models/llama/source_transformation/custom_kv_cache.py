@@ -49,7 +49,7 @@ class CustomKVCache(Caches):
 
 
 class CustomRingKVCache(SlidingWindow, CustomKVCache):
-    """Keys and values of a window in `sink_size` + 2 * `max_context_length` slots, as CustomKVCache has them."""
+    """Keys and values of a window in `sink_size` + 2 * `max_context_length` slots, in the layout of CustomKVCache."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class CustomRingKVCache(SlidingWindow, CustomKVCache):
     def from_custom_kv_cache(
         cls, kv_cache: CustomKVCache | KVCache, sliding_window_size: int, sink_size: int = 0
     ) -> CustomRingKVCache:
-        """Return an empty ring with the sizes of `kv_cache` and a window of its own."""
+        """Return an empty ring with the sizes of `kv_cache` and a window of `sliding_window_size` positions."""
         sizes = (kv_cache.n_heads, kv_cache.head_dim, kv_cache.k_cache.dtype, sink_size)
         return cls(kv_cache.max_batch_size, sliding_window_size, *sizes)
 
@@ -161,7 +161,7 @@ def replace_kv_cache_by_ring(attention: nn.Module, window_size: int, sink_size: 
 
 
 class QuantizedCacheType(Enum):
-    """How a QuantizedKVCache rounds; the forms by groups are refused."""
+    """Quantization of a QuantizedKVCache. Group-wise types are not supported."""
 
     AffineSymmetric = 0
     AffineAsymmetric = 1
@@ -173,10 +173,10 @@ class QuantizedKVCache(nn.Module):
     """Keys and values as int8 with a scale and a zero point for each position and head, for `custom_quantized_sdpa`.
 
     The buffers are [batch, positions, heads, channels]; scales and zero points have one channel.
-    cache_type: symmetric zero points are 0. return_float_values: `update` returns the values that the caches stand
-    for, and those that the call writes as they are, else the int8 caches. use_custom_update_cache_op has no effect:
-    `llama::update_cache` writes in either case.
-    Raises ValueError for a cache type by groups.
+    cache_type: with AffineSymmetric, zero points are 0. return_float_values: `update` returns floats, dequantized
+    except for the values that the call writes; otherwise it returns the int8 caches. use_custom_update_cache_op:
+    ignored; `llama::update_cache` writes in either case.
+    Raises ValueError for a group-wise cache type.
     """
 
     k_cache: torch.Tensor
