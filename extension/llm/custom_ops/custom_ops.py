@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Operators `llama::…` and `executorch::…` of PyTorch, defined by importing this module.
 
-The kernels of the runtime are beside this file; what an operator computes is said here in torch's own operators, which
-eager runs. Keys, values and caches are [batch, positions, heads, channels]; a query's heads are a multiple of theirs.
+The runtime's kernels are beside this file. The functions here define the results in terms of torch's operators, for
+eager mode. Keys, values and caches are [batch, positions, heads, channels]; a query's heads are a multiple of theirs.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def _attend(
     scale: float | None,
     is_seq_at_dim_2: bool = False,
 ) -> torch.Tensor:
-    """Attention over the keys that exist, of [batch, positions, heads, channels] in the dtype of the query, or of
-    [batch, heads, positions, channels]."""
+    """Attend to the keys of written positions. Tensors are [batch, positions, heads, channels] and computed in the
+    dtype of the query, or, with is_seq_at_dim_2, [batch, heads, positions, channels]."""
     if not is_seq_at_dim_2:
         batch, dtype = query.shape[0], query.dtype
-        query, key, value = (each[:batch].transpose(1, 2).to(dtype) for each in (query, key, value))
+        query, key, value = (part[:batch].transpose(1, 2).to(dtype) for part in (query, key, value))
     count, capacity = query.shape[2], key.shape[2]
     if start_pos < 0 or start_pos + count > capacity:
         raise ValueError(f"start_pos: {start_pos} and {count} positions do not fit a cache of {capacity} positions")
@@ -100,7 +100,7 @@ def _update_cache_with_indices(
         raise ValueError(f"indices: expected -1 or positions below {cache.shape[1]}")
     for batch, places in enumerate(indices):
         taken = places >= 0
-        # One after the other, so that of equal positions the last one stays.
+        # One position at a time, so that the last of equal positions wins.
         for position, written in zip(places[taken].tolist(), value[batch, taken], strict=True):
             cache[batch, position] = written
     return value.new_zeros(1)
@@ -193,7 +193,7 @@ _IMPLEMENTATIONS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] 
 
 
 def _write_out(functional: Callable[..., Any], outputs: list[str]) -> Callable[..., Any]:
-    """An out variant in eager: what the functional one gives, copied."""
+    """Return an out variant for eager mode, which copies the functional variant's results."""
 
     def write(*args: Any, **kwargs: Any) -> Any:
         targets = [kwargs.pop(name) for name in outputs]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Shape functions of the operators: what torch.export needs of them. They check what does not depend on positions."""
+"""Shape functions of the operators: torch.export calls them. They check dtypes and ranks, but not positions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def custom_sdpa(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    """The shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises ValueError.
+    """Return the shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises ValueError.
 
     Keys and values have the dtype of the query, or float16 or bfloat16 for a query of float32.
     """
@@ -73,7 +73,7 @@ def sdpa_with_kv_cache(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    """The shape of `llama::sdpa_with_kv_cache`, after checking ranks and dtypes. Raises ValueError."""
+    """Return the shape of `llama::sdpa_with_kv_cache`, after checking ranks and dtypes. Raises ValueError."""
     _check_attention(query, key, value, attn_mask)
     _check_attention(query, key_cache, value_cache, None)
     check_floats(query, key_cache, value_cache)
@@ -91,7 +91,7 @@ def custom_quantized_sdpa(
     *rest: Any,
     **named: Any,
 ) -> torch.Tensor:
-    """The shape of `llama::custom_quantized_sdpa`, float32, after checking ranks. Raises ValueError."""
+    """Return the shape of `llama::custom_quantized_sdpa`, float32, after checking ranks. Raises ValueError."""
     _check_attention(query, key, value, attn_mask)
     return query.new_empty(query.shape, dtype=torch.float32)
 
@@ -106,7 +106,7 @@ def _check_cache(value: torch.Tensor, cache: torch.Tensor) -> None:
 
 
 def update_cache(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> torch.Tensor:
-    """The result of `llama::update_cache`: one element. Raises ValueError."""
+    """Return the result of `llama::update_cache`: one element. Raises ValueError."""
     _check_cache(value, cache)
     return value.new_empty(1)
 
@@ -114,22 +114,22 @@ def update_cache(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> to
 def update_cache_with_indices(
     value: torch.Tensor, cache: torch.Tensor, start_pos: int, indices: torch.Tensor
 ) -> torch.Tensor:
-    """The result of `llama::update_cache_with_indices`: one element. Raises ValueError."""
+    """Return the result of `llama::update_cache_with_indices`: one element. Raises ValueError."""
     _check_cache(value, cache)
     _check(indices.dim() == 2, f"indices: expected 2 dimensions, found {indices.dim()}")
     return value.new_empty(1)
 
 
 def fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
-    """The shape of `llama::fast_hadamard_transform`."""
+    """Return the shape of `llama::fast_hadamard_transform`."""
     return torch.empty_like(mat, memory_format=torch.contiguous_format)
 
 
 def alias(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The shapes of `executorch::alias`."""
+    """Return the shapes of `executorch::alias`."""
     return torch.empty_like(x), torch.empty_like(y)
 
 
 def update_cross_attn_cache(value: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
-    """The shape of `executorch::update_cross_attn_cache`: the cache's."""
+    """Return the shape of `executorch::update_cross_attn_cache`: the cache's."""
     return torch.empty_like(cache)

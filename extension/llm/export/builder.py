@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class BuilderError(ValueError):
-    """A step that another one must come before, or options that do not fit."""
+    """A step was called before the one that it needs, or an option is invalid."""
 
 
 class DType(Enum):
@@ -167,7 +167,7 @@ class LLMEdgeManager:
         return self
 
     def export_to_edge(self) -> LLMEdgeManager:
-        """Convert the graph to the Edge dialect, exporting the model where it was not."""
+        """Convert the graph to the Edge dialect, exporting the model first if necessary."""
         self.edge_manager = to_edge(
             self.exported(), constant_methods=self.metadata or None, compile_config=self._edge_config()
         )
@@ -187,7 +187,7 @@ class LLMEdgeManager:
     ) -> LLMEdgeManager:
         """Convert and delegate in one step, in place of `export_to_edge` and `to_backend`.
 
-        transform_passes: passes on the edge program, in front of delegation.
+        transform_passes: passes on the edge program, before delegation.
         """
         return self.lower_with({"forward": self}, partitioners, transform_passes)
 
@@ -214,7 +214,7 @@ class LLMEdgeManager:
         external_constants_tag: FileOf | None = None,
         share_mutable_buffers: bool = False,
     ) -> LLMEdgeManager:
-        """Make the program; `export_program` is it. passes: further passes in front of memory planning.
+        """Create the program, `export_program`. passes: further passes before memory planning.
 
         external_constants_tag: maps a weight to a `.ptd` file, or to None for the program. share_mutable_buffers: the
         methods of a program use the same caches.
@@ -245,7 +245,7 @@ class LLMEdgeManager:
         return self._saved_pte_filename
 
     def exported(self) -> ExportedProgram:
-        """Return the exported program: of the graph, where `export` has made it and later steps have changed it."""
+        """Return the exported program: of the graph, which steps after `export` may have changed, if it exists."""
         return self._export(self.model if self.pre_autograd_graph_module is None else self.pre_autograd_graph_module)
 
     def _export(self, model: nn.Module) -> ExportedProgram:
@@ -280,7 +280,7 @@ class LLMEdgeManager:
 
 
 def _remove_transposes(exported: ExportedProgram) -> None:
-    """Remove transposes that undo each other: of a cache, they would be delegated as a copy of all its positions."""
+    """Remove transposes that undo each other: a delegate would copy all positions of a cache to transpose it."""
     RemoveRedundantTransposes()(exported.graph_module)
     output = exported.graph.output_node()
     for spec, node in zip(exported.graph_signature.output_specs, output.args[0], strict=True):

@@ -62,7 +62,7 @@ def _split(arguments: list[str]) -> tuple[Path | None, list[str]]:
         elif argument.startswith("--config="):
             file = Path(argument.partition("=")[2])
         else:
-            # hydra's own forms for keys that are there or are added.
+            # hydra's prefixes + and ++ add keys; every key of LlmConfig exists.
             overrides.append(argument.lstrip("+"))
     return file, overrides
 
@@ -81,7 +81,7 @@ def run_command(name: str, read: Callable[[], LlmConfig]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0, or 1 after a message."""
+    """Run the command. Return 0, or 1 after an error message."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if any(argument in ("-h", "--help") for argument in given):
         print(__doc__)

@@ -32,7 +32,7 @@ class RemoveRedundantTransposes(PassBase):
     """Removes two consecutive transposes or permutes that together keep the order of all dimensions."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
-        """Both are views: the second one is the first one's operand, whatever is written to it in between."""
+        """Replace the second of both by the operand of the first. All are views, so writes in between stay visible."""
         changed = False
         for node in graph_module.graph.nodes:
             outer = _permutation(node)
@@ -90,7 +90,7 @@ class ReplaceSDPAWithCustomSDPAPass(PassBase):
         return True
 
     def _mask_of_two_dimensions(self, node: fx.Node, mask: fx.Node, sizes: tuple[str, str]) -> fx.Node | None:
-        """The mask as float [queries, keys], or None if it has other sizes."""
+        """Return the mask as float [queries, keys], or None if it has other sizes."""
         value = mask.meta["val"]
         batches = value.dim() - 2
         if tuple(str(size) for size in value.shape[batches:]) != sizes or any(n != 1 for n in value.shape[:batches]):
@@ -103,7 +103,7 @@ class ReplaceSDPAWithCustomSDPAPass(PassBase):
 
 
 def _call(node: fx.Node, target: Any, *args: Any) -> fx.Node:
-    """A call of an operator in front of `node`."""
+    """Insert a call of an operator before `node`."""
     graph_module = node.graph.owning_module
     assert graph_module is not None
     with fake_mode_of(graph_module):

@@ -38,7 +38,7 @@ class GGUFError(ValueError):
 
 
 class GGUFType(IntEnum):
-    """How a tensor's values are stored, by the numbers of the format."""
+    """Storage formats of a tensor's values, numbered as in the file format."""
 
     F32 = 0
     F16 = 1
@@ -60,7 +60,7 @@ class GGUFTensor:
     data: NDArray[numpy.uint8]
 
     def dequantize(self) -> NDArray[numpy.float32]:
-        """Return the values as float32, in memory of their own."""
+        """Return the values as float32, in new memory."""
         return dequantize(self.type.name, self.data).reshape(self.shape)
 
     @property
@@ -69,7 +69,7 @@ class GGUFTensor:
         return GROUPED_BITS.get(self.type.name) if len(self.shape) == 2 else None
 
     def grouped_integers(self) -> tuple[NDArray[numpy.int8], NDArray[numpy.float32]]:
-        """Return such a matrix's integers, of its shape, and its scales, [rows, groups]."""
+        """Return the integers of such a matrix, in its shape, and the scales, [rows, groups]."""
         values, scales = grouped_integers(self.type.name, self.data)
         return values.reshape(self.shape), scales.reshape(self.shape[0], -1)
 
@@ -108,7 +108,7 @@ class _Reader:
         return struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0]
 
     def count(self, what: str, smallest: int) -> int:
-        """A number of things that take at least `smallest` bytes each."""
+        """Read the number of items, each of which takes at least `smallest` bytes."""
         count: int = self.number("Q")
         if count > self.left // smallest:
             raise self.error(f"{count} {what} do not fit the {self.left} bytes left")

@@ -72,7 +72,7 @@ def _unpickle(file: Path) -> Any:
         pass  # the older format cannot be mapped
     try:
         return torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # broken pickles raise anything
+    except Exception as error:  # broken pickles raise any exception
         raise CheckpointFileError(f"{file}: expected a PyTorch checkpoint of tensors alone: {error}") from error
 
 
@@ -82,7 +82,8 @@ def _tensors(file: Path, read: Any) -> dict[str, torch.Tensor]:
             read = read[wrapper]
     if not isinstance(read, dict):
         raise CheckpointFileError(f"{file}: expected a dictionary of tensors, found {type(read).__name__}")
-    others = [name for name, value in read.items() if not isinstance(value, torch.Tensor)]
+    others = [(name, value) for name, value in read.items() if not isinstance(value, torch.Tensor)]
     if others:
-        raise CheckpointFileError(f"{file}: expected tensors, found something else as {others[0]!r}")
+        name, value = others[0]
+        raise CheckpointFileError(f"{file}: {name!r}: expected a tensor, found {type(value).__name__}")
     return read

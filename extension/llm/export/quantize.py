@@ -95,10 +95,10 @@ def quantize_model_(
 def _fitting_modules(model: nn.Module, kind: type[nn.Module], size: int, skips: bool) -> set[str]:
     """Return the names of modules whose rows `size` divides. Raises LlmConfigError for others unless `skips`."""
     names: set[str] = set()
-    for name, held in model.named_modules():
-        if not isinstance(held, kind):
+    for name, module in model.named_modules():
+        if not isinstance(module, kind):
             continue
-        weight = held.weight
+        weight = module.weight
         assert isinstance(weight, torch.Tensor)
         if size == 0 or weight.shape[1] % size == 0:
             names.add(name)

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """`LlmConfig`: the options of an export of a language model, in YAML, on the command line, or in Python.
 
-Names and defaults are those of ExecuTorch 1.4. Options of backends that this project does not have are fields as well,
-so that a configuration is read as it is; setting one is an error of the export, which names it.
+Names and defaults are those of ExecuTorch 1.4. Options of unsupported backends are fields too, so that every
+configuration can be read; the export refuses those that are set, by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 class LlmConfigError(ValueError):
-    """An option that does not fit, or that this project cannot honour."""
+    """An option is invalid, or this project does not support it."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class LoraConfig:
 @dataclass
 class BaseConfig:
     """The model and its files. checkpoint: safetensors, PyTorch, or a Hugging Face folder, whose config.json then
-    stands for params."""
+    replaces params."""
 
     model_class: ModelType = ModelType.llama3
     params: str | None = None
@@ -56,8 +56,8 @@ class BaseConfig:
 
 @dataclass
 class ModelConfig:
-    """Rewrites of the model. use_shared_embedding: quantize a tied output layer as the embedding, so that the file has
-    their integers once. expand_rope_table has no effect: kernels are as fast with tables of half the width.
+    """Rewrites of the model. use_shared_embedding: quantize a tied output layer like the embedding, so that the file
+    stores their integers once. expand_rope_table has no effect: kernels are as fast with tables of half the width.
     kv_cache_dtype: the dtype of keys and values in the caches, that of the model by default; a model of float32 can
     keep them in 16 bits. ExecuTorch 1.4 does not have this option."""
 
@@ -75,7 +75,7 @@ class ModelConfig:
     kv_cache_dtype: DtypeOverride | None = None
 
     def __post_init__(self) -> None:
-        """Raise LlmConfigError."""
+        """Raise LlmConfigError for options that exclude or need each other."""
         if self.quantize_kv_cache and not self.use_kv_cache:
             raise LlmConfigError("model.quantize_kv_cache needs model.use_kv_cache=True")
         if self.use_sdpa_with_kv_cache and not self.use_kv_cache:
@@ -116,8 +116,8 @@ class ModelConfig:
             )
 
     def attention_sink_sizes(self) -> tuple[int, int]:
-        """Return the sizes of sink and window. An update overwrites only the slots that
-        it needs, so the eviction batch size has no effect.
+        """Return the sizes of sink and window. An update overwrites only the slots that it needs, so the eviction batch
+        size has no effect.
 
         Raises LlmConfigError.
         """
@@ -134,7 +134,7 @@ class ModelConfig:
 class ExportConfig:
     """Sizes and files of the program. foundation_weights_file and lora_weights_file: names of `.ptd` files for the
     weights of the model and of its adapters; weights without a file are in the program. export_only: write the exported
-    program (`.pt2`) and no more."""
+    program (`.pt2`) and stop."""
 
     max_seq_length: int = 128
     max_context_length: int = 128
@@ -146,7 +146,7 @@ class ExportConfig:
     lora_weights_file: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise LlmConfigError."""
+        """Raise LlmConfigError for sizes below 1, or a context below the sequence length."""
         for name in ("max_seq_length", "max_context_length"):
             if getattr(self, name) < 1:
                 raise LlmConfigError(f"export.{name}: expected a positive number, found {getattr(self, name)}")
@@ -195,7 +195,7 @@ class MultimethodConfig:
         return bool(self.methods)
 
     def __post_init__(self) -> None:
-        """Raise LlmConfigError."""
+        """Raise LlmConfigError for invalid or repeated names and for lengths below 1."""
         names = [method.method_name for method in self.methods]
         for name in names:
             if not name.isidentifier() or names.count(name) > 1:
@@ -211,8 +211,8 @@ class MultimethodConfig:
 @dataclass
 class QuantizationConfig:
     """qmode: how linear layers are quantized; embedding_quantize: "bits,group size", 0 for one group a row. use_hqq:
-    search the scales with the least error of the weights (half-quadratic quantization), in place of those of their
-    largest magnitudes."""
+    search for the scales with the smallest error of the weights (half-quadratic quantization), instead of deriving them
+    from the largest magnitudes."""
 
     QMODE_OPTIONS: ClassVar[list[str]] = ["int8", "8da4w", "8da4w-gptq", "vulkan_4w", "4w"]
     AO_QUANT_PATTERNS: ClassVar[list[str]] = [r"torchao:8da(\d+)w", r"torchao:fpa(\d+)w"]
@@ -230,7 +230,7 @@ class QuantizationConfig:
     use_hqq: bool = True
 
     def __post_init__(self) -> None:
-        """Raise LlmConfigError."""
+        """Raise LlmConfigError for an unknown mode or format, or a negative group size."""
         known = self.qmode is None or self.qmode in self.QMODE_OPTIONS
         if not known and not any(re.fullmatch(pattern, self.qmode or "") for pattern in self.AO_QUANT_PATTERNS):
             options = [*self.QMODE_OPTIONS, *self.AO_QUANT_PATTERNS]
@@ -253,7 +253,7 @@ class QuantizationConfig:
 
 @dataclass
 class XNNPackConfig:
-    """The backend for CPUs. extended_ops has no effect: the backend takes every operator that it has."""
+    """The backend for CPUs. extended_ops has no effect: the backend always takes every operator that it supports."""
 
     enabled: bool = False
     extended_ops: bool = False
@@ -261,14 +261,14 @@ class XNNPackConfig:
 
 @dataclass
 class OtherBackendConfig:
-    """A backend that this project does not have."""
+    """A backend that this project does not support."""
 
     enabled: bool = False
 
 
 @dataclass
 class TorchAOKernelsConfig:
-    """Kernels of torchao, which this project does not have."""
+    """Kernels of torchao, which this project does not support."""
 
     use_torchao_kernels_linear: bool = False
     use_torchao_kernels_tied_embedding: bool = False
@@ -329,7 +329,7 @@ class LlmConfig:
         return kind, default
 
     def refuse_unsupported(self) -> None:
-        """Raise LlmConfigError for the first option that this project cannot honour."""
+        """Raise LlmConfigError for the first option that this project does not support."""
         others = vars(self.backend).items()
         used = [f"backend.{name}.enabled" for name, backend in others if getattr(backend, "enabled", False)]
         options = {
@@ -378,7 +378,7 @@ class LlmConfig:
 
 
 def _hints(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields, without None."""
+    """Return the types of a dataclass's fields, without None."""
     hints = get_type_hints(kind)
     return {
         name: next((argument for argument in get_args(hint) if type(None) in get_args(hint)), hint)

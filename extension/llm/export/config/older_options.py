@@ -40,25 +40,25 @@ OLDER_OPTIONS = _table("""
 --preq_group_size | base.preq_group_size | weights that share a scale in such a checkpoint
 --preq_embedding_quantize | base.preq_embedding_quantize | bits,group size of the embedding in such a checkpoint
 -d --dtype-override | model.dtype_override | dtype of weights and activations
---disable_dynamic_shape | model.enable_dynamic_shape | take one number of tokens only, one with a cache
---use_shared_embedding | model.use_shared_embedding | let a tied output layer have the embedding's integers
+--disable_dynamic_shape | model.enable_dynamic_shape | export for a fixed number of tokens: one with a cache
+--use_shared_embedding | model.use_shared_embedding | let a tied output layer use the embedding's integers
 -kv --use_kv_cache | model.use_kv_cache | keep keys and values of earlier positions
---use_sdpa_with_kv_cache | model.use_sdpa_with_kv_cache | attention reads the filled positions alone
+--use_sdpa_with_kv_cache | model.use_sdpa_with_kv_cache | attention reads only the filled positions
 --quantize_kv_cache | model.quantize_kv_cache | keep keys and values in int8
 --kv_cache_dtype | model.kv_cache_dtype | dtype of keys and values, 16 bits in a float32 model; ExecuTorch 1.4 lacks it
 --local_global_attention | model.local_global_attention | window size of each layer, 0: all positions
---use_attention_sink | model.use_attention_sink | sink size,window size: go on without end in a bounded cache
+--use_attention_sink | model.use_attention_sink | sink size,window size: generate without limit in a bounded cache
 --expand_rope_table | model.expand_rope_table | no effect: kernels are as fast with tables of half the width
 --output_prune_map | model.output_prune_map | refused
 --input_prune_map | model.input_prune_map | refused
---max_seq_length | export.max_seq_length | most tokens of one call
+--max_seq_length | export.max_seq_length | maximum number of tokens of one call
 --max_context_length | export.max_context_length | positions of the cache
 -o --output-dir | export.output_dir | folder of the file
 -n --output_name | export.output_name | name of the file
 --export_only | export.export_only | stop after torch.export and write the exported program, .pt2
 -s --so_library | export.so_library | refused: custom operators come with this package
 -v --verbose | debug.verbose | print the exported graph
---generate_full_logits | debug.generate_full_logits | logits of every token, not of the last one alone
+--generate_full_logits | debug.generate_full_logits | logits of every token, not only of the last one
 --generate_etrecord | debug.generate_etrecord | write an ETRecord beside the file, for `executorch.devtools`
 --profile_memory | debug.profile_memory | write memory_profile.json, the tensors of each step for chrome://tracing
 -prof --profile_path | debug.profile_path | write a page (.html) of the time that each function takes
