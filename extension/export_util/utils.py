@@ -56,7 +56,7 @@ def export_to_exec_prog(
     backend_config: ExecutorchBackendConfig | None = None,
     strict: bool = True,
 ) -> ExecutorchProgramManager:
-    """`export_to_edge`, then `to_executorch`; the model's own mode (train or eval) counts."""
+    """`export_to_edge`, then `to_executorch`. The model keeps its mode (train or eval)."""
     edge = export_to_edge(
         model,
         example_inputs,

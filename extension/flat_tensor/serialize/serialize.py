@@ -22,11 +22,11 @@ class FlatTensorSerializer(DataSerializer):
         self.config = config or FlatTensorConfig()
 
     def serialize(self, data: DataPayload) -> Cord:
-        """Raise SerializationError for an entry whose buffer does not exist."""
+        """Return the bytes of a file. Raises SerializationError for an entry whose buffer does not exist."""
         return serialize_flat_tensor(data.buffers, data.named_data, self.config.segment_alignment)
 
     def deserialize(self, blob: Cord) -> DataPayload:
-        """Raise MalformedProgramError."""
+        """Read a file. Raises MalformedProgramError."""
         buffers, entries = deserialize_flat_tensor(bytes(blob))
         named = {key: DataEntry(e.buffer_index, e.alignment, e.tensor_layout) for key, e in entries.items()}
         return DataPayload([bytes(buffer) for buffer in buffers], named)
