@@ -8,8 +8,8 @@
     method = program.load_method("forward")
     outputs = method.execute([np.ones((1, 64), np.float32)])
 
-Nothing but numpy is needed: neither torch nor the compiler is imported. Torch tensors are taken as they are, without a
-copy where layout and plan allow it, and torch tensors come back for them.
+Only numpy is required; neither torch nor the compiler is imported. Torch tensors are accepted, without a copy where
+layout and plan allow it, and outputs are then torch tensors.
 """
 
 from executorch.extension.pybindings.portable_lib import MethodMeta, Tensor, TensorInfo, ThreadPool, Verification

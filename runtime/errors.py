@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Errors of loading or running a program, grouped by who is at fault.
 
-Every class is a `RuntimeError` (which is all that older scripts catch) and, where Python has a name for the
-kind of fault, that as well: a bad argument is a `ValueError`, a missing file an `OSError`, and so on.
+Every class is a `RuntimeError` (the only class that older scripts catch) and, where Python has a class for the kind of
+fault, also of that class: a bad argument is a `ValueError`, a missing file an `OSError`, and so on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InvalidArgumentError(ExecuTorchError, ValueError):
 
 
 class InvalidTypeError(InvalidArgumentError, TypeError):
-    """A value is of a kind that cannot stand where it was given."""
+    """A value has a type that is not allowed in its place."""
 
 
 class NotFoundError(ExecuTorchError, LookupError):
@@ -60,7 +60,7 @@ class NotSupportedError(ExecuTorchError, NotImplementedError):
 
 
 class OutOfMemoryError(ExecuTorchError, MemoryError):
-    """Memory could not be had, or an allocator that the caller sized is too small."""
+    """An allocation failed, or an allocator that the caller sized is too small."""
 
 
 class AccessError(ExecuTorchError, OSError):
@@ -116,7 +116,7 @@ _CLASS_OF_CODE: dict[str, type[ExecuTorchError]] = {
 
 
 def from_runtime(error: str, message: str, details: Sequence[str]) -> ExecuTorchError:
-    """The exception for one of the runtime's error codes; the extension module raises what this returns.
+    """Return the exception for an error code of the runtime. The extension module raises it.
 
     `MethodNotFound` is not a code of the runtime: the binding passes it where it looked up a method's name.
     A code that the table does not name (`Internal`, or one of a user's own backend) is a plain `ExecuTorchError`.

@@ -28,5 +28,5 @@ class OperatorRegistry:
 
     @property
     def operator_names(self) -> set[str]:
-        """The names of all operators, as `aten::add.out`."""
+        """The names of all operators, such as `aten::add.out`."""
         return set(_get_operator_names())

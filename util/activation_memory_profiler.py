@@ -22,8 +22,8 @@ def generate_memory_trace(
 ) -> None:
     """Write the tensors that are alive at each step of a method as a JSON file for chrome://tracing.
 
-    enable_memory_offsets: a tensor begins where it lies in its arena; without it, where the one before it ends.
-    ommit_metadata: leaves out operator, module path and bytes. Raises KeyError for a method that there is not, or that
+    enable_memory_offsets: a tensor begins at its offset in the arena; without it, at the end of the previous one.
+    ommit_metadata: leaves out operator, module path and bytes. Raises KeyError for an unknown method, and for one that
     was not planned by a MemoryPlanningPass, naming those that were.
     """
     plans = executorch_program_manager.memory_plans

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where Python code spends its time, as a page for the browser that needs nothing else."""
+"""A self-contained HTML page of the time that Python code takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Function = tuple[str, int, str]
 class CProfilerFlameGraph:
     """Profiles the body of a `with` statement by `cProfile` and writes a page.
 
-    filename: of the page. A body that raises is reported too, and its exception goes on.
+    filename: of the page. A body that raises is reported too, and its exception propagates.
     """
 
     def __init__(self, filename: str) -> None:
