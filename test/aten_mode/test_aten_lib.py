@@ -89,7 +89,7 @@ def test_a_program_gives_the_same_in_both_modes(what: str) -> None:
 
 
 @needs_aten_lib
-def test_operators_run_on_atens_kernels_unless_only_ours_exist() -> None:
+def test_operators_run_on_the_kernels_of_aten_unless_only_ours_exist() -> None:
     names = aten_lib()._get_operator_names()
     assert {"aten::add.out", "aten::special_bessel_j0.out", "aten::copy_", "dim_order_ops::_clone_dim_order.out"} <= {
         *names
@@ -98,7 +98,7 @@ def test_operators_run_on_atens_kernels_unless_only_ours_exist() -> None:
 
 
 @needs_aten_lib
-def test_an_operator_without_a_kernel_of_ours_runs_on_atens() -> None:
+def test_an_operator_without_our_kernel_runs_on_the_kernel_of_aten() -> None:
     x = torch.rand(5)
     function = lambda x: torch.special.bessel_j0(x) + 1  # noqa: E731
     module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(function), (x,), check_target=False))
@@ -106,7 +106,7 @@ def test_an_operator_without_a_kernel_of_ours_runs_on_atens() -> None:
 
 
 @needs_aten_lib
-def test_an_operator_that_torch_gets_later_runs_until_torch_loses_it() -> None:
+def test_an_operator_registered_later_runs_until_it_is_unregistered() -> None:
     aten_lib()
     x = torch.rand(5)
     with torch.library._scoped_library("late", "DEF") as library:
@@ -182,7 +182,7 @@ def test_wrong_inputs_and_damaged_programs_are_errors() -> None:
 
 
 @needs_aten_lib
-def test_outputs_without_a_copy_show_the_methods_memory_and_other_kinds_of_arrays_go_in() -> None:
+def test_uncopied_outputs_view_method_memory_and_inputs_may_be_other_arrays() -> None:
     module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(lambda x: x + 1), (torch.rand(3),)))
     x = torch.rand(3).numpy()
     (first,) = module.forward((x,), clone_outputs=False)

@@ -61,7 +61,7 @@ def assert_same(found: list[bytes], expected: list[torch.Tensor]) -> None:
         torch.testing.assert_close(tensor, wanted, **LAYERS)
 
 
-def test_a_network_gives_what_eager_gives(tmp_path: Path) -> None:
+def test_a_network_matches_eager(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module, inputs = Network(torch.nn.GroupNorm(3, 6)).eval(), (torch.randn(2, 3, 8, 8), torch.tensor([[1, 5, 9]] * 2))
     with torch.no_grad():
@@ -69,18 +69,18 @@ def test_a_network_gives_what_eager_gives(tmp_path: Path) -> None:
     assert_same(run(module, inputs, tmp_path), expected)
 
 
-def test_a_buffer_keeps_what_executions_write(tmp_path: Path) -> None:
+def test_a_buffer_keeps_the_written_values(tmp_path: Path) -> None:
     x = torch.tensor([1.0, 3.0])
     assert_same(run(Counter(), (x,), tmp_path, times=3), [x * 6])
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_branches_give_what_eager_gives(sign: int, tmp_path: Path) -> None:
+def test_branches_match_eager(sign: int, tmp_path: Path) -> None:
     x = sign * torch.rand(5)
     assert_same(run(Branch(), (x,), tmp_path), [Branch()(x)])
 
 
-def test_quantized_kernels_give_what_eager_gives(tmp_path: Path) -> None:
+def test_quantized_kernels_match_eager(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module, x = Quantized(), torch.randn(1, 3, 6, 6)
     data = run(module, (x,), tmp_path)

@@ -5,15 +5,16 @@
 [--json FILE] [--plot FILE]``
 
 Every engine has a process of its own, pinned to as many cores as it has threads, and holds the model ready; the
-engines are then timed in turn, round by round, so that whatever else the machine does strikes all alike. The figure is
-the median over the rounds. ``EXECUTORCH_PEER_PYTHON`` names the peer's interpreter, ``BENCHMARK_PYTHON`` the one where
-onnxruntime and openvino are installed (default: this one). What is not installed is left out, and said so.
+engines are then timed in turn, round by round, so that other load affects all alike. The figure is the median over
+the rounds. ``EXECUTORCH_PEER_PYTHON`` names the peer's interpreter, ``BENCHMARK_PYTHON`` the one where onnxruntime
+and openvino are installed (default: this one). Missing engines are left out, with a message.
 
-``--precision half bfloat16 bf16-compute`` adds our engine on ``model.half()`` and ``model.bfloat16()``, and on float32
-with products in bfloat16 beside openvino as it comes. ``--precision int8`` adds models that the quantizers of our
-engine, the peer, onnxruntime and openvino (NNCF) changed to int8; ``--engines`` without a name leaves out float32.
+``--precision half bfloat16 bf16-compute`` adds our engine on ``model.half()`` and ``model.bfloat16()``, and on
+float32 with products in bfloat16 beside openvino with its default precision. ``--precision int8`` adds models that
+the quantizers of our engine, the peer, onnxruntime and openvino (NNCF) changed to int8; ``--engines`` without a name
+leaves out float32.
 
-The engine ``xnnpack`` is XNNPACK's operator with nothing around it, for the models that are one operator; build it with
+The engine ``xnnpack`` is XNNPACK's operator called directly, for models of one operator; build it with
 ``cmake --build BUILD --target xnnpack_direct`` and name the library by ``XNNPACK_DIRECT``.
 """
 

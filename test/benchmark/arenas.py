@@ -49,7 +49,7 @@ def measured(python: str, name: str) -> dict[str, Any]:
 
 
 def planning_seconds(count: int) -> tuple[float, float]:
-    """Seconds of the default planner for ``count`` tensors of chance, and the gap it leaves."""
+    """Seconds of the default planner for ``count`` random tensors, and the gap it leaves."""
     from executorch.exir.memory.problem import Buffer, Problem
     from executorch.exir.memory.solve.search import search
 

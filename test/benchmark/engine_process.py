@@ -21,7 +21,7 @@ WORKER = Path(__file__).with_name("engine_worker.py")
 class Engine(NamedTuple):
     """name: as reports call it. worker: the entry of `engine_worker`. python: the variable with its interpreter's path.
 
-    own: there is no engine without that variable; otherwise this interpreter stands in.
+    own: the engine exists only with that variable; others run in this interpreter without it.
     """
 
     name: str
@@ -67,7 +67,7 @@ class EngineUnavailable(RuntimeError):
 
 
 class EngineProcess:
-    """An engine with a model in a process of its own. Raises EngineUnavailable where it cannot be had."""
+    """An engine with a model in a process of its own. Raises EngineUnavailable if it is not available."""
 
     def __init__(self, engine: Engine, model: str, threads: int, worker: Path = WORKER) -> None:
         self.engine = engine

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One engine with one model in a process of its own: prepares it, then times calls when asked.
+"""One engine with one model in a process of its own: prepares it, then times calls on request.
 
 ``PYTHON engine_worker.py ENGINE MODEL THREADS``, PYTHON being the interpreter where the engine is installed. Speaks
 JSON lines: first what preparing took and how far the results are from eager's; then, for each line read, the median
@@ -119,7 +119,7 @@ def _onnxruntime(int8: bool) -> Callable[..., Prepared]:
 
 
 def _openvino(precision: str | None, int8: bool = False) -> Callable[..., Prepared]:
-    """precision: None leaves it to openvino, which computes in bfloat16 where the processor is good at it."""
+    """precision: None leaves it to openvino, which computes in bfloat16 where the processor computes it fast."""
 
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
         import openvino
@@ -215,7 +215,7 @@ def median_seconds(call: Call, least: float) -> float:
 
 
 def least_seconds(call: Call, least: float) -> float:
-    """The least time of a call, over as many: what a machine with other work disturbs least."""
+    """The minimum time of a call, over as many: other work on the machine disturbs it least."""
     return min(_times(call, least))
 
 

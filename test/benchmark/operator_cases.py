@@ -283,7 +283,7 @@ def _more(n: int) -> Iterator[Case]:
 
 
 def _numbers(n: int) -> Iterator[Case]:
-    """With numbers for tensors, modes of rounding, whole tensors reduced."""
+    """Yield cases with scalars for tensors, rounding modes, and reductions of whole tensors."""
     x, y, whole = torch.randn(n, n), torch.rand(n, n) + 0.5, torch.randint(1, 9, (n, n)).int()
     for name in ("mul", "sub", "div"):
         yield f"{name} number", f"aten::{name}.Scalar_out", (x, 3)
@@ -340,7 +340,7 @@ def _same(n: int) -> Iterator[Case]:
 
 
 def _learn(n: int) -> Iterator[Case]:
-    """Backward operators, norms with the batch's own statistics, padding of other ranks."""
+    """Yield cases of backward operators, norms with the batch's own statistics, padding of other ranks."""
     x = torch.randn(n, n)
     images = x.reshape(1, n // 32, 32, n)
     _, places = torch.nn.functional.max_pool2d(images, 3, 2, 1, return_indices=True)

@@ -4,8 +4,8 @@
 ``python test/benchmark/peer_operators.py [PART ...]`` measures the operators whose label holds one of the parts (all
 without any). ``EXECUTORCH_PEER_PYTHON`` names the peer's Python, ``EXECUTORCH_KERNEL_ENTRY`` the library with our
 kernels. Both sides are timed in turn, each figure being the least of all turns. The peer runs programs of one kernel
-whose inputs and outputs are not copied. Of both sides, what a call on single elements takes that has as many outputs is
-subtracted.
+whose inputs and outputs are not copied. From both figures, the time of a call on single elements with as many outputs
+is subtracted.
 """
 
 import os

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Lowers a quantized, exported model to XNNPACK under the interpreter that runs this file, and times it when asked.
+"""Lowers a quantized, exported model to XNNPACK under the interpreter that runs this file, and times it on request.
 
 ``PYTHON quantized_worker.py ENGINE FOLDER THREADS``: the folder has ``exported.pt2`` and ``inputs.pt``; results are
-written to ``ENGINE.pt`` there. Speaks as engine_worker.py does. Ours and the peer have one API.
+written to ``ENGINE.pt`` there. The protocol is that of engine_worker.py. Ours and the peer have one API.
 """
 
 from __future__ import annotations

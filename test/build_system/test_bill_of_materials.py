@@ -42,7 +42,7 @@ def test_a_build_without_xnnpack_does_not_name_it() -> None:
     assert "xnnpack" not in document(has_xnnpack=False)
 
 
-def test_it_is_the_same_each_time_and_its_number_is_that_of_its_contents() -> None:
+def test_it_is_reproducible_and_its_serial_number_depends_on_its_contents() -> None:
     assert document() == document()
     assert json.loads(document())["serialNumber"] != json.loads(document(seconds=0))["serialNumber"]
 

@@ -34,7 +34,7 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
         ("EXECUTORCH_LOG_LEVEL=loud", "expected Debug, Info, Error or Fatal, found 'loud'"),
     ],
 )
-def test_an_option_that_cannot_be_honoured_is_refused_by_name(tmp_path: Path, option: str, message: str) -> None:
+def test_an_unsupported_option_is_refused_by_name(tmp_path: Path, option: str, message: str) -> None:
     done = configure(tmp_path, f"-D{option}")
     assert done.returncode != 0
     assert message in done.stdout

@@ -50,7 +50,7 @@ def test_the_folders_of_one_program_name_that_program() -> None:
         (ROOT / "data", "expected tests in test/data"),
     ],
 )
-def test_other_arguments_are_refused(path: Path, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_folders_are_refused(path: Path, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         folder.main([str(path)])
     assert stopped.value.code == 2 and expected in capsys.readouterr().err

@@ -22,7 +22,7 @@ def test_a_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "absent.pte" in capsys.readouterr().err
 
 
-def test_the_first_table_counts_and_the_fallback_adds(tmp_path: Path) -> None:
+def test_entries_of_the_first_table_precede_those_of_the_fallback(tmp_path: Path) -> None:
     first, second = tmp_path / "functions.yaml", tmp_path / "fallback.yaml"
     first.write_text("- op: add.out\n  kernels: [{arg_meta: null, kernel_name: mine}]\n")
     second.write_text("- func: aten::add.out(Tensor self) -> Tensor\n- func: my::mul.out(Tensor self) -> Tensor\n")

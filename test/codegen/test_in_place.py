@@ -24,7 +24,7 @@ def test_kernels_allow_what_the_compiler_plans() -> None:
     assert set(TABLE["first operand"]) == reinplaced
 
 
-def test_other_kernels_of_ours_forbid_it_and_those_of_applications_say_nothing(tmp_path: Path) -> None:
+def test_other_kernels_of_ours_forbid_it_and_those_of_applications_do_not(tmp_path: Path) -> None:
     yaml = tmp_path / "own.yaml"
     yaml.write_text("- func: my::twice.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n")
     portable = KERNELS / "portable" / "functions.yaml"

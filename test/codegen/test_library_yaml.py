@@ -146,16 +146,14 @@ META = "arg_meta: {self: [T, D], other: [T, D], out: [T, D]}"
         ("- func: foo.out(Blob x, *, Tensor(a!) out) -> Tensor(a!)\n", 1, "argument 'x' has type Blob"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:
+def test_an_error_names_file_and_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     with pytest.raises(CodegenError, match=message) as caught:
         _read(tmp_path, text)
     assert re.match(rf".*functions\.yaml:{line}: ", str(caught.value)), str(caught.value)
 
 
 @given(st.text(alphabet="-:[]{}, \nopfuncadd.kernls'\"&*?|>#!%@`abc123", max_size=60))
-def test_no_text_is_read_as_something_else_than_rows_or_a_mistake(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_any_text_gives_rows_or_an_error(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     try:
         _read(tmp_path_factory.mktemp("any"), text)
     except CodegenError as e:
@@ -163,7 +161,7 @@ def test_no_text_is_read_as_something_else_than_rows_or_a_mistake(
 
 
 @pytest.mark.parametrize("library", ["portable", "optimized"])
-def test_our_tables_hold_torchs_own_schemas(library: str) -> None:
+def test_our_tables_contain_the_schemas_of_torch(library: str) -> None:
     path = PORTABLE_YAML.parents[1] / library / "functions.yaml"
     assert len(read_library(path, PORTABLE_NAMESPACE, {})) > 5
     for line in path.read_text().splitlines():

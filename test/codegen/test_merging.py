@@ -40,7 +40,7 @@ def test_kernels_of_a_users_library_keep_their_names(tmp_path: Path) -> None:
     assert {name: found[name] for name in expected} == expected
 
 
-def test_a_mistake_is_shown_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("- op: no_such.out\n")
     assert _merge(own, PORTABLE_YAML, tmp_path / "merged.yaml") == 1

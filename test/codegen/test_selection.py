@@ -35,7 +35,7 @@ def test_the_operators_of_a_program_are_those_that_the_compilers_reader_finds(pr
     assert read_program_use(program).operators.keys() == expected
 
 
-def test_operators_and_dtypes_of_several_programs_come_together(tmp_path: Path) -> None:
+def test_operators_and_dtypes_of_several_programs_are_united(tmp_path: Path) -> None:
     selection = select_operators(["mul.out"], [], [PEER / "add.pte", PEER / "conv.pte"])
     assert selection.operators["aten::add.out"] is False and selection.operators["aten::mul.out"] is True
     assert any(name.startswith("aten::convolution") for name in selection.operators)
@@ -44,7 +44,7 @@ def test_operators_and_dtypes_of_several_programs_come_together(tmp_path: Path) 
     assert Selection.load(tmp_path / "selected_operators.yaml") == selection
 
 
-def test_dtypes_are_those_in_which_operators_meet(tmp_path: Path) -> None:
+def test_dtypes_include_those_to_which_operands_promote(tmp_path: Path) -> None:
     class Compare(torch.nn.Module):
         def forward(self, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return a < b, a < 1.5
@@ -66,7 +66,7 @@ def test_dtypes_promote_as_in_torch() -> None:
 
 
 @given(st.sets(st.sampled_from(sorted(SCALAR_TYPE_CODES))), st.booleans())
-def test_a_meeting_keeps_its_dtypes(dtypes: set[str], has_floating_number: bool) -> None:
+def test_the_dtypes_of_operands_are_among_the_promoted_ones(dtypes: set[str], has_floating_number: bool) -> None:
     assert meeting(dtypes, has_floating_number=has_floating_number) >= dtypes
 
 
@@ -94,7 +94,7 @@ def test_a_damaged_program_is_read_or_refused(tmp_path_factory: pytest.TempPathF
         assert "damaged.pte" in str(e)
 
 
-def test_nothing_selected_is_a_mistake() -> None:
+def test_an_empty_selection_is_an_error() -> None:
     with pytest.raises(CodegenError, match="the selection is empty"):
         select_operators([""])
 

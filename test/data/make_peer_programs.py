@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Writes the small programs in `test/data/peer/` with the reference implementation's own compiler.
 
-They keep our runtime honest about files that we did not write. Run it in an environment that holds the
+They test our runtime on files of another compiler. Run it in an environment that holds the
 reference distribution (executorch 1.4) instead of ours:
 
     python test/data/make_peer_programs.py test/data/peer
@@ -94,7 +94,7 @@ class Conv(nn.Module):
 
 
 class Dtypes(nn.Module):
-    """One input of each common dtype comes back, so that every conversion at the border is seen."""
+    """Returns an input of each common dtype: tests every conversion between Python and runtime."""
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return tuple(torch.cat([t, t]) for t in tensors)

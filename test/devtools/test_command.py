@@ -41,7 +41,9 @@ def test_size_is_a_command_too(run: Recorded, capsys: pytest.CaptureFixture[str]
     assert "aten::addmm.out" in capsys.readouterr().out
 
 
-def test_errors_are_a_line_and_help_teaches(run: Recorded, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_errors_are_one_line_and_help_has_examples(
+    run: Recorded, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["inspect", str(tmp_path / "none")]) == 1
     (tmp_path / "text").write_text("no trace")
     assert main(["inspect", str(tmp_path / "text")]) == 1

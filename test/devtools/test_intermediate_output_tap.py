@@ -80,7 +80,7 @@ def test_selectors_combine() -> None:
     assert len(found(select_all_call_function())) == 4
 
 
-def test_rules_that_take_nothing_are_an_error_or_a_warning() -> None:
+def test_rules_without_a_match_are_an_error_or_a_warning() -> None:
     rule = (select_by_op_type("aten.tan.default"), STATS)
     with pytest.raises(ValueError, match="no rule matched"):
         tap_intermediate_outputs_(export(_Model(), _DATA), rule)

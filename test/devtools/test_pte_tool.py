@@ -50,7 +50,7 @@ def test_delegates_with_other_payloads_are_named() -> None:
     assert "XnnpackBackend" in text or "Named data differences" in text
 
 
-def test_bytes_that_are_no_program_are_an_error_of_the_result() -> None:
+def test_bytes_that_are_not_a_program_are_an_error_of_the_result() -> None:
     assert "Deserialization failed: B" in str(diff_pte(_file(_linear()), b"no program").error)
 
 

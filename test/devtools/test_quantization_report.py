@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The report of a quantized model says what became of each layer; the layer that costs most is left in float first."""
+"""The report of a quantized model shows how each layer runs; the most sensitive layer is left in float first."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_quantized_inputs_and_outputs_move_to_the_caller() -> None:
     assert not [n for n in changed.exported_program().graph.nodes if n.target == Q.dequantize_per_tensor.default][1:]
 
 
-def test_the_manager_of_the_passes_changes_too_as_documented_scripts_want_it() -> None:
+def test_the_manager_of_the_passes_changes_too_as_documented_scripts_expect() -> None:
     edge = quantized()
     edge.transform(passes=[QuantizeInputs(edge, [0]), QuantizeOutputs(edge, [0])])
     meta = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=False)).executorch_program
@@ -76,7 +76,7 @@ def test_the_manager_of_the_passes_changes_too_as_documented_scripts_want_it() -
     assert (scale, dtype) == (0.2, torch.int8)
 
 
-def test_parameters_of_inputs_and_outputs_are_taken_out() -> None:
+def test_parameters_of_inputs_and_outputs_are_extracted() -> None:
     edge = quantized()
     found = extract_io_quant_params(edge, input_idxs=[0, 1])
     expected = {"scale": 0.1, "zero_point": 3, "quant_min": -128, "quant_max": 127, "dtype": ScalarType.CHAR}

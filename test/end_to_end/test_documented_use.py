@@ -96,7 +96,7 @@ def test_the_python_runtime_tutorial(tmp_path: Path) -> None:
     assert isinstance(et_runtime.backend_registry.registered_backend_names, list)
 
 
-def test_a_pass_over_operators_as_the_guide_has_it() -> None:
+def test_a_pass_over_operators_as_in_the_guide() -> None:
     class ReplaceAddWithSub(ExportPass):
         def call_operator(self, op, args, kwargs, meta):
             if op != exir_ops.edge.aten.add.Tensor:
@@ -130,7 +130,7 @@ def test_a_pass_on_a_plain_aten_graph() -> None:
     assert result.graph_module(*inputs)[0].tolist() == [0.25, 0.25]
 
 
-def test_memory_pools_chosen_by_a_pass_as_the_guide_has_it() -> None:
+def test_memory_pools_chosen_by_a_pass_as_in_the_guide() -> None:
     class CustomPoolMemoryPlanningPass(MemoryPlanningPass):
         def run(self, graph_module, graph_signature=None):
             for subgm in graph_module.modules():
@@ -195,7 +195,7 @@ def test_transform_and_lower_without_a_partitioner_is_to_edge() -> None:
     assert lowered.buffer == to_edge(export(AddMul(), inputs)).to_executorch().buffer
 
 
-def test_memory_planning_is_inspected_as_the_guide_has_it(tmp_path: Path) -> None:
+def test_memory_planning_is_inspected_as_in_the_guide(tmp_path: Path) -> None:
     from executorch.util.activation_memory_profiler import generate_memory_trace
 
     inputs = (torch.ones(2, 2), 3 * torch.ones(2, 2), torch.ones(2, 2))

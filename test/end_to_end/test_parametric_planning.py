@@ -132,7 +132,7 @@ def test_the_need_grows_with_the_product_of_the_sizes():
     assert needs[8] <= needs[64] / 50
 
 
-def test_inputs_that_break_what_was_promised_are_refused():
+def test_inputs_outside_of_the_declared_bounds_are_refused():
     method = Runtime.get().load_program(_lower("convolutions").buffer).load_method("forward")
     with pytest.raises(ExecuTorchError):
         method.execute(_pyramid(257, 8))
@@ -146,7 +146,7 @@ def test_without_dynamic_sizes_there_is_no_second_plan():
     assert KEY_PREFIX.encode() not in made.buffer
 
 
-def test_damaged_descriptions_are_refused_or_stay_inside():
+def test_damaged_plans_are_refused_or_stay_within_their_memory():
     """The runtime must not crash, whatever the words are; what still runs stays within the limit."""
     made = _lower("attention")
     (words,) = made._emitter_output.plan_data.values()
@@ -178,7 +178,7 @@ print(json.dumps([tensor.tolist() for tensor in found]))
 
 
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
-def test_a_runtime_that_knows_nothing_of_it_runs_the_plan_for_the_largest_sizes(tmp_path):
+def test_a_runtime_without_parametric_plans_runs_the_plan_for_the_largest_sizes(tmp_path):
     made = _lower("attention")
     made.save(str(tmp_path / "model.pte"))
     (x,) = _sequence(9)

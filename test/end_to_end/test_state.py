@@ -64,7 +64,7 @@ def _close(found, expected):
     torch.testing.assert_close(list(found), list(expected) if isinstance(expected, tuple) else [expected])
 
 
-def test_methods_have_state_of_their_own_unless_they_share_it():
+def test_methods_have_separate_state_unless_they_share_it():
     buffer = _lower(_methods()).buffer
     program = Runtime.get().load_program(buffer)
     forward, read = program.load_method("forward"), program.load_method("read")
@@ -100,7 +100,7 @@ def test_methods_share_their_state_in_arenas_that_are_shared(first):
         _close(methods[name].execute(given), eager[name](*given))
 
 
-def test_another_program_of_the_same_file_has_a_state_of_its_own():
+def test_another_program_of_the_same_file_has_separate_state():
     buffer = _lower(_methods(), share_mutable_buffers=True).buffer
     left, right = (Runtime.get().load_program(buffer, share_memory_arenas=True) for _ in range(2))
     for _ in range(3):
@@ -108,7 +108,7 @@ def test_another_program_of_the_same_file_has_a_state_of_its_own():
     _close(right.load_method("forward").execute(X), Cache()(*X))
 
 
-def test_arenas_cannot_be_shared_by_methods_with_state_of_their_own():
+def test_arenas_cannot_be_shared_by_methods_with_separate_state():
     with pytest.raises(NotSupportedError, match="keeps state in planned buffer 0"):
         Runtime.get().load_program(_lower(_methods()).buffer, share_memory_arenas=True)
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Sizes that nothing bounds: the compiler plans no memory for such tensors, the runtime allocates them."""
+"""Unbounded sizes: the compiler plans no memory for such tensors, and the runtime allocates them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("what", FUNCTIONS)
-def test_any_size_gives_what_eager_gives(what: str) -> None:
+def test_any_size_matches_eager(what: str) -> None:
     function = FUNCTIONS[what]
     method = _loaded(_lowered(function, torch.randn(4, 3)))
     for rows in (4, 100, 2, 57, 300, 3):
@@ -68,7 +68,7 @@ def test_any_size_gives_what_eager_gives(what: str) -> None:
         torch.testing.assert_close(method.execute([x]), expected, **MODEL)
 
 
-def test_results_stay_when_the_next_call_gives_memory_back() -> None:
+def test_results_stay_valid_when_the_next_call_frees_memory() -> None:
     method = _loaded(_lowered(lambda x: x + 1, torch.randn(4, 3)))
     kept = [(x, method.execute([x], clone_outputs=False)) for x in (torch.randn(rows, 3) for rows in (4, 100, 2))]
     for x, (found,) in kept:
@@ -77,7 +77,7 @@ def test_results_stay_when_the_next_call_gives_memory_back() -> None:
 
 @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.integers(2, 60), st.integers(2, 60)), min_size=1, max_size=4))
-def test_two_sizes_without_bound(sizes: list[tuple[int, int]]) -> None:
+def test_two_unbounded_sizes_match_eager(sizes: list[tuple[int, int]]) -> None:
     method = _method_of_two_sizes()
     for rows, columns in sizes:
         x = torch.randn(rows, columns)
@@ -91,7 +91,7 @@ def _method_of_two_sizes() -> Any:
     return _loaded(_lowered(lambda x: torch.cat([x, x * 2]).cumsum(0).t(), torch.randn(4, 3), sizes))
 
 
-def test_such_tensors_have_no_place_and_are_freed_behind_their_last_use() -> None:
+def test_unbounded_tensors_are_not_planned_and_are_freed_after_their_last_use() -> None:
     program = _lowered(lambda x: (x + 1).relu() * 2 + 3, torch.randn(4, 3))
     (plan,) = program.executorch_program.execution_plan
     tensors = [value.val for value in plan.values if isinstance(value.val, Tensor) and value.val.data_buffer_idx == 0]
@@ -111,7 +111,7 @@ def test_bounded_tensors_of_the_same_program_are_planned() -> None:
     torch.testing.assert_close(_loaded(program).execute([x]), [(x.sum(0) * 2).sin() + x.mean()], **MODEL)
 
 
-def test_parametric_plans_leave_such_tensors_out() -> None:
+def test_parametric_plans_leave_unbounded_tensors_out() -> None:
     planner = MemoryPlanningPass(alloc_graph_input=False, parametric=True)
     function = lambda x: (x + 1).sum(0) * 2  # noqa: E731
     program = _lowered(function, torch.randn(4, 3), {0: Dim("n"), 1: Dim("m", max=64)}, memory_planning_pass=planner)
@@ -122,7 +122,7 @@ def test_parametric_plans_leave_such_tensors_out() -> None:
     assert program.exported_program().graph_module.meta["parametric_plan"].need({(0, 1): 5}) < 256
 
 
-def test_the_verdict_lists_them() -> None:
+def test_the_lowering_report_lists_unbounded_tensors() -> None:
     program = _lowered(lambda x: (x + 1).relu(), torch.randn(4, 3))
     (method,) = program.verdict.methods
     assert [text.split(":")[0] for text in method.unbounded] == ["aten_add_tensor", "aten_relu_default"]
@@ -136,7 +136,7 @@ def test_the_default_warns_and_names_tensors_and_dimensions() -> None:
         _lowered(lambda x: x + 1, torch.randn(4, 3))
 
 
-def test_they_can_be_refused() -> None:
+def test_unbounded_sizes_can_be_refused() -> None:
     strict = ConstraintBasedSymShapeEvalPass(allow_unbounded=False)
     with pytest.raises(ExportError, match=r"size s\d+ of dimension 0 has no upper bound; give one with"):
         _lowered(lambda x: x + 1, torch.randn(4, 3), sym_shape_eval_pass=strict)

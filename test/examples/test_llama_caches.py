@@ -248,7 +248,7 @@ def test_a_custom_cache_writes_at_given_slots():
     assert not keys[:, :, [1, 2, 3, 5]].any()
 
 
-def test_a_ring_is_made_of_another_cache():
+def test_a_ring_is_made_from_another_cache():
     ring = CustomRingKVCache.from_custom_kv_cache(KVCache(2, 100, 3, 8, dtype=torch.float16), WINDOW)
     assert (ring.k_cache.shape, ring.k_cache.dtype) == ((2, 2 * WINDOW, 3, 8), torch.float16)
 

@@ -78,6 +78,6 @@ def test_symbolic_sizes_have_hints_bounds_and_symbols() -> None:
     assert eval_upper_bound(7) == 7
 
 
-def test_the_version_is_the_projects() -> None:
+def test_the_version_is_that_of_the_project() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", version.__version__)
     assert version.git_version is None or re.fullmatch(r"[0-9a-f]{40}", version.git_version)

@@ -23,7 +23,7 @@ def test_a_size_that_varies_has_its_example_and_its_upper_bound() -> None:
     assert len(sym_util.collect_free_symbols(sizes)) == 1
 
 
-def test_a_size_without_a_bound_is_the_example_s() -> None:
+def test_a_size_without_a_bound_is_that_of_the_example() -> None:
     assert sym_util.eval_shape_upper_bound(_sizes(Dim("n"))) == [3, 2]
 
 

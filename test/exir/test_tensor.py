@@ -18,7 +18,7 @@ from executorch.exir.tensor import (
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_dim_orders_and_strides_say_the_same(sizes: list[int], chance: object) -> None:
+def test_dim_orders_and_strides_are_equivalent(sizes: list[int], chance: object) -> None:
     order = list(range(len(sizes)))
     chance.shuffle(order)  # type: ignore[attr-defined]
     tensor = torch.empty([sizes[dim] for dim in order]).permute(*(order.index(dim) for dim in range(len(sizes))))
@@ -32,7 +32,7 @@ def test_dim_orders_and_strides_say_the_same(sizes: list[int], chance: object) -
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0, 4), (2, 3, 4)])
-def test_contiguous_strides_are_torchs(shape: tuple[int, ...]) -> None:
+def test_contiguous_strides_are_those_of_torch(shape: tuple[int, ...]) -> None:
     assert contiguous_stride_from_shape(shape) == torch.empty(shape).stride()
 
 
@@ -41,7 +41,7 @@ def test_a_stride_of_zero_is_refused() -> None:
         dim_order_from_stride((0, 1))
 
 
-def test_a_spec_has_what_the_tensor_has() -> None:
+def test_a_spec_describes_its_tensor() -> None:
     tensor = torch.empty(2, 3, 4, 5, dtype=torch.float16).to(memory_format=torch.channels_last)
     spec = TensorSpec.from_tensor(tensor)
     assert (spec.dtype, spec.shape, spec.stride) == (torch.float16, [2, 3, 4, 5], tensor.stride())
@@ -54,12 +54,12 @@ def test_allocated_memory_is_aligned() -> None:
     assert (spec.allocated_memory, spec.realign(64), spec.allocated_memory) == (32, 64, 64)
 
 
-def test_a_constant_keeps_its_bytes_alone() -> None:
+def test_a_constant_keeps_only_its_own_bytes() -> None:
     spec = TensorSpec.from_tensor(torch.arange(10)[2:4], const=True)
     assert spec.storage is not None and spec.storage.nbytes() == spec.nbytes() == 16
 
 
-def test_asking_a_dynamic_tensor_does_not_fix_its_size() -> None:
+def test_reading_a_dynamic_spec_does_not_specialize_its_size() -> None:
     exported = export(torch.nn.ReLU(), (torch.randn(3, 4),), dynamic_shapes={"input": {0: Dim("n", min=2, max=8)}})
     value = next(node.meta["val"] for node in exported.graph.nodes if node.op == "placeholder")
     spec = TensorSpec.from_tensor(value)
@@ -69,7 +69,7 @@ def test_asking_a_dynamic_tensor_does_not_fix_its_size() -> None:
     torch.testing.assert_close(exported.module()(torch.ones(7, 4)), torch.ones(7, 4))
 
 
-def test_a_view_shares_its_bases_plan() -> None:
+def test_a_view_shares_the_plan_of_its_base() -> None:
     base = TensorSpec(torch.float32, [4, 6])
     view = ViewSpec(base, [2, 6], byte_offset=48)
     within = ViewSpec(view, [6], byte_offset=24)

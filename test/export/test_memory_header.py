@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The header that says how much memory a program needs, and the device that has no more."""
+"""The header with the memory needs of a program, and a device with exactly this memory."""
 
 from __future__ import annotations
 

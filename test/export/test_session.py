@@ -128,7 +128,7 @@ def test_shapes_by_argument_name_are_forwards() -> None:
     assert plan.values[plan.inputs[0]].val.sizes == [5, 8]
 
 
-def test_an_exported_program_or_a_saved_one_starts_behind_torch_export(tmp_path: Path) -> None:
+def test_an_exported_or_saved_program_starts_after_torch_export(tmp_path: Path) -> None:
     program = torch.export.export(Mlp(), INPUTS[0])
     path = str(tmp_path / "mlp.pt2")
     torch.export.save(program, path)

@@ -282,13 +282,13 @@ def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(py
         torch.testing.assert_close(torch.tensor(printed), expected, **LAYERS)
 
 
-def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> None:
+def test_a_custom_operator_goes_from_eager_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/custom_operator/run.py", package)
     assert "device [4.0, 4.0, 4.0, 4.0]" in printed
 
 
-def test_a_backend_of_ones_own_goes_from_its_partitioner_to_the_device(python: Path) -> None:
+def test_a_custom_backend_goes_from_its_partitioner_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/backend/run.py", package)
     assert "device [0.909" in printed

@@ -12,7 +12,7 @@ def rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tenso
 
 
 class Block(nn.Module):
-    """Attention and MLP, each behind an RMS norm and beside a residual."""
+    """Attention and MLP, each after an RMS norm and with a residual connection."""
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A detector in the manner of DETR: a convolutional backbone, a transformer, and learned queries for the objects."""
+"""A detector like DETR: a convolutional backbone, a transformer, and learned queries for the objects."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One table of small modules of each kind that a compiler must hold, with the calls to try."""
+"""One table of small modules of each kind that the compiler must support, with the calls to try."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -158,7 +158,7 @@ def test_a_recipe_has_the_given_group_size() -> None:
         ExportRecipe.get_recipe(grouped, group_size="all")
 
 
-def test_a_quantizer_of_ones_own_uses_the_parts_of_ours() -> None:
+def test_a_custom_quantizer_uses_the_parts_of_ours() -> None:
     config = get_symmetric_quantization_config(is_per_channel=True)
     assert get_weight_qspec(config) is config.weight
     groups: list[list[str]] = []

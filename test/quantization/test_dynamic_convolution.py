@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Convolutions whose images are quantized while running: by XNNPACK, as the graph of integers says."""
+"""Convolutions of dynamically quantized images: XNNPACK's results match those of the graph."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -66,7 +66,7 @@ def test_a_convolutional_model_is_one_delegate_of_integers(settings: dict[str, b
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
-def test_linear_layers_are_quantized_while_running(dtype: torch.dtype) -> None:
+def test_linear_layers_are_quantized_dynamically(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 10)).to(dtype)
     data = [(torch.randn(3, 64, dtype=dtype),) for _ in range(2)]

@@ -84,7 +84,7 @@ def test_each_row_has_its_own_parameters_however_many_rows_a_tile_has(rows: int)
     assert all(sqnr(expected, row) > 35 for expected, row in zip(model(*x), found, strict=True))
 
 
-def test_integer_weights_go_where_their_product_does() -> None:
+def test_integer_weights_are_in_the_delegate_of_their_product() -> None:
     torch.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(16, 8), nn.ReLU()).eval(), (torch.randn(3, 16),)
     quantize_(model, Int8WeightOnlyConfig())

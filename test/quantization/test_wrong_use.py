@@ -52,7 +52,7 @@ class Inside(nn.Module):
 
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("scale", [0.0, -0.5, math.inf, math.nan])
-def test_scales_that_stand_for_no_numbers_are_refused_at_export(scale: float, rows: bool) -> None:
+def test_invalid_scales_are_refused_at_export(scale: float, rows: bool) -> None:
     exported = torch.export.export(Inside(Scaled(scale, rows)), (torch.ones(3, 2),))
     with pytest.raises(
         VerificationError, match=rf"layer.*is {scale}.*expected positive and finite: calibrate"

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Executions on other threads: the bits of one thread, whatever runs beside what."""
+"""Executions on other threads give the bits of sequential execution."""
 
 import gc
 import os
@@ -34,7 +34,7 @@ class Branches(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Control flow, state, views and lists beside each other."""
+    """Branches of control flow, state, views and lists."""
 
     def __init__(self):
         super().__init__()

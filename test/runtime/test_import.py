@@ -67,7 +67,7 @@ def stub_names() -> dict[str, set[str]]:
     return names
 
 
-def test_the_stub_names_what_the_module_has() -> None:
+def test_the_stub_lists_the_names_of_the_module() -> None:
     stub = stub_names()
     parts = {name: getattr(_portable_lib, name) for name in dir(_portable_lib) if not name.startswith("__")}
     # Language models have a separate module; see extension/llm/runner.
@@ -81,5 +81,5 @@ def test_the_stub_names_what_the_module_has() -> None:
             assert all(hasattr(value, member) for member in members), name
 
 
-def test_portable_lib_has_all_of_it() -> None:
+def test_portable_lib_exports_every_name_of_the_stub() -> None:
     assert set(portable_lib.__all__) == set(stub_names())

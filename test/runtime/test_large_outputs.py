@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Large outputs are handed out where the method wrote them: nobody may see them change, or state be lost by it."""
+"""Large outputs are returned without a copy. Later calls must not change them, and state must not be lost."""
 
 from typing import Any
 

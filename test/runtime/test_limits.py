@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs that ask for too much: memory, or time without end."""
+"""Programs that need too much memory, or never end."""
 
 import os
 import signal
@@ -114,7 +114,7 @@ def waits_for_a_result(method: Method) -> Callable[[], object]:
 
 
 @pytest.mark.parametrize("wait", [runs_endlessly, waits_for_a_result])
-def test_an_interrupt_ends_it(wait: Callable[[Method], Callable[[], object]], counting: bytes) -> None:
+def test_an_interrupt_ends_an_endless_loop(wait: Callable[[Method], Callable[[], object]], counting: bytes) -> None:
     method = load(counting).load_method("forward")
     endless = wait(method)
     with signal_soon(signal.SIGINT), pytest.raises(KeyboardInterrupt):
@@ -123,7 +123,7 @@ def test_an_interrupt_ends_it(wait: Callable[[Method], Callable[[], object]], co
         assert counted(method, 7) == 7
 
 
-def test_a_handler_that_does_not_raise_lets_it_go_on(counting: bytes) -> None:
+def test_a_signal_handler_that_does_not_raise_lets_the_loop_continue(counting: bytes) -> None:
     method = load(counting).load_method("forward")
     seen: list[int] = []
 
@@ -182,7 +182,7 @@ AT_EXIT = {
 
 
 @pytest.mark.parametrize("body", AT_EXIT.values(), ids=list(AT_EXIT))
-def test_the_interpreter_ends_while(body: str, counting: bytes, tmp_path: Path) -> None:
+def test_the_interpreter_exits_while_a_loop_runs(body: str, counting: bytes, tmp_path: Path) -> None:
     (tmp_path / "count.pte").write_bytes(counting)
     script = f"""\
         import ctypes, os, sys, threading, time
@@ -231,7 +231,7 @@ def test_by_default_the_limit_is_three_quarters_of_the_memory() -> None:
 
 @pytest.mark.parametrize("name", ["max_planned_bytes", "instruction_budget"])
 @pytest.mark.parametrize("wrong", [-1, 2**64])
-def test_limits_that_are_no_numbers_of_bytes_are_refused(name: str, wrong: int, counting: bytes) -> None:
+def test_limits_that_are_not_numbers_of_bytes_are_refused(name: str, wrong: int, counting: bytes) -> None:
     with pytest.raises(InvalidArgumentError, match=f"{name}: expected a number from 0"):
         load(counting, **{name: wrong})
     with pytest.raises(InvalidArgumentError, match=f"{name}: expected a number from 0"):

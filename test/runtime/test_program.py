@@ -140,7 +140,7 @@ def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\0" * 64, b"ET12" * 100, bytes(range(256)) * 8])
-def test_bytes_that_are_no_program_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_a_program_are_refused(data: bytes) -> None:
     with pytest.raises(InvalidProgramError, match=f"a buffer of {len(data)} bytes") as caught:
         Runtime.get().load_program(data)
     assert caught.value.details

@@ -135,7 +135,7 @@ def test_a_pass_keeps_the_results_and_leaves_these_operators(
     torch.testing.assert_close(result.graph_module(*_constants(program), _IMAGE)[0], function(_IMAGE))
 
 
-def test_the_indices_of_a_pooling_keep_it_from_losing_them() -> None:
+def test_a_pooling_whose_indices_are_read_is_refused() -> None:
     graph_module = _edge(lambda x: _aten.max_pool2d_with_indices(x, [2, 2])[1], _IMAGE).graph_module
     with pytest.raises(AssertionError, match="expected one reader, of item 0"):
         RemoveGetItemPass()(graph_module)

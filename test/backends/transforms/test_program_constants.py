@@ -40,7 +40,7 @@ def test_a_constant_is_added_and_deleted() -> None:
     assert not program.state_dict and len(program.graph_signature.input_specs) == 1
 
 
-def test_constants_behind_the_inputs_and_readers_of_deleted_ones_are_refused() -> None:
+def test_constants_after_the_inputs_and_deleting_read_constants_are_refused() -> None:
     program = _program()
     first = next(iter(program.graph.nodes))
     refused = pytest.raises(RuntimeError, match="before the user's inputs")

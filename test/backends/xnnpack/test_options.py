@@ -53,7 +53,7 @@ def test_a_delegate_that_wants_more_scratch_memory_than_allowed_is_not_loaded() 
 
 
 @pytest.mark.parametrize("wrong", [-1, -(2**40), True, "", "12 MB", "-1", " 1", str(2**64)])
-def test_a_limit_of_scratch_memory_that_is_no_number_of_bytes_is_refused(wrong: bool | int | str) -> None:
+def test_a_limit_of_scratch_memory_that_is_not_a_number_of_bytes_is_refused(wrong: bool | int | str) -> None:
     options = {"XnnpackBackend": {"max_workspace_bytes": wrong}}
     with pytest.raises(InvalidArgumentError, match="option max_workspace_bytes is a number of bytes"):
         Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
@@ -97,7 +97,7 @@ def test_a_changed_file_is_read_again(as_if_untouched: bool, tmp_path: Path) -> 
     assert torch.equal(first, again) and torch.equal(changed, changed_again) and not torch.equal(first, changed)
 
 
-def test_copies_of_a_program_share_weights_whoever_packed_them(tmp_path: Path) -> None:
+def test_copies_of_a_program_share_weights_whichever_packed_them(tmp_path: Path) -> None:
     model, inputs = nn.Sequential(nn.Linear(512, 1000), nn.ReLU(), nn.Linear(1000, 71)).eval(), (torch.rand(3, 512),)
     edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
     content = edge.to_executorch().buffer
@@ -116,7 +116,7 @@ def test_copies_of_a_program_share_weights_whoever_packed_them(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("as_if_untouched", [False, True])
-def test_a_program_changed_in_place_is_not_taken_for_what_it_was(as_if_untouched: bool, tmp_path: Path) -> None:
+def test_a_program_changed_in_place_gets_its_new_weights(as_if_untouched: bool, tmp_path: Path) -> None:
     model, inputs = nn.Linear(64, 64).eval(), (torch.rand(3, 64),)
     edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
     program, cache = tmp_path / "model.pte", tmp_path / "weights"

@@ -198,7 +198,7 @@ def test_a_node_of_an_unknown_kind_is_named() -> None:
 
 
 @needs_xnnpack
-def test_nodes_whose_results_nothing_needs_are_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_without_readers_do_not_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     finish = GraphWriter.payload
 
     def with_more(writer: GraphWriter) -> bytes:

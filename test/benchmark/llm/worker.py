@@ -24,7 +24,7 @@ class Decoder(Protocol):
     """A loaded decoder."""
 
     def evaluate(self, count: int, position: int) -> None:
-        """Compute the logits behind `count` tokens that begin at a position; earlier positions are cached."""
+        """Compute the logits after `count` tokens that begin at a position; earlier positions are cached."""
 
 
 class Executorch:

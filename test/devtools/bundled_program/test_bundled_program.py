@@ -35,7 +35,7 @@ def suite(*cases: MethodTestCase, method: str = "forward") -> list[MethodTestSui
     return [MethodTestSuite(method, list(cases))]
 
 
-def test_a_bundle_survives_its_file(program: ExecutorchProgramManager, tmp_path: Path) -> None:
+def test_a_bundle_is_read_back_as_it_was_written(program: ExecutorchProgramManager, tmp_path: Path) -> None:
     cases = [MethodTestCase((X, X * i), X * X * i) for i in range(3)] + [MethodTestCase((X, X))]
     bundle = BundledProgram(program, suite(*cases))
     data = serialize_from_bundled_program_to_flatbuffer(bundle)
@@ -70,7 +70,7 @@ def test_tensors_are_dense_bytes_in_their_dim_order(dtype: torch.dtype) -> None:
         assert torch.equal(back, tensor)
 
 
-def test_numbers_are_kept_as_what_they_are() -> None:
+def test_scalars_keep_their_types() -> None:
     assert [type(leaf) for leaf in MethodTestCase({"a": [1, 2.5], "b": (True,)}).inputs] == [int, float, bool]
     with pytest.raises(TypeError, match="input 1: expected a tensor, int, bool or float; found str"):
         MethodTestCase((X, "text"))

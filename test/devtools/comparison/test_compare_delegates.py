@@ -30,7 +30,7 @@ Edit = Callable[[g.XNode], None]
 
 
 class Net(torch.nn.Module):
-    """Convolutions, of channels and of all, sums, products and a classifier: all in one delegate."""
+    """Depthwise and full convolutions, sums, products and a classifier: all in one delegate."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ def calls(record: ETRecord) -> list[tuple[str, str, object]]:
     return [(node.name, str(node.target), node.meta["debug_handle"]) for node in nodes]
 
 
-def test_a_record_survives_its_file(tmp_path: Path) -> None:
+def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     model = TwoBlocks().eval()
     record = program(model).get_etrecord()
     record.update_representative_inputs([X])
@@ -261,7 +261,7 @@ def test_tensors_that_unpack_to_far_more_than_their_entry_are_refused(tmp_path: 
         parse_etrecord(path)
 
 
-def test_a_fifo_is_no_record(tmp_path: Path) -> None:
+def test_a_fifo_is_not_a_record(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(RuntimeError, match="not a regular file"):
         parse_etrecord(tmp_path / "fifo")

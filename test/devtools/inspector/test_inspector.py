@@ -102,7 +102,7 @@ def test_tables_have_the_documented_columns_and_units(run: Recorded, tmp_path: P
     assert "\tavg (ms)\t" in (tmp_path / "table.tsv").read_text().splitlines()[0]
 
 
-def test_the_gap_is_nothing_where_eager_and_runtime_agree(run: Recorded) -> None:
+def test_the_gap_is_zero_where_eager_and_runtime_agree(run: Recorded) -> None:
     gap = inspector(run).calculate_numeric_gap("MSE")
     assert len(gap) == 8
     assert max(max(gaps) for gaps in gap["gap"]) < 1e-12
@@ -195,7 +195,7 @@ def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_
     assert "aten.relu.default" in call.op_types and "_PartlyDelegated" in str(call.module_hierarchy)
 
 
-def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
+def test_a_custom_distance_is_used(run: Recorded) -> None:
     class Largest(NumericalComparatorBase):
         def element_compare(self, a: Any, b: Any) -> float:
             assert self.inspector is not None
@@ -255,7 +255,7 @@ def made(*events: ProfileEvent) -> bytes:
     return serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", -1, [], [Event(event) for event in events])]))
 
 
-def test_a_clock_of_32_bits_may_begin_again() -> None:
+def test_a_clock_of_32_bits_may_wrap_around() -> None:
     found = Inspector(etdump_data=made(ProfileEvent("a", 0, 0, start_time=2**32 - 10, end_time=20)))
     (event,) = found.event_blocks[0].events
     assert event.perf_data is not None and event.perf_data.raw == [30 / 1e6]

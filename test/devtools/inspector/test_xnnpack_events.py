@@ -41,7 +41,7 @@ def test_every_xnnpack_event_names_the_operators_of_the_model_that_it_computes(r
         assert paths == [["", "one", "one.lin"], ["", "one"], ["", "two", "two.lin"], ["", "two"]]
 
 
-def test_nearly_all_time_of_mobilenet_is_known_by_operator_and_module() -> None:
+def test_nearly_all_time_of_mobilenet_is_attributed_to_operators_and_modules() -> None:
     """The share is at least 95 % of the wall time. A share depends little on the machine's load."""
     model, inputs = make("mobilenet_v2")
     edge = to_edge_transform_and_lower(

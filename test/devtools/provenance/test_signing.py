@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Signatures: what Python signs, Python, model-signing and the runner verify, and nothing else."""
+"""Files signed in Python verify in Python, model-signing and the runner; changed files do not."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The report says what ran, how long, where its memory is and where its numbers part, in a browser as well."""
+"""The report shows events, times, memory and numeric differences, in a browser as well."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_report_shows_times_sources_gaps_and_memory(wrong: RunAnalysis) -> Non
     assert wrong.comparison.first.module.startswith("two")
 
 
-def test_the_steps_of_a_run_take_all_of_its_time(wrong: RunAnalysis) -> None:
+def test_the_steps_of_a_run_add_up_to_its_time(wrong: RunAnalysis) -> None:
     assert sum(step.time for step in wrong.steps) == pytest.approx(wrong.whole, rel=0.05)
     assert {step.module for step in wrong.steps if step.is_attributed} >= {"", "one.lin", "two.lin"}
 

@@ -66,7 +66,7 @@ def test_without_names_for_debugging_a_program_computes_the_same(program: bytes)
     assert strip(small, debug=True) == small
 
 
-def test_without_a_method_what_it_alone_used_is_gone(program: bytes) -> None:
+def test_a_removed_method_takes_the_parts_that_only_it_used_along(program: bytes) -> None:
     small = strip(program, methods=["count"])
     assert Runtime.get().load_program(small).method_names == {"halve"}
     assert set(size_of(small).operators) == {"aten::mul.out", "aten::sigmoid.out"}
@@ -78,7 +78,7 @@ def test_without_a_method_what_it_alone_used_is_gone(program: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(peer_programs.FOLDER.glob("*.pte")), ids=lambda path: path.stem)
-def test_any_file_can_be_stripped_and_holds_the_same(path: Path) -> None:
+def test_any_stripped_file_computes_the_same(path: Path) -> None:
     data = path.read_bytes()
     small = strip(data, debug=True)
     before, after = deserialize_pte(data).program, deserialize_pte(small).program

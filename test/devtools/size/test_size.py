@@ -31,7 +31,9 @@ class Twice(torch.nn.Module):
         return x * self.a + self.a * self.count
 
 
-def test_parts_say_what_they_are_and_whom_they_repeat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_have_a_kind_and_name_the_part_that_they_duplicate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "program.pte"
     file.write_bytes(to_edge(torch.export.export(Twice(), (torch.ones(64),))).to_executorch().buffer)
     size = size_of(file.read_bytes())

@@ -40,7 +40,7 @@ def lowered() -> EdgeProgramManager:
 
 
 def pictures(page: str) -> list[list[str]]:
-    """The boxes' labels, picture by picture."""
+    """The labels of the boxes of each drawing."""
     drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
     space = "{http://www.w3.org/2000/svg}"
     return [[str(group.findtext(f"{space}text")) for group in svg.iter(f"{space}g")] for svg in drawn]

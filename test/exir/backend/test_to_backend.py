@@ -37,7 +37,7 @@ def square_inputs(count: int = 3) -> tuple[torch.Tensor, ...]:
     return tuple(torch.randn(2, 2) for _ in range(count))
 
 
-def test_a_whole_program_becomes_one_lowered_module_that_runs_as_eager() -> None:
+def test_a_whole_program_becomes_one_lowered_module_that_matches_eager() -> None:
     model, inputs = MatmulAddSub(), square_inputs()
     specs = [CompileSpec("max_value", bytes([4]))]
     lowered = to_backend("BackendWithCompilerDemo", core_aten(model, inputs), specs)
@@ -295,7 +295,7 @@ def test_dynamic_shapes_pass_through_a_delegate() -> None:
         assert_same(lowered, Rows(), (torch.randn(rows, 4), inputs[1]))
 
 
-def test_partitioning_again_numbers_on_and_leaves_existing_delegates() -> None:
+def test_a_second_partitioning_continues_the_numbers_and_keeps_existing_delegates() -> None:
     model, inputs = MatmulAddSub(), square_inputs()
     once = to_backend(core_aten(model, inputs), TagsBy(operators("sub")))
     twice = to_backend(once, AddMulPartitionerDemo())

@@ -41,7 +41,7 @@ CASES: dict[str, Heads] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_a_view_of_attention_is_eagers(name: str, dynamic: bool) -> None:
+def test_a_view_of_attention_matches_eager(name: str, dynamic: bool) -> None:
     module = OfAttention(CASES[name])
     shapes = ({0: Dim("b", min=1, max=8), 1: Dim("t", min=2, max=40)},) if dynamic else None
     made = to_edge(export(module, (X,), dynamic_shapes=shapes)).exported_program().module()
@@ -65,7 +65,7 @@ class Function(torch.nn.Module):
 
 
 @pytest.mark.parametrize("name", STRIDED)
-def test_as_strided_reads_what_eager_reads(name: str) -> None:
+def test_as_strided_matches_eager(name: str) -> None:
     module, x = Function(STRIDED[name]), torch.randn(4, 5)
     made = to_edge(export(module, (x,))).exported_program().module()
     torch.testing.assert_close(made(x), module(x))

@@ -36,12 +36,12 @@ def test_out_variants_write_to_out():
     assert OPS._empty_dim_order.out([2, 2], out=torch.empty(0)).shape == (2, 2)
 
 
-def test_a_dim_order_that_is_no_permutation_is_refused():
+def test_a_dim_order_that_is_not_a_permutation_is_refused():
     with pytest.raises(ValueError, match="not a permutation"):
         OPS._to_dim_order_copy(torch.ones(2, 2), dim_order=[0, 0])
 
 
-def test_memory_formats_and_dim_orders_translate():
+def test_memory_formats_and_dim_orders_are_converted_both_ways():
     assert get_dim_order(torch.channels_last, 4) == [0, 2, 3, 1]
     assert get_dim_order(torch.contiguous_format, 3) == [0, 1, 2]
     assert get_dim_order(torch.preserve_format, 3) is None

@@ -27,7 +27,7 @@ def _found(*dtypes: torch.dtype | None) -> tuple[frozenset[torch.dtype], ...]:
     return tuple(frozenset() if dtype is None else frozenset({dtype}) for dtype in dtypes)
 
 
-def test_the_table_has_just_the_kernels_that_there_are() -> None:
+def test_the_table_lists_exactly_the_existing_kernels() -> None:
     missing, gone = listed_kernels() - edge_operators().names, edge_operators().names - listed_kernels()
     assert not missing, f"run `{COMMAND} {' '.join(sorted(missing))}`"
     assert not gone, f"run `{COMMAND}`: no kernel for {sorted(gone)}"
@@ -68,7 +68,7 @@ def test_combinations_are_legal_or_not(name: str, dtypes: tuple[torch.dtype | No
     assert edge_operators().find(name).takes(_found(*dtypes)) is taken
 
 
-def test_the_misfit_and_what_would_fit_are_named() -> None:
+def test_the_wrong_dtype_and_the_accepted_ones_are_named() -> None:
     operator = edge_operators().find("aten::index_select.out")
     found = _found(F32, F32, F32)
     assert operator.misfit(found) == 1
@@ -85,7 +85,7 @@ def test_the_misfit_and_what_would_fit_are_named() -> None:
         {(BOOL, F32, F32), (BOOL, I64, I64), (BOOL, BOOL, BOOL), (F32, F32, BOOL)},
     ],
 )
-def test_rows_stand_for_just_the_combinations_they_are_made_of(combinations: set[Any]) -> None:
+def test_rows_represent_exactly_their_combinations(combinations: set[Any]) -> None:
     inputs = len(next(iter(combinations))) - 1
     rows = [DtypeRow.parse(row, named_dtype_sets()) for row in rows_of(combinations, inputs)]
     for tried in itertools.product((F32, F16, I32, I64, BOOL, torch.float64), repeat=inputs + 1):

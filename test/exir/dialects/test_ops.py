@@ -92,7 +92,7 @@ def test_a_pattern_can_be_bound_to_a_backend_operator():
         assert ops.backend.p1_backend.twice.default(torch.ones(1)).item() == 2.0
 
 
-def test_quantized_operators_are_there_without_further_imports():
+def test_quantized_operators_exist_without_further_imports():
     script = (
         "from executorch.exir.dialects._ops import ops;print(ops.edge.quantized_decomposed.quantize_per_tensor.default)"
     )

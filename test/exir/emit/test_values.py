@@ -176,7 +176,7 @@ def test_a_value_that_cannot_be_emitted_is_named_with_its_source_line() -> None:
         emit_program(exported)
 
 
-def test_a_size_without_a_bound_is_not_written_as_something_else() -> None:
+def test_a_symbolic_size_cannot_be_emitted() -> None:
     exported = compiled(nn.ReLU(), torch.randn(2, 3)).exported_program()
     next(iter(exported.graph.nodes)).meta["spec"].shape[0] = "s0"
     with pytest.raises(ExportError, match="size s0 has no value"):

@@ -33,13 +33,13 @@ def test_keyword_inputs_count() -> None:
 
 
 @pytest.mark.parametrize("inputs", [(X, {"z": X.clone()}), (X, {"z": X.view(3)}), (X, {"z": torch.randn(3)})])
-def test_inputs_of_their_own_are_no_reason_to_warn(inputs: Any) -> None:
+def test_separate_inputs_cause_no_warning(inputs: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         to_edge(export(Both(), inputs))
 
 
-def test_an_input_that_nobody_reads_is_no_reason_to_warn() -> None:
+def test_an_unread_input_causes_no_warning() -> None:
     class First(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             return x + 1

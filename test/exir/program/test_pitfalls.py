@@ -90,7 +90,7 @@ def test_arguments_left_at_their_defaults_do_not_trouble_partitioners(function: 
 
 
 @pytest.mark.parametrize("alpha", [2, -0.5])
-def test_a_delegate_minds_alpha(alpha: float) -> None:
+def test_a_delegate_applies_alpha(alpha: float) -> None:
     def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.sub(torch.add(x, y, alpha=alpha), y * y, alpha=alpha)
 

@@ -72,7 +72,7 @@ def test_a_backend_of_the_runtime_tries_its_delegates() -> None:
         assert words in refused
 
 
-def test_the_verdict_has_the_memory_that_the_runtime_states() -> None:
+def test_the_lowering_report_has_the_memory_that_the_runtime_states() -> None:
     manager = to_edge(export(torch.nn.Linear(4, 4), (torch.ones(1, 4),))).to_executorch()
     (method,) = manager.verdict.methods
     stated = Runtime.get().load_program(manager.buffer).metadata("forward").method_allocator_size()

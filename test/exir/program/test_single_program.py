@@ -35,7 +35,7 @@ def test_a_program_goes_to_edge_and_to_a_file_that_runs() -> None:
     assert finished.dump_graph_module() is finished.dump_exported_program().graph_module
 
 
-def test_the_file_is_the_managers() -> None:
+def test_the_file_equals_that_of_the_managers() -> None:
     exported = _exported()
     managed = to_edge(exported.exported_program).to_executorch()
     assert exported.to_edge().to_executorch().buffer == managed.buffer

@@ -67,13 +67,13 @@ def test_a_cast_to_float8_is_refused_by_the_dialect_and_by_the_target() -> None:
     assert _edge(Cast(torch.float8_e4m3fn), X, _core_aten_ops_exception_list=exception)
 
 
-def test_an_operator_that_the_target_lacks_is_refused_with_the_target_s_name(tmp_path: Path) -> None:
+def test_an_operator_that_the_target_lacks_is_refused_with_the_name_of_the_target(tmp_path: Path) -> None:
     path = _manifest(tmp_path, **{"aten::relu.out": None})
     with pytest.raises(VerificationError, match=r"target.json has no kernel for aten::relu.out"):
         _edge(Net(), X).to_executorch(ExecutorchBackendConfig(target_manifest=path))
 
 
-def test_each_argument_and_result_must_have_a_dtype_that_the_target_s_kernel_takes(tmp_path: Path) -> None:
+def test_each_argument_and_result_must_have_a_dtype_that_the_kernel_of_the_target_takes(tmp_path: Path) -> None:
     path = _manifest(tmp_path, **{"aten::relu.out": {"takes": ["T -> T: float16 int64"]}})
     with pytest.raises(VerificationError) as caught:
         _edge(Net(), X).to_executorch(ExecutorchBackendConfig(target_manifest=str(path)))
@@ -96,7 +96,7 @@ def test_a_kernel_for_contiguous_tensors_alone_is_not_given_others(tmp_path: Pat
         _edge(nn.ReLU(), image.to(memory_format=torch.channels_last)).to_executorch(config)
 
 
-def test_a_kernel_library_s_yaml_is_a_manifest(tmp_path: Path) -> None:
+def test_the_yaml_of_a_kernel_library_is_a_manifest(tmp_path: Path) -> None:
     path = tmp_path / "functions.yaml"
     path.write_text(
         "- func: relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n- func: my::op.out(Tensor x) -> ()\n"

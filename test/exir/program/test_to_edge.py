@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The way to the edge dialect, on layers and small models."""
+"""Lowering to the edge dialect, of layers and small models."""
 
 import pytest
 import torch

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From edge to a finished program: what the manager offers, what is refused and how."""
+"""From edge to a finished program: the manager's methods, and its errors."""
 
 import io
 

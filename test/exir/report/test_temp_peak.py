@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The peak of temporary memory is measured, and nothing is stated where one run does not show it."""
+"""The peak of temporary memory is measured, but not where a single run cannot show it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_program_whose_kernels_need_none_has_none() -> None:
     [torch.randn(2, 6, 5), torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)],
     ids=["rows", "channels last"],
 )
-def test_it_is_what_runs_take(x: torch.Tensor) -> None:
+def test_the_measured_peak_is_that_of_other_runs(x: torch.Tensor) -> None:
     program = _program(lambda x: torch.fft.rfft(x.float(), dim=1).abs() + 1, x)
     peak = program.verdict.methods[0].temp_peak
     method = Runtime.get().load_program(program.buffer).load_method("forward", threads=1)
@@ -79,7 +79,7 @@ def _until_large(x: torch.Tensor) -> Any:
 
 
 def _loop_over_slices(x: torch.Tensor) -> Any:
-    """Within one that data end: all that it collects counts for what comes then."""
+    """A loop over slices in a data-dependent loop: later instructions need all collected slices."""
 
     def body(y: torch.Tensor) -> tuple[torch.Tensor]:
         _, rows = torch._higher_order_ops.scan(lambda c, row: (c + 1, row * c), y.sum(0), y)
@@ -90,7 +90,7 @@ def _loop_over_slices(x: torch.Tensor) -> Any:
 
 
 @pytest.mark.parametrize("function", [_until_large, _loop_over_slices])
-def test_a_loop_that_data_end_takes_what_its_body_takes(function: Callable[..., Any]) -> None:
+def test_a_data_dependent_loop_takes_the_memory_of_its_body(function: Callable[..., Any]) -> None:
     x = torch.rand(8, 6)
     program = _program(function, x)
     method = Runtime.get().load_program(program.buffer).load_method("forward", threads=1)
@@ -107,7 +107,7 @@ UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 @pytest.mark.parametrize("what", UNKNOWN)
-def test_data_dependent_sizes_have_no_statement(what: str) -> None:
+def test_data_dependent_sizes_are_not_measured(what: str) -> None:
     function, why = UNKNOWN[what]
     peak = _peak(function, torch.randn(4, 4))
     assert peak.bytes is None and why in peak.note

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The verdict lists what fell back, with reason and cost; strict makes an error of it."""
+"""The lowering report lists fallbacks with reason and cost; strict turns them into an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Net(nn.Module):
 
 
 class SayingWhy(Partitioner):
-    """Takes nothing, and says why of convolutions."""
+    """Takes no node, and gives a reason for convolutions."""
 
     def partition(self, exported_program: Any) -> PartitionResult:
         why = WhyNoPartition(logging.getLogger("test"))
@@ -61,7 +61,7 @@ def test_without_a_partitioner_nothing_falls_back(caplog: pytest.LogCaptureFixtu
     assert method.kernels["aten::convolution.out"] == 1
 
 
-def test_every_partitioner_gives_its_reason_and_the_dearest_operator_comes_first() -> None:
+def test_every_partitioner_gives_its_reason_and_the_most_expensive_operator_comes_first() -> None:
     (method,) = _lowered(SayingWhy(), AddMulPartitionerDemo()).to_executorch().verdict.methods
     first, *rest = method.fallbacks
     assert first.operator == "aten::convolution.out"
@@ -75,7 +75,7 @@ def test_every_partitioner_gives_its_reason_and_the_dearest_operator_comes_first
     assert delegate.flops == 2 * 4 * 64
 
 
-def test_the_cost_is_torch_s_own_count_for_products_and_the_bytes_are_the_tensors() -> None:
+def test_the_cost_of_products_is_the_count_of_torch_and_bytes_are_those_of_tensors() -> None:
     model = Net()
     with FlopCounterMode(display=False) as counter:
         model(X)
@@ -86,7 +86,7 @@ def test_the_cost_is_torch_s_own_count_for_products_and_the_bytes_are_the_tensor
     assert (sin.flops, sin.bytes) == (2 * 4 * 64, 2 * 4 * 2 * 4 * 64)
 
 
-def test_a_fallback_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fallback_causes_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         _lowered(SayingWhy()).to_executorch()
     (record,) = caplog.records

@@ -35,7 +35,7 @@ def test_a_sparse_file_larger_than_memory_is_refused_before_it_is_read(tmp_path:
         read_regular_file(tmp_path / "sparse")
 
 
-def test_tools_wait_for_no_fifo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tools_do_not_block_on_a_fifo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with pytest.raises(OSError, match="not a regular file"):

@@ -58,7 +58,7 @@ def test_a_file_read_back_is_what_was_written(file: PteFile, layout: PteLayout) 
 
 @settings(deadline=None, max_examples=60)
 @given(files(), layouts)
-def test_every_part_lies_where_its_alignment_wants_it(file: PteFile, layout: PteLayout) -> None:
+def test_every_part_is_aligned(file: PteFile, layout: PteLayout) -> None:
     data = bytes(serialize_pte(file, layout))
     header = find_extended_header(data)
     assert header is not None

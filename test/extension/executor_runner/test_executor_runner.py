@@ -104,7 +104,7 @@ def test_it_lists_the_contents_of_the_file() -> None:
         assert text in listing
 
 
-def test_it_explains_itself() -> None:
+def test_help_lists_the_options() -> None:
     text = output_of("--help")
     for option in ("model_path", "method", "inputs", "num_executions", "print_output", "list"):
         assert f"--{option}" in text
@@ -209,7 +209,7 @@ def test_a_fault_is_one_line(arguments: tuple[str, ...], message: str) -> None:
     assert done.stderr.endswith("\n")
 
 
-def test_inputs_that_are_no_files_or_too_large_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
+def test_inputs_that_are_not_files_or_too_large_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 42)
@@ -243,7 +243,7 @@ def test_a_method_that_wants_more_memory_than_allowed_is_not_run() -> None:
         assert output_of("--model_path", MLP, "--max_planned_bytes", limit)
 
 
-def test_limits_that_are_no_numbers_are_refused() -> None:
+def test_limits_that_are_not_numbers_are_refused() -> None:
     for option in ("--max_planned_bytes", "--instruction_budget"):
         done = run("--model_path", MLP, option, "much")
         assert (done.returncode, f"{option}: expected a number from 1 on" in done.stderr) == (1, True)

@@ -88,7 +88,7 @@ def test_an_attribute_is_the_methods_own_memory() -> None:
     np.testing.assert_array_equal(method([np.ones(3, np.float32)])[0], np.full(3, 11.0))
 
 
-def test_programs_say_their_methods() -> None:
+def test_programs_list_their_methods() -> None:
     program = _load_program_from_buffer(peer_programs.path("multi_method").read_bytes())
     assert {program.get_method_name(i) for i in range(program.num_methods())} == {"encode", "decode"}
     assert not program.has_etdump()
@@ -115,7 +115,7 @@ def test_a_documented_function_that_is_missing_raises_an_error(name: str, argume
         getattr(portable_lib, name)(*arguments)
 
 
-def test_names_that_are_no_text_are_escaped() -> None:
+def test_names_that_are_not_text_are_escaped() -> None:
     data = peer_programs.path("add").read_bytes()
     program = _load_program_from_buffer(data.replace(b"forward\0", b"for\xffard\0"))
     assert program.get_method_name(0) == r"for\xffard"

@@ -130,14 +130,14 @@ def test_another_layout_than_channels_last_is_copied() -> None:
     )
 
 
-def test_every_dtype_of_torch_comes_back() -> None:
+def test_every_dtype_of_torch_is_returned() -> None:
     inputs = dtype_inputs()
     for output, given in zip(load("dtypes")(inputs), inputs, strict=True):
         assert output.dtype == given.dtype
         assert torch.equal(output, torch.cat([given, given]))
 
 
-def test_every_dtype_of_numpy_comes_back_and_bfloat16_is_a_tensor_of_ours() -> None:
+def test_every_dtype_of_numpy_is_returned_and_bfloat16_as_our_tensor() -> None:
     inputs: list[Any] = dtype_inputs()
     numpy_inputs = [t if t.dtype == torch.bfloat16 else t.numpy() for t in inputs]
     for output, given in zip(load("dtypes")(numpy_inputs), inputs, strict=True):
@@ -151,7 +151,7 @@ def test_every_dtype_of_numpy_comes_back_and_bfloat16_is_a_tensor_of_ours() -> N
         assert torch.equal(torch.from_dlpack(output), torch.cat([given, given]))
 
 
-def test_our_tensor_goes_in_again() -> None:
+def test_our_tensor_is_accepted_as_an_input() -> None:
     inputs: list[Any] = dtype_inputs()
     inputs[0] = inputs[0].numpy()
     outputs = load("dtypes")(inputs)

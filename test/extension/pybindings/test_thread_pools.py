@@ -24,14 +24,14 @@ def test_the_default_pool_can_be_reset() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 5000])
-def test_a_senseless_number_of_threads_is_refused(count: int) -> None:
+def test_an_invalid_number_of_threads_is_refused(count: int) -> None:
     with pytest.raises(InvalidArgumentError, match=rf"from 1 to 4096 threads, found {count}"):
         ThreadPool(count)
     with pytest.raises(InvalidArgumentError, match="threads"):
         portable_lib._unsafe_reset_threadpool(count)
 
 
-def test_threads_that_cannot_be_are_refused() -> None:
+def test_threads_that_cannot_be_created_are_refused() -> None:
     if HAS_XNNPACK:
         assert ThreadPool(3).num_threads == 3
         return

@@ -141,7 +141,7 @@ UNIQUE: dict[str, tuple[Callable[..., Any], Callable[[torch.dtype], tuple[Tensor
 @pytest.mark.filterwarnings("ignore:torch.triangular_solve is deprecated")
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", UNIQUE)
-def test_a_result_that_is_unique_equals_eagers(name: str, dtype: torch.dtype) -> None:
+def test_a_unique_result_matches_eager(name: str, dtype: torch.dtype) -> None:
     function, arguments = UNIQUE[name]
     assert_as_eager(function, *arguments(dtype))
 
@@ -200,9 +200,7 @@ def test_eigenvectors_of_any_matrix_are_scaled_by_it(dtype: torch.dtype) -> None
     ids=lambda function: function.__name__,
 )
 @pytest.mark.parametrize("sizes", [(0, 0), (0, 3, 3), (2, 0, 0)], ids=str)
-def test_empty_matrices_and_empty_batches_give_what_eager_gives(
-    function: Callable[..., Any], sizes: tuple[int, ...]
-) -> None:
+def test_empty_matrices_and_empty_batches_match_eager(function: Callable[..., Any], sizes: tuple[int, ...]) -> None:
     assert_as_eager(function, torch.empty(sizes))
 
 

@@ -136,11 +136,11 @@ WILD = [
 
 
 @pytest.mark.parametrize(("name", "args", "out"), WILD)
-def test_wild_arguments_are_refused(name: str, args: tuple[Any, ...], out: Any) -> None:
+def test_invalid_arguments_are_refused(name: str, args: tuple[Any, ...], out: Any) -> None:
     assert call_kernel(name, *args, out=out).error != 0
 
 
 @pytest.mark.parametrize("sorter", [[0, 1, 3], [0, -1, 2], [1 << 40, 0, 1]], ids=str)
-def test_a_wild_sorter_is_refused(sorter: list[int]) -> None:
+def test_an_invalid_sorter_is_refused(sorter: list[int]) -> None:
     args = (torch.ones(3), torch.ones(4), False, False, None, torch.tensor(sorter))
     assert call_kernel("aten::searchsorted.Tensor_out", *args, out=torch.empty(4, dtype=torch.int64)).error != 0

@@ -64,7 +64,7 @@ numbers = st.sampled_from([0, 1, -1, 2, 3, 7, 200, -300, 0.5, -2.5, 1e9, True, f
 
 @property_test
 @given(st.data())
-def test_pointwise(data: st.DataObject) -> None:
+def test_pointwise_kernels_match_eager(data: st.DataObject) -> None:
     kernel = data.draw(st.sampled_from(pointwise_kernels()), label="kernel")
     shape = data.draw(shapes())
     values = "plain" if kernel.removeprefix("aten::").startswith(TRAPPING) else None
@@ -119,7 +119,7 @@ OF_FLOATS = frozenset({"softmax", "log_softmax"})
 
 @property_test
 @given(st.data())
-def test_reductions(data: st.DataObject) -> None:
+def test_reductions_match_eager(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([*REDUCTIONS, *ALONG_ONE]), label="operator")
     dtype = data.draw(st.sampled_from(FLOATS) if name in OF_FLOATS else dtypes)
     x = data.draw(tensors(data.draw(shapes()), dtype, "plain" if name in PLAIN else None))
@@ -134,7 +134,7 @@ def test_reductions(data: st.DataObject) -> None:
 
 @property_test
 @given(st.data())
-def test_copies(data: st.DataObject) -> None:
+def test_copies_match_eager(data: st.DataObject) -> None:
     x = data.draw(tensors(data.draw(shapes(least=1)), data.draw(dtypes)))
     small = st.integers(-6, 6)
     dim = data.draw(st.integers(-x.dim(), x.dim() - 1))
@@ -168,7 +168,7 @@ def test_copies(data: st.DataObject) -> None:
 
 @property_test
 @given(st.data())
-def test_indices(data: st.DataObject) -> None:
+def test_indexing_matches_eager(data: st.DataObject) -> None:
     size = st.integers(1, 4)
     x = data.draw(tensors(data.draw(shapes(1, 3, size)), data.draw(dtypes)))
     dim = data.draw(st.integers(0, x.dim() - 1))
@@ -203,7 +203,7 @@ def test_indices(data: st.DataObject) -> None:
 
 @property_test
 @given(st.data())
-def test_products_of_matrices(data: st.DataObject) -> None:
+def test_matrix_products_match_eager(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "dot", "linear"]))
     dtype = data.draw(st.sampled_from([*FLOATS, *NUMBERS]))
     b, m, k, n = (data.draw(st.sampled_from([0, 1, 2, 3, 5, 17])) for _ in range(4))

@@ -41,7 +41,7 @@ def test_elements_of_every_width_are_moved(dtype: torch.dtype) -> None:
                 assert_kernel_matches_eager("aten::roll.out", given, [3, -9], [1, 2], memory_format=out)
 
 
-def test_sizes_that_cannot_be_are_refused() -> None:
+def test_invalid_sizes_are_refused() -> None:
     x, out = numbered((4, 6)), torch.empty(4, 6)
     for sizes in ([2**40, 2**40], [-1, -1], [5, -1], [0, -1], [-2, 12], [2**62, 4, -1]):
         assert_kernel_refuses("aten::view_copy.out", x, sizes, out=out)
@@ -57,6 +57,6 @@ def test_sizes_that_cannot_be_are_refused() -> None:
     assert_kernel_refuses("aten::repeat.out", x, [2**40, 2**40], out=out)
 
 
-def test_norms_of_nothing_match_eager() -> None:
+def test_norms_of_empty_tensors_match_eager() -> None:
     assert_kernel_matches_eager("aten::native_layer_norm.out", torch.ones(2, 0), [0], None, None, 1e-5)
     assert_kernel_matches_eager("aten::native_group_norm.out", torch.ones(2, 4, 0), None, None, 2, 4, 0, 2, 1e-5)

@@ -65,7 +65,7 @@ CONVOLUTIONS: tuple[tuple[int, int, list[int], int, list[int], list[int], list[i
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
 @pytest.mark.parametrize("extreme", [False, True])
-def test_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
+def test_fused_convolutions_match_their_reference(case: tuple[Any, ...], extreme: bool) -> None:
     batch, inputs, sizes, outputs, kernel, stride, padding, dilation, groups = case
     x = integers(batch, inputs, *sizes, extreme=extreme)
     weight = integers(outputs, inputs // groups, *kernel, seed=2, extreme=extreme)
@@ -92,7 +92,7 @@ TRANSPOSED: tuple[tuple[Any, ...], ...] = (
 
 @pytest.mark.parametrize("case", TRANSPOSED, ids=str)
 @pytest.mark.parametrize("extreme", [False, True])
-def test_transposed_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
+def test_fused_transposed_convolutions_match_their_reference(case: tuple[Any, ...], extreme: bool) -> None:
     batch, inputs, sizes, outputs, kernel, *places = case
     x = integers(batch, inputs, *sizes, extreme=extreme)
     weight = integers(inputs, outputs // case[-1], *kernel, seed=2, extreme=extreme)
@@ -104,7 +104,7 @@ def test_transposed_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
         check("transposed_convolution", dtype, zero, weight, *made, *places, *out)
 
 
-def test_halves_become_even() -> None:
+def test_ties_round_to_even() -> None:
     halves = torch.full((4,), 0.5), torch.zeros(4)  # every other sum lies halfway between two integers
     check(
         "convolution",
@@ -123,7 +123,7 @@ def test_halves_become_even() -> None:
 
 
 @pytest.mark.parametrize("extreme", [False, True])
-def test_linear_layers(extreme: bool) -> None:
+def test_fused_linear_layers_match_their_reference(extreme: bool) -> None:
     for rows, depth, outputs in (
         (1, 64, 10),
         (1, 1, 1),
@@ -141,7 +141,7 @@ def test_linear_layers(extreme: bool) -> None:
     check("linear", integers(2, 3, 20), integers(6, 20, seed=1), *channels(6, 20), 3, -128, 127)
 
 
-def test_tables() -> None:
+def test_lookup_tables_match_their_reference() -> None:
     table = integers(256, seed=9)
     for x in (integers(2, 3, 5, 7), integers(2, 3, 5, 7).contiguous(memory_format=LAST), integers(0, 4), integers(300)):
         check("lookup", x, table)
@@ -150,7 +150,7 @@ def test_tables() -> None:
 
 
 @pytest.mark.parametrize("name", ["mul", "sub"])
-def test_products_and_differences(name: str) -> None:
+def test_fused_products_and_differences_match_their_reference(name: str) -> None:
     limits = (-128, 127)
     a, b = integers(4, 1, 300), integers(3, 300, seed=4)
     check(name, a, 0.03, 3, *limits, b, 0.011, -2, *limits, 0.05, 1, *limits)
@@ -159,7 +159,7 @@ def test_products_and_differences(name: str) -> None:
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, LAST], ids=str)
-def test_pools(layout: torch.memory_format) -> None:
+def test_fused_pools_match_their_reference(layout: torch.memory_format) -> None:
     x = integers(2, 5, 9, 11).contiguous(memory_format=layout)
     for kernel, stride, padding, ceil in (
         ([2, 2], [], [0, 0], False),

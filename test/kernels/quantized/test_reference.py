@@ -67,7 +67,7 @@ def limits_of(dtype: torch.dtype) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=str)
-def test_tensors(dtype: torch.dtype, layout: torch.memory_format) -> None:
+def test_conversions_per_tensor_match_the_reference(dtype: torch.dtype, layout: torch.memory_format) -> None:
     # In the reference, the conversion of NaN to int32 is undefined.
     given = numbers if dtype is not torch.int32 else lambda *args: numbers(*args).nan_to_num(nan=1.0)
     for floating, (quant_min, quant_max) in itertools.product(FLOATS, limits_of(dtype)):
@@ -88,7 +88,7 @@ def test_tensors(dtype: torch.dtype, layout: torch.memory_format) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=str)
-def test_channels(dtype: torch.dtype, layout: torch.memory_format) -> None:
+def test_conversions_per_channel_match_the_reference(dtype: torch.dtype, layout: torch.memory_format) -> None:
     x = numbers(torch.float32, layout).nan_to_num(nan=1.0)
     q = integers(dtype).to(memory_format=layout)
     for axis, wide in itertools.product(range(4), (torch.float32, torch.float64)):
@@ -107,7 +107,7 @@ def test_channels(dtype: torch.dtype, layout: torch.memory_format) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("floating", [torch.float64, *FLOATS], ids=str)
-def test_rows_and_groups(dtype: torch.dtype, floating: torch.dtype) -> None:
+def test_conversions_per_row_and_group_match_the_reference(dtype: torch.dtype, floating: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(2)
     x = (torch.randn(6, 32, generator=generator) * 9).to(floating)
     x[0, :2] = torch.tensor([math.inf, 0.5])
@@ -128,7 +128,7 @@ def test_rows_and_groups(dtype: torch.dtype, floating: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("floating", FLOATS, ids=str)
-def test_parameters_are_chosen(floating: torch.dtype) -> None:
+def test_chosen_parameters_match_the_reference(floating: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(3)
     cases = [torch.randn(3, 40, generator=generator), torch.rand(3, 40, generator=generator) + 5, -torch.ones(2, 3)]
     cases += [torch.zeros(2, 2), torch.tensor([[1e-30, 2.0]]), torch.tensor([[math.inf, 1.0]]), torch.tensor(3.0)]
@@ -149,7 +149,7 @@ def test_parameters_are_chosen(floating: torch.dtype) -> None:
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
 @pytest.mark.parametrize("scaled", FLOATS, ids=str)
-def test_embeddings(bits: int, scaled: torch.dtype) -> None:
+def test_embeddings_match_the_reference(bits: int, scaled: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(4)
     quant_min, quant_max = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     table = torch.randint(quant_min, quant_max + 1, (11, 24), generator=generator).to(torch.int8)
@@ -190,7 +190,7 @@ def test_products_with_integers_are_near(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTEGERS[:4], ids=str)
-def test_sums(dtype: torch.dtype) -> None:
+def test_sums_match_the_reference(dtype: torch.dtype) -> None:
     a, b = integers(dtype, (4, 1, 300)), integers(dtype, (3, 300)).flip(0)
     limits = torch.iinfo(dtype)
     bounds = limits.min, limits.max

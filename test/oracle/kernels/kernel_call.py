@@ -133,7 +133,7 @@ def _as(result: Any, like: Any) -> Any:
 
 
 def guessed_outputs(call: EagerCall) -> list[list[Any]]:
-    """Outputs to try where eager refused and so gave no example: as each tensor among the arguments, and a number."""
+    """Return outputs to try where eager refused: one like each tensor argument, and a scalar."""
     flat = [v for a in call.arguments for v in (a if isinstance(a, list) else [a]) if isinstance(v, torch.Tensor)]
     count = sum(a.is_out for a in call.schema.arguments)
     lists = [("List[" in str(a.real_type)) for a in call.schema.arguments if a.is_out]

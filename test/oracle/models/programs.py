@@ -1,5 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs of every shape the format allows, for property tests: consistent where the format asks, wild elsewhere."""
+"""Programs of every form the format allows, for property tests.
+
+They are consistent where the format requires it and arbitrary elsewhere.
+"""
 
 from typing import Any
 

@@ -25,7 +25,7 @@ ops = torch.ops.quantized_decomposed
 
 
 class _Mixed(nn.Module):
-    """Numbers, integers and rows quantized while running, one after another."""
+    """Float, statically quantized and dynamically quantized layers in sequence."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,14 +67,14 @@ MIXED: dict[ConfigPrecisionType | None, set[str]] = {
 
 
 @pytest.mark.parametrize("precision", MIXED)
-def test_precisions_are_chosen(precision: ConfigPrecisionType | None) -> None:
+def test_only_nodes_of_the_configured_precisions_are_delegated(precision: ConfigPrecisionType | None) -> None:
     torch.manual_seed(0)
     left = "\n".join(_left(_lowered(XnnpackPartitioner(config_precisions=precision), _Mixed(), torch.randn(2, 6))))
     asked = ("choose", "addmm", "linear", "exp", "tanh", "per_tensor.tensor", "per_tensor.default")
     assert {name for name in asked if name in left} == MIXED[precision]
 
 
-def test_partitioners_of_one_precision() -> None:
+def test_a_partitioner_of_one_precision_delegates_only_that_precision() -> None:
     floats = _lowered(XnnpackFloatingPointPartitioner(), _Mixed(), torch.randn(2, 6))
     assert "exp" not in "".join(_left(floats))
     assert "tanh" in "".join(_left(floats))
@@ -84,7 +84,7 @@ def test_partitioners_of_one_precision() -> None:
     assert len(get_delegates(dynamic.exported_program().graph)) == 1
 
 
-def test_operators_are_chosen() -> None:
+def test_only_configured_operators_are_delegated() -> None:
     class Round(XNNPartitionerConfig):
         target_name = "round.default"
 

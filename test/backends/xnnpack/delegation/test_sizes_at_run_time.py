@@ -76,7 +76,7 @@ def test_norms_of_a_batch_that_varies_are_delegated(norms: tuple[nn.Module, nn.M
         torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-4, atol=1e-5)
 
 
-def test_a_batch_that_others_read_too_stays_with_them() -> None:
+def test_a_batch_size_with_other_readers_stays_in_the_program() -> None:
     model = Function(lambda linear, x: F.group_norm(linear(x), 1) * 2 + x.shape[0])
     method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
     for batch in (4, 1, 8):

@@ -79,6 +79,6 @@ def test_a_manager_may_be_delegated_more_than_once() -> None:
     assert _delegates(edge.to_backend(XnnpackPartitioner())) == 1
 
 
-def test_a_partitioner_for_a_method_that_is_not_there_is_refused() -> None:
+def test_a_partitioner_for_an_unknown_method_is_refused() -> None:
     with pytest.raises(ValueError, match="partitioners for methods"):
         to_edge(_exported()).to_backend({"other": XnnpackPartitioner()})

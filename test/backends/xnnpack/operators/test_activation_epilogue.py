@@ -83,7 +83,7 @@ def _assert_close(result: torch.Tensor, expected: torch.Tensor) -> None:
 @pytest.mark.parametrize(
     ("kind", "name"), [*((kind, "silu") for kind in LAYERS), *(("depthwise", name) for name in ACTIVATIONS)]
 )
-def test_an_activated_layer_gives_the_bits_of_the_activation_behind_it(kind: str, name: str) -> None:
+def test_a_fused_activation_gives_the_bits_of_a_separate_one(kind: str, name: str) -> None:
     torch.manual_seed(0)
     layer, shape = LAYERS[kind]()
     inputs = (4 * torch.randn(shape),)
@@ -109,7 +109,7 @@ def test_nan_and_infinity_stay(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NEIGHBOURS)
-def test_values_beside_an_activation_match_eager(name: str) -> None:
+def test_other_values_of_a_fused_activation_match_eager(name: str) -> None:
     torch.manual_seed(0)
     layer, shape = LAYERS["1 x 1"]()
     inputs = (3 * torch.randn(shape),)
@@ -117,14 +117,14 @@ def test_values_beside_an_activation_match_eager(name: str) -> None:
     _assert_close(result, NEIGHBOURS[name](layer(*inputs)))
 
 
-def test_silu_of_an_input_and_of_what_has_no_tiles() -> None:
+def test_silu_without_a_preceding_layer_matches_eager() -> None:
     torch.manual_seed(0)
     x = torch.linspace(-110, 110, 4001)
     (result,) = _method(_Activated(nn.Identity(), lambda x: F.silu(F.silu(x) + x)), (x,))((x,))
     _assert_close(result, F.silu(F.silu(x) + x))
 
 
-def test_an_activated_layer_takes_other_sizes_than_it_was_exported_with() -> None:
+def test_a_layer_with_an_activation_runs_at_other_sizes_than_exported() -> None:
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -145,7 +145,7 @@ def test_an_activated_layer_takes_other_sizes_than_it_was_exported_with() -> Non
         _assert_close(execute((x,))[0], model(x))
 
 
-def test_half_precision_is_as_it_was() -> None:
+def test_half_precision_with_an_activation_matches_eager() -> None:
     torch.manual_seed(0)
     layer, x = nn.Conv2d(5, 33, 1).half(), torch.randn(2, 5, 7, 9).half()
     (result,) = _method(_Activated(layer, F.silu), (x,))((x,))

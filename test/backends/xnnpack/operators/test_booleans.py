@@ -149,7 +149,7 @@ def _left(compute: Callable[..., object], *inputs: torch.Tensor) -> list[str]:
     return [name for name in names if "getitem" not in name and "call_delegate" not in name]
 
 
-def test_integers_are_selected_and_compared_outside() -> None:
+def test_selections_and_comparisons_of_integers_are_not_delegated() -> None:
     ids = torch.arange(4)
     assert len(_left(lambda x, i: (torch.where(i > 2, i, 0), x * 2), torch.randn(4), ids)) == 2
     assert len(_left(lambda x, i: torch.where(i > 2, x, 0.0) * 2, torch.randn(4), ids)) == 1
@@ -187,7 +187,7 @@ def test_attention_with_replaced_scores_matches_eager(fill: float, chooses: bool
     check(Function(_attention(fill, chooses, with_bias=fill == -1e4)), (q, k, v, hidden), 2e-5)
 
 
-def test_scores_of_nan_that_are_replaced_leave_no_trace() -> None:
+def test_replaced_scores_of_nan_do_not_affect_the_result() -> None:
     torch.manual_seed(2)
     q, k, v = (torch.randn(1, 2, size, 8) for size in (5, 7, 7))
     k[0, 0, 3], k[0, 1, 3] = NAN, INF

@@ -74,7 +74,7 @@ def set_threads() -> Iterator[Callable[[int], object]]:
         *((name, TOGETHER) for name in WINDOWS if name.startswith(("3x3", "5x5", "1x9"))),
     ],
 )
-def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
+def test_rows_of_any_length_match_eager(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
     torch.manual_seed(0)
     model = _model(channels, name)
     sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MAX_SIZE), 3: Dim("w", min=9, max=MAX_SIZE)}
@@ -90,7 +90,7 @@ def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Ca
 
 @pytest.mark.parametrize("channels", [MANY, TOGETHER])
 @pytest.mark.parametrize("name", ["3x3, no padding", "3x3, stride 2", "5x5", "5x5, stride 2", "7x7"])
-def test_a_point_has_the_same_bits_wherever_it_is(name: str, channels: int) -> None:
+def test_a_point_has_the_same_bits_at_any_position(name: str, channels: int) -> None:
     torch.manual_seed(0)
     model = _model(channels, name)
     stride = model[1].stride[1]
@@ -157,7 +157,7 @@ def test_a_channel_may_have_several_results(channels: int, multiplier: int, wind
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-def test_half_precision_is_summed_in_single(name: str) -> None:
+def test_half_precision_is_summed_in_float32(name: str) -> None:
     torch.manual_seed(0)
     model = _model(MANY, name)[1:].half()
     image = torch.randn(2, MANY, 11, 23).half()
@@ -167,7 +167,7 @@ def test_half_precision_is_summed_in_single(name: str) -> None:
 
 
 def test_programs_share_the_weights_of_large_windows(tmp_path: Path) -> None:
-    """Packed for another kernel, they would be others: in memory, and in the file that the next start maps."""
+    """Packed for another kernel, they would differ, in memory and in the file that the next start maps."""
     torch.manual_seed(0)
     weight = torch.randn(32, 1, 7, 7)
     results = []

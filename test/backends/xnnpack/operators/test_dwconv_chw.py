@@ -42,7 +42,7 @@ def test_windows_of_all_kinds_match_eager(name: str) -> None:
     check(nn.Sequential(layer, nn.ReLU6()), (torch.randn(batch, channels, height, width),), 1e-5)
 
 
-def test_nan_and_infinity_reach_the_windows_that_meet_them() -> None:
+def test_nan_and_infinity_reach_only_the_windows_that_contain_them() -> None:
     image = torch.randn(1, 2, 6, 100)
     image[0, 0, 2, 9], image[0, 1, 0, 0] = torch.nan, torch.inf
     weight = torch.randn(2, 1, 3, 3)
@@ -50,7 +50,7 @@ def test_nan_and_infinity_reach_the_windows_that_meet_them() -> None:
     torch.testing.assert_close(run(module, (image,))[0], module(image), **LAYER, equal_nan=True)
 
 
-def test_sizes_that_vary_and_several_threads_give_eagers_numbers() -> None:
+def test_dynamic_sizes_and_several_threads_match_eager() -> None:
     layer = nn.Conv2d(5, 5, 3, padding=1, groups=5).eval()
     sizes = {0: torch.export.Dim("n", max=4), 2: torch.export.Dim("h", max=40), 3: torch.export.Dim("w", max=120)}
     exported = torch.export.export(layer, (torch.randn(2, 5, 20, 100),), dynamic_shapes=(sizes,))

@@ -73,13 +73,13 @@ SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_attention_of_these_sizes_is_eagers(sizes: tuple[tuple[int, ...], ...]) -> None:
+def test_attention_of_these_sizes_matches_eager(sizes: tuple[tuple[int, ...], ...]) -> None:
     torch.manual_seed(0)
     _assert_close(_manual, tuple(torch.randn(shape) for shape in sizes))
 
 
 @pytest.mark.parametrize("batch", [1, 3])
-def test_attention_between_changes_of_layout_is_eagers(batch: int) -> None:
+def test_attention_between_layout_changes_matches_eager(batch: int) -> None:
     torch.manual_seed(1)
     _assert_close(_heads_together, tuple(torch.randn(batch, 37, 4, 16) for _ in range(3)))
 
@@ -97,7 +97,7 @@ def test_a_mask_that_makes_the_batch_larger_is_added() -> None:
     _assert_close(_masked, (q, k, v, torch.randn(2, 1, 1, 40)))
 
 
-def test_hidden_keys_count_nothing_and_nan_stays() -> None:
+def test_hidden_keys_have_no_effect_and_nan_propagates() -> None:
     torch.manual_seed(4)
     q, k, v = (torch.randn(1, 2, 6, 8) for _ in range(3))
     mask = torch.zeros(1, 1, 6, 6)
@@ -107,7 +107,7 @@ def test_hidden_keys_count_nothing_and_nan_stays() -> None:
     _assert_close(_masked, (q, k, v, mask))
 
 
-def test_weights_that_are_read_elsewhere_are_given() -> None:
+def test_attention_weights_with_other_readers_are_returned() -> None:
     def compute(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Tensors:
         weights = torch.softmax(torch.matmul(q, k.transpose(-2, -1)), -1)
         return torch.matmul(weights, v), weights
@@ -116,13 +116,13 @@ def test_weights_that_are_read_elsewhere_are_given() -> None:
     _assert_close(compute, tuple(torch.randn(2, 9, 8) for _ in range(3)))
 
 
-def test_a_tensor_may_be_queries_keys_and_values() -> None:
+def test_one_tensor_may_be_queries_keys_and_values() -> None:
     torch.manual_seed(6)
     _assert_close(lambda x: _manual(x * 2, x * 2, x * 2), (torch.randn(2, 21, 8),))
     _assert_close(lambda x: _manual(x, x, x) + x, (torch.randn(2, 21, 8),))
 
 
-def test_factors_before_and_behind_the_product_make_one_scale() -> None:
+def test_factors_before_and_after_the_product_form_one_scale() -> None:
     def compute(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         scores = torch.matmul((q * 0.5).transpose(1, 2) * 3.0, k.transpose(-2, -1)) * 0.25
         return torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2) * 2
@@ -139,7 +139,7 @@ def test_any_scale_is_kept(scale: float) -> None:
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "boolean", "added"])
-def test_grouped_heads_and_masks_of_pytorch_are_eagers(mask: str) -> None:
+def test_grouped_heads_and_masks_match_eager(mask: str) -> None:
     def compute(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         given = {"boolean": hidden, "added": added.to(q.dtype)}.get(mask)
         return F.scaled_dot_product_attention(q, k, v, given, is_causal=mask == "causal", enable_gqa=True)
@@ -153,7 +153,7 @@ def test_grouped_heads_and_masks_of_pytorch_are_eagers(mask: str) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 2])
-def test_multihead_attention_is_eagers(batch: int) -> None:
+def test_multihead_attention_matches_eager(batch: int) -> None:
     torch.manual_seed(10)
     layer = nn.MultiheadAttention(32, 4, batch_first=True).eval()
     padding = torch.zeros(batch, 19, dtype=torch.bool)
@@ -170,7 +170,7 @@ def test_multihead_attention_is_eagers(batch: int) -> None:
 
 
 @pytest.mark.parametrize("which", ["batch", "positions", "heads together"])
-def test_dynamic_sizes_are_eagers_at_both_bounds(which: str) -> None:
+def test_dynamic_sizes_match_eager_at_both_bounds(which: str) -> None:
     size = torch.export.Dim("size", min=1 if which == "batch" else 2, max=9)
     compute = _heads_together if which == "heads together" else _manual
 

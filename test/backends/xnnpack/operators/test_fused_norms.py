@@ -71,7 +71,7 @@ USES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("kind", NORMS)
-def test_norms_are_eagers(kind: str) -> None:
+def test_norms_match_eager(kind: str) -> None:
     torch.manual_seed(0)
     norm, shape = NORMS[kind]()
     model, x = _Norm(norm, USES["alone"]), 3 * torch.randn(shape) + 1
@@ -86,7 +86,7 @@ def test_values_around_a_norm_match_eager(use: str) -> None:
     _assert_close(_method(model, (x,))((x,))[0], model(x))
 
 
-def test_rows_that_are_not_finite_and_large_ones_are_eagers() -> None:
+def test_nonfinite_and_large_rows_match_eager() -> None:
     torch.manual_seed(0)
     model, x = _Norm(nn.LayerNorm(45), USES["alone"]), torch.randn(8, 45)
     x[1, 7], x[2, 0], x[3, 44], x[4] = torch.nan, torch.inf, -torch.inf, 5
@@ -94,13 +94,13 @@ def test_rows_that_are_not_finite_and_large_ones_are_eagers() -> None:
     _assert_close(_method(model, (x,))((x,))[0], model(x))
 
 
-def test_half_precision_is_eagers() -> None:
+def test_half_precision_matches_eager() -> None:
     torch.manual_seed(0)
     model, x = _Norm(nn.LayerNorm(45), USES["with a residual"]).half(), torch.randn(8, 45).half()
     torch.testing.assert_close(_method(model, (x,))((x,))[0], model(x), rtol=5e-3, atol=5e-3)
 
 
-def test_norms_take_other_sizes_than_they_were_exported_with() -> None:
+def test_norms_run_at_other_sizes_than_exported() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(9, 21), _Norm(nn.LayerNorm(21), USES["with a residual"]))
     sizes = {0: torch.export.Dim("rows", min=1, max=40)}

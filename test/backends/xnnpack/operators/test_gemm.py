@@ -47,7 +47,7 @@ SHARED = [(1, 8), (37, 24), (64, 56), (130, 72), (1541, 88), (3100, 40), (3100, 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("length", "columns"), SINGLE + SHARED)
-def test_rows_together_are_the_rows_alone(threads: int, length: int, columns: int) -> None:
+def test_rows_have_the_same_bits_together_and_alone(threads: int, length: int, columns: int) -> None:
     torch.manual_seed(0)
     layer = nn.Sequential(nn.Linear(length, columns), nn.Hardtanh(-0.4, 0.3))
     method = _method(layer, (MAX_ROWS, length), {0: Dim("rows", max=MAX_ROWS)})
@@ -82,7 +82,7 @@ CONVOLUTIONS = {
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_a_convolution_is_the_product_of_its_windows(name: str, threads: int) -> None:
+def test_a_convolution_equals_the_product_of_its_windows(name: str, threads: int) -> None:
     torch.manual_seed(0)
     channels, results, kernel, stride, height, width = CONVOLUTIONS[name]
     convolution = nn.Conv2d(channels, results, kernel, stride, kernel // 2)

@@ -81,7 +81,7 @@ def test_a_half_model_is_one_delegate_and_nearer_to_exact_results_than_eager(nam
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_numbers_that_are_moved_keep_their_bits(dtype: torch.dtype) -> None:
+def test_moved_values_keep_their_bits(dtype: torch.dtype) -> None:
     class Moves(nn.Module):
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return torch.cat([x, x], 1).permute(1, 0), x.reshape(-1)
@@ -93,7 +93,7 @@ def test_numbers_that_are_moved_keep_their_bits(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_special_values_are_eagers(dtype: torch.dtype) -> None:
+def test_special_values_match_eager(dtype: torch.dtype) -> None:
     class Functions(nn.Module):
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return x.abs(), F.relu(x), x.neg(), torch.sign(x), x * 2 - 1, torch.sigmoid(x)

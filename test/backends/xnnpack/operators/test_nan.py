@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""NaN and infinities pass delegates as they pass eager mode, and appear nowhere else."""
+"""NaN and infinities appear in results of delegates where they do in eager mode, and nowhere else."""
 
 from collections.abc import Callable
 

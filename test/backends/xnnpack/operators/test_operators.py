@@ -398,7 +398,7 @@ class _Window(nn.Module):
         return self.rows * 2
 
 
-def test_a_part_of_a_buffer_is_written_in_its_place_outside_of_delegates() -> None:
+def test_a_part_of_a_buffer_is_written_in_place_outside_of_delegates() -> None:
     lowered = to_edge_transform_and_lower(
         torch.export.export(_Window(), (_r(1, 4),)), partitioner=[XnnpackPartitioner()]
     )
@@ -428,7 +428,7 @@ CHANNELS_VARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("name", CHANNELS_VARY)
-def test_channels_that_vary_are_found_where_they_are(name: str) -> None:
+def test_a_dynamic_number_of_channels_matches_eager(name: str) -> None:
     torch.manual_seed(0)
     model, channels = Function(CHANNELS_VARY[name]), torch.export.Dim("channels", min=1, max=16)
     exported = torch.export.export(model, (_r(2, 4, 6, 6),), dynamic_shapes=(({1: channels},),))
@@ -440,7 +440,7 @@ def test_channels_that_vary_are_found_where_they_are(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*no upper bound")
-def test_sizes_without_bound_stay_out_and_say_why() -> None:
+def test_nodes_of_unbounded_sizes_are_not_delegated_and_the_reason_is_reported() -> None:
     batch = torch.export.Dim("batch", min=1)
     exported = torch.export.export(Function(lambda x: torch.tanh(x * 2)), (_r(4, 3),), dynamic_shapes=(({0: batch},),))
     program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
@@ -459,7 +459,7 @@ def test_products_of_any_size_match_eager(depth: int, columns: int) -> None:
         check(nn.Linear(depth, columns), (_r(rows, depth),), 1e-5)
 
 
-def test_a_dilated_window_in_the_padding_alone_is_an_error_while_running() -> None:
+def test_a_dilated_window_inside_the_padding_is_a_run_time_error() -> None:
     images = _r(1, 2, 8, 5)
     shapes = (({2: torch.export.Dim("height", min=1, max=8)},),)
     exported = torch.export.export(Function(lambda x: F.max_pool2d(x, 2, 1, 1, 2)), (images,), dynamic_shapes=shapes)

@@ -238,13 +238,13 @@ def test_unsigned_integers_are_within_a_quantum_of_eager(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["linear", "relu", "add"])
-def test_limits_of_integers_are_kept(name: str) -> None:
+def test_quant_min_and_quant_max_are_kept(name: str) -> None:
     inner, inputs = _make(CASES[name][0])
     _check(_Between(inner, [0.01] * len(inputs) + [0.02], least=-20), inputs, 0.02)
 
 
 @pytest.mark.parametrize("name", ["max pooling", "cat", "view"])
-def test_integers_that_stand_for_other_numbers_are_converted(name: str) -> None:
+def test_integers_with_other_parameters_are_requantized(name: str) -> None:
     inner, inputs = _make(ALIKE[name][0])
     _check(_Between(inner, [0.03] * len(inputs) + [0.02]), inputs, 0)
 
@@ -275,7 +275,7 @@ def test_weights_alone_may_be_integers(make: Callable[[], nn.Module]) -> None:
     torch.testing.assert_close(found, module(*inputs), **LAYER)
 
 
-def test_integers_may_come_in_and_go_out() -> None:
+def test_inputs_and_outputs_may_be_integers() -> None:
     parameters = (0.03, 3, -128, 127, torch.int8)
 
     def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -290,7 +290,7 @@ def test_integers_may_come_in_and_go_out() -> None:
     assert _kinds(Function(function), inputs) == [g.Add]
 
 
-def test_a_result_of_numbers_and_of_integers() -> None:
+def test_a_value_may_be_read_as_float_and_as_integers() -> None:
     def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         y = _as_integers(torch.tanh(_as_integers(x)))
         return y, torch.exp(y)
@@ -347,7 +347,7 @@ ROWS: dict[str, tuple[Callable[[], nn.Module], int, g.DataType]] = {
 
 @pytest.mark.parametrize("by_row", [True, False], ids=["rows", "whole"])
 @pytest.mark.parametrize("name", ROWS)
-def test_rows_quantized_while_running_are_near_eager(name: str, by_row: bool) -> None:
+def test_dynamically_quantized_rows_are_near_eager(name: str, by_row: bool) -> None:
     make, size, datatype = ROWS[name]
     torch.manual_seed(0)
     module = _Dynamic(make(), by_row)  # type: ignore[arg-type]
@@ -366,7 +366,7 @@ def test_rows_quantized_while_running_are_near_eager(name: str, by_row: bool) ->
     assert sorted(datatypes) == sorted([g.DataType.QDINT8, datatype])
 
 
-def test_one_row_quantized_while_running_is_as_in_eager() -> None:
+def test_one_dynamically_quantized_row_matches_eager() -> None:
     torch.manual_seed(0)
     module = _Dynamic(_linear(), by_row=False)  # type: ignore[arg-type]
     x = _r(1, 10)
@@ -381,7 +381,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize("rows, steps, columns", PRODUCTS)
-def test_products_of_every_size_are_right(rows: int, steps: int, columns: int) -> None:
+def test_products_of_every_size_match_eager(rows: int, steps: int, columns: int) -> None:
     torch.manual_seed(0)
     layer = _Weights(nn.Linear(steps, columns), F.linear, 0)
     x = torch.randint(-131, 125, (rows, steps)) * 0.03
@@ -398,7 +398,7 @@ def test_products_of_every_size_are_right(rows: int, steps: int, columns: int) -
         ((515, 33), {"padding": 1}),
     ],
 )
-def test_convolutions_of_every_size_are_right(channels: tuple[int, int], options: dict[str, int]) -> None:
+def test_convolutions_of_every_size_match_eager(channels: tuple[int, int], options: dict[str, int]) -> None:
     torch.manual_seed(0)
     inner, outer = channels
     layer = _Weights(
@@ -419,7 +419,7 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("name", THEIRS)
-def test_quantized_programs_of_the_peer_give_its_numbers(name: str) -> None:
+def test_quantized_programs_of_the_peer_give_its_results(name: str) -> None:
     shape, expected = THEIRS[name]
     x = torch.linspace(-1, 1, torch.Size(shape).numel()).reshape(shape)
     method = Runtime.get().load_program(DATA / f"{name}.pte").load_method("forward")

@@ -83,7 +83,7 @@ def _inputs(layer: nn.Module, shape: tuple[int, ...]) -> Tensors:
 
 
 @pytest.mark.parametrize("kind", LAYERS)
-def test_a_layer_that_adds_gives_the_bits_of_an_addition_behind_it(kind: str) -> None:
+def test_a_fused_addition_gives_the_bits_of_a_separate_one(kind: str) -> None:
     torch.manual_seed(0)
     layer, shape = LAYERS[kind]()
     inputs = _inputs(layer, shape)
@@ -96,7 +96,7 @@ def test_a_layer_that_adds_gives_the_bits_of_an_addition_behind_it(kind: str) ->
 
 @pytest.mark.parametrize("kind", ["3 x 3", "linear", "linear, without bias"])
 @pytest.mark.parametrize("name", SUMS)
-def test_sums_of_a_layer_are_eagers(name: str, kind: str) -> None:
+def test_sums_with_a_layer_match_eager(name: str, kind: str) -> None:
     torch.manual_seed(0)
     layer, shape = LAYERS[kind]()
     inputs = _inputs(layer, shape)
@@ -135,7 +135,7 @@ def test_a_convolution_adds_images_of_other_sizes_than_it_was_exported_with() ->
         torch.testing.assert_close(result, model(*inputs)[0], **LAYER)
 
 
-def test_a_linear_layer_adds_as_many_rows_as_there_are() -> None:
+def test_a_linear_layer_adds_any_number_of_rows() -> None:
     torch.manual_seed(0)
     layer = nn.Linear(40, 72, bias=False)
     model = _Residual(layer, SUMS["and relu"])

@@ -66,14 +66,14 @@ CONVOLUTIONS = {
 
 
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_convolutions_are_those_of_exact_sums(kind: str) -> None:
+def test_convolutions_match_exact_sums(kind: str) -> None:
     torch.manual_seed(0)
     model, shape = CONVOLUTIONS[kind]()
     x = torch.randn(shape)
     _assert_of_products(_method(model, (x,))((x,))[0], model, x)
 
 
-def test_errors_are_those_of_direct_sums() -> None:
+def test_errors_are_as_small_as_those_of_direct_sums() -> None:
     torch.manual_seed(0)
     model, x = nn.Conv2d(128, 64, 3, padding=1), torch.randn(1, 128, 16, 16).relu()
     exact = _exact(model, x)

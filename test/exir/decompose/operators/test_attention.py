@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Our decomposition of attention: eager's numbers, and no safe softmax over the scores."""
+"""Our decomposition of attention matches eager, without a safe softmax over the scores."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from executorch.runtime import Runtime
 
 Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 6, 8), torch.randn(2, 4, 6, 3)
 MASK = torch.rand(2, 1, 5, 6) > 0.4
-MASK[0, 0, 2] = False  # a query that may look at nothing
+MASK[0, 0, 2] = False  # a query that sees no key
 CASES = {
     "plain": ((Q, K, V), {}),
     "scaled": ((Q, K, V), {"scale": 0.3}),
@@ -35,7 +35,7 @@ class Attention(torch.nn.Module):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_attention_is_eagers(name):
+def test_attention_matches_eager(name):
     inputs, options = CASES[name]
     program = to_edge(export(Attention(**options), inputs)).exported_program()
     found = program.module()(*inputs)
@@ -44,7 +44,7 @@ def test_attention_is_eagers(name):
 
 
 @pytest.mark.parametrize(("name", "allowed"), [("plain", ()), ("causal", ("where.self",)), ("bool mask", ("any.dim",))])
-def test_nothing_is_computed_over_scores_that_the_mask_can_say(name, allowed):
+def test_visibility_is_computed_from_the_mask_and_not_from_scores(name, allowed):
     inputs, options = CASES[name]
     program = to_edge(export(Attention(**options), inputs)).exported_program()
     called = [node for node in program.graph.nodes if node.op == "call_function"]
@@ -64,4 +64,4 @@ def test_attention_of_a_model_in_training_mode_drops_weights_as_eager_does():
     assert len({result.sum().item() for result in found}) > 1
     expected = Attention()(Q, K, V, MASK)
     torch.testing.assert_close(found.mean(0), expected, atol=0.4, rtol=0)
-    assert not found[:, 0, :, 2].any()  # a query that sees nothing
+    assert not found[:, 0, :, 2].any()  # the query that sees no key

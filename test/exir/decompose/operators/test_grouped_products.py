@@ -34,7 +34,7 @@ def _numbers(*shape: int) -> torch.Tensor:
     return torch.randn(shape).bfloat16()
 
 
-def test_torchs_product_of_groups_is_one_operator_and_copies_no_weights() -> None:
+def test_a_grouped_product_of_torch_is_one_operator_and_copies_no_weights() -> None:
     inputs = (_numbers(10, 8), torch.tensor([2, 2, 10], dtype=torch.int32))
     model = _Experts()
     made = to_edge(torch.export.export(model, inputs)).to_executorch()
@@ -42,7 +42,7 @@ def test_torchs_product_of_groups_is_one_operator_and_copies_no_weights() -> Non
     assert_matches_eager(model, inputs, (_numbers(10, 8), torch.tensor([0, 9, 10], dtype=torch.int32)), atol=0.02)
 
 
-def test_torchs_product_of_batches_is_a_batched_product() -> None:
+def test_a_batched_grouped_product_of_torch_is_a_batched_product() -> None:
     inputs = (_numbers(2, 8, 16), _numbers(2, 16, 8))
     made = to_edge(torch.export.export(_Batched(), inputs)).to_executorch()
     assert made.verdict.methods[0].kernels == {"aten::bmm.out": 1}

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Recurrent layers stay one operator from module to program, or are written out where that is asked for."""
+"""Recurrent layers stay one operator from module to program, or are unrolled if requested."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_calls_cost_is_that_of_its_weights_in_each_step() -> None:
     assert cost.flops == 2 * 5 * 3 * (6 * 4 + 6 * 6)
 
 
-def test_steps_are_written_out_by_option() -> None:
+def test_steps_are_unrolled_by_option() -> None:
     model, inputs = nn.LSTM(4, 6), (torch.randn(5, 1, 4),)
     unrolled = EdgeCompileConfig(unroll_recurrent=True)
     found = operators(model, inputs, compile_config=unrolled)
@@ -95,7 +95,7 @@ def test_steps_are_written_out_by_option() -> None:
     assert_matches_eager(model, inputs, edge=unrolled)
 
 
-def test_dropout_of_training_is_written_out() -> None:
+def test_layers_with_dropout_in_training_mode_are_unrolled() -> None:
     model = nn.GRU(4, 6, 2, dropout=0.5).train()
     assert not [op for op in operators(model, (torch.randn(2, 1, 4),)) if "recurrent" in op]
 

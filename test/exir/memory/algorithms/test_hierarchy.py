@@ -41,7 +41,7 @@ def tensors(manager: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("capacities", [[256], [20_000], [65_536], [1_000_000], [4_096, 20_000], [100, 200, 300]])
-def test_no_memory_is_larger_than_its_capacity_and_results_are_eagers(capacities: list[int]) -> None:
+def test_no_memory_exceeds_its_capacity_and_results_match_eager(capacities: list[int]) -> None:
     manager = plan_with(MemoryHierarchy(capacities))
     arenas = manager.memory_plans["forward"].arenas
     assert len(arenas) == len(capacities) + 1

@@ -27,7 +27,7 @@ X = torch.linspace(-1, 1.5, 16).reshape(4, 4)
 
 
 class Consecutive(nn.Module):
-    """Two conds, the second of which needs what was there before the first."""
+    """Two conds, the second of which reads values from before the first."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         kept = x.sin()
@@ -36,7 +36,7 @@ class Consecutive(nn.Module):
 
 
 class Nested(nn.Module):
-    """A cond in a cond: what the inner one takes goes through both."""
+    """A cond in a cond: operands of the inner one are operands of both."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         kept = x.sin()
@@ -50,7 +50,7 @@ class Nested(nn.Module):
 
 
 class Loops(nn.Module):
-    """Every iteration needs what was there before the loop."""
+    """Every iteration reads values from before the loop."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         kept = x.sin()
@@ -103,7 +103,7 @@ def state_of(program: ExportedProgram) -> list[TensorSpec]:
 
 
 @pytest.mark.parametrize("model", [Consecutive, Nested, Loops, Goes, Counts])
-def test_whatever_it_accepts_gives_eagers_numbers(model: Callable[[], nn.Module]) -> None:
+def test_every_accepted_plan_matches_eager(model: Callable[[], nn.Module]) -> None:
     program = spread(model())
     names = planned(program)
     expected = model()(X)
@@ -142,7 +142,7 @@ OPS = torch.ops.aten
         (Goes, (OPS.cos.out,), (OPS.tanh.out,), "scan|map|cos"),
     ],
 )
-def test_it_finds_what_only_another_branch_or_iteration_reads(
+def test_a_tensor_that_only_another_branch_or_iteration_reads_is_protected(
     model: Callable[[], nn.Module], victim: tuple[Any], mover: tuple[Any], reader: str
 ) -> None:
     program = spread(model())
@@ -153,7 +153,7 @@ def test_it_finds_what_only_another_branch_or_iteration_reads(
         check_by_execution(program.graph_module, names)
 
 
-def test_state_must_be_there_when_the_method_ends() -> None:
+def test_state_must_be_intact_when_the_method_ends() -> None:
     program = spread(Counts())
     names, (state,) = planned(program), state_of(program)
     check_by_execution(program.graph_module, names, [state])

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Results over operands that nobody needs any more: only where every kernel involved gives the same numbers."""
+"""Results that overwrite operands: only where every kernel gives the same results in place."""
 
 from typing import Any
 

@@ -97,7 +97,7 @@ def test_the_inputs_own_dim_order_becomes_preserve_format(dim_order: list[int] |
     assert call.meta["val"].stride() == (1, 3)
 
 
-def test_a_dim_order_that_no_memory_format_means_is_an_error_that_names_the_node() -> None:
+def test_a_dim_order_without_a_memory_format_is_an_error_that_names_the_node() -> None:
     class Copy(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x.to(torch.float64)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers beside tensors that cannot hold them count for what eager takes them for."""
+"""Scalars that the dtype of the other operand cannot represent are converted as in eager."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ def test_an_integer_wraps_around_and_divides_as_it_is(dtype: torch.dtype) -> Non
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-def test_a_number_that_16_bits_do_not_hold_neither_overflows_nor_vanishes(dtype: torch.dtype) -> None:
+def test_a_scalar_outside_of_the_range_of_16_bits_neither_overflows_nor_vanishes(dtype: torch.dtype) -> None:
     large, small = 2.0**20, 2.0**-27
     computed = _Called(
         lambda x: (x * large, x / large, x * small, x / small, small / x, large - x, (x + large).relu(), x // 0.1)
@@ -36,7 +36,7 @@ def test_a_number_that_16_bits_do_not_hold_neither_overflows_nor_vanishes(dtype:
     assert_matches_eager(computed, (torch.tensor([1e-3, 100.0, -2.5, 0.0], dtype=dtype),))
 
 
-def test_a_number_that_is_held_costs_no_conversion() -> None:
+def test_a_scalar_that_the_dtype_represents_costs_no_conversion() -> None:
     exported = torch.export.export(_Called(lambda x: x * 0.1 + 3), (torch.ones(2, dtype=torch.float16),))
     assert "to_dim_order_copy" not in to_edge(exported).exported_program().graph_module.code
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Quantized patterns that no delegate took become operators on int8, and give what the patterns give."""
+"""Undelegated quantized patterns become operators on int8 with the results of the patterns."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], set[str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_layers_are_fused_and_part_by_a_quantum_at_most(name: str) -> None:
+def test_layers_are_fused_and_differ_by_a_quantum_at_most(name: str) -> None:
     torch.manual_seed(0)
     make, sizes, expected = CASES[name]
     model = make()
@@ -215,7 +215,7 @@ def test_uint8_gives_the_bits_of_int8() -> None:
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
-def test_any_batch_and_layout(layout: torch.memory_format) -> None:
+def test_fused_layers_take_any_batch_and_layout(layout: torch.memory_format) -> None:
     torch.manual_seed(0)
     model = Chain(nn.Conv2d(3, 8, 3, padding=1), torch.relu, lambda x: F.max_pool2d(x, 2), nn.Conv2d(8, 4, 3, stride=2))
     data = [(torch.randn(2, 3, 8, 8).contiguous(memory_format=layout),) for _ in range(3)]

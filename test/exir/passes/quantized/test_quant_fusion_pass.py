@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Fused operators on integers give what the patterns give that they stand for."""
+"""Fused operators on integers give the results of their patterns."""
 
 from __future__ import annotations
 

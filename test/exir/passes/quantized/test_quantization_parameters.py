@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Scales and limits with which nothing can be computed."""
+"""Invalid scales and limits."""
 
 import importlib
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""State that is updated in part is written where it is, and only where nobody can tell the difference."""
+"""Partial updates of state are written in place, but only where no reader can see the difference."""
 
 from typing import Any
 

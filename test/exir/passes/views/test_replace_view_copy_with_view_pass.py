@@ -23,7 +23,7 @@ def test_views_cost_nothing():
     torch.testing.assert_close(tuple(run_planned(program, x)), Views()(x))
 
 
-def test_outputs_are_no_views():
+def test_outputs_are_not_views():
     class Flat(torch.nn.Module):
         def forward(self, x):
             y = x * 2

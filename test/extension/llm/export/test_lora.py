@@ -125,7 +125,7 @@ def execute(program):
     return Runtime.get().load_program(program.buffer).load_method("forward").execute((PROMPT, torch.tensor([0])))[0]
 
 
-def test_methods_share_weights_and_cache_and_give_eagers_tokens(folder):
+def test_methods_share_weights_and_cache_and_match_the_tokens_of_eager(folder):
     path = export(folder, "methods.pte", *METHODS)
     alone = export(folder, "alone.pte")
     program = Runtime.get().load_program(path, share_memory_arenas=True)

@@ -61,7 +61,7 @@ def found_by(method):
 
 
 @pytest.mark.parametrize("name", sorted(CONFIGS))
-def test_a_decoder_with_a_static_cache_gives_eagers_logits(name):
+def test_a_decoder_with_a_static_cache_matches_the_logits_of_eager(name):
     model = decoder(name)
     expected = model(torch.tensor([TOKENS])).logits[0]
     torch.testing.assert_close(found_by(lowered(model)), expected, **LAYERS)

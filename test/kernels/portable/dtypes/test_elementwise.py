@@ -20,7 +20,7 @@ def values(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_operands_that_repeat_give_what_eager_gives(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+def test_repeated_operands_match_eager(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     x = values(shape, dtype)
     trailing = [shape[d:] for d in range(len(shape) + 1)]
     leading = [shape[:d] + (1,) * (len(shape) - d) for d in range(len(shape))]
@@ -34,7 +34,7 @@ def test_operands_that_repeat_give_what_eager_gives(shape: tuple[int, ...], dtyp
         assert_kernel_matches_eager("aten::where.self_out", y > 0, y, x)
 
 
-def test_inputs_that_repeat_at_different_lengths_give_what_eager_gives() -> None:
+def test_inputs_repeated_at_different_lengths_match_eager() -> None:
     x, row, plane = torch.randn(2, 3, 4), torch.randn(4), torch.randn(3, 4)
     for inputs in [(x, row, plane), (row, plane, x), (plane, x, row), (row, plane, row)]:
         assert_kernel_matches_eager("aten::addcmul.out", *inputs, value=3)
@@ -42,7 +42,7 @@ def test_inputs_that_repeat_at_different_lengths_give_what_eager_gives() -> None
 
 @pytest.mark.parametrize("number", [True, -3, 2.5, 1e300, float("nan"), 2**62], ids=str)
 @pytest.mark.parametrize("dtype", [*DTYPES, torch.bool], ids=str)
-def test_numbers_promote_as_in_eager(dtype: torch.dtype, number: Any) -> None:
+def test_scalars_promote_as_in_eager(dtype: torch.dtype, number: Any) -> None:
     for shape in [(2, 300), (3,), ()]:
         x = values(shape, dtype)
         for name in ("aten::mul.Scalar_out", "aten::eq.Scalar_out", "aten::add.Scalar_out"):
@@ -56,7 +56,7 @@ def test_channels_last_is_not_taken_for_rows() -> None:
             assert_kernel_matches_eager("aten::maximum.out", x, y, memory_format=memory_format)
 
 
-def test_an_integer_is_not_divided_by_zero_on_the_short_way_either() -> None:
+def test_an_integer_is_not_divided_by_zero_on_the_fast_path_either() -> None:
     x = torch.arange(6).reshape(2, 3)
     for zero in (x, x[0].clone(), torch.tensor(0)):
         message = assert_kernel_refuses("aten::remainder.Tensor_out", x, zero, out=torch.empty_like(x))

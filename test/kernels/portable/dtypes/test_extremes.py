@@ -52,7 +52,7 @@ def test_powers_of_every_number_are_rounded_once(size: float) -> None:
 
 @pytest.mark.parametrize("diagonal", ENDS)
 @pytest.mark.parametrize("lower", [True, False])
-def test_triangles_of_diagonals_far_outside_are_all_or_nothing(lower: bool, diagonal: int) -> None:
+def test_triangles_of_diagonals_far_outside_are_full_or_empty(lower: bool, diagonal: int) -> None:
     x = torch.randn(2, 3, 4)
     kept = (diagonal > 0) == lower
     found = _result("aten::tril.out" if lower else "aten::triu.out", x, diagonal, out=torch.empty_like(x))
@@ -79,7 +79,7 @@ def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int16])
-def test_trigamma_at_its_poles_is_what_eager_makes_of_it(dtype: torch.dtype) -> None:
+def test_trigamma_at_its_poles_matches_eager(dtype: torch.dtype) -> None:
     poles = torch.tensor([-3, -2, -1, 0, 1, -40]).to(dtype)
     expected = torch.polygamma(1, poles)
     torch.testing.assert_close(_result("aten::polygamma.out", 1, poles, out=torch.empty_like(expected)), expected)
@@ -118,7 +118,7 @@ def test_bits_are_shifted_by_any_number(side: str, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.int64])
 @pytest.mark.parametrize("source", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_floats_that_integers_do_not_hold_become_what_eager_makes_of_them(
+def test_floats_outside_of_the_range_of_integers_are_converted_as_in_eager(
     source: torch.dtype, dtype: torch.dtype
 ) -> None:
     ends = torch.tensor(
@@ -143,6 +143,6 @@ def test_one_element_decides_any_and_all_of_a_long_line(sought: bool) -> None:
         assert torch.equal(found, getattr(torch, name)(x, 1))
 
 
-def test_rows_of_nothing_are_embedded() -> None:
+def test_empty_rows_are_embedded() -> None:
     weight, indices = torch.empty(5, 0), torch.tensor([[0, 4], [1, 1]])
     assert _result("aten::embedding.out", weight, indices, out=torch.empty(2, 2, 0)).shape == (2, 2, 0)

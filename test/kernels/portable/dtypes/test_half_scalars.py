@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Scalars beside 16-bit tensors: kernels round them to an element first where eager does."""
+"""Kernels round scalar operands to the dtype of 16-bit tensors first, where eager does."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_numbers_are_rounded_as_in_eager(dtype: torch.dtype) -> None:
+def test_scalars_are_rounded_as_in_eager(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     x = (torch.randn(512) * 3).to(dtype)
     for name, call in CALLS.items():

@@ -62,7 +62,7 @@ def test_a_bias_is_broadcast_to_the_result(bias: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("size", [5, 8, 9])
-def test_a_spectrum_may_be_whole(size: int) -> None:
+def test_a_full_spectrum_is_accepted(size: int) -> None:
     spectrum = torch.complex(torch.randn(2, 5), torch.randn(2, 5))
     expected = torch.ops.aten._fft_c2r(spectrum, [1], 0, size)
     found = call_kernel("aten::_fft_c2r.out", spectrum, [1], 0, size, out=torch.empty(2, size))

@@ -56,7 +56,7 @@ def eager_gradient(name: str, *args: Any) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("ceil", [False, True])
-def test_maxima_of_fixed_windows(dtype: torch.dtype, ceil: bool) -> None:
+def test_gradients_of_max_pooling_match_eager(dtype: torch.dtype, ceil: bool) -> None:
     for spatial, sizes, window in FIXED:
         x = random_tensor(sizes, dtype)
         pooled = eager(f"aten::max_pool{spatial}d_with_indices.out", x, *window, ceil)
@@ -65,7 +65,7 @@ def test_maxima_of_fixed_windows(dtype: torch.dtype, ceil: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [*FLOATS, torch.int64], ids=str)
 @pytest.mark.parametrize("count", [False, True])
-def test_means_of_fixed_windows(dtype: torch.dtype, count: bool) -> None:
+def test_gradients_of_average_pooling_match_eager(dtype: torch.dtype, count: bool) -> None:
     for (spatial, sizes, window), ceil, divisor in itertools.product(FIXED, (False, True), (None, 3)):
         x = random_tensor(sizes, dtype)
         wide = x if dtype in (torch.float64, torch.int64) else x.float()
@@ -77,7 +77,7 @@ def test_means_of_fixed_windows(dtype: torch.dtype, count: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_windows_fitted_to_the_output(dtype: torch.dtype) -> None:
+def test_gradients_of_adaptive_pooling_match_eager(dtype: torch.dtype) -> None:
     for spatial, sizes, size in FITTED:
         x = random_tensor(sizes, dtype)
         mean = eager(f"aten::_adaptive_avg_pool{spatial}d.out", x, size)[0]

@@ -38,7 +38,7 @@ def test_bags_match_eager(dtype: torch.dtype, index_dtype: torch.dtype, mode: in
         assert not fault, f"include_last_offset={last} padding_idx={padding} weighted={weighted}: {fault}"
 
 
-def test_no_indices_make_empty_bags() -> None:
+def test_bags_without_indices_are_empty() -> None:
     none = torch.empty(0, dtype=torch.int64)
     for mode in (0, 1, 2):
         args = (torch.ones(3, 2), none, torch.tensor([0, 0]), False, mode, False, None, False, 1)
@@ -63,7 +63,7 @@ def _longs(*items: int) -> torch.Tensor:
         (torch.ones(2), _longs(0), 0, None),
     ],
 )
-def test_wild_bags_are_refused(indices: torch.Tensor, offsets: torch.Tensor, mode: int, weights: Any) -> None:
+def test_invalid_bags_are_refused(indices: torch.Tensor, offsets: torch.Tensor, mode: int, weights: Any) -> None:
     outputs = [torch.empty(4, 2), *(torch.empty(9, dtype=torch.int64) for _ in range(3))]
     args = (torch.ones(3, 2), indices, offsets, False, mode, False, weights, False, -1)
     assert call_kernel("aten::_embedding_bag.out", *args, out=outputs).error != 0
@@ -81,7 +81,7 @@ def test_the_gradient_of_a_look_up_matches_eager(dtype: torch.dtype, index_dtype
         assert not fault, f"{shape} {padding} {by_frequency}: {fault}"
 
 
-def test_gradients_of_wild_indices_are_refused() -> None:
+def test_gradients_of_invalid_indices_are_refused() -> None:
     for index in (5, -1, 1 << 40):
         args = (torch.ones(1, 2), torch.tensor([index]), 5, -2, True)
         assert call_kernel("aten::embedding_dense_backward.out", *args, out=torch.empty(5, 2)).error != 0

@@ -36,7 +36,7 @@ def assert_gradients_match_eager(name: str, *args: object, affine: bool) -> None
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("weight", [False, True])
-def test_layer_norms_gradients_match_eager(dtype: torch.dtype, weight: bool) -> None:
+def test_gradients_of_layer_norm_match_eager(dtype: torch.dtype, weight: bool) -> None:
     for shape, tail in [((4, 384), 1), ((2, 3, 700), 1), ((2, 3, 5), 2), ((6,), 1), ((0, 4), 1), ((2, 3, 4, 5), 3)]:
         sizes = list(shape[-tail:])
         x, grad = (torch.randn(shape) * 2 + 1).to(dtype), torch.randn(shape).to(dtype)
@@ -49,7 +49,7 @@ def test_layer_norms_gradients_match_eager(dtype: torch.dtype, weight: bool) -> 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("weight", [False, True])
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=str)
-def test_group_norms_gradients_match_eager(dtype: torch.dtype, weight: bool, layout: torch.memory_format) -> None:
+def test_gradients_of_group_norm_match_eager(dtype: torch.dtype, weight: bool, layout: torch.memory_format) -> None:
     for shape, groups in [((2, 6, 4, 5), 3), ((3, 4, 300), 2), ((1, 8), 8), ((2, 4, 3, 3, 2), 1), ((0, 4, 2, 2), 2)]:
         n, c, hw = shape[0], shape[1], torch.Size(shape[2:]).numel()
         x, grad = torch.randn(shape).to(dtype), torch.randn(shape).to(dtype)
@@ -64,7 +64,7 @@ def test_group_norms_gradients_match_eager(dtype: torch.dtype, weight: bool, lay
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("train", [False, True])
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=str)
-def test_batch_norms_gradients_match_eager(dtype: torch.dtype, train: bool, layout: torch.memory_format) -> None:
+def test_gradients_of_batch_norm_match_eager(dtype: torch.dtype, train: bool, layout: torch.memory_format) -> None:
     for shape in [(2, 5, 4, 3), (3, 4), (2, 3, 600), (2, 3, 2, 3, 4)]:
         x, grad = torch.randn(shape).to(dtype), torch.randn(shape).to(dtype)
         if len(shape) == 4:
@@ -90,7 +90,7 @@ def test_outputs_that_the_mask_leaves_out_are_not_written() -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("name", ["aten::_softmax_backward_data.out", "aten::_log_softmax_backward_data.out"])
-def test_softmaxs_gradient_matches_eager(name: str, dtype: torch.dtype) -> None:
+def test_gradients_of_softmax_match_eager(name: str, dtype: torch.dtype) -> None:
     function = torch.log_softmax if "log" in name else torch.softmax
     for shape in [(3, 700), (2, 3, 5), (4, 1), (0, 3), (1,), (2, 3, 4, 5), ()]:
         grad, x = torch.randn(shape).to(dtype), torch.randn(shape).to(dtype)
