@@ -3,11 +3,16 @@
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/file_descriptor.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
+#include <executorch/runtime/core/overflow.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <new>
 
 namespace executorch::extension::internal {
@@ -87,12 +92,42 @@ Error FileDescriptor::read(size_t offset, size_t size, void* buffer) const {
 
 namespace {
 
+/// A program may use every part of its file so often, even if that takes more than
+/// three_quarters_of_memory().
+constexpr size_t kMaxCopies = 4;
+
+/// Bytes of all copies that exist.
+std::atomic<size_t> copied_bytes{0};
+
+/// The most bytes of copies that may exist when a file of `size` bytes is read.
+size_t max_copied_bytes(size_t size) {
+  size_t copies = 0;
+  const size_t memory = three_quarters_of_memory();
+  return memory == 0 || runtime::mul_overflows(size, kMaxCopies, &copies)
+             ? SIZE_MAX
+             : std::max(copies, memory);
+}
+
 // `context` is the alignment: so that the memory can be freed without the file.
-void free_aligned(void* context, void* data, size_t) {
+void free_aligned(void* context, void* data, size_t size) {
+  remove_copy(size);
   ::operator delete(data, std::align_val_t(reinterpret_cast<uintptr_t>(context)));
 }
 
 }  // namespace
+
+Error add_copy(const char* name, size_t size, size_t file_size) {
+  const size_t sum = copied_bytes.fetch_add(size) + size;
+  if (sum <= max_copied_bytes(file_size)) {
+    return Error::Ok;
+  }
+  remove_copy(size);
+  ET_LOG(Error, "%s: copies of files have %zu bytes with %zu more, expected at most %zu", name, sum,
+         size, max_copied_bytes(file_size));
+  return Error::MemoryAllocationFailed;
+}
+
+void remove_copy(size_t size) { copied_bytes.fetch_sub(size); }
 
 Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t alignment) const {
   // Check the range before allocating, so that an invalid size allocates nothing.
@@ -100,9 +135,13 @@ Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t a
   if (size == 0) {
     return FreeableBuffer(nullptr, 0, nullptr);
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(add_copy(name(), size, size_));
   void* const memory = ::operator new(size, std::align_val_t(alignment), std::nothrow);
-  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
-                           "%s: no memory for %zu bytes at offset %zu", name(), size, offset);
+  if (memory == nullptr) {
+    remove_copy(size);
+    ET_LOG(Error, "%s: no memory for %zu bytes at offset %zu", name(), size, offset);
+    return Error::MemoryAllocationFailed;
+  }
   FreeableBuffer buffer(memory, size, free_aligned, reinterpret_cast<void*>(alignment));
   ET_CHECK_OK_OR_RETURN_ERROR(read(offset, size, memory));
   return buffer;

@@ -38,7 +38,7 @@ class FileDescriptor final {
   executorch::runtime::Error read(size_t offset, size_t size, void* buffer) const;
 
   /// Like read(), into new memory at a multiple of `alignment`, a power of two. The buffer may
-  /// outlive the file. MemoryAllocationFailed if memory is exhausted.
+  /// outlive the file. MemoryAllocationFailed if memory is exhausted, or as add_copy() says.
   executorch::runtime::Result<executorch::runtime::FreeableBuffer> read(size_t offset, size_t size,
                                                                         size_t alignment) const;
 
@@ -50,6 +50,12 @@ class FileDescriptor final {
   std::string name_;
   size_t size_ = 0;
 };
+
+/// Counts a copy of `size` bytes of a file, until remove_copy().
+/// @retval Error::MemoryAllocationFailed All copies have more than three quarters of the machine's
+/// memory, and more than four times the file's bytes. The copy is not counted.
+executorch::runtime::Error add_copy(const char* name, size_t size, size_t file_size);
+void remove_copy(size_t size);
 
 /// Returns Ok for a power of two, else InvalidArgument.
 executorch::runtime::Error check_alignment(size_t alignment);

@@ -5,6 +5,7 @@
 #include <executorch/extension/data_loader/file_descriptor_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/data_loader/shared_ptr_data_loader.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 
 using namespace executorch::extension;
 using namespace executorch::runtime;
+namespace copies = executorch::extension::internal;
 using Mlock = MmapDataLoader::MlockConfig;
 
 namespace {
@@ -205,6 +207,26 @@ TEST(FileDataLoaderTest, PiecesAreAligned) {
     const Result<FreeableBuffer> buffer = loader->load(3, 5, kInfo);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % alignment, 0u);
   }
+}
+
+TEST(FileDataLoaderTest, CopiesOfFilesHaveALimitTogether) {
+  const size_t memory = three_quarters_of_memory();
+  ASSERT_GT(memory, 0u);
+  const TemporaryFile file(content());
+  auto loader = FileDataLoader::from(file.path());
+  {
+    const auto piece = loader->load(0, 100, kInfo);
+    ASSERT_TRUE(piece.ok());
+    const LogCapture log;
+    EXPECT_EQ(copies::add_copy("large", memory, memory / 5), Error::MemoryAllocationFailed);
+    EXPECT_TRUE(log.contains("large: copies of files have"));
+    // A file may be larger than the limit.
+    ASSERT_EQ(copies::add_copy("large", memory, memory / 2), Error::Ok);
+    EXPECT_EQ(loader->load(0, 100, kInfo).error(), Error::MemoryAllocationFailed);
+    copies::remove_copy(memory);
+  }
+  EXPECT_EQ(copies::add_copy("large", memory, memory / 5), Error::Ok);
+  copies::remove_copy(memory);
 }
 
 TEST(FileDataLoaderTest, ReportsWhyAFileCannotBeLoaded) {
