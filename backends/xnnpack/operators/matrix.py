@@ -31,6 +31,8 @@ def _refuse_linear(node: Node, program: ExportedProgram) -> Rejection | None:
     computed = [operand for operand in node.args[1:3] if operand and not is_constant(program, operand)]
     if computed and min(rank(source), rank(weight)) < 2:
         return Rejection("it is a product of two computed vectors")
+    if rank(weight) < 2:
+        return Rejection("its constant weight is a vector, expected a matrix")
     return None
 
 

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
+from executorch.backends.xnnpack.lowering.facts import operator_of, rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
-from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
+from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
 from executorch.exir.rewrite.rejection import Rejection
 
 MAX_RANK = 6
@@ -70,6 +72,41 @@ def refusal_of_tensors(
             return rejection
     found = {tensor.meta["val"].dtype for tensor in (*tensors_of(node), *results)}
     return None if mixed or len(found) == 1 else Rejection(f"mixed dtypes {sorted(map(str, found))}")
+
+
+def refusal_of_emptiness(node: Node) -> Rejection | None:
+    """Return why a call cannot run on an operand without elements that data may select; None if its result is empty
+    too, which the delegate skips, or the operator is a concatenation, which skips such operands."""
+    if operator_of(node) == "aten.cat.default":
+        return None
+    made = [
+        math.prod(map(_expression, value.shape), start=sympy.S.One) for value in _tensor_values(node.meta.get("val"))
+    ]
+    for source in tensors_of(node):
+        for size in source.meta["val"].shape:
+            if may_be_zero(size) and not all(_is_zero_with(elements, size) for elements in made):
+                return Rejection(f"{source.name} may be empty, as {size} may be 0, but the result may have elements")
+    return None
+
+
+def _is_zero_with(elements: sympy.Expr, size: torch.SymInt) -> bool:
+    """Return whether a number of elements is 0 whenever the size is."""
+    for factor in sympy.Mul.make_args(_expression(size)):
+        terms = sympy.Add.make_args(factor)
+        if factor in sympy.Mul.make_args(elements) or factor.is_number:
+            continue
+        if not all(term.is_Symbol for term in terms) or elements.subs(dict.fromkeys(terms, 0)) != 0:
+            return False
+    return True
+
+
+def _expression(size: int | torch.SymInt) -> sympy.Expr:
+    return size.node.expr if isinstance(size, torch.SymInt) else sympy.Integer(size)
+
+
+def _tensor_values(value: object) -> list[torch.Tensor]:
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [one for one in values if isinstance(one, torch.Tensor)]
 
 
 def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> Rejection | None:

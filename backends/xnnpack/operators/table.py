@@ -29,7 +29,13 @@ from executorch.backends.xnnpack.operators import (
     volumes,
     window,
 )
-from executorch.backends.xnnpack.operators.rule import FLOATS, FLOATS_AND_BOOLEANS, Rule, refusal_of_tensors
+from executorch.backends.xnnpack.operators.rule import (
+    FLOATS,
+    FLOATS_AND_BOOLEANS,
+    Rule,
+    refusal_of_emptiness,
+    refusal_of_tensors,
+)
 from executorch.exir.rewrite.rejection import Rejection
 
 _MODULES = (
@@ -74,4 +80,4 @@ def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
         return refusal(product, program)
     dtypes = FLOATS_AND_BOOLEANS if rule.booleans else FLOATS
     tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes, dtypes, rule.sizes)
-    return tensors or rule.refusal(node, program)
+    return tensors or rule.refusal(node, program) or refusal_of_emptiness(node)

@@ -35,6 +35,13 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
     return int(largest)
 
 
+def may_be_zero(size: int | torch.SymInt) -> bool:
+    """Return whether the ranges of a computed size's symbols allow 0. A size of the inputs is at least 2 to torch."""
+    if isinstance(size, int) or size.node.expr.is_number:
+        return False
+    return bool(bound_sympy(size.node.expr, size.node.shape_env.var_to_range).lower <= 0)
+
+
 def hint(size: int | torch.SymInt) -> int | None:
     """Return the size in the example inputs, or None if it depends on data."""
     if isinstance(size, int):

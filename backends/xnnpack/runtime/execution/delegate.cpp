@@ -227,20 +227,6 @@ void* Delegate::memory_for(size_t index, const Tensor& output) {
   return arguments_[index].copy_memory(output.nbytes());
 }
 
-Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>& inputs) {
-  const std::vector<Shape> outputs =
-      ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}, Emptiness::Allowed));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    ET_CHECK_OR_RETURN_ERROR(is_empty(outputs[i]), NotSupported,
-                             "xnnpack: output %zu has elements although an input is empty: the "
-                             "operators that make it must not be delegated",
-                             i);
-    const Tensor& output = *ET_UNWRAP(checked(args, inputs_ + i));
-    ET_CHECK_OK_OR_RETURN_ERROR(resize(output, outputs[i].dims, outputs[i].rank));
-  }
-  return Error::Ok;
-}
-
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
   ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
                            "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
@@ -252,10 +238,9 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
   if (resized) {
     planned_ = false;
     const std::vector<Shape> inputs = input_shapes();
-    if (std::any_of(inputs.begin(), inputs.end(), is_empty)) {
-      return resize_for_nothing(args, inputs);
-    }
-    (void)ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}));
+    const bool has_empty = std::any_of(inputs.begin(), inputs.end(), is_empty);
+    (void)ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()},
+                                 has_empty ? Emptiness::Allowed : Emptiness::Refused));
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
   }
   for (size_t i = inputs_; i < args.size(); ++i) {

@@ -87,10 +87,6 @@ class Delegate final {
   /// its end, a copy's.
   void* memory_for(size_t index, const executorch::aten::Tensor& output);
   std::vector<Shape> input_shapes() const;
-  /// Resizes outputs that are empty because an input is: XNNPACK's operators refuse sizes of 0.
-  /// @retval Error::NotSupported An output is not empty, for example of a concatenation.
-  runtime::Error resize_for_nothing(runtime::Span<runtime::EValue*> args,
-                                    const std::vector<Shape>& inputs);
 
   Payload payload_;
   // The order matters: the executor is destroyed first.

@@ -45,6 +45,28 @@ void visit_tensors(Tensors* tensors, const Node& node, const Visit& visit) {
   visit(&tensors->residual, node.residual);
 }
 
+bool is_empty(const TensorRef& tensor) {
+  const Shape& shape = *tensor.shape;
+  return std::find(shape.dims, shape.dims + shape.rank, 0u) != shape.dims + shape.rank;
+}
+
+/// Returns true if no result has elements. Fails if one has although an operand is empty, and the
+/// operator does not compute that.
+Result<bool> has_no_work(Tensors tensors, const Node& node, const Operator& op) {
+  bool has_elements = false, has_empty = false;
+  visit_tensors(&tensors, node, [&](const TensorRef* tensor, uint32_t) {
+    has_empty = has_empty || (*tensor && is_empty(*tensor));
+  });
+  for (size_t i = 0; i < node.result_count; ++i) {
+    has_elements = has_elements || !is_empty(tensors.results[i]);
+  }
+  ET_CHECK_OR_RETURN_ERROR(!has_elements || !has_empty || op.takes_empty_operands(), NotSupported,
+                           "xnnpack: node %s has a result with elements although an operand is "
+                           "empty: export with sizes of at least 1, or do not delegate it",
+                           fb_xnnpack::EnumNameXNodeUnion(node.kind));
+  return !has_elements;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
@@ -142,15 +164,17 @@ void Executor::free_packed_constants() {
 Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
   bound_memory_ = nullptr;
   bound_arguments_.clear();
-  const std::vector<Shape> known = ET_UNWRAP(infer_all_shapes(payload_, inputs));
+  const std::vector<Shape> known =
+      ET_UNWRAP(infer_all_shapes(payload_, inputs, Emptiness::Allowed));
   for (size_t id = 0; id < shapes_.size(); ++id) {
     shapes_[id] = known[graph_.values[id].shape_source];
   }
   for (Step& step : steps_) {
-    const Error error = step.op->reshape(step.tensors);
+    const char* const kind = fb_xnnpack::EnumNameXNodeUnion(step.node.kind);
+    step.is_idle = ET_UNWRAP(has_no_work(step.tensors, step.node, *step.op));
+    const Error error = step.is_idle ? Error::Ok : step.op->reshape(step.tensors);
     ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
-                             "xnnpack: node %s cannot run on inputs of these sizes",
-                             fb_xnnpack::EnumNameXNodeUnion(step.node.kind));
+                             "xnnpack: node %s cannot run on inputs of these sizes", kind);
   }
   plan();
   ET_CHECK_OR_RETURN_ERROR(
@@ -192,7 +216,8 @@ void Executor::plan() {
         }
         const uint32_t operand = roots_[step.node.operands[k]];
         if (blocks_[operand] != kNoBlock && last[operand] == i && first[root] == i &&
-            step.op->may_overwrite(k) && bytes[root] <= live[blocks_[operand]].bytes) {
+            !step.is_idle && step.op->may_overwrite(k) &&
+            bytes[root] <= live[blocks_[operand]].bytes) {
           blocks_[root] = blocks_[operand];
           live[blocks_[root]].last_step = last[root];
           break;
@@ -204,7 +229,7 @@ void Executor::plan() {
       }
     }
     step.scratch_block = live.size();
-    live.push_back({step.op->scratch_bytes(), i, i});
+    live.push_back({step.is_idle ? 0 : step.op->scratch_bytes(), i, i});
   }
   MemoryPlan planned = plan_memory(live);
   offsets_ = std::move(planned.offsets);
@@ -222,6 +247,9 @@ Error Executor::bind(Span<void* const> arguments, char* memory) {
                      : root.argument != kNoValue ? arguments[root.argument]
                                                  : memory + offsets_[blocks_[roots_[id]]];
     });
+    if (step.is_idle) {
+      continue;
+    }
     const size_t bytes = step.op->scratch_bytes();
     step.tensors.scratch = bytes == 0 ? nullptr : memory + offsets_[step.scratch_block];
     ET_CHECK_OK_OR_RETURN_ERROR(step.op->bind(step.tensors));
@@ -245,7 +273,7 @@ Error Executor::run(Span<void* const> arguments, Workspace* workspace) {
     if (is_profiled_) {
       times_[i] = runtime::pal_current_ticks();
     }
-    const Error error = steps_[i].op->run();
+    const Error error = steps_[i].is_idle ? Error::Ok : steps_[i].op->run();
     ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, Internal, "xnnpack: node %s failed",
                              fb_xnnpack::EnumNameXNodeUnion(steps_[i].node.kind));
   }

@@ -37,8 +37,9 @@ class Executor final {
                                                            const Constants& constants,
                                                            const ExecutorOptions& options);
 
-  /// Prepares for inputs of these shapes, which infer_shapes() must have accepted. The caller holds
-  /// the workspace's lock, also for the functions below.
+  /// Prepares for inputs of these shapes, which infer_shapes() must have accepted and which may be
+  /// empty. The caller holds the workspace's lock, also for the functions below.
+  /// @retval Error::NotSupported A node would make elements of an empty operand.
   runtime::Error reshape(runtime::Span<const Shape> inputs, Workspace* workspace);
   /// The shape of an argument after the last reshape().
   runtime::Result<Shape> shape_of(size_t argument) const {
@@ -61,6 +62,8 @@ class Executor final {
     std::unique_ptr<Operator> op;
     Tensors tensors;
     size_t scratch_block = 0;
+    /// The results have no elements: the step does not run.
+    bool is_idle = false;
   };
 
   explicit Executor(const Payload& payload) : payload_(payload) {}

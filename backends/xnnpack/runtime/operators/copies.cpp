@@ -239,13 +239,18 @@ class Concatenate final : public Copies {
     uint64_t begin[Shape::kMaxRank] = {};
     for (size_t i = 0; i < operands_; ++i) {
       const Shape& from = *t.operands[i].shape;
-      boxes().push_back({box_between(from, kZeros, *t.results[0].shape, begin, from.dims,
-                                     element_bytes(*t.operands[i].value)),
+      const BoxCopy none{1, {0}};
+      boxes().push_back({elements(from) == 0
+                             ? none
+                             : box_between(from, kZeros, *t.results[0].shape, begin, from.dims,
+                                           element_bytes(*t.operands[i].value)),
                          nullptr});
       begin[axis_] += from.dims[axis_];
     }
     return Error::Ok;
   }
+
+  bool takes_empty_operands() const override { return true; }
 
  private:
   size_t axis_;

@@ -65,6 +65,8 @@ class Operator {
     (void)operand;
     return false;
   }
+  /// True if operands may be empty although a result is not.
+  virtual bool takes_empty_operands() const { return false; }
   /// Valid after reshape().
   size_t scratch_bytes() const { return scratch_bytes_; }
   /// The name in profiles.

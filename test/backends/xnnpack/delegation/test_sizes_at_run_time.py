@@ -84,14 +84,32 @@ def test_a_batch_size_with_other_readers_stays_in_the_program() -> None:
         torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-4, atol=1e-5)
 
 
-def test_an_output_with_elements_of_an_empty_input_is_refused_by_name() -> None:
-    model = Function(lambda linear, x, y: torch.cat((linear(x), linear(y))))
+def test_a_concatenation_skips_empty_operands() -> None:
+    model = Function(lambda linear, x, y: torch.cat((linear(x), linear(y))) * 2)
     shapes = {"inputs": ({0: BATCH}, {0: torch.export.Dim("others", min=0, max=8)})}
     method = delegated(model, (torch.randn(4, 8), torch.randn(3, 8)), shapes)
-    with pytest.raises(RuntimeError, match="output 0 has elements although an input is empty"):
-        method.execute((torch.randn(0, 8), torch.randn(2, 8)))
-    x, y = torch.randn(2, 8), torch.randn(1, 8)
-    torch.testing.assert_close(method.execute((x, y))[0], model(x, y))
+    for sizes in ((0, 2), (2, 1), (3, 0), (0, 0), (8, 8)):
+        inputs = tuple(torch.randn(size, 8) for size in sizes)
+        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
+
+
+def test_a_result_with_elements_of_an_empty_operand_is_refused_by_the_node_that_makes_it() -> None:
+    model = Function(lambda linear, x: linear(x).relu().sum(0))
+    method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
+    with pytest.raises(RuntimeError, match="node Sum has a result with elements although an operand is empty"):
+        method.execute((torch.randn(0, 8),))
+    x = torch.randn(3, 8)
+    torch.testing.assert_close(method.execute((x,))[0], model(x))
+
+
+def test_parts_of_a_delegate_without_elements_do_not_run() -> None:
+    model = Function(lambda linear, x, y: (linear(x).softmax(-1), linear(y).relu() @ y.t()[:5], x.sigmoid() + 1))
+    shapes = {"inputs": ({0: BATCH}, {})}
+    method = delegated(model, (torch.randn(4, 8), torch.randn(5, 8)), shapes)
+    for batch in (4, 0, 8, 0, 1):
+        inputs = torch.randn(batch, 8), torch.randn(5, 8)
+        for found, expected in zip(method.execute(inputs), model(*inputs), strict=True):
+            torch.testing.assert_close(found, expected)
 
 
 def test_an_input_that_is_too_large_is_named_with_its_size() -> None:
@@ -116,6 +134,33 @@ def test_rows_that_data_select_are_delegated(function: Callable[..., torch.Tenso
     method = delegated(model, (torch.randn(6, 8),))
     for x in (torch.randn(6, 8), torch.ones(6, 8), torch.ones(6, 8) * torch.tensor([-1, 1, 1, 1, 1, -1])[:, None]):
         torch.testing.assert_close(method.execute((x,))[0], model(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda linear, rows, x: rows.relu().sum(0),
+        lambda linear, rows, x: linear(rows).mean(0),
+        lambda linear, rows, x: rows.relu().t() @ rows,
+        lambda linear, rows, x: F.pad(rows.relu(), (0, 0, 1, 1)) * 2,
+        lambda linear, rows, x: torch.cat([linear(rows), linear(x)]),
+        lambda linear, rows, x: F.scaled_dot_product_attention(x[None], rows[None], rows[None]),
+        lambda linear, rows, x: linear(rows).flatten() * 2,
+        lambda linear, rows, x: (linear(rows).relu(), linear(x).softmax(0), linear(rows) @ linear(x).t()),
+        lambda linear, rows, x: F.layer_norm(rows, (8,)).amax(1),
+        lambda linear, rows, x: rows.relu().sum(),
+    ],
+    ids=["sum", "mean", "product", "pad", "cat", "attention", "flatten", "several", "norm", "total"],
+)
+def test_data_may_select_no_rows(function: Callable[..., torch.Tensor]) -> None:
+    model = Function(lambda linear, x: function(linear, x[x[:, 0] > 0], x))
+    method = delegated(model, (torch.randn(6, 8),))
+    ones = torch.ones(6, 8)
+    for x in (torch.randn(6, 8), ones, -ones, torch.randn(6, 8)):
+        expected = model(x)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for found, one in zip(method.execute((x,)), expected, strict=True):
+            torch.testing.assert_close(found, one, equal_nan=True)
 
 
 def test_an_expanded_example_input_is_taken_as_dense() -> None:

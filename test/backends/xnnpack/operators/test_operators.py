@@ -371,6 +371,11 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         (_r(3), _r(2, 3)),
         "its bounds have more dimensions",
     ),
+    "a vector as weight": (
+        lambda x: F.linear(x, torch.arange(4.0)),
+        (_r(3, 4),),
+        "its constant weight is a vector, expected a matrix",
+    ),
     "no elements": (lambda x: x * 2, (_r(0, 3),), "is empty"),
 }
 
