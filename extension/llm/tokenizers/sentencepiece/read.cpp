@@ -151,7 +151,9 @@ Error finish(Model& model, const Roles& roles) {
   std::vector<std::pair<std::string, uint64_t>> text_pieces, user_defined;
   size_t unknowns = 0, bytes = 0;
   model.min_score = FLT_MAX;
-  model.max_score = FLT_MIN;  // the smallest positive number, as in sentencepiece
+  // At least this much in sentencepiece 0.2.3. The bonus of user-defined pieces, which follows from
+  // it, decides by rounding between equally likely divisions of the rest of a text.
+  model.max_score = 0.1f;
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const Model::Piece& piece = model.pieces[i];
     if (piece.type == Type::Normal) {

@@ -134,6 +134,17 @@ def test_unused_pieces_of_bpe_are_divided_again(tmp_path):
         assert ours.encode(text) == reference.encode(text)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("sentencepiece")])
+def test_rounding_decides_between_equally_likely_divisions_as_in_the_package(name, tmp_path):
+    reference = REFERENCES[name](tmp_path)
+    ours = Tokenizer(str(reference.path), **reference.options)
+    rng = random.Random(3)
+    parts = ["---", "--", "-", "==", "`", ",", ".", " ", "torch", "memory", "is", "\uf371", "export", "foo bar", "<sep>"]
+    for _ in range(3000):
+        text = "".join(rng.choice(parts) for _ in range(rng.randint(1, 9)))
+        assert ours.encode(text, reference.bos, reference.eos) == reference.encode(text), text
+
+
 def test_broken_models_of_sentencepiece_are_refused(tmp_path):
     path = tmp_path / "tokenizer.model"
     a = (b"a", -1.0, NORMAL)
