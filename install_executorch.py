@@ -25,7 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-m", "--minimal", action="store_true", help="leave out the dependencies of the examples")
     parser.add_argument("--clean", action="store_true", help="delete the folders of earlier builds, install nothing")
     parser.add_argument(
-        "--pybind", action="extend", nargs="+", default=[], help="xnnpack alone, which the Python extension has anyway"
+        "--pybind",
+        action="extend",
+        nargs="+",
+        default=[],
+        help="only xnnpack, which the Python extension has by default",
     )
     options, others = parser.parse_known_args(arguments)
     for argument in others:
@@ -34,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for backend in options.pybind:
         if backend != "xnnpack":
             parser.error(
-                f"--pybind {backend}: the Python extension has XNNPACK wherever XNNPACK can be had; "
+                f"--pybind {backend}: the Python extension has XNNPACK wherever it is available; "
                 "CMAKE_ARGS=-DEXECUTORCH_BUILD_XNNPACK=OFF leaves it out"
             )
     if options.clean:

@@ -34,21 +34,21 @@ def is_shipped(folder: Path) -> bool:
 
 
 def package_names() -> list[str]:
-    """``executorch`` and every folder with an ``__init__.py`` below it, by import path."""
+    """Return ``executorch`` and every folder with an ``__init__.py`` below it, by import path."""
     folders = sorted(path.parent.relative_to(ROOT) for path in ROOT.glob("*/**/__init__.py"))
     return ["executorch", *(".".join(("executorch", *folder.parts)) for folder in folders if is_shipped(folder))]
 
 
 def arguments_from(variable: str) -> list[str]:
-    """The arguments in an environment variable, split as a shell splits them."""
+    """Return the arguments in an environment variable, split as a shell splits them."""
     return shlex.split(os.environ.get(variable, ""))
 
 
 class Modules(build_py):
-    """The packages' modules; the root folder, itself a package, holds this very file beside ``version.py``."""
+    """The packages' modules. The root folder is a package too; of its modules, only ``version.py`` is shipped."""
 
     def run(self) -> None:
-        """Start from an empty folder, so that no wheel holds what an earlier build left."""
+        """Start from an empty folder, so that no wheel contains files of an earlier build."""
         if not self.editable_mode:
             shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
@@ -56,7 +56,7 @@ class Modules(build_py):
             self._write_version()
 
     def _write_version(self) -> None:
-        """Replace ``version.py``, which reads the source tree, by the values that it finds there."""
+        """Replace ``version.py``, which reads the source tree, by a file with the values."""
         found = runpy.run_path(str(ROOT / "version.py"))
         lines = [
             "# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.",
@@ -68,12 +68,12 @@ class Modules(build_py):
         (Path(self.build_lib) / "executorch" / "version.py").write_text("\n".join(lines) + "\n")
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        """All but the scripts beside ``setup.py``."""
+        """Return the modules of a package, none for the root folder, whose scripts are not shipped."""
         return [] if package == "executorch" else super().find_package_modules(package, package_dir)
 
 
 def source_date() -> int:
-    """The time of the files in the wheel: ``SOURCE_DATE_EPOCH``, or else that of the commit; 1980 without one."""
+    """Return the time of the files in the wheel: ``SOURCE_DATE_EPOCH``, the commit's time, or 1980 without both."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is not None:
         return int(given)
@@ -89,13 +89,13 @@ class Wheel(bdist_wheel):
     """The wheel. The same tree and tools give the same bytes, wherever and whenever it is built."""
 
     def run(self) -> None:
-        """Remove what an interrupted build left, then assemble the wheel."""
+        """Remove files of an interrupted build, then assemble the wheel."""
         os.environ["SOURCE_DATE_EPOCH"] = str(max(source_date(), FIRST_ZIP_DATE))
         shutil.rmtree(self.bdist_dir, ignore_errors=True)
         super().run()
 
     def write_wheelfile(self, wheelfile_base: str, *arguments: str) -> None:
-        """Add the bill of materials (PEP 770) as well; files get the same rights whatever the umask is."""
+        """Also add the bill of materials (PEP 770), and set permissions that do not depend on the umask."""
         super().write_wheelfile(wheelfile_base, *arguments)
         folder = Path(wheelfile_base) / "sboms"
         folder.mkdir(exist_ok=True)
@@ -121,10 +121,10 @@ class CMakeBuild(build_ext):
         ``EXECUTORCH_CMAKE_ARGS`` and ``CMAKE_ARGS`` add options, ``CMAKE_BUILD_ARGS`` arguments of the build,
         ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs. Paths with spaces are quoted as in a shell.
         """
-        # Not the command's own folder, whose depth differs: a compiler cache recognises what either build has compiled.
+        # Not the command's own folder, whose depth differs: a compiler cache then serves both kinds of builds.
         build = ROOT / "build" / ("editable" if self.inplace else "wheel")
-        # --fresh discards the cache of the last configure and keeps the objects. The cache may name an environment that
-        # no longer exists, another Python, another place of this tree, or be half written.
+        # --fresh discards the cache of the last configure and keeps the objects. The cache may be incomplete, or name a
+        # deleted environment, another Python or another path of this tree.
         self._call(
             "cmake", "--fresh", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
             "-DEXECUTORCH_BUILD_XNNPACK=AUTO", "-DEXECUTORCH_BUILD_KERNELS_LINALG=AUTO",
@@ -146,7 +146,7 @@ class CMakeBuild(build_ext):
         return []
 
     def get_output_mapping(self) -> dict[str, str]:
-        """Nothing to map for an editable install: the files are installed into the tree."""
+        """Return an empty mapping: an editable install puts the files into the tree."""
         return {}
 
     @staticmethod

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The wheel's bill of materials, as CycloneDX 1.6: what it needs when it runs, and whose code is in its libraries.
+"""The wheel's bill of materials, as CycloneDX 1.6: its dependencies at run time, and third-party code in its libraries.
 
 setup.py writes it into the wheel's .dist-info/sboms (PEP 770). The same tree and tools give the same text.
 """
@@ -48,10 +48,10 @@ def archive_components() -> list[Component]:
 
 
 def header_component(name: str, distribution: str, license_id: str, pattern: str) -> Component:
-    """A library of headers that are compiled in, from an installed distribution.
+    """Return a header-only library, which an installed distribution provides, as a component.
 
-    Its hash is that of a text with a line `SHA-256  path` for each header, by path. Where the build took another copy
-    of the headers (FLATBUFFERS_INCLUDE_DIR), version and hash are not known.
+    Its hash is that of a text with one line `SHA-256  path` per header, sorted by path. If the distribution is not
+    installed, because the build uses other headers (FLATBUFFERS_INCLUDE_DIR), version and hash are unknown.
     """
     component: Component = {
         "type": "library",
@@ -79,7 +79,7 @@ def header_component(name: str, distribution: str, license_id: str, pattern: str
 
 
 def required_component(requirement: str) -> Component:
-    """Return a required distribution as a component, whose version is one of several."""
+    """Return a required distribution as a component with the range of its versions."""
     name, versions = re.fullmatch(r"([\w.-]+)\s*(.*)", requirement).groups()  # type: ignore[union-attr]
     return {
         "type": "library",
@@ -92,7 +92,7 @@ def required_component(requirement: str) -> Component:
 
 
 def bill_of_materials(version: str, requirements: Sequence[str], *, has_xnnpack: bool, seconds: int) -> str:
-    """The document. `requirements`: as in pyproject.toml. `seconds`: when the wheel says that it was made."""
+    """Return the document. `requirements`: as in pyproject.toml. `seconds`: the time stamp, in seconds since 1970."""
     built_in = [
         header_component("flatbuffers", "flatc", "Apache-2.0", r"include/flatbuffers/.*\.h$"),
         header_component("pybind11", "pybind11", "BSD-3-Clause", r"include/pybind11/.*\.h$"),

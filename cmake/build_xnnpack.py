@@ -5,8 +5,8 @@ A machine builds them once.
 
     python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N] [--sanitize LIST]
 
-The folder printed has include/ and lib/; it lies in the cache of xnnpack_sources.py and is named for the sources, the
-compiler and the options, so that another clone or a second build finds it. CC and CXX choose the compilers.
+The printed folder has include/ and lib/. It is in the cache of xnnpack_sources.py, and its name depends on the sources,
+the compiler and the options, so that another clone or a second build reuses it. CC and CXX choose the compilers.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ OPTIONS = (
     "-DXNNPACK_BUILD_BENCHMARKS=OFF",
     "-DXNNPACK_ENABLE_KLEIDIAI=OFF",
 )
-# GCC otherwise moves all loads of a step of a matrix kernel to its front, which takes more registers than AVX2's 16: a
-# sum goes to the stack and back each step, and products take twice the time.
+# Otherwise GCC moves all loads of a step of a matrix kernel to its start, which needs more than AVX2's 16 registers: a
+# sum is spilled to the stack in each step, and products take twice the time.
 FLAGS_OF_GCC = "-fschedule-insns -fsched-pressure"
 SCRATCH = "building-"
 HEADERS = ("xnnpack/include/xnnpack.h", "pthreadpool/include/pthreadpool.h", "cpuinfo/include/cpuinfo.h")
@@ -58,7 +58,7 @@ def version_of(compiler: str) -> str:
 
 def options(sanitize: str) -> list[str]:
     """Return the compile options of the library. `sanitize`: sanitizers in the syntax of -fsanitize=."""
-    # Its use of memory matters here; UBSan would report arithmetic that XNNPACK does on purpose.
+    # Only ASan: UBSan would report arithmetic that XNNPACK does on purpose.
     sanitized = "-fsanitize=address -fno-omit-frame-pointer -g1 -O1" if "address" in sanitize.split(",") else ""
     is_gcc = "Free Software Foundation" in version_of(compilers()[0])
     for_c = " ".join(flags for flags in (FLAGS_OF_GCC if is_gcc else "", sanitized) if flags)
@@ -95,7 +95,7 @@ def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> N
         chosen += [f"-DCMAKE_C_COMPILER_LAUNCHER={ccache}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}"]
     for package in ("cpuinfo", "pthreadpool", "fxdiv", "fp16"):
         chosen.append(f"-D{package.upper()}_SOURCE_DIR={sources / package}")
-    # The folder is another one every time: without this no object would be found in a compiler cache.
+    # The folder differs in every build: without this a compiler cache would not find any object.
     environment = {**os.environ, "CCACHE_BASEDIR": str(scratch), "CCACHE_NOHASHDIR": "1"}
     configure = [tools.cmake, "-S", str(sources / "xnnpack"), "-B", str(build), "-G", tools.generator, *chosen]
     subprocess.run(configure, check=True, stdout=sys.stderr, env=environment)

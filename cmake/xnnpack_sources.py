@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The pinned upstream sources of XNNPACK and what it needs, from Debian's source archive.
+"""The pinned upstream sources of XNNPACK and its dependencies, from Debian's source archive.
 
-Each archive is looked for in $EXECUTORCH_DEPS_DIR (else ~/.cache/executorch), fetched from the mirror that the
-machine's own apt uses when it is not there, and checked against its SHA-256. Nothing is fetched twice.
+Archives are cached in $EXECUTORCH_DEPS_DIR (default: ~/.cache/executorch). A missing one is downloaded from the mirror
+that the machine's apt uses, and checked against its SHA-256.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 APT_HELPER = "/usr/lib/apt/apt-helper"
-# Suites that hold the pinned versions; a stable suite lacks cpuinfo's.
+# Suites with the pinned versions; no stable suite has that of cpuinfo.
 SUITES = "trixie sid"
 
 
@@ -62,11 +62,11 @@ ARCHIVES = (
 
 
 class SourceUnavailable(RuntimeError):
-    """An archive cannot be had; the message says which, from where, and what to do by hand."""
+    """An archive is unavailable. The message names it, its source, and what to do by hand."""
 
 
 def cache_folder() -> Path:
-    """Where downloaded archives are kept between builds."""
+    """Return the folder of downloaded archives."""
     chosen = os.environ.get("EXECUTORCH_DEPS_DIR")
     return Path(chosen) if chosen else Path.home() / ".cache" / "executorch"
 
@@ -76,7 +76,7 @@ def check_private(folder: Path, *, contents: bool = False) -> None:
 
     Args:
         folder: The folder.
-        contents: Check all that is below it as well, whose rights may be others. Links are not followed.
+        contents: Also check everything below the folder, since permissions may differ. Links are not followed.
 
     Raises:
         SourceUnavailable: Something belongs to another user, or others may write to it.
@@ -86,7 +86,7 @@ def check_private(folder: Path, *, contents: bool = False) -> None:
         if found.st_uid != os.geteuid():
             raise SourceUnavailable(f"{path} belongs to user {found.st_uid}, expected {os.geteuid()}")
         if stat.S_ISLNK(found.st_mode):
-            raise SourceUnavailable(f"{path} is a link, expected files and folders alone")
+            raise SourceUnavailable(f"{path} is a link, expected only files and folders")
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SourceUnavailable(
                 f"others may write to {path}: remove it, or `chmod -R go-w {folder}` if you trust it"
@@ -94,7 +94,7 @@ def check_private(folder: Path, *, contents: bool = False) -> None:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     hashed = hashlib.sha256()
     with path.open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -103,7 +103,7 @@ def digest(path: Path) -> str:
 
 
 def mirror_stanza() -> str:
-    """The machine's own Debian mirror as a deb822 stanza for sources. Raises SourceUnavailable where apt names none."""
+    """Return the machine's Debian mirror as a deb822 stanza for sources. Raises SourceUnavailable if apt names none."""
     folder = Path("/etc/apt")
     for path in sorted(folder.glob("sources.list.d/*.sources")):
         for stanza in re.split(r"\n\s*\n", path.read_text()):
@@ -154,7 +154,7 @@ class PrivateApt:
         return done.stdout
 
     def uri(self, archive: Archive) -> str:
-        """The archive's address, from the mirror's signed index."""
+        """Return the archive's URI, from the mirror's signed index."""
         for stanza in self._run("apt-cache", "showsrc", archive.package).split("\n\n"):
             version = re.search(r"^Version: (\S+)$", stanza, re.M)
             if version and archive.file in stanza:
@@ -170,7 +170,7 @@ class PrivateApt:
 
 
 def fetch_missing(cache: Path) -> None:
-    """Fetch what the cache lacks. Raises SourceUnavailable."""
+    """Download the archives that the cache lacks. Raises SourceUnavailable."""
     missing = [a for a in ARCHIVES if not (cache / a.file).exists() or digest(cache / a.file) != a.sha256]
     if not missing:
         return
@@ -204,7 +204,7 @@ def extract_inside(tar: tarfile.TarFile, folder: Path) -> None:
 
 
 def unpack(archive: Archive, cache: Path, destination: Path) -> None:
-    """Unpack an archive into destination/package, whose stamp says which archive it is."""
+    """Unpack an archive into destination/package, with a stamp that identifies the archive."""
     folder = destination / archive.package
     stamp = folder / ".unpacked"
     if stamp.exists() and stamp.read_text() == archive.sha256:
@@ -214,7 +214,7 @@ def unpack(archive: Archive, cache: Path, destination: Path) -> None:
         with tarfile.open(cache / archive.file) as tar:
             extract_inside(tar, Path(scratch))
         entries = list(Path(scratch).iterdir())
-        # Debian repacks some archives without the folder that others have at their top.
+        # Debian repacks some archives without their top-level folder.
         top = entries[0] if len(entries) == 1 else Path(scratch, archive.package)
         if len(entries) > 1:
             top.mkdir()

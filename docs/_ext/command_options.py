@@ -16,7 +16,7 @@ from tables import code, plain, table
 ROOT = Path(__file__).resolve().parents[2]
 # Scripts that are not modules of the package, and programs of examples.
 _NOT_COMMANDS = ("test/", "docs/", "cmake/", "install_executorch.py", "examples/minilm/")
-# These two stand at the head of the page.
+# These two come first on the page.
 _FIRST = ("executorch.export", "executorch.devtools")
 _NOT_SHOWN = (argparse._HelpAction, argparse._SubParsersAction)
 
@@ -24,14 +24,14 @@ _HEAD = """\
 # Commands
 
 Generated from the commands' argument parsers by `docs/_ext/command_options.py`. Every command prints its options and
-examples for `--help`. `python -m executorch.util.collect_env` takes no options: it prints what an issue needs to say
-about versions and the machine.
+examples for `--help`. `python -m executorch.util.collect_env` takes no options: it prints the versions and the machine,
+for an issue.
 
 """
 
 
 def commands() -> dict[str, str]:
-    """Return each command and the module whose `main` parses its arguments: every module that makes a parser there."""
+    """Return each command and the module whose `main` parses its arguments, for all modules that create a parser."""
     makes_parser = ["(", "-e", "argparse.ArgumentParser(", "--or", "-e", "= model_parser(", ")"]
     grep = ["git", "grep", "-lF", "--all-match", *makes_parser, "-e", "def main(", "--", "*.py"]
     listed = subprocess.run(grep, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()

@@ -24,7 +24,7 @@ BUILD = {
     "that the script builds",
     "PYTHON_EXECUTABLE": "the Python of `install_executorch.sh`",
     "EXECUTORCH_VENV": "the virtual environment of the README's commands; default: `.venv`",
-    "PYTHON": "the Python that a new virtual environment is made with",
+    "PYTHON": "the Python that creates a new virtual environment",
     "SOURCE_DATE_EPOCH": "the time of the files in the wheel, in seconds since 1970; default: the commit's",
     "EXECUTORCH_DOCS_QUICK": "builds this site without executing the notebook; `docs/build.sh --quick` sets it",
 }

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Make the pictures that the project's own tools draw, before Sphinx reads the pages."""
+"""Draw the plots with the project's own tools, before Sphinx reads the pages."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ _HEAD = """\
 # Steps of the pipeline
 
 Generated from the docstrings of the passes by `docs/_ext/pipeline_steps.py`. `exir/program/pipeline.py` gives the
-reason for each place in the order. A step without an entry under "when it helps" is necessary. Results are equal to
+reason for each position in the order. A step without an entry under "when it helps" is necessary. Results are equal to
 the bit where nothing else is stated.
 
 """
-# Options with which the program has further steps, or other ones.
+# Options that add or replace steps.
 OPTIONS: dict[str, Any] = {
     "fuse_quantized": True,
     "run_reinplace_pass": True,
@@ -58,7 +58,7 @@ def _prose(text: str) -> str:
 
 
 def _merged(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """Return the steps of two lists in order; a step that only the second has stands after its predecessor."""
+    """Return the steps of two lists in order; a step that only the second has follows its predecessor."""
     steps = list(one)
     names = [step.__qualname__ for step in steps]
     place = 0

@@ -17,8 +17,8 @@ _HEAD = """\
 # executor_runner
 
 Generated from `extension/executor_runner/options.cpp` by `docs/_ext/runner_options.py`. The program runs a method of a
-`.pte` or `.bpte` file in exactly the memory that the file asks for. One dash stands for two, and options without a
-value take `=true`, `=false` or the prefix `no` (`--nolist`). The first argument without a name is the file.
+`.pte` or `.bpte` file in exactly the memory that the file needs. Options may have one dash instead of two. Options
+without a value take `=true`, `=false` or the prefix `no` (`--nolist`). The first argument without a name is the file.
 
 The exit status is 0, or 1 after an error message on standard error.
 
