@@ -12,8 +12,7 @@ import torch
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.devtools import compare, delegate_bisect
-from executorch.devtools.comparison import Comparison
+from executorch.devtools.comparison import Comparison, compare, delegate_bisect
 from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
 from executorch.exir.schema import BackendDelegateInlineData
 from executorch.exir.serialize import deserialize_pte, serialize_pte

@@ -58,7 +58,7 @@ def test_every_graph_and_the_inside_of_every_delegate_is_drawn(lowered: EdgeProg
         {"aten_cos_default", "x", "aten.sub.Tensor", "output"},
     ]
     assert not any("weight" in label for picture in pictures(page) for label in picture)
-    assert "Takes: the partitioner does not take it" in page and "test_visualization.py" in page
+    assert "Takes: the partitioner does not take it" in page and "test_visualize.py" in page
 
 
 def test_finished_programs_and_graphs_of_passes_are_drawn(lowered: EdgeProgramManager, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What an operator computes, in words for reports.
+// Texts that describe an operator in reports: its precision, and the dtypes and sizes of its values.
 #pragma once
 
 #include <string>

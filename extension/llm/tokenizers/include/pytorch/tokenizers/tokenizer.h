@@ -14,7 +14,7 @@ namespace tokenizers {
 
 class Tokenizer {
  public:
-  /// What is before the first token of a text.
+  /// The previous token of a text's first token.
   static constexpr uint64_t kTextStart = UINT64_MAX;
 
   Tokenizer() = default;
