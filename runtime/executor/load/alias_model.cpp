@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <executorch/runtime/executor/load/value_loader.h>
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -25,12 +26,13 @@ using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::value_at;
 
+// Functions that only this file calls are inline: the compiler merges those with one caller, which
+// makes the code smaller and loading faster.
+
 namespace {
 
 /// The end of a list of values.
 constexpr uint32_t kEnd = (1u << 29) - 1;
-/// Buffer number of address ranges; ranges of the file have the file's buffer numbers.
-constexpr uint32_t kAddresses = UINT32_MAX;
 
 }  // namespace
 
@@ -40,6 +42,9 @@ struct AliasModel::Role {
   static constexpr uint32_t kRead = 2;
   /// Read; may lie exactly where a written value lies.
   static constexpr uint32_t kReadInPlace = 4;
+
+  static constexpr unsigned kBits = 3;
+  static constexpr uint32_t kMask = (1u << kBits) - 1;
 };
 
 Error AliasModel::check() {
@@ -51,22 +56,20 @@ Error AliasModel::check() {
   }
   set_up();
   const Error error = check_all();
-  for (EValue& value : block_.values) {
-    new (&value) EValue();
-  }
-  point_values(plan_, block_);
+  make_values(plan_, block_);
   return error;
 }
 
-void AliasModel::set_up() {
+inline void AliasModel::set_up() {
   nodes_ = reinterpret_cast<Node*>(block_.values.data());
   uint32_t tensors = 0;
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     const fb::EValue& value = value_at(plan_, i);
     const fb::Tensor* const tensor = value.val_as_Tensor();
-    Node& node = *new (&nodes_[i])
-                     Node{i, i, 0, kEnd, 0, 0, tensors_in(value).empty() ? kNoTensor : kTensorList};
-    if (tensor != nullptr) {
+    Node& node = *new (&nodes_[i]) Node{i, i, kEnd << Role::kBits, 0, 0, kNoTensor};
+    if (tensor == nullptr) {
+      node.slot = tensors_in(value).empty() ? kNoTensor : kTensorList;
+    } else {
       node.slot = tensors++;
       node.is_resizable = tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC;
       if (tensor->allocation_info() == nullptr) {
@@ -77,24 +80,23 @@ void AliasModel::set_up() {
   }
 }
 
-Error AliasModel::check_all() {
-  ET_CHECK_OK_OR_RETURN_ERROR(for_each_instruction(&AliasModel::link));
-  ET_CHECK_OK_OR_RETURN_ERROR(for_each_instruction(&AliasModel::check_instruction));
-  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+inline Error AliasModel::check_all() {
+  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(link(block_.instructions[index_]));
+  }
+  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_instruction(block_.instructions[index_]));
+  }
+  // Without views and moves, each value is a class of its own.
+  const size_t related = has_views_ || views_outlive_ ? block_.flags.size() : 0;
+  for (uint32_t i = 0; i < related; ++i) {
     block_.flags[i] |= block_.flags[find(i)] & kConstantValue;
   }
   consume_inputs();
   return Error::Ok;
 }
 
-Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(Instruction&)) {
-  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
-    ET_CHECK_OK_OR_RETURN_ERROR((this->*visit)(block_.instructions[index_]));
-  }
-  return Error::Ok;
-}
-
-bool AliasModel::is_view_call(const Instruction& loaded) const {
+ET_INLINE_UNLESS_SMALL bool AliasModel::is_view_call(const Instruction& loaded) const {
   // The full name decides: the file may split it into name and overload differently.
   return loaded.opcode == Opcode::Kernel && loaded.number >= 3 &&
          is_tensor(index_of(loaded.arguments[0])) && is_tensor(index_of(loaded.arguments[2])) &&
@@ -102,7 +104,7 @@ bool AliasModel::is_view_call(const Instruction& loaded) const {
 }
 
 /// Merges the classes of the source and the destination of a move or view.
-Error AliasModel::link(Instruction& loaded) {
+ET_INLINE_UNLESS_SMALL Error AliasModel::link(Instruction& loaded) {
   uint8_t flag = kMovedValue;
   uint32_t target = 1;
   // check_instruction() reads this flag, then sets its final value.
@@ -150,7 +152,7 @@ Error AliasModel::link(Instruction& loaded) {
   return Error::Ok;
 }
 
-Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
+inline Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
   const fb::Tensor& shown = *tensor_at(plan_, view);
   const TensorSource source = tensor_source(shown);
   const PlannedRange own = planned_range(shown);
@@ -169,14 +171,14 @@ Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
   return Error::Ok;
 }
 
-uint32_t AliasModel::find(uint32_t value) {
+ET_INLINE_UNLESS_SMALL uint32_t AliasModel::find(uint32_t value) {
   while (nodes_[value].root != value) {
     value = nodes_[value].root = nodes_[nodes_[value].root].root;
   }
   return value;
 }
 
-Error AliasModel::check_instruction(Instruction& loaded) {
+ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) {
   const Span<EValue*> arguments(loaded.arguments, loaded.number);
   uint64_t written = Kernel::kDisjoint;
   size_t first_written = arguments.size();
@@ -217,9 +219,14 @@ Error AliasModel::check_instruction(Instruction& loaded) {
   return error;
 }
 
-Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t first_written) {
+ET_INLINE_UNLESS_SMALL Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written,
+                                                    size_t first_written) {
   // Mark written arguments first: the last argument repeats the operator's result, and by then it
   // has its role.
+  const bool is_apart = (written & Kernel::kDisjoint) != 0;
+  const uint32_t read = is_apart ? Role::kRead : Role::kReadInPlace;
+  const uint32_t read_first =
+      is_apart && (written & Kernel::kDisjointButFirst) == 0 ? Role::kRead : Role::kReadInPlace;
   for (int pass = 0; pass < 2; ++pass) {
     uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
     for (size_t i = 0; i < arguments.size(); ++i, bits >>= 1) {
@@ -227,14 +234,16 @@ Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t f
       if (is_written == (pass != 0)) {
         continue;
       }
-      const bool is_apart = (written & Kernel::kDisjoint) != 0 &&
-                            (i != 0 || (written & Kernel::kDisjointButFirst) == 0);
-      const uint32_t role = is_written ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
-      const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
       const uint32_t value = index_of(arguments[i]);
-      if (nodes_[value].slot == kTensorList) {
+      const uint32_t slot = nodes_[value].slot;
+      if (slot == kNoTensor) {
+        continue;
+      }
+      const uint32_t role = is_written ? Role::kWrite : i == 0 ? read_first : read;
+      const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
+      if (slot == kTensorList) {
         ET_CHECK_OK_OR_RETURN_ERROR(touch_list(i, value, role, returned));
-      } else if (is_tensor(value) && (nodes_[value].role & returned) == 0) {
+      } else if ((nodes_[value].use & returned) == 0) {
         ET_CHECK_OK_OR_RETURN_ERROR(touch(i, value, role));
       }
     }
@@ -246,8 +255,7 @@ Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t f
 /// Gives the tensors of a list a role, except those with the role `returned`.
 Error AliasModel::touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned) {
   for (const int32_t item : tensors_in(value_at(plan_, value))) {
-    if (item >= 0 && (nodes_[item].role & returned) == 0 &&
-        is_tensor(static_cast<uint32_t>(item))) {
+    if (item >= 0 && (nodes_[item].use & returned) == 0 && is_tensor(static_cast<uint32_t>(item))) {
       ET_CHECK_OK_OR_RETURN_ERROR(touch(argument, static_cast<uint32_t>(item), role));
     }
   }
@@ -255,7 +263,7 @@ Error AliasModel::touch_list(size_t argument, uint32_t value, uint32_t role, uin
 }
 
 /// Gives a role to the value and to all that may be the same tensor, if the rules allow it.
-Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
+ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
   const uint32_t root = find(value);
   const uint8_t flags = block_.flags[value];
   const uint8_t class_flags = block_.flags[root];
@@ -266,7 +274,7 @@ Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
   const bool is_view = writes && (flags & kViewValue) != 0;
   // A value that is written to already may be read as well if the kernel allows that and never
   // changes its sizes.
-  const bool is_same = (nodes_[root].role & Role::kWrite) != 0 &&
+  const bool is_same = (nodes_[root].use & Role::kWrite) != 0 &&
                        (role != Role::kReadInPlace || (class_flags & kResizedValue) != 0);
   ET_CHECK_OR_RETURN_ERROR(
       !is_constant && !is_view && !is_same, InvalidProgram,
@@ -278,11 +286,12 @@ Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
   uint32_t member = root;
   do {
     Node& node = nodes_[member];
-    if (node.role == 0) {
-      node.link = list_;
+    uint32_t use = node.use;
+    if ((use & Role::kMask) == 0) {
+      use = list_ << Role::kBits;
       list_ = member;
     }
-    node.role |= role;
+    node.use = use | role;
     if (writes) {
       block_.flags[member] |= kWrittenValue;
       block_.flags[root] |= node.is_resizable != 0 ? kResizedValue : 0;
@@ -297,31 +306,21 @@ Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
 }
 
 /// A view that is used before it is made may still refer to memory of the last execution.
-void AliasModel::use(uint32_t value) {
+ET_INLINE_UNLESS_SMALL void AliasModel::use(uint32_t value) {
   views_outlive_ |= (block_.flags[value] & (kViewValue | kMadeView)) == kViewValue;
-}
-
-PlannedRange AliasModel::range(uint32_t value, uint32_t slot) const {
-  const auto& tensor = tensor_in(block_.tensors[slot]);
-  const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
-  if (begin == 0) {
-    return planned_range(*tensor_at(plan_, value));
-  }
-  const size_t bytes = tensor.nbytes();
-  return bytes == 0 ? PlannedRange() : PlannedRange{kAddresses, begin, begin + bytes};
 }
 
 /// Checks that no written value shares bytes with another one, except with a whole value that the
 /// kernel may read in place. Clears the roles.
-Error AliasModel::check_places() {
+ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
   const auto in_file = [this](uint32_t value) { return planned_range(*tensor_at(plan_, value)); };
   (void)in_file;  // for the message alone
-  for (uint32_t written = written_; written != kEnd; written = nodes_[written].link) {
+  for (uint32_t written = written_; written != kEnd; written = nodes_[written].use >> Role::kBits) {
     const PlannedRange place = range(written);
     const uint32_t root = find(written);
     // Each pair of written values is compared once.
     uint32_t other = place.buffer == 0 ? written : list_;
-    for (; other != written; other = nodes_[other].link) {
+    for (; other != written; other = nodes_[other].use >> Role::kBits) {
       ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
                                "method '%s', instruction %zu: too many arguments are written to "
                                "for the size of the file",
@@ -329,12 +328,12 @@ Error AliasModel::check_places() {
       if (find(other) == root) {
         continue;
       }
-      const uint32_t role = nodes_[other].role;
+      const uint32_t role = nodes_[other].use & Role::kMask;
       const PlannedRange own = range(other);
-      const bool may_be_same =
+      const bool may_overlap =
           role == Role::kReadInPlace && own.begin == place.begin && own.end == place.end;
       ET_CHECK_OR_RETURN_ERROR(
-          may_be_same || !own.overlaps(place), InvalidProgram,
+          !own.overlaps(place) || may_overlap, InvalidProgram,
           "method '%s', instruction %zu: value %u (bytes %" PRIu64 " to %" PRIu64
           " of planned buffer %u) shares bytes with value %u (%" PRIu64 " to %" PRIu64
           "), which the call writes to; expected %s",
@@ -343,8 +342,10 @@ Error AliasModel::check_places() {
           role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
     }
   }
-  for (; list_ != kEnd; list_ = nodes_[list_].link) {
-    nodes_[list_].role = 0;
+  while (list_ != kEnd) {
+    uint32_t& use = nodes_[list_].use;
+    list_ = use >> Role::kBits;
+    use = 0;
   }
   return Error::Ok;
 }

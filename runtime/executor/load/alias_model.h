@@ -7,6 +7,7 @@
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/planned_range.h>
 #include <executorch/runtime/executor/verify/program_verifier.h>
 #include <executorch/schema/program_generated.h>
@@ -50,11 +51,11 @@ class AliasModel final {
     uint32_t root;
     /// The values of a class are a ring.
     uint32_t next;
-    /// Bits of Role: how the current instruction uses it.
-    uint32_t role : 3;
-    /// The next value that the instruction uses. A flatbuffer, of less than 2^31
-    /// bytes, has fewer than 2^29 values.
-    uint32_t link : 29;
+    /// How the current instruction uses it, in the low bits (see Role), and above them the next
+    /// value that the instruction uses. A flatbuffer, of less than 2^31 bytes, has fewer than 2^29
+    /// values. One word instead of two bit fields: loading it after storing a part stalls on store
+    /// forwarding.
+    uint32_t use;
     /// The tensor may be resized.
     uint32_t is_resizable : 1;
     /// Its memory is the caller's.
@@ -64,6 +65,8 @@ class AliasModel final {
   };
   static constexpr uint32_t kNoTensor = (1u << 30) - 1;
   static constexpr uint32_t kTensorList = kNoTensor - 1;
+  /// Buffer number of address ranges; ranges of the file have the file's buffer numbers.
+  static constexpr uint32_t kAddresses = UINT32_MAX;
   /// Where a value begins in planned memory.
   struct Place {
     uintptr_t begin;
@@ -74,7 +77,6 @@ class AliasModel final {
 
   Error check_all();
   void set_up();
-  Error for_each_instruction(Error (AliasModel::*visit)(Instruction& loaded));
 
   Error link(Instruction& loaded);
   Error check_shown(uint32_t base, uint32_t view) const;
@@ -100,7 +102,16 @@ class AliasModel final {
     const Node& node = nodes_[value];
     return node.is_given != 0 ? PlannedRange() : range(value, node.slot);
   }
-  PlannedRange range(uint32_t value, uint32_t slot) const;
+  ET_INLINE_OR_SHARED PlannedRange range(uint32_t value, uint32_t slot) const {
+    const auto& tensor = tensor_in(block_.tensors[slot]);
+    const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+    if (begin == 0) {
+      namespace lean = executorch::runtime::internal;  // in builds for at::Tensor, another one
+      return lean::planned_range(*lean::tensor_at(plan_, value));
+    }
+    const size_t bytes = tensor.nbytes();
+    return bytes == 0 ? PlannedRange() : PlannedRange{kAddresses, begin, begin + bytes};
+  }
   bool spend() { return budget_.spend(1); }
 
   const executorch_flatbuffer::ExecutionPlan& plan_;

@@ -2,6 +2,7 @@
 #include <executorch/runtime/executor/load/instruction_loader.h>
 
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/operator_text.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
@@ -13,8 +14,9 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 namespace fb = executorch_flatbuffer;
-using executorch::runtime::internal::arguments_of;
+using executorch::runtime::internal::as;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::items;
 using executorch::runtime::internal::kOperatorTextSize;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::write_operator_text;
@@ -108,15 +110,17 @@ Error InstructionLoader::load() {
   return any_missing_ ? Error::OperatorMissing : Error::Ok;
 }
 
-Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_start,
-                                  Instruction* instruction) {
+ET_INLINE_UNLESS_SMALL Error InstructionLoader::load_one(const fb::Instruction& source,
+                                                         size_t chain_start,
+                                                         Instruction* instruction) {
   *instruction = Instruction{};
   switch (source.instr_args_type()) {
     case Call::KernelCall:
       return load_kernel(source, instruction);
     case Call::DelegateCall: {
-      const Span<EValue*> arguments = point_at(arguments_of(source));
-      const int32_t index = source.instr_args_as_DelegateCall()->delegate_index();
+      const auto& call = as<fb::DelegateCall>(source);
+      const Span<EValue*> arguments = point_at(items(call.args()));
+      const int32_t index = call.delegate_index();
       instruction->opcode = Opcode::Delegate;
       instruction->delegate = &block_.delegates[static_cast<size_t>(index)];
       instruction->arguments = arguments.data();
@@ -124,14 +128,14 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
       return Error::Ok;
     }
     case Call::MoveCall: {
-      const fb::MoveCall& call = *source.instr_args_as_MoveCall();
+      const auto& call = as<fb::MoveCall>(source);
       const int32_t from_to[] = {call.move_from(), call.move_to()};
       instruction->opcode = Opcode::Move;
       instruction->arguments = point_at(from_to).data();
       return Error::Ok;
     }
     case Call::JumpFalseCall: {
-      const fb::JumpFalseCall& call = *source.instr_args_as_JumpFalseCall();
+      const auto& call = as<fb::JumpFalseCall>(source);
       const int32_t condition[] = {call.cond_value_index()};
       instruction->opcode = Opcode::JumpFalse;
       instruction->arguments = point_at(condition).data();
@@ -140,7 +144,7 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
       return Error::Ok;
     }
     default: {
-      const int32_t freed[] = {source.instr_args_as_FreeCall()->value_index()};
+      const int32_t freed[] = {as<fb::FreeCall>(source).value_index()};
       instruction->opcode = Opcode::Free;
       instruction->arguments = point_at(freed).data();
       return Error::Ok;
@@ -148,11 +152,13 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
   }
 }
 
-Error InstructionLoader::load_kernel(const fb::Instruction& source, Instruction* instruction) {
-  const fb::KernelCall& call = *source.instr_args_as_KernelCall();
-  const Span<EValue*> arguments = point_at(arguments_of(source));
+ET_INLINE_UNLESS_SMALL Error InstructionLoader::load_kernel(const fb::Instruction& source,
+                                                            Instruction* instruction) {
+  const auto& call = as<fb::KernelCall>(source);
+  const auto op = static_cast<size_t>(call.op_index());
+  const Span<EValue*> arguments = point_at(items(call.args()));
   const Span<EValue* const> checked(arguments.data(), arguments.size());
-  const Kernel* kernel = ET_UNWRAP(find(static_cast<size_t>(call.op_index()), checked));
+  const Kernel* kernel = ET_UNWRAP(find(op, checked));
   if (kernel == &kMissing) {
     return Error::Ok;
   }
@@ -162,13 +168,14 @@ Error InstructionLoader::load_kernel(const fb::Instruction& source, Instruction*
       text(plan_.name()), index_, kernel->name_);
   instruction->opcode = Opcode::Kernel;
   instruction->source = kernel;
-  instruction->op = static_cast<uint16_t>(call.op_index());
+  instruction->op = static_cast<uint16_t>(op);
   instruction->arguments = arguments.data();
   instruction->number = static_cast<uint32_t>(arguments.size());
   return Error::Ok;
 }
 
-Result<const Kernel*> InstructionLoader::find(size_t op, Span<EValue* const> arguments) {
+ET_INLINE_UNLESS_SMALL Result<const Kernel*> InstructionLoader::find(
+    size_t op, Span<EValue* const> arguments) {
   const Kernel*& known = block_.kernels[op];
   if (known == &kMissing || (known != nullptr && !keyed_kernels_)) {
     return known;
@@ -185,7 +192,7 @@ Result<const Kernel*> InstructionLoader::find(size_t op, Span<EValue* const> arg
   return known;
 }
 
-Span<EValue*> InstructionLoader::point_at(Indices indices) {
+ET_INLINE_UNLESS_SMALL Span<EValue*> InstructionLoader::point_at(Indices indices) {
   const Span<EValue*> taken(pointers_.data(), indices.size());
   pointers_ = {pointers_.data() + indices.size(), pointers_.size() - indices.size()};
   for (size_t i = 0; i < indices.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/execute/parametric_plan.h>
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -65,10 +66,18 @@ EValue value_of(const fb::EValue& source, const MethodBlock& block, size_t index
 }  // namespace
 
 void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
+  for (EValue& value : block.values) {
+    value.~EValue();
+  }
+  make_values(plan, block);
+}
+
+void make_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
   size_t found[static_cast<size_t>(Kind::MAX) + 1] = {};
   for (size_t i = 0; i < block.values.size(); ++i) {
     const fb::EValue& source = value_at(plan, i);
-    block.values[i] = value_of(source, block, found[static_cast<size_t>(source.val_type())]++);
+    new (&block.values[i])
+        EValue(value_of(source, block, found[static_cast<size_t>(source.val_type())]++));
   }
 }
 
@@ -85,7 +94,7 @@ Error ValueLoader::load() {
   return Error::Ok;
 }
 
-Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
+ET_INLINE_UNLESS_SMALL Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
   if (tensor.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND) {
     return load_bounded(tensor);
   }
@@ -126,7 +135,8 @@ Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t nbyt
 
 #else
 
-Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t, TensorSlot* slot) {
+ET_INLINE_UNLESS_SMALL Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t,
+                                                      TensorSlot* slot) {
   const auto file_sizes = items(tensor.sizes());
   const auto file_order = items(tensor.dim_order());
   const size_t rank = file_sizes.size();
@@ -151,7 +161,7 @@ Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t, Ten
 
 #endif  // USE_ATEN_LIB
 
-Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
+ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
   switch (tensor_source(tensor)) {
     case TensorSource::None:
       return nullptr;
@@ -172,7 +182,8 @@ Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
   return bind_external(tensor, nbytes);
 }
 
-Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor, size_t nbytes) {
+ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor,
+                                                               size_t nbytes) {
   const fb::AllocationDetails& where = *tensor.allocation_info();
   ET_CHECK_OR_RETURN_ERROR(planned_memory_ != nullptr, MemoryAllocationFailed,
                            "method '%s', tensor %zu: planned memory is needed, none was given",
@@ -184,7 +195,7 @@ Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor, size_t nbytes)
       nbytes, where.memory_id() - 1);
 }
 
-Result<void*> ValueLoader::bind_constant(const fb::Tensor& tensor, size_t nbytes) {
+inline Result<void*> ValueLoader::bind_constant(const fb::Tensor& tensor, size_t nbytes) {
   if (nbytes == 0) {
     return nullptr;
   }
@@ -192,7 +203,7 @@ Result<void*> ValueLoader::bind_constant(const fb::Tensor& tensor, size_t nbytes
   return const_cast<void*>(data);
 }
 
-Result<void*> ValueLoader::bind_mutable(const fb::Tensor& tensor, size_t nbytes) {
+inline Result<void*> ValueLoader::bind_mutable(const fb::Tensor& tensor, size_t nbytes) {
   void* memory = ET_UNWRAP(bind_planned(tensor, nbytes));
   const fb::ExtraTensorInfo* extra = tensor.extra_tensor_info();
   const auto segments =
@@ -206,7 +217,7 @@ Result<void*> ValueLoader::bind_mutable(const fb::Tensor& tensor, size_t nbytes)
   return memory;
 }
 
-Error ValueLoader::check_layout(const fb::Tensor& tensor, const char* key) const {
+inline Error ValueLoader::check_layout(const fb::Tensor& tensor, const char* key) const {
   const TensorLayout layout =
       ET_UNWRAP(data_.get_tensor_layout(key),
                 "method '%s', tensor %zu: no data named '%s' beside the program",
@@ -228,7 +239,7 @@ Error ValueLoader::check_layout(const fb::Tensor& tensor, const char* key) const
   return Error::Ok;
 }
 
-Result<void*> ValueLoader::bind_external(const fb::Tensor& tensor, size_t nbytes) {
+inline Result<void*> ValueLoader::bind_external(const fb::Tensor& tensor, size_t nbytes) {
   const char* key = text(tensor.extra_tensor_info()->fully_qualified_name());
   ET_CHECK_OK_OR_RETURN_ERROR(check_layout(tensor, key));
   FreeableBuffer& external = *new (&block_.external[external_made_]) FreeableBuffer();
@@ -255,7 +266,7 @@ EValue** ValueLoader::point_at(Span<const T> indices) {
   return pointers;
 }
 
-void ValueLoader::load_list(const fb::EValue& source) {
+inline void ValueLoader::load_list(const fb::EValue& source) {
   const auto list = list_items(source);
   size_t& used = used_.of_kind[static_cast<size_t>(source.val_type())];
   switch (source.val_type()) {

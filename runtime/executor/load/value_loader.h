@@ -15,6 +15,8 @@ namespace internal {
 /// Resets every value to the program's: its number, its tensor, its list. Execution changes values
 /// (loop counters, moved tensors); this restores them.
 void point_values(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+/// The same where block.values is memory without values.
+void make_values(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
 
 /// Makes tensors and lists. All arguments must outlive it.
 class ValueLoader final {

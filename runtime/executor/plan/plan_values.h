@@ -7,25 +7,18 @@
 #include <stdint.h>
 
 #include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
-#include <executorch/runtime/platform/compiler.h>
 #include <executorch/schema/program_generated.h>
-
-// A function in a header: compiled into its callers, or once for all where code is to be small.
-#if defined(__OPTIMIZE_SIZE__)
-#define ET_INLINE_UNLESS_SMALL ET_NOINLINE inline
-#else
-#define ET_INLINE_UNLESS_SMALL inline
-#endif
 
 namespace executorch::runtime::internal {
 
 /// The number of values of the method.
-ET_INLINE_UNLESS_SMALL size_t value_count(const executorch_flatbuffer::ExecutionPlan& plan) {
+ET_INLINE_OR_SHARED size_t value_count(const executorch_flatbuffer::ExecutionPlan& plan) {
   return count(plan.values());
 }
 /// The method's value `index`, which must exist.
-ET_INLINE_UNLESS_SMALL const executorch_flatbuffer::EValue& value_at(
+ET_INLINE_OR_SHARED const executorch_flatbuffer::EValue& value_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
   return *plan.values()->Get(static_cast<uint32_t>(index));
 }
@@ -34,7 +27,7 @@ const executorch_flatbuffer::DataSegment& segment_at(const executorch_flatbuffer
                                                      size_t index);
 
 /// Value `index` if it is a tensor, else null.
-ET_INLINE_UNLESS_SMALL const executorch_flatbuffer::Tensor* tensor_at(
+ET_INLINE_OR_SHARED const executorch_flatbuffer::Tensor* tensor_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
   return value_at(plan, index).val_as_Tensor();
 }
@@ -47,7 +40,7 @@ struct TensorBytes {
 TensorBytes bytes_of(const executorch_flatbuffer::Tensor& tensor);
 
 /// The table of a value of any kind; `T` is the kind's.
-ET_INLINE_UNLESS_SMALL const void* table_of(const executorch_flatbuffer::EValue& value) {
+ET_INLINE_OR_SHARED const void* table_of(const executorch_flatbuffer::EValue& value) {
   return value.val();
 }
 template <typename T>
@@ -56,7 +49,7 @@ const T& as(const executorch_flatbuffer::EValue& value) {
 }
 
 /// The items of a list of any kind, all of which store them in one field; empty for other values.
-ET_INLINE_UNLESS_SMALL Span<const int32_t> list_items(const executorch_flatbuffer::EValue& value) {
+ET_INLINE_OR_SHARED Span<const int32_t> list_items(const executorch_flatbuffer::EValue& value) {
   return value.val_type() < executorch_flatbuffer::KernelTypes::IntList
              ? Span<const int32_t>()
              : items(as<executorch_flatbuffer::TensorList>(value).items());
@@ -72,7 +65,7 @@ inline size_t list_size(const executorch_flatbuffer::EValue& value) {
 }
 
 /// The items of a list of tensors, -1 for an absent one; empty for all other values.
-ET_INLINE_UNLESS_SMALL Span<const int32_t> tensors_in(const executorch_flatbuffer::EValue& value) {
+ET_INLINE_OR_SHARED Span<const int32_t> tensors_in(const executorch_flatbuffer::EValue& value) {
   return value.val_type() < executorch_flatbuffer::KernelTypes::TensorList ? Span<const int32_t>()
                                                                            : list_items(value);
 }
@@ -86,14 +79,24 @@ const executorch_flatbuffer::Instruction* instruction_at(
 bool is_view(const char* name);
 inline bool is_view(const executorch_flatbuffer::Operator& op) { return is_view(text(op.name())); }
 
+/// The table of an instruction of any kind; `T` is the kind's.
+template <typename T>
+const T& as(const executorch_flatbuffer::Instruction& instruction) {
+  return *static_cast<const T*>(instruction.instr_args());
+}
+
 /// The arguments of a call of a kernel or delegate; empty for all other instructions.
-ET_INLINE_UNLESS_SMALL Span<const int32_t> arguments_of(
+ET_INLINE_OR_SHARED Span<const int32_t> arguments_of(
     const executorch_flatbuffer::Instruction& instruction) {
-  if (const auto* call = instruction.instr_args_as_KernelCall()) {
-    return items(call->args());
-  }
-  const auto* call = instruction.instr_args_as_DelegateCall();
-  return call == nullptr ? Span<const int32_t>() : items(call->args());
+  using executorch_flatbuffer::DelegateCall;
+  using executorch_flatbuffer::InstructionArguments;
+  using executorch_flatbuffer::KernelCall;
+  static_assert(int{KernelCall::VT_ARGS} == int{DelegateCall::VT_ARGS},
+                "both kinds of calls have their arguments in the same field");
+  const InstructionArguments type = instruction.instr_args_type();
+  return type != InstructionArguments::KernelCall && type != InstructionArguments::DelegateCall
+             ? Span<const int32_t>()
+             : items(as<KernelCall>(instruction).args());
 }
 
 }  // namespace executorch::runtime::internal
