@@ -5,14 +5,8 @@
 
 #include <algorithm>
 
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/platform/log.h>
-
-// The hot part of the walk is one function, unless code is to be small.
-#if defined(__OPTIMIZE_SIZE__)
-#define INLINE_UNLESS_SMALL
-#else
-#define INLINE_UNLESS_SMALL ET_INLINE
-#endif
 
 namespace executorch::runtime::internal {
 namespace {
@@ -28,8 +22,9 @@ class Walk final {
         rules_(rules),
         visits_left_(bytes.size()) {}
 
-  /// `type` is the table's index in the rules. follow() has found the position.
-  INLINE_UNLESS_SMALL bool table(size_t position, size_t type);
+  /// `type` is the table's index in the rules. follow() has found the position. The caller counts
+  /// the visit, with those of other tables and vectors that the same table or vector refers to.
+  ET_INLINE_UNLESS_SMALL bool table(size_t position, size_t type);
   bool fields(size_t position, size_t vtable, size_t type, uint32_t left);
   /// Reads the offset at `position` and moves to its target. Targets of every kind begin with four
   /// bytes; checks that these lie inside. The caller has checked that `position` has four bytes and
@@ -53,7 +48,7 @@ class Walk final {
     memcpy(&value, bytes_.data() + position, sizeof(T));
     return value;
   }
-  bool visit(size_t times = 1) {
+  bool visit(size_t times) {
     if (times > visits_left_) {
       return false;
     }
@@ -73,6 +68,8 @@ class Walk final {
     /// The alignment of the widest field, minus 1, and these bits of the table's position.
     uint8_t alignment = 0;
     uint8_t position = 0;
+    /// The number of references.
+    uint8_t visits = 0;
   };
   static constexpr size_t kLayouts = 32;
   static constexpr size_t kCharactersPerVisit = 16;
@@ -86,12 +83,12 @@ class Walk final {
 
   /// Logs the fault of a field and returns false.
   bool log_field(size_t position, size_t type, const FieldRule& field, const char* fault) const;
-  INLINE_UNLESS_SMALL bool field(size_t table, size_t vtable, const FieldRule& field);
-  INLINE_UNLESS_SMALL bool vector(size_t position, unsigned width_log2, size_t* count);
+  ET_INLINE_UNLESS_SMALL bool field(size_t table, size_t vtable, const FieldRule& field);
+  ET_INLINE_UNLESS_SMALL bool vector(size_t position, unsigned width_log2, size_t* count);
   bool string(size_t position);
   bool table_vector(size_t position, size_t type);
-  INLINE_UNLESS_SMALL bool union_member(size_t table, size_t vtable, const FieldRule& field,
-                                        size_t position);
+  ET_INLINE_UNLESS_SMALL bool union_member(size_t table, size_t vtable, const FieldRule& field,
+                                           size_t position);
 
   Span<const uint8_t> bytes_;
   /// The last place where four bytes lie inside.
@@ -106,11 +103,11 @@ bool Walk::table(size_t position, size_t type) {
   // A vtable before the bytes wraps around: its position is then beyond their end.
   const size_t vtable = position - static_cast<size_t>(read<int32_t>(position));
   Layout& known = layouts_[(type ^ vtable) % kLayouts];
-  if (!visit() ||
-      (!matches(known, position, vtable, type) && !read_layout(position, vtable, type, &known))) {
+  if (!matches(known, position, vtable, type) && !read_layout(position, vtable, type, &known)) {
     return false;
   }
-  return known.references == 0 || fields(position, vtable, type, known.references);
+  return known.references == 0 ||
+         (visit(known.visits) && fields(position, vtable, type, known.references));
 }
 
 bool Walk::fields(size_t position, size_t vtable, size_t type, uint32_t left) {
@@ -165,6 +162,7 @@ bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout)
       const bool is_scalar = row.kind <= FieldKind::Scalar8;
       const size_t width = is_scalar ? size_t{1} << width_log2(row.kind) : sizeof(uint32_t);
       layout->references |= is_scalar ? 0 : 1u << i;
+      layout->visits += is_scalar ? 0 : 1;
       if (offset + width > bytes_.size() - table || ((table + offset) & (width - 1)) != 0) {
         return log_field(table, type, row, "damaged");
       }
@@ -197,7 +195,7 @@ bool Walk::field(size_t at, size_t vtable, const FieldRule& field) {
 }
 
 bool Walk::vector(size_t position, unsigned width_log2, size_t* count) {
-  if (!visit() || position % sizeof(uint32_t) != 0) {
+  if (position % sizeof(uint32_t) != 0) {
     return false;
   }
   *count = read<uint32_t>(position);
@@ -218,7 +216,7 @@ bool Walk::string(size_t position) {
 
 bool Walk::table_vector(size_t position, size_t type) {
   size_t count = 0;
-  if (!vector(position, 2, &count)) {
+  if (!vector(position, 2, &count) || !visit(count)) {
     return false;
   }
   for (; count > 0; --count) {

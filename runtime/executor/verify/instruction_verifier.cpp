@@ -27,15 +27,15 @@ class Checker final {
     index_ = index;
     switch (instruction.instr_args_type()) {
       case Call::KernelCall:
-        return call(*instruction.instr_args_as_KernelCall());
+        return call(as<fb::KernelCall>(instruction));
       case Call::DelegateCall:
-        return call(*instruction.instr_args_as_DelegateCall());
+        return call(as<fb::DelegateCall>(instruction));
       case Call::MoveCall:
-        return move(*instruction.instr_args_as_MoveCall());
+        return move(as<fb::MoveCall>(instruction));
       case Call::JumpFalseCall:
-        return jump(*instruction.instr_args_as_JumpFalseCall());
+        return jump(as<fb::JumpFalseCall>(instruction));
       default:
-        return value(instruction.instr_args_as_FreeCall()->value_index(), "FreeCall", Kind::Tensor);
+        return value(as<fb::FreeCall>(instruction).value_index(), "FreeCall", Kind::Tensor);
     }
   }
 
@@ -55,13 +55,17 @@ class Checker final {
   }
 
   Error arguments(Span<const int32_t> arguments) const {
+    // A copy, which the loop keeps in a register.
+    WorkBudget budget = *budget_;
+    const size_t values = count(values_);
     for (const int32_t argument : arguments) {
-      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, count(values_), "argument: value"));
+      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, values, "argument: value"));
       ET_CHECK_OR_RETURN_ERROR(
-          budget_->spend(1 + list_size(value_at(argument))), InvalidProgram,
+          budget.spend(1 + list_size(value_at(argument))), InvalidProgram,
           "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
           text(plan_.name()), index_);
     }
+    *budget_ = budget;
     return Error::Ok;
   }
 

@@ -68,11 +68,11 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
 }
 
 Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-                   WorkBudget* budget) {
+                   WorkBudget* budget, VerifiedShape* shape) {
   const fb::EValue& value = value_at(plan, index);
   switch (value.val_type()) {
     case Kind::Tensor:
-      return verify_tensor(program, plan, index);
+      return verify_tensor(program, plan, index, shape);
     case Kind::BoolList:
     case Kind::IntList:
     case Kind::TensorList:
@@ -156,8 +156,9 @@ Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, Wor
   ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
   const size_t values = value_count(plan);
+  VerifiedShape shape;
   for (size_t i = 0; i < values; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget));
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget, &shape));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));

@@ -42,9 +42,21 @@ struct WorkBudget {
 Error verify_plan(const executorch_flatbuffer::Program& program,
                   const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);
 
+/// The last tensor's sizes, dim order and scalar type, which have been verified. Tensors share
+/// these vectors in a file, so the next one often has the same.
+struct VerifiedShape {
+  const int32_t* sizes = nullptr;
+  const uint8_t* order = nullptr;
+  executorch_flatbuffer::ScalarType type{};
+  /// 0: there is none yet.
+  size_t element_size = 0;
+  size_t nbytes = 0;
+};
+
 /// Value `index` of a method, a tensor: its shape, and where its data comes from.
 Error verify_tensor(const executorch_flatbuffer::Program& program,
-                    const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
+                    const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
+                    VerifiedShape* shape);
 
 /// The instructions of a method whose values have been verified.
 Error verify_instructions(const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);

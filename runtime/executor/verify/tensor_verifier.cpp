@@ -2,6 +2,7 @@
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -16,13 +17,24 @@ namespace fb = executorch_flatbuffer;
 /// A tensor and where it stands, for messages.
 class Checker final {
  public:
-  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index)
-      : program_(program), plan_(plan), tensor_(*tensor_at(plan, index)), index_(index) {}
+  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
+          VerifiedShape* shape)
+      : program_(program),
+        plan_(plan),
+        tensor_(*tensor_at(plan, index)),
+        sizes_(items(tensor_.sizes())),
+        order_(items(tensor_.dim_order())),
+        index_(index),
+        shape_(*shape) {}
 
   Error check() {
     ET_CHECK_OK_OR_RETURN_ERROR(check_kind());
-    ET_CHECK_OK_OR_RETURN_ERROR(check_dim_order());
-    ET_CHECK_OK_OR_RETURN_ERROR(check_size());
+    if (shape_.element_size == 0 || shape_.sizes != sizes_.data() ||
+        shape_.order != order_.data() || shape_.type != tensor_.scalar_type()) {
+      shape_ = {};
+      ET_CHECK_OK_OR_RETURN_ERROR(check_dim_order());
+      ET_CHECK_OK_OR_RETURN_ERROR(check_size());
+    }
     switch (tensor_source(tensor_)) {
       case TensorSource::None:
         return Error::Ok;
@@ -61,14 +73,13 @@ class Checker final {
   }
 
   Error check_dim_order() const {
-    const auto order = items(tensor_.dim_order());
-    const size_t rank = count(tensor_.sizes());
+    const size_t rank = sizes_.size();
     ET_CHECK_OR_RETURN_ERROR(
-        rank <= kTensorDimensionLimit && order.size() == rank, InvalidProgram,
+        rank <= kTensorDimensionLimit && order_.size() == rank, InvalidProgram,
         "method '%s', tensor %zu: %zu sizes and %zu in the dim order, expected at most %zu of both",
-        text(plan_.name()), index_, rank, order.size(), kTensorDimensionLimit);
+        text(plan_.name()), index_, rank, order_.size(), kTensorDimensionLimit);
     uint32_t seen = 0;
-    for (const uint8_t dim : order) {
+    for (const uint8_t dim : order_) {
       ET_CHECK_OR_RETURN_ERROR(
           dim < rank && (seen >> dim & 1) == 0, InvalidProgram,
           "method '%s', tensor %zu: dim order of rank %zu has %u twice, or has "
@@ -79,19 +90,18 @@ class Checker final {
     return Error::Ok;
   }
 
-  /// Sets element_size_ and nbytes_.
+  /// Sets shape_.
   Error check_size() {
-    element_size_ = elementSize(static_cast<etensor::ScalarType>(tensor_.scalar_type()));
-    ET_CHECK_OR_RETURN_ERROR(element_size_ != 0, InvalidProgram,
+    const size_t element_size =
+        elementSize(static_cast<etensor::ScalarType>(tensor_.scalar_type()));
+    ET_CHECK_OR_RETURN_ERROR(element_size != 0, InvalidProgram,
                              "method '%s', tensor %zu: scalar type %d is none of the format's",
                              text(plan_.name()), index_, static_cast<int>(tensor_.scalar_type()));
-    const auto order = items(tensor_.dim_order());
-    const auto sizes = items(tensor_.sizes());
     uint64_t stride = 1;
     bool is_empty = false;
     bool fits = true;
-    for (size_t i = order.size(); i-- > 0;) {
-      const int32_t size = sizes[order[i]];
+    for (size_t i = order_.size(); i-- > 0;) {
+      const int32_t size = sizes_[order_[i]];
       // Strides are int32, so that the product of all sizes fits 64 bits.
       fits = fits && size >= 0 && stride <= INT32_MAX;
       is_empty = is_empty || size == 0;
@@ -99,30 +109,31 @@ class Checker final {
     }
     uint64_t bytes = 0;
     const bool is_small =
-        !mul_overflows(stride, uint64_t{element_size_}, &bytes) && bytes <= SIZE_MAX / 2;
+        !mul_overflows(stride, uint64_t{element_size}, &bytes) && bytes <= SIZE_MAX / 2;
     ET_CHECK_OR_RETURN_ERROR(
         fits && (is_empty || is_small), InvalidProgram,
         "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
         "or strides do not fit their types",
-        text(plan_.name()), index_, order.size());
-    nbytes_ = is_empty ? 0 : static_cast<size_t>(bytes);
+        text(plan_.name()), index_, order_.size());
+    shape_ = {sizes_.data(), order_.data(), tensor_.scalar_type(), element_size,
+              is_empty ? 0 : static_cast<size_t>(bytes)};
     return Error::Ok;
   }
 
-  /// True if [offset, offset + nbytes_) lies in `size` bytes, aligned to the elements.
-  Error check_range(uint64_t offset, uint64_t size, const char* what) const {
+  /// True if [offset, offset + nbytes) lies in `size` bytes, aligned to the elements.
+  ET_INLINE_UNLESS_SMALL Error check_range(uint64_t offset, uint64_t size, const char* what) const {
     uint64_t end = 0;
-    ET_CHECK_OR_RETURN_ERROR(!add_overflows(offset, uint64_t{nbytes_}, &end) && end <= size &&
-                                 (offset & (element_size_ - 1)) == 0,
+    ET_CHECK_OR_RETURN_ERROR(!add_overflows(offset, uint64_t{shape_.nbytes}, &end) && end <= size &&
+                                 (offset & (shape_.element_size - 1)) == 0,
                              InvalidProgram,
                              "method '%s', tensor %zu: %zu bytes at offset %" PRIu64
                              " of %s, which has %" PRIu64 " bytes; elements have %zu",
-                             text(plan_.name()), index_, nbytes_, offset, what, size,
-                             element_size_);
+                             text(plan_.name()), index_, shape_.nbytes, offset, what, size,
+                             shape_.element_size);
     return Error::Ok;
   }
 
-  Error check_planned() const {
+  ET_INLINE_UNLESS_SMALL Error check_planned() const {
     const auto sizes = items(plan_.non_const_buffer_sizes());
     const fb::AllocationDetails& where = *tensor_.allocation_info();
     // Buffer 0 is reserved.
@@ -185,15 +196,17 @@ class Checker final {
   const fb::Program& program_;
   const fb::ExecutionPlan& plan_;
   const fb::Tensor& tensor_;
+  Span<const int32_t> sizes_;
+  Span<const uint8_t> order_;
   size_t index_;
-  size_t element_size_ = 0;
-  size_t nbytes_ = 0;
+  VerifiedShape& shape_;
 };
 
 }  // namespace
 
-Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index) {
-  return Checker(program, plan, index).check();
+Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
+                    VerifiedShape* shape) {
+  return Checker(program, plan, index, shape).check();
 }
 
 }  // namespace executorch::runtime::internal
