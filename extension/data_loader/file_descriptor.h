@@ -52,8 +52,8 @@ class FileDescriptor final {
 };
 
 /// Counts a copy of `size` bytes of a file, until remove_copy().
-/// @retval Error::MemoryAllocationFailed All copies have more than three quarters of the machine's
-/// memory, and more than four times the file's bytes. The copy is not counted.
+/// @retval Error::MemoryAllocationFailed The bytes of all copies exceed three quarters of the
+/// machine's memory and four times the file's size; the sum stays as it was.
 executorch::runtime::Error add_copy(const char* name, size_t size, size_t file_size);
 void remove_copy(size_t size);
 

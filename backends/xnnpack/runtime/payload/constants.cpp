@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <map>
+#include <string_view>
+#include <utility>
+
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -17,22 +21,6 @@ using runtime::Result;
 
 namespace {
 
-Result<FreeableBuffer> load_named_constant(const fb_xnnpack::ConstantDataOffset& entry,
-                                           const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {
-  const char* key = entry.named_key()->c_str();
-  ET_CHECK_OR_RETURN_ERROR(names != nullptr, NotFound,
-                           "xnnpack: constant '%s' is named data, but the program has none", key);
-  Result<FreeableBuffer> data = names->get_data(key);
-  if (!data.ok()) {
-    ET_LOG(Error, "xnnpack: loading constant '%s' failed: %s", key, to_string(data.error()));
-    return data.error();
-  }
-  ET_CHECK_OR_RETURN_ERROR(data->size() >= entry.size(), InvalidExternalData,
-                           "xnnpack: constant '%s' has %zu bytes, expected %" PRIu64, key,
-                           data->size(), entry.size());
-  return data;
-}
-
 /// The widest elements of constants: floats and 32-bit integers.
 constexpr size_t kAlignment = alignof(float);
 using Word = uint32_t;
@@ -41,13 +29,14 @@ static_assert(alignof(Word) == kAlignment);
 bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
 /// Copies to a multiple of kAlignment. Operators may read as far beyond its end as beyond others.
-FreeableBuffer aligned_copy(const void* data, size_t size) {
+std::shared_ptr<const FreeableBuffer> aligned_copy(const void* data, size_t size) {
   auto* const copy = new Word[(size + kReadBeyond) / sizeof(Word) + 1]();
   if (size > 0) {
     memcpy(copy, data, size);
   }
-  return FreeableBuffer(copy, size,
+  FreeableBuffer buffer(copy, size,
                         [](void*, void* words, size_t) { delete[] static_cast<Word*>(words); });
+  return std::make_shared<const FreeableBuffer>(std::move(buffer));
 }
 
 /// By constant: true if it is read exactly to its end. Packing reads rows of weights by words of
@@ -68,6 +57,67 @@ std::vector<bool> read_exactly(const Payload& payload, const std::vector<bool>& 
 
 }  // namespace
 
+/// Loads named data once for each name, and copies bytes once for each size.
+class Constants::Loader final {
+ public:
+  using Memory = std::shared_ptr<const FreeableBuffer>;
+
+  Loader(const Payload& payload, const ET_RUNTIME_NAMESPACE::NamedDataMap* names)
+      : payload_(payload), names_(names) {}
+
+  /// Sets the constant's data, and its memory if it was loaded.
+  Error find(const fb_xnnpack::ConstantDataOffset& entry, const void** data, Memory* memory) {
+    if (entry.offset() != kInNamedData) {
+      *data = payload_.constants.data() + entry.offset();
+    } else {
+      *memory = ET_UNWRAP(load_named(entry));
+      *data = (*memory)->data();
+    }
+    return Error::Ok;
+  }
+
+  /// Replaces the data by a copy if operators could not read it in place.
+  /// @param is_exact The constant is read exactly to its end.
+  void make_readable(const fb_xnnpack::ConstantDataOffset& entry, bool is_exact, const void** data,
+                     Memory* memory) {
+    const auto size = static_cast<size_t>(entry.size());
+    const size_t behind =
+        *memory != nullptr
+            ? (*memory)->size() - size
+            : payload_.constants.size() - static_cast<size_t>(entry.offset() + entry.size());
+    // Payloads and data in a program lie at any byte, also at the end of a mapped file.
+    const bool is_readable = is_exact || behind >= kReadBeyond || may_be_read_beyond(*data, size);
+    if (!is_aligned(*data) || !is_readable) {
+      Memory& copy = copies_[{*data, size}];
+      copy = copy == nullptr ? aligned_copy(*data, size) : copy;
+      *memory = copy;
+      *data = copy->data();
+    }
+  }
+
+ private:
+  Result<Memory> load_named(const fb_xnnpack::ConstantDataOffset& entry) {
+    const char* key = entry.named_key()->c_str();
+    Memory& found = named_[entry.named_key()->string_view()];
+    if (found == nullptr) {
+      ET_CHECK_OR_RETURN_ERROR(names_ != nullptr, NotFound,
+                               "xnnpack: constant '%s' is named data, but the program has none",
+                               key);
+      found = std::make_shared<const FreeableBuffer>(
+          ET_UNWRAP(names_->get_data(key), "xnnpack: loading constant '%s' failed", key));
+    }
+    ET_CHECK_OR_RETURN_ERROR(found->size() >= entry.size(), InvalidExternalData,
+                             "xnnpack: constant '%s' has %zu bytes, expected %" PRIu64, key,
+                             found->size(), entry.size());
+    return found;
+  }
+
+  const Payload& payload_;
+  const ET_RUNTIME_NAMESPACE::NamedDataMap* names_;
+  std::map<std::string_view, Memory> named_;
+  std::map<std::pair<const void*, size_t>, Memory> copies_;
+};
+
 Result<Constants> Constants::load(const Payload& payload,
                                   const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
                                   const std::vector<bool>& packed) {
@@ -77,27 +127,18 @@ Result<Constants> Constants::load(const Payload& payload,
   Constants constants;
   constants.pointers_.resize(total > 0 ? total : 1, nullptr);
   constants.loaded_.resize(total);
+  Loader loader(payload, names);
+  const auto entry = [table](size_t i) -> const fb_xnnpack::ConstantDataOffset& {
+    return *table->Get(static_cast<uint32_t>(i));
+  };
+  // Limits of copies rely on the sizes that entries state: compare all with the data before
+  // anything is copied.
   for (size_t i = 1; i < total; ++i) {
-    const fb_xnnpack::ConstantDataOffset& entry = *table->Get(static_cast<uint32_t>(i));
-    FreeableBuffer& loaded = constants.loaded_[i];
-    size_t behind = 0;
-    if (entry.offset() != kInNamedData) {
-      constants.pointers_[i] = payload.constants.data() + entry.offset();
-      behind = payload.constants.size() - static_cast<size_t>(entry.offset() + entry.size());
-    } else {
-      loaded = ET_UNWRAP(load_named_constant(entry, names));
-      constants.pointers_[i] = loaded.data();
-      behind = loaded.size() - static_cast<size_t>(entry.size());
-    }
-    // Payloads and data in a program may begin at any byte, and may end at the end of a mapped
-    // file.
-    const bool is_readable =
-        exact[i] || behind >= kReadBeyond ||
-        may_be_read_beyond(constants.pointers_[i], static_cast<size_t>(entry.size()));
-    if (!is_aligned(constants.pointers_[i]) || !is_readable) {
-      loaded = aligned_copy(constants.pointers_[i], static_cast<size_t>(entry.size()));
-      constants.pointers_[i] = loaded.data();
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        loader.find(entry(i), &constants.pointers_[i], &constants.loaded_[i]));
+  }
+  for (size_t i = 1; i < total; ++i) {
+    loader.make_readable(entry(i), exact[i], &constants.pointers_[i], &constants.loaded_[i]);
   }
   return constants;
 }

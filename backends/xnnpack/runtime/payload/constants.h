@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
@@ -11,6 +12,7 @@ namespace executorch::backends::xnnpack {
 
 /// The bytes of a payload's constants, in the payload or loaded from named data. Constants that are
 /// not aligned for their elements, or that kernels would read beyond the end of, are copied.
+/// Entries of the same bytes share one load and one copy.
 class Constants final {
  public:
   /// @param names May be null when no constant is named.
@@ -24,19 +26,22 @@ class Constants final {
   /// The bytes of constant `index`; null for index 0, which means no constant.
   const void* data(size_t index) const { return pointers_[index]; }
 
-  /// Frees those of `constants` that were loaded or copied, which invalidates pointers to them.
+  /// Frees those of `constants` that were loaded or copied, and whose memory no other constant
+  /// shares, which invalidates pointers to them.
   void free(const std::vector<bool>& constants) {
     for (size_t i = 0; i < loaded_.size(); ++i) {
       if (constants[i]) {
-        loaded_[i].Free();
+        loaded_[i].reset();
       }
     }
   }
 
  private:
+  class Loader;
+
   std::vector<const void*> pointers_;
-  /// By index; empty where the payload's own bytes are used.
-  std::vector<runtime::FreeableBuffer> loaded_;
+  /// By index; null where the payload's own bytes are used.
+  std::vector<std::shared_ptr<const runtime::FreeableBuffer>> loaded_;
 };
 
 }  // namespace executorch::backends::xnnpack

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
+#include <executorch/backends/xnnpack/runtime/payload/graph_copy.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
 #include <executorch/backends/xnnpack/runtime/payload/shared_parts.h>
@@ -467,9 +468,7 @@ Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
   ET_CHECK_OR_RETURN_ERROR(graph_bytes.size() >= 8, InvalidProgram,
                            "xnnpack payload: the graph has %zu bytes, expected at least 8",
                            graph_bytes.size());
-  // A copy, because a mapped file may change after verification.
-  const auto copy = std::make_shared<std::vector<uint64_t>>((graph_bytes.size() + 7) / 8);
-  memcpy(copy->data(), graph_bytes.data(), graph_bytes.size());
+  const auto copy = ET_UNWRAP(copy_graph(graph_bytes));
   const Span<const uint8_t> graph(reinterpret_cast<const uint8_t*>(copy->data()),
                                   graph_bytes.size());
   ET_CHECK_OR_RETURN_ERROR(memcmp(graph.data() + 4, fb::XNNGraphIdentifier(), 4) == 0,

@@ -36,6 +36,7 @@ struct Payload {
   /// payload.
   /// @retval Error::InvalidProgram The log says what was expected and found.
   /// @retval Error::NotSupported A value type or node of a later format.
+  /// @retval Error::MemoryAllocationFailed See copy_graph().
   static runtime::Result<Payload> parse(runtime::Span<const uint8_t> bytes);
 };
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -19,10 +21,12 @@ using runtime::internal::count;
 
 namespace {
 
-// Writers give each constant bytes of its own, or let equal ones share an entry.
-constexpr uint64_t kConstantRepeats = 4;
-// A constant is one value or a few; the nodes of an unrolled recurrence share lists of scales.
+// Entries with different bytes of one constant: writers give each constant bytes of its own.
+constexpr uint64_t kOverlaps = 4;
+// Values of one constant that are always allowed; more are up to a share of the machine's memory.
 constexpr uint64_t kRepeats = 32;
+// A node and its result take some 180 bytes of the flatbuffer: every node may have 11,000 items.
+constexpr uint64_t kItemsPerByte = 64;
 // Small payloads may share more.
 constexpr uint64_t kAlwaysAllowed = uint64_t{1} << 16;
 
@@ -57,22 +61,12 @@ uint64_t inline_scales(const fb::XValue& value) {
   return channels == nullptr ? 0 : count(channels->scale());
 }
 
-/// Each entry with data at an unaligned address becomes a copy.
-Error check_entries(const Payload& payload) {
-  const auto* table = payload.graph->constant_data();
-  Total total(kConstantRepeats * payload.constants.size());
-  for (uint32_t i = 1; i < count(table); ++i) {
-    const fb::ConstantDataOffset& entry = *table->Get(i);
-    ET_CHECK_OR_RETURN_ERROR(
-        entry.offset() == kInNamedData || total.add(entry.size()), InvalidProgram,
-        "xnnpack payload: constants up to entry %" PRIu32 " have more than %" PRIu64
-        " bytes together, although the payload has %zu bytes of constants",
-        i, total.limit(), payload.constants.size());
-  }
-  return Error::Ok;
+/// The name of an entry's data; empty if the payload contains it.
+std::string_view name_of(const fb::ConstantDataOffset& entry) {
+  return entry.offset() == kInNamedData ? entry.named_key()->string_view() : std::string_view();
 }
 
-/// The bytes of a payload's constants; named data of one name counts once.
+/// The bytes of a payload's constants; named data of one name counts once. Saturates.
 uint64_t constant_bytes(const Payload& payload) {
   constexpr uint64_t kMax = UINT64_MAX / kRepeats;
   const auto* table = payload.graph->constant_data();
@@ -80,16 +74,35 @@ uint64_t constant_bytes(const Payload& payload) {
   std::set<std::string_view> names;
   for (uint32_t i = 1; i < count(table); ++i) {
     const fb::ConstantDataOffset& entry = *table->Get(i);
-    if (entry.offset() == kInNamedData && names.insert(entry.named_key()->string_view()).second) {
+    if (entry.offset() == kInNamedData && names.insert(name_of(entry)).second) {
       bytes += std::min(entry.size(), kMax - std::min(bytes, kMax));
     }
   }
   return bytes;
 }
 
-/// Operators may convert each constant value, and each of its scales is validated.
-Error check_values(const Payload& payload) {
-  Total total(kRepeats * constant_bytes(payload));
+/// Entries of the same bytes share memory. Unaligned data of other entries is copied once for each
+/// entry.
+Error check_entries(const Payload& payload, uint64_t bytes) {
+  const auto* table = payload.graph->constant_data();
+  Total total(kOverlaps * bytes);
+  std::set<std::tuple<std::string_view, uint64_t, uint64_t>> known;
+  for (uint32_t i = 1; i < count(table); ++i) {
+    const fb::ConstantDataOffset& entry = *table->Get(i);
+    const bool is_known = !known.insert({name_of(entry), entry.offset(), entry.size()}).second;
+    ET_CHECK_OR_RETURN_ERROR(is_known || total.add(entry.size()), InvalidProgram,
+                             "xnnpack payload: constants up to entry %" PRIu32
+                             " overlap; together they have more than %" PRIu64
+                             " bytes, although there are %" PRIu64 " bytes of constants",
+                             i, total.limit(), bytes);
+  }
+  return Error::Ok;
+}
+
+/// Operators may convert each constant value, and each of its scales is validated. Layers that
+/// share quantized weights have a value each.
+Error check_values(const Payload& payload, uint64_t bytes) {
+  Total total(std::max<uint64_t>(kRepeats * bytes, extension::three_quarters_of_memory()));
   for (uint32_t i = 0; i < count(payload.graph->xvalues()); ++i) {
     const fb::XValue& value = *payload.graph->xvalues()->Get(i);
     const fb::TensorValue& tensor = tensor_of(value);
@@ -111,7 +124,7 @@ Error check_values(const Payload& payload) {
 /// operands.
 Error check_lists(const Payload& payload) {
   const std::vector<const fb::XValue*> values = values_by_id(*payload.graph);
-  Total total(kRepeats * sizeof(uint64_t) * payload.graph_bytes->size());
+  Total total(kItemsPerByte * sizeof(uint64_t) * payload.graph_bytes->size());
   for (const fb::XValue* value : values) {
     // The limit is checked with the nodes.
     (void)total.add(inline_scales(*value));
@@ -142,8 +155,9 @@ Error check_lists(const Payload& payload) {
 }  // namespace
 
 Error check_shared_parts(const Payload& payload) {
-  ET_CHECK_OK_OR_RETURN_ERROR(check_entries(payload));
-  ET_CHECK_OK_OR_RETURN_ERROR(check_values(payload));
+  const uint64_t bytes = constant_bytes(payload);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_entries(payload, bytes));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_values(payload, bytes));
   return check_lists(payload);
 }
 

@@ -53,6 +53,17 @@ P with_values(size_t count, const TestConstant& entry) {
   return p;
 }
 
+/// One product, and `count` values that are a constant of 2^40 bytes.
+P with_large_values(size_t count) {
+  constexpr uint32_t kRows = 1u << 20, kColumns = 1u << 18;
+  P p = recurrence(1);
+  p.constants.push_back({kInNamedData, uint64_t{kRows} * kColumns * sizeof(float), "weights"});
+  for (size_t i = 0; i < count; ++i) {
+    p.values.push_back(constant(2, {kRows, kColumns}));
+  }
+  return p;
+}
+
 /// x [2, 4] gathered by `nodes` nodes that share one list of places.
 P with_gathers(size_t nodes) {
   constexpr uint32_t kPlaces = 20'000;
@@ -106,29 +117,29 @@ HostilePayload named(std::string name, const std::function<P()>& payload,
 std::vector<HostilePayload> hostile_repeats() {
   const TestConstant aligned = {0, kBytes, ""}, shifted = {1, kBytes, ""};
   const TestConstant by_name = {kInNamedData, kBytes, "weights"};
-  const auto shifted_entries = [=](size_t count) {
+  const auto shifted_entries = [=](size_t count, uint64_t step) {
     P p = with_entries(count, shifted);
-    p.constant_bytes += 1;
+    for (size_t i = 0; i < count; ++i) {
+      p.constants[i + 1].offset += step * i;
+    }
+    p.constant_bytes += 1 + step * count;
     return p;
   };
-  const std::string entries = "constants up to entry 5 have more than";
-  const std::string values = "share constants; together they have more than";
   return {
       row("AThousandProductsHaveOneMatrix", [] { return recurrence(1000); }),
-      row("ThreeEntriesAreOneConstant", [=] { return with_entries(3, aligned); }),
+      row("AThousandEntriesAreOneConstant", [=] { return with_entries(1000, aligned); }),
+      row("AThousandEntriesShareACopy", [=] { return shifted_entries(1000, 0); }),
+      row("ThreeEntriesOverlap", [=] { return shifted_entries(3, 4); }),
       row(
-          "AThousandEntriesAreOneConstant", [=] { return with_entries(1000, aligned); }, entries),
-      row(
-          "AThousandEntriesAreCopied", [=] { return shifted_entries(1000); }, entries),
-      row("ThirtyValuesAreOneConstant", [=] { return with_values(30, aligned); }),
-      row(
-          "AThousandValuesAreOneConstant", [=] { return with_values(1000, aligned); }, values),
-      named("ThirtyEntriesHaveOneName", [=] { return with_entries(30, by_name); }),
+          "AThousandEntriesOverlap", [=] { return shifted_entries(1000, 4); },
+          "overlap; together they have more than"),
+      row("AThousandValuesAreOneConstant", [=] { return with_values(1000, aligned); }),
+      named("AThousandEntriesHaveOneName", [=] { return with_entries(1000, by_name); }),
+      named("AThousandValuesHaveOneName", [=] { return with_values(1000, by_name); }),
       named(
-          "AThousandValuesHaveOneName", [=] { return with_values(1000, by_name); }, values),
-      row("ThirtyMatricesHaveOneConstantOfScales", [] { return with_scales(30); }),
-      row(
-          "AThousandMatricesHaveOneConstantOfScales", [] { return with_scales(1000); }, values),
+          "FortyValuesAreOneConstantOfATerabyte", [] { return with_large_values(40); },
+          "share constants; together they have more than"),
+      row("AThousandMatricesHaveOneConstantOfScales", [] { return with_scales(1000); }),
       row("TwentyGathersHaveOneList", [] { return with_gathers(20); }),
       row(
           "AThousandGathersHaveOneList", [] { return with_gathers(1000); },

@@ -1,0 +1,64 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/payload/graph_copy.h>
+
+#include <string.h>
+
+#include <atomic>
+
+#include <executorch/extension/memory_allocator/physical_memory.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::Result;
+using runtime::Span;
+
+namespace {
+
+constexpr size_t kMemoryPerByte = 16;
+
+/// Bytes of all graphs that exist.
+std::atomic<size_t> all_bytes{0};
+
+/// Counts a graph as long as it exists.
+class CountedBytes final {
+ public:
+  explicit CountedBytes(size_t size) : size_(size), sum_(all_bytes.fetch_add(size) + size) {}
+  ~CountedBytes() { all_bytes.fetch_sub(size_); }
+  CountedBytes(const CountedBytes&) = delete;
+  CountedBytes& operator=(const CountedBytes&) = delete;
+
+  /// Bytes of all graphs with this one, when it was made.
+  size_t sum() const { return sum_; }
+
+ private:
+  size_t size_;
+  size_t sum_;
+};
+
+struct GraphCopy {
+  explicit GraphCopy(size_t size) : counted(size) {}
+  CountedBytes counted;
+  std::vector<uint64_t> words;
+};
+
+}  // namespace
+
+size_t max_graph_bytes() {
+  const size_t memory = extension::three_quarters_of_memory();
+  return memory == 0 ? SIZE_MAX : memory / kMemoryPerByte;
+}
+
+Result<std::shared_ptr<const std::vector<uint64_t>>> copy_graph(Span<const uint8_t> bytes) {
+  const auto copy = std::make_shared<GraphCopy>(bytes.size());
+  ET_CHECK_OR_RETURN_ERROR(
+      copy->counted.sum() <= max_graph_bytes(), MemoryAllocationFailed,
+      "xnnpack payload: the graphs of all delegates have %zu bytes with this one's %zu, expected "
+      "at most %zu",
+      copy->counted.sum(), bytes.size(), max_graph_bytes());
+  copy->words.resize((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+  memcpy(copy->words.data(), bytes.data(), bytes.size());
+  return std::shared_ptr<const std::vector<uint64_t>>(copy, &copy->words);
+}
+
+}  // namespace executorch::backends::xnnpack
