@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +12,12 @@ import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules, get_control_flow_submodules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.rewrite.node_rewrite import same_layout, with_values
@@ -30,10 +34,27 @@ def _is_recomputable(node: fx.Node) -> bool:
 
 
 def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
-    """Compute a call node's `val` from the `val`s of its arguments."""
+    """Compute a call node's `val` from the `val`s of its arguments.
+
+    torch's shape functions of some operators compare sizes that depend on data. A tensor whose sizes are known then
+    keeps them, and is contiguous.
+    """
     target: Callable[..., object] = node.target  # type: ignore[assignment]
-    with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
-        return target(*with_values(node.args), **with_values(node.kwargs))
+    logger = logging.getLogger(fake_tensor.__name__)
+    was_disabled = logger.disabled
+    logger.disabled = True  # torch logs the error that is handled here
+    try:
+        with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
+            return target(*with_values(node.args), **with_values(node.kwargs))
+    except GuardOnDataDependentSymNode as error:
+        known = node.meta.get("val")
+        if not isinstance(known, torch.Tensor):
+            why = f"its sizes depend on data, and torch cannot compute them: {error}"
+            raise ExportError("sizes", node, why) from error
+        with mode:
+            return torch.empty(known.shape, dtype=known.dtype, device=known.device)
+    finally:
+        logger.disabled = was_disabled
 
 
 def give_missing_values(graph_module: fx.GraphModule) -> None:

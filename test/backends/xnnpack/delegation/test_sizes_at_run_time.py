@@ -136,6 +136,27 @@ def test_rows_that_data_select_are_delegated(function: Callable[..., torch.Tenso
         torch.testing.assert_close(method.execute((x,))[0], model(x))
 
 
+class Selections(nn.Module):
+    """Selected rows of two tensors, padded to the longer selection."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        rows = [one[one[:, 0] > 0] for one in (x, y)]
+        padded = torch.zeros(2, torch.sym_max(rows[0].shape[0], rows[1].shape[0]), 3)
+        for place, one in enumerate(rows):
+            padded[place, : one.shape[0]] = one * 2
+        return padded
+
+
+@pytest.mark.parametrize("partitioner", [[], [XnnpackPartitioner()]], ids=["portable", "delegated"])
+def test_a_slice_may_end_at_the_size_of_another_selection(partitioner: list[XnnpackPartitioner]) -> None:
+    model, some = Selections(), torch.rand(4, 3)
+    exported = torch.export.export(model, (torch.randn(4, 3), torch.randn(4, 3)))
+    program = to_edge_transform_and_lower(exported, partitioner=partitioner).to_executorch()
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    for inputs in ((some, -some), (-some, some), (some, some), (-some, -some)):
+        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
+
+
 @pytest.mark.parametrize(
     "function",
     [
