@@ -15,12 +15,13 @@ Key = tuple[str, str, str, str]
 
 
 class Outcome(str, Enum):
-    """How far an attempt came. The first four do not count as misses of ours."""
+    """How far an attempt came. Those up to UNSTABLE, except MATCHED, do not count as misses of ours."""
 
     MATCHED = "matched"
     UNBUILT = "not built"  # the generic rule makes no such model
     UNEXPORTED = "not exported"  # torch.export refuses it
     UNPREPARED = "not quantized"  # torchao's quantization of the exported model fails, or eager cannot run the result
+    UNSTABLE = "decided by rounding"  # eager in float64 differs from eager in float32 as much
     NOT_LOWERED = "not lowered"
     NOT_RUN = "not run"
     DIFFERS = "differs"
@@ -30,7 +31,7 @@ class Outcome(str, Enum):
     @property
     def counted(self) -> bool:
         """Return true if torch.export took the model: the rest is this project's to get right."""
-        return self not in (Outcome.UNBUILT, Outcome.UNEXPORTED, Outcome.UNPREPARED)
+        return self not in (Outcome.UNBUILT, Outcome.UNEXPORTED, Outcome.UNPREPARED, Outcome.UNSTABLE)
 
 
 @dataclass

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import nn
 
-from test.coverage.attempt import attempt
+from test.coverage.attempt import Ended, attempt, excusing_rounding
 from test.coverage.case import Case, Example
 from test.coverage.page import page
 from test.coverage.peer import Peer
@@ -109,6 +109,19 @@ def test_a_program_that_pytorch_itself_runs_differently_is_torch_exports() -> No
     )
     assert record.outcome is Outcome.UNEXPORTED
     assert "PyTorch runs the exported program with an error of 0.5" in record.message
+
+
+class _SignOfRounding(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sign((x + 1e-9) - x)
+
+
+@pytest.mark.parametrize("module, outcome", [(_SignOfRounding(), Outcome.UNSTABLE), (_Twice(), Outcome.DIFFERS)])
+def test_a_difference_that_eager_in_float64_has_too_does_not_count(module: nn.Module, outcome: Outcome) -> None:
+    args = (torch.ones(3),)
+    with pytest.raises(Ended) as end, excusing_rounding(module, [(args, {})], [(module(*args),)], 1e-3):
+        raise Ended(Outcome.DIFFERS, "0.5 of the largest value")
+    assert end.value.outcome is outcome and outcome.counted is (outcome is Outcome.DIFFERS)
 
 
 def test_a_shape_that_torch_export_finds_wrong_is_torch_exports() -> None:
