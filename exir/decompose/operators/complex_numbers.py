@@ -93,17 +93,23 @@ def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
 
 _ADD = _binary(lambda a, b: (a[0] + b[0], a[1] + b[1]))
 _SUBTRACT = _binary(lambda a, b: (a[0] - b[0], a[1] - b[1]))
+_MULTIPLY = _binary(_multiply)
+_DIVIDE = _binary(_divide)
 COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     # Eager sets a conjugate bit and computes later; tensors of programs lack this bit.
     _aten._conj.default: lambda self: _aten._conj_physical(self),
     _aten.abs.default: _unary(lambda real, imaginary: torch.hypot(real, imaginary)),
+    _aten.add.Scalar: _ADD,
     _aten.add.Tensor: _ADD,
     _aten.angle.default: _unary(lambda real, imaginary: torch.atan2(imaginary, real)),
-    _aten.div.Tensor: _binary(_divide),
+    _aten.div.Scalar: _DIVIDE,
+    _aten.div.Tensor: _DIVIDE,
     _aten.exp.default: _unary(_exponential),
-    _aten.mul.Tensor: _binary(_multiply),
+    _aten.mul.Scalar: _MULTIPLY,
+    _aten.mul.Tensor: _MULTIPLY,
     _aten.neg.default: _unary(lambda real, imaginary: _made(-real, -imaginary)),
     _aten.polar.default: _polar,
+    _aten.sub.Scalar: _SUBTRACT,
     _aten.sub.Tensor: _SUBTRACT,
     _aten.sum.dim_IntList: _sum,
 }

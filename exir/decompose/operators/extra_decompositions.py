@@ -159,6 +159,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.bitwise_or.Scalar_Tensor: lambda self, other: torch.bitwise_or(other, self),
     _aten.bitwise_right_shift.Scalar_Tensor: _with_tensor_for_scalar(torch.bitwise_right_shift),
     _aten.bitwise_xor.Scalar_Tensor: lambda self, other: torch.bitwise_xor(other, self),
+    _aten._int_mm.default: lambda self, mat2: torch.mm(self.to(torch.int32), mat2.to(torch.int32)),
     _aten._is_all_true.default: torch.all,
     _aten._is_any_true.default: torch.any,
     _aten.conv_tbc.default: _conv_tbc,

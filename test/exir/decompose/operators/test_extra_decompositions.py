@@ -26,6 +26,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "a call for its effect in the body": (lambda x: F.one_hot(x, 5), torch.tensor([[0, 4], [2, 1]])),
     "a transform back": (lambda x: torch.view_as_real(torch.fft.ifft(x).resolve_conj()), X),
     "a conjugate": (lambda x: torch.view_as_real(torch.complex(x, x).conj() * torch.complex(x, -x)), X),
+    "a product of int8 matrices": (lambda x: torch._int_mm(x.to(torch.int8), x.to(torch.int8).t()), X.reshape(4, 6)),
+    "arithmetic with complex numbers": (lambda x: torch.view_as_real((x * 2j + (1 - 3j)) / (1 + 1j) - 1j), X),
+    "a complex convolution": (
+        lambda x: torch.view_as_real(F.conv1d(torch.complex(x, x.sin()), torch.complex(x.cos(), x)[:, :, :2])),
+        X,
+    ),
     "a cubic, smooth downscaling": (lambda x: F.interpolate(x[None], size=(2, 3), mode="bicubic", antialias=True), X),
     "memory by its strides": (lambda x: x.new_empty_strided((2, 3, 4), (1, 2, 6)).copy_(x) + 1, X),
     "the gradient of a pool": (
