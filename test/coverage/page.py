@@ -79,7 +79,7 @@ def page(records: Sequence[Record], made: str) -> str:
 
 
 def _way(record: Record) -> str:
-    """The way, and the rule that made the model if it is not the first one with seed 0."""
+    """Return the way, with the rule unless it is `small` with seed 0."""
     return ", ".join(filter(None, (record.way, record.rule)))
 
 

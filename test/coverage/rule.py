@@ -40,7 +40,7 @@ class Rule:
 
 
 SMALL = Rule("small")
-# No width is a multiple of 8, and no size is what a model's authors chose.
+# Widths are not multiples of 8. Sizes differ from those of published models.
 ODD = Rule(
     "odd",
     layers=3,

@@ -49,7 +49,7 @@ def _make(module: str, names: tuple[str, ...], rule: Rule) -> Example:
                 resized = timm.create_model(name, pretrained=False, **options).eval() if options else model
                 resized(torch.randn(rule.batch, 3, height, width))
             except (RuntimeError, AssertionError, ValueError, TypeError):
-                continue  # it wants another size, or has no option for it
+                continue  # the model refuses this size, or has no option for it
             return _example(name, resized, options, (height, width), rule)
     raise CannotBuild(f"{name} takes no image of {_SIDES[0]} to {own} pixels")
 

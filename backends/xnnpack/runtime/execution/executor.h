@@ -62,7 +62,7 @@ class Executor final {
     std::unique_ptr<Operator> op;
     Tensors tensors;
     size_t scratch_block = 0;
-    /// The results have no elements: the step does not run.
+    /// Set while the results are empty: run() skips the step.
     bool is_idle = false;
   };
 

@@ -65,7 +65,7 @@ class Operator {
     (void)operand;
     return false;
   }
-  /// True if operands may be empty although a result is not.
+  /// True if the operator accepts empty operands when its result has elements.
   virtual bool takes_empty_operands() const { return false; }
   /// Valid after reshape().
   size_t scratch_bytes() const { return scratch_bytes_; }

@@ -137,7 +137,7 @@ def test_rows_that_data_select_are_delegated(function: Callable[..., torch.Tenso
 
 
 class Selections(nn.Module):
-    """Selected rows of two tensors, padded to the longer selection."""
+    """Select rows of two tensors, and pad the shorter selection to the length of the other."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         rows = [one[one[:, 0] > 0] for one in (x, y)]
