@@ -165,7 +165,9 @@ def read_gguf(path: str | Path) -> GGUFFile:
     headers = [_tensor_header(reader) for _ in range(num_tensors)]
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
-        raise GGUFError(f"{path}: general.alignment: expected a power of two, found {alignment!r}")
+        raise GGUFError(
+            f"{path}: general.alignment: expected a power of two up to {_MAX_ALIGNMENT}, found {alignment!r}"
+        )
     start = -(-reader.at // alignment) * alignment
     tensors: dict[str, GGUFTensor] = {}
     for header in headers:

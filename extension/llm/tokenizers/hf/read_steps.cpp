@@ -5,6 +5,7 @@
 
 #include <executorch/extension/llm/tokenizers/base64.h>
 #include <executorch/extension/llm/tokenizers/hf/read.h>
+#include <executorch/extension/llm/tokenizers/utf8.h>
 
 namespace tokenizers::internal {
 namespace {
@@ -168,14 +169,21 @@ bool get_prepend(const Json& step, PreTokenizer::Prepend& prepend) {
   return scheme == "always" || scheme == "first" || scheme == "never";
 }
 
+/// The character and the rule that Metaspace has for texts (pre-tokenizer) and tokens (decoder).
+Error get_metaspace(const Json& step, std::string& replacement, PreTokenizer::Prepend& prepend) {
+  replacement = text_of(step, "replacement", "\xE2\x96\x81");
+  const bool is_character =
+      !replacement.empty() && character_length(replacement) == replacement.size();
+  if (is_character && get_prepend(step, prepend)) return Error::Ok;
+  return refuse_json("Metaspace: expected one character as replacement and a known prepend_scheme");
+}
+
 Error read_metaspace(const Json& step, HfModel& model) {
   PreTokenizer made;
   made.kind = PreTokenizer::Kind::Metaspace;
-  made.replacement = text_of(step, "replacement", "\xE2\x96\x81");
   made.splits = flag_of(step, "split", true);
-  if (made.replacement.empty() || !get_prepend(step, made.prepend)) {
-    return refuse_json("Metaspace: expected a replacement and a known prepend_scheme");
-  }
+  const Error error = get_metaspace(step, made.replacement, made.prepend);
+  if (error != Error::Ok) return error;
   model.pre_tokenizers.push_back(std::move(made));
   return Error::Ok;
 }
@@ -244,10 +252,9 @@ Error read_decoder(const Json& step, HfModel& model) {
     model.decoders.push_back(std::move(made));
   } else if (type == "Metaspace") {
     PreTokenizer::Prepend prepend{};
-    Decoder made{Kind::Metaspace, text_of(step, "replacement", "\xE2\x96\x81")};
-    if (made.from.empty() || !get_prepend(step, prepend)) {
-      return refuse_json("Metaspace: expected a replacement and a known prepend_scheme");
-    }
+    Decoder made{Kind::Metaspace};
+    const Error error = get_metaspace(step, made.from, prepend);
+    if (error != Error::Ok) return error;
     made.start = prepend == PreTokenizer::Prepend::Never ? 0 : 1;
     model.decoders.push_back(std::move(made));
   } else {

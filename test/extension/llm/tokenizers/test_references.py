@@ -139,7 +139,23 @@ def test_rounding_decides_between_equally_likely_divisions_as_in_the_package(nam
     reference = REFERENCES[name](tmp_path)
     ours = Tokenizer(str(reference.path), **reference.options)
     rng = random.Random(3)
-    parts = ["---", "--", "-", "==", "`", ",", ".", " ", "torch", "memory", "is", "\uf371", "export", "foo bar", "<sep>"]
+    parts = [
+        "---",
+        "--",
+        "-",
+        "==",
+        "`",
+        ",",
+        ".",
+        " ",
+        "torch",
+        "memory",
+        "is",
+        "\uf371",
+        "export",
+        "foo bar",
+        "<sep>",
+    ]
     for _ in range(3000):
         text = "".join(rng.choice(parts) for _ in range(rng.randint(1, 9)))
         assert ours.encode(text, reference.bos, reference.eos) == reference.encode(text), text
@@ -261,6 +277,8 @@ def test_tokens_of_prose_are_decoded_to_the_text_of_the_package(name, tmp_path):
         ("Unigram as T5", lambda file: file["normalizer"]["normalizers"][0].update(precompiled_charsmap="AAAA")),
         ("Unigram as T5", lambda file: file["pre_tokenizer"].update(prepend_scheme="sometimes")),
         ("Unigram as T5", lambda file: file["pre_tokenizer"].update(replacement="")),
+        ("Unigram as T5", lambda file: file["pre_tokenizer"].update(replacement="▁▁")),
+        ("Unigram as T5", lambda file: file["decoder"].update(replacement="ab")),
     ],
 )
 def test_broken_parts_of_tokenizer_json_are_refused(name, change, tmp_path):
