@@ -402,9 +402,9 @@ class ExportPass(PassBase):
             self.ExportInterpreter(self, graph_module).run(*values, enable_io_processing=False)
         finally:
             self._tracers.pop()
-        made = fx.GraphModule(tracer.root, tracer.graph)
-        made.meta.update(graph_module.meta)
-        return PassResult(made, True)
+        new_module = fx.GraphModule(tracer.root, tracer.graph)
+        new_module.meta.update(graph_module.meta)
+        return PassResult(new_module, True)
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         """Interpret the whole graph; override to transform the graph module in another way."""

@@ -130,9 +130,9 @@ def _delegated(
     reasons: dict[NodeKey, str],
 ) -> ExportedProgram:
     """Return the program with delegate calls. Record on all other nodes why the partitioner left them."""
-    made = insert_delegate_calls(program, lowered)
-    keep_fallbacks(made.graph_module, type(partitioner).__name__, reasons)
-    return made
+    delegated = insert_delegate_calls(program, lowered)
+    keep_fallbacks(delegated.graph_module, type(partitioner).__name__, reasons)
+    return delegated
 
 
 def _lower_with(

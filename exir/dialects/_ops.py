@@ -36,9 +36,9 @@ class _OpNamespace:
         if op_name.startswith("__"):
             raise AttributeError(op_name)
         parent = getattr(getattr(torch.ops, self._name), op_name)
-        made = self._packet(f"{self._name}::{op_name}", op_name, parent)
-        setattr(self, op_name, made)
-        return made
+        packet = self._packet(f"{self._name}::{op_name}", op_name, parent)
+        setattr(self, op_name, packet)
+        return packet
 
 
 class _DialectNamespace:
@@ -55,9 +55,9 @@ class _DialectNamespace:
             require_backend_library(namespace)
         if namespace in _DEFINED_BY:
             importlib.import_module(_DEFINED_BY[namespace])
-        made = _OpNamespace(self._dialect, namespace, self._packet)
-        setattr(self, namespace, made)
-        return made
+        operators = _OpNamespace(self._dialect, namespace, self._packet)
+        setattr(self, namespace, operators)
+        return operators
 
 
 class _Ops:

@@ -43,8 +43,8 @@ def why_not_differentiable(node: fx.Node) -> str:
 
 def _refusal(op: OpOverload, values: object, wanted: int) -> str:
     """Return autograd's error for a call in which the first `wanted` tensors require gradients, or ""."""
-    numbers = count()
-    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: _fresh(t, next(numbers) < wanted), values)
+    positions = count()
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: _fresh(t, next(positions) < wanted), values)
     try:
         results = op(*args, **kwargs)
     except (RuntimeError, NotImplementedError) as error:

@@ -45,8 +45,8 @@ def _fake(self: torch.Tensor, mat2: torch.Tensor, offs: torch.Tensor, mat2_trans
 def _write(
     self: torch.Tensor, mat2: torch.Tensor, offs: torch.Tensor, mat2_transposed: bool, *, out: torch.Tensor
 ) -> torch.Tensor:
-    made = _compute(self, mat2, offs, mat2_transposed)
-    return out.resize_(made.shape).copy_(made)
+    result = _compute(self, mat2, offs, mat2_transposed)
+    return out.resize_(result.shape).copy_(result)
 
 
 def _given(

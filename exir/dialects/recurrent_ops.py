@@ -57,8 +57,8 @@ def _compute(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
             states = _states(hx)
             empty, *_ = _output(input, states, bidirectional, batch_first)
             return (empty, *(state.clone() for state in states))
-        made = layers(input, hx, params, has_biases, num_layers, 0.0, False, bidirectional, batch_first)
-        return tuple(tensor.contiguous() for tensor in made)
+        results = layers(input, hx, params, has_biases, num_layers, 0.0, False, bidirectional, batch_first)
+        return tuple(tensor.contiguous() for tensor in results)
 
     return compute
 
@@ -82,8 +82,8 @@ def _write(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
     compute = _compute(name)
 
     def write(*args: object, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        for out, made in zip(outs.values(), compute(*args), strict=True):
-            out.resize_(made.shape).copy_(made)
+        for out, result in zip(outs.values(), compute(*args), strict=True):
+            out.resize_(result.shape).copy_(result)
         return tuple(outs.values())
 
     return write

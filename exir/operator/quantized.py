@@ -42,8 +42,8 @@ def unpacked(weight: torch.Tensor, bits: int) -> torch.Tensor:
         return weight
     places = range(8 // bits) if bits == 2 else reversed(range(8 // bits))
     parts = [(weight >> (place * bits)) & (2**bits - 1) for place in places]
-    made: torch.Tensor = torch.stack(parts, -1).flatten(1).to(torch.int8) - 2 ** (bits - 1)
-    return made
+    integers: torch.Tensor = torch.stack(parts, -1).flatten(1).to(torch.int8) - 2 ** (bits - 1)
+    return integers
 
 
 def packed(integers: torch.Tensor, bits: int) -> torch.Tensor:
@@ -59,21 +59,21 @@ def packed(integers: torch.Tensor, bits: int) -> torch.Tensor:
         raise ValueError(f"rows of {integers.shape[1]} integers of {bits} bits do not fill bytes")
     raised = (integers + 2 ** (bits - 1)).to(torch.uint8).unflatten(1, (-1, in_a_byte))
     places = range(in_a_byte) if bits == 2 else reversed(range(in_a_byte))
-    made: torch.Tensor = torch.zeros_like(raised[..., 0])
+    packed_bytes: torch.Tensor = torch.zeros_like(raised[..., 0])
     for index, place in enumerate(places):
-        made |= raised[..., index] << (place * bits)
-    return made
+        packed_bytes |= raised[..., index] << (place * bits)
+    return packed_bytes
 
 
-def _numbers(
+def _dequantized(
     integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor | None, dtype: torch.dtype
 ) -> torch.Tensor:
     """Dequantize (rows, columns), with parameters for each row or group."""
     groups = scales.shape[1] if scales.dim() == 2 else 1
     rows = integers.unflatten(1, (groups, -1))
     taken = rows if zero_points is None else rows - zero_points.reshape(-1, groups, 1)
-    made: torch.Tensor = (taken * scales.reshape(-1, groups, 1)).flatten(1).to(dtype)
-    return made
+    dequantized: torch.Tensor = (taken * scales.reshape(-1, groups, 1)).flatten(1).to(dtype)
+    return dequantized
 
 
 def _look_up(bits: int) -> Callable[..., torch.Tensor]:
@@ -91,7 +91,7 @@ def _look_up(bits: int) -> Callable[..., torch.Tensor]:
         # Dequantize only the rows that are looked up.
         chosen = indices.reshape(-1)
         zeros = None if zero_points is None else zero_points[chosen]
-        found = _numbers(unpacked(weight[chosen], bits), scales[chosen], zeros, dtype or scales.dtype)
+        found = _dequantized(unpacked(weight[chosen], bits), scales[chosen], zeros, dtype or scales.dtype)
         return found.reshape(*indices.shape, found.shape[-1])
 
     return compute
@@ -119,15 +119,17 @@ def _mixed_linear(
     zero_points: torch.Tensor | None,
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
-    filters = _numbers(weight, scales.float(), None if zero_points is None else zero_points.float(), torch.float32)
+    filters = _dequantized(weight, scales.float(), None if zero_points is None else zero_points.float(), torch.float32)
     return (input.float() @ filters.t()).to(dtype or input.dtype)
 
 
 def _mixed_mm(
     input: torch.Tensor, weight: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor | None
 ) -> torch.Tensor:
-    numbers = _numbers(weight, scales.float(), None if zero_points is None else zero_points.float(), torch.float32)
-    return (input.float() @ numbers).to(input.dtype)
+    dequantized = _dequantized(
+        weight, scales.float(), None if zero_points is None else zero_points.float(), torch.float32
+    )
+    return (input.float() @ dequantized).to(input.dtype)
 
 
 def _mixed_fake(columns: int) -> Callable[..., torch.Tensor]:
@@ -147,8 +149,8 @@ def _add(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
     b = parameters[4]
     left = decomposed.dequantize_per_tensor(a, *parameters[:4], a.dtype)
     right = decomposed.dequantize_per_tensor(b, *parameters[5:9], b.dtype)
-    made: torch.Tensor = decomposed.quantize_per_tensor(left + right, *parameters[9:], a.dtype)
-    return made
+    result: torch.Tensor = decomposed.quantize_per_tensor(left + right, *parameters[9:], a.dtype)
+    return result
 
 
 def _add_fake(a: torch.Tensor, *parameters: Any) -> torch.Tensor:

@@ -38,8 +38,8 @@ def rounded(values: torch.Tensor, zero_point: int, quant_min: int, quant_max: in
 
 def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: object) -> torch.Tensor:
     """Convolve without bias. shape: the arguments of `aten.convolution` after the bias."""
-    made: torch.Tensor = torch.ops.aten.convolution(input, weight, None, *shape)
-    return made
+    sums: torch.Tensor = torch.ops.aten.convolution(input, weight, None, *shape)
+    return sums
 
 
 def _requantized(sums: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int) -> torch.Tensor:
@@ -131,8 +131,8 @@ def _lookup_fake(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
 
 
 def _max_pool2d(input: torch.Tensor, *arguments: object) -> torch.Tensor:
-    made: torch.Tensor = torch.ops.aten.max_pool2d_with_indices(input.float(), *arguments)[0]
-    return made.to(torch.int8)
+    result: torch.Tensor = torch.ops.aten.max_pool2d_with_indices(input.float(), *arguments)[0]
+    return result.to(torch.int8)
 
 
 def _avg_pool2d(input: torch.Tensor, input_zero_point: int, scale: float, *arguments: Any) -> torch.Tensor:
@@ -151,8 +151,8 @@ def _window_sizes(ones: torch.Tensor, pooling: list[object]) -> torch.Tensor:
 
 
 def _avg_pool2d_fake(input: torch.Tensor, input_zero_point: int, scale: float, *arguments: object) -> torch.Tensor:
-    made: torch.Tensor = torch.ops.aten.avg_pool2d(input.float(), *arguments[:6])
-    return made.to(torch.int8)
+    result: torch.Tensor = torch.ops.aten.avg_pool2d(input.float(), *arguments[:6])
+    return result.to(torch.int8)
 
 
 def _mean(
@@ -176,8 +176,8 @@ def _combined(operator: Callable[..., torch.Tensor]) -> Callable[..., torch.Tens
     def compute(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
         left = decomposed.dequantize_per_tensor(a, *parameters[:4], a.dtype)
         right = decomposed.dequantize_per_tensor(parameters[4], *parameters[5:9], parameters[4].dtype)
-        made: torch.Tensor = decomposed.quantize_per_tensor(operator(left, right), *parameters[9:], a.dtype)
-        return made
+        result: torch.Tensor = decomposed.quantize_per_tensor(operator(left, right), *parameters[9:], a.dtype)
+        return result
 
     return compute
 
@@ -204,8 +204,8 @@ def _written(compute: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor
     """Return an out variant for eager mode, which copies the functional variant's result."""
 
     def write(*args: object, out: torch.Tensor) -> torch.Tensor:
-        made = compute(*args)
-        return out.resize_(made.shape).copy_(made)
+        result = compute(*args)
+        return out.resize_(result.shape).copy_(result)
 
     return write
 

@@ -53,16 +53,16 @@ def edge_program(
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)
-    made = decompose(program, kept, config.unroll_recurrent)
-    made._verifiers = [WellFormed]
-    name_branch_modules(made)  # messages of all later steps name modules
+    edge = decompose(program, kept, config.unroll_recurrent)
+    edge._verifiers = [WellFormed]
+    name_branch_modules(edge)  # messages of all later steps name modules
     for position, step in enumerate(steps_to_edge(config)):
-        step(made)
+        step(edge)
         if position == 0 and config._check_ir_validity:
-            verify(made.graph_module, core_aten_rules(allowed), "Core ATen verifier")
-    made.graph_module.recompile()
-    set_verifiers(made, [EXIREdgeDialectVerifier(config, class_only=True, core_aten_ops_exception_list=allowed)])
-    return made
+            verify(edge.graph_module, core_aten_rules(allowed), "Core ATen verifier")
+    edge.graph_module.recompile()
+    set_verifiers(edge, [EXIREdgeDialectVerifier(config, class_only=True, core_aten_ops_exception_list=allowed)])
+    return edge
 
 
 def to_edge(

@@ -52,8 +52,8 @@ class EdgeProgramManager:
             set_verifiers(program, [self._verifier(self.compile_config)])
 
     def _verifier(self, config: EdgeCompileConfig) -> type[Verifier]:
-        made: type[Verifier] = EXIREdgeDialectVerifier(config, True, self._allowed)
-        return made
+        verifier: type[Verifier] = EXIREdgeDialectVerifier(config, True, self._allowed)
+        return verifier
 
     @property
     def methods(self) -> set[str]:
@@ -74,9 +74,9 @@ class EdgeProgramManager:
     def _with(
         self, programs: dict[str, ExportedProgram], config: EdgeCompileConfig | None = None
     ) -> EdgeProgramManager:
-        made = EdgeProgramManager(programs, self._config_methods, config or self.compile_config, self._allowed)
-        made._etrecord = self._etrecord
-        return made
+        manager = EdgeProgramManager(programs, self._config_methods, config or self.compile_config, self._allowed)
+        manager._etrecord = self._etrecord
+        return manager
 
     def lowered_from(self, exported_programs: dict[str, ExportedProgram]) -> None:
         """Record the exported programs: `to_backend` lowers them again to keep operators whole for a partitioner."""
@@ -149,9 +149,9 @@ class EdgeProgramManager:
 
         config = config or ExecutorchBackendConfig()
         planned, named_data = to_executorch_programs(self._edge_programs, config, self.compile_config.strict)
-        made = ExecutorchProgramManager(planned, self._config_methods, config, named_data)
+        manager = ExecutorchProgramManager(planned, self._config_methods, config, named_data)
         if self._etrecord is not None:
             record = self._etrecord.copy()
-            record.add_executorch_program(made)
-            made._etrecord = record
-        return made
+            record.add_executorch_program(manager)
+            manager._etrecord = record
+        return manager

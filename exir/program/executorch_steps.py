@@ -31,20 +31,20 @@ def to_executorch_programs(
     strict: operators that requested partitioners left are an error; otherwise a warning.
     """
     programs = _with_shared_state(programs, config)
-    made = {name: _out_variants(name, program, config) for name, program in programs.items()}
-    for name, program in made.items():
+    planned = {name: _out_variants(name, program, config) for name, program in programs.items()}
+    for name, program in planned.items():
         check_strict(name, program.graph_module, strict)
     planners = []
-    for name, program in made.items():
+    for name, program in planned.items():
         planner = for_method(config.memory_planning_pass, name)
         _plan(program, planner)
         planners.append(planner)
     for planner in dict.fromkeys(planners):
         if isinstance(planner, MemoryPlanningPass):
             planner.run_multimethod()
-    for program in made.values():
+    for program in planned.values():
         program.graph_module.recompile()
-    return made, delegates_named_data(made.values())
+    return planned, delegates_named_data(planned.values())
 
 
 def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreOutput:

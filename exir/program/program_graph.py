@@ -22,7 +22,7 @@ def with_graph(
     """
     give_missing_values(graph_module)
     signature, module_calls = signature_of_graph(program, graph_module.graph)
-    made = ExportedProgram(
+    new_program = ExportedProgram(
         root=graph_module,
         graph=graph_module.graph,
         graph_signature=signature,
@@ -33,10 +33,10 @@ def with_graph(
         constants=dict(program.constants),
         verifiers=[WellFormed],
     )
-    made.graph_module.meta.update(graph_module.meta)
-    lift_tensor_attributes(made)
-    set_verifiers(made, verifiers or list(program.verifiers))
-    return made
+    new_program.graph_module.meta.update(graph_module.meta)
+    lift_tensor_attributes(new_program)
+    set_verifiers(new_program, verifiers or list(program.verifiers))
+    return new_program
 
 
 def set_verifiers(program: ExportedProgram, verifiers: list[type[Verifier]]) -> None:

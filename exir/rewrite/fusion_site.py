@@ -53,8 +53,8 @@ class Constants:
             return None
         args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda source: values[source])
         with torch.no_grad():
-            made = node.target(*args, **kwargs)  # type: ignore[operator]
-        return made if isinstance(made, torch.Tensor) else None
+            result = node.target(*args, **kwargs)  # type: ignore[operator]
+        return result if isinstance(result, torch.Tensor) else None
 
     def add(self, stem: str, tensor: torch.Tensor, origin: fx.Node) -> fx.Node:
         mode = fake_mode_of(self.program.graph_module)
@@ -119,9 +119,9 @@ class Site:
             integers = self._moved(integers, moved)
         if argument(self.quantize, "dtype") is torch.int8:
             return integers
-        made = self.look_up_table(integers, torch.arange(256).to(torch.uint8))
-        made.meta[_SIGNED] = integers
-        return made
+        lookup = self.look_up_table(integers, torch.arange(256).to(torch.uint8))
+        lookup.meta[_SIGNED] = integers
+        return lookup
 
     def look_up_table(self, integers: fx.Node, table: torch.Tensor) -> fx.Node:
         """Insert a table look-up of integers. The first entry is for the smallest integer of their dtype."""

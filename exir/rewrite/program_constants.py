@@ -56,8 +56,8 @@ def add_constant(
     spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=node.name), target=name, persistent=None)
     program.graph_signature.input_specs.insert(position, spec)
     program.constants[name] = tensor
-    made: fx.Node = node
-    return made
+    constant: fx.Node = node
+    return constant
 
 
 def _placeholders(program: ExportedProgram) -> list[fx.Node]:

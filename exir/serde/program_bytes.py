@@ -200,9 +200,9 @@ def _replace_scalar_constants(module: fx.GraphModule) -> None:
         constant = getattr(module, str(node.target), None) if node.op == "get_attr" else None
         if isinstance(constant, torch.Tensor) and constant.dim() == 0:
             with module.graph.inserting_before(node):
-                made = module.graph.call_function(_SCALAR, (constant.item(),), {"dtype": constant.dtype})
-            made.meta = dict(node.meta)
-            node.replace_all_uses_with(made)
+                scalar_call = module.graph.call_function(_SCALAR, (constant.item(),), {"dtype": constant.dtype})
+            scalar_call.meta = dict(node.meta)
+            node.replace_all_uses_with(scalar_call)
             module.graph.erase_node(node)
 
 

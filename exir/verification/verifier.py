@@ -74,8 +74,8 @@ def EXIREdgeDialectVerifier(
     """A verifier of the edge dialect: an instance, or its class with `class_only`."""
     config = edge_compile_config or EdgeCompileConfig()
     exceptions = _exceptions(config, core_aten_ops_exception_list, preserve_ops)
-    made = _verifier("EDGE", edge_rules(config._skip_dim_order, exceptions) if config._check_ir_validity else ())
-    return made if class_only else made()
+    verifier = _verifier("EDGE", edge_rules(config._skip_dim_order, exceptions) if config._check_ir_validity else ())
+    return verifier if class_only else verifier()
 
 
 def EXIRATenDialectVerifier(
@@ -87,14 +87,14 @@ def EXIRATenDialectVerifier(
     """A verifier of Core ATen: an instance, or its class with `class_only`."""
     config = edge_compile_config or EdgeCompileConfig()
     exceptions = _exceptions(config, core_aten_ops_exception_list, preserve_ops)
-    made = _verifier("OLD_EXIR_ATEN", core_aten_rules(exceptions) if config._check_ir_validity else ())
-    return made if class_only else made()
+    verifier = _verifier("OLD_EXIR_ATEN", core_aten_rules(exceptions) if config._check_ir_validity else ())
+    return verifier if class_only else verifier()
 
 
 def AutogradSafeATenVerifier(class_only: bool = False) -> Any:
     """A verifier of autograd-safe ATen: programs of torch.export that can be trained. ExecuTorch 1.4 has none."""
-    made = _verifier("AUTOGRAD_SAFE_ATEN", autograd_safe_rules())
-    return made if class_only else made()
+    verifier = _verifier("AUTOGRAD_SAFE_ATEN", autograd_safe_rules())
+    return verifier if class_only else verifier()
 
 
 __all__ = ["AutogradSafeATenVerifier", "EXIRATenDialectVerifier", "EXIREdgeDialectVerifier", "WellFormed"]

@@ -49,7 +49,7 @@ def _program_of(body: GraphModule, parent: ExportedProgram, constants: dict[Node
     inputs = [constants.get(node, spec) for node, spec in zip(placeholders, own, strict=True)]
     results = [OutputSpec(OutputKind.USER_OUTPUT, argument_spec(value, border), None) for value in values]
     owner, code = graph.owning_module, graph._codegen
-    made = _PartOfProgram(
+    subprogram = _PartOfProgram(
         root=body,
         graph=graph,
         graph_signature=ExportGraphSignature(inputs, results),
@@ -60,4 +60,4 @@ def _program_of(body: GraphModule, parent: ExportedProgram, constants: dict[Node
         verifiers=list(parent.verifiers),
     )
     graph.owning_module, graph._codegen = owner, code  # the graph stays the parent's
-    return made
+    return subprogram

@@ -232,8 +232,8 @@ def _check(
     chance = random.Random(0)
     kept = {spec: (spec.shape, spec.mem_offset) for spec in names}
     for sample in range(_SAMPLES):
-        numbers = {symbol: _sampled(*ends, sample / (_SAMPLES - 1), chance) for symbol, ends in ranges.items()}
-        inputs = {at: int(size.node.expr.subs(numbers)) for at, (size, _) in leaves.items()}
+        sampled = {symbol: _sampled(*ends, sample / (_SAMPLES - 1), chance) for symbol, ends in ranges.items()}
+        inputs = {at: int(size.node.expr.subs(sampled)) for at, (size, _) in leaves.items()}
         if any(inputs[at] > bound for at, (_, bound) in leaves.items()):
             continue  # the runtime rejects such inputs
         values = plan.steps.evaluate(inputs)
@@ -242,7 +242,7 @@ def _check(
                 spec.mem_offset = values[plan.offsets[spec]]
                 spec.shape = [values[step] for step in plan.sizes[spec]] if spec in plan.sizes else spec.shape
                 if spec.mem_offset > (kept[spec][1] or 0):
-                    raise MemoryPlanningError(names[spec], f"sizes {numbers} move it up: {spec.debug()}")
+                    raise MemoryPlanningError(names[spec], f"sizes {sampled} move it up: {spec.debug()}")
             check_by_lifespans(names, [0, min(values[plan.height], sizes[PARAMETRIC_ARENA])], False, in_place)
         finally:
             for spec, (shape, offset) in kept.items():

@@ -131,13 +131,13 @@ def _layer(
         constants = site.constants
         contiguous = weights.integers.is_contiguous() and weights.node.op == "placeholder"
         weight = weights.node if contiguous else constants.add("_fused_weight", weights.integers, site.core)
-        made = [
+        added = [
             constants.add("_fused_scales", scales.float(), site.core),
             constants.add("_fused_offsets", offsets.float(), site.core),
         ]
         input = site.integers_of(source)
         if arguments is None:
-            return site.call(name, input, weight, *made, *site.result)
-        return site.call(name, input, of.zero_point, weight, *made, *arguments, *site.result)
+            return site.call(name, input, weight, *added, *site.result)
+        return site.call(name, input, of.zero_point, weight, *added, *arguments, *site.result)
 
     return build

@@ -86,9 +86,9 @@ def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
         if isinstance(fusion, Rejection):
             continue
         before = node.prev
-        made = fusion()
-        last = site.finish(made)
-        _note_handles(site, made, last, before)
+        fused = fusion()
+        last = site.finish(fused)
+        _note_handles(site, fused, last, before)
         replace_by(node, last)
         modified = True
     if modified:
@@ -97,18 +97,18 @@ def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
         program.graph_module.recompile()
 
 
-def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> None:
+def _note_handles(site: Site, fused: fx.Node, last: fx.Node, before: fx.Node) -> None:
     """Set the debug handles of the new nodes after `before`.
 
-    `made` gets the handles of the core and of the activations that clamp its result; `last` also those of the quantize.
+    `fused` gets the handles of the core and of the activations that clamp its result, `last` also those of quantize.
     """
     new, at = set(), site.quantize.prev
     while at is not before:
         new.add(at)
         at = at.prev
-    if made in new:
+    if fused in new:
         computed = (site.core, *site.limits)
-        made.meta["debug_handle"] = tuple(handle for origin in computed for handle in debug_handles_of(origin))
+        fused.meta["debug_handle"] = tuple(handle for origin in computed for handle in debug_handles_of(origin))
     if last in new:
         last.meta["debug_handle"] = (*debug_handles_of(last), *debug_handles_of(site.quantize))
 

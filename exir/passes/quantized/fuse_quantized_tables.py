@@ -125,16 +125,16 @@ def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> Rejectio
     return next(filter(None, (_collect(source, constants, leaves) for source in node.all_input_nodes)), None)
 
 
-def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers: torch.Tensor) -> torch.Tensor:
+def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], leaf_values: torch.Tensor) -> torch.Tensor:
     if node in leaves:
-        return numbers
+        return leaf_values
     if node.name in constants.known:
         return constants.known[node.name].reshape(())
-    values = {source: _evaluate(source, constants, leaves, numbers) for source in node.all_input_nodes}
+    values = {source: _evaluate(source, constants, leaves, leaf_values) for source in node.all_input_nodes}
     args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda source: values[source])
     with torch.no_grad():
-        made: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
-    return made
+        result: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
+    return result
 
 
 _COMBINED = {

@@ -48,9 +48,9 @@ def _quantize_table(program: ExportedProgram, node: Node, known: dict[str, torch
         Node, lambda source: known[source.name].detach(), (integers.args, integers.kwargs)
     )
     computed = integers.target._op(*args, **kwargs)
-    made = add_constant(program, "_quantized_rows", computed, integers.meta["val"], integers)
-    known[made.name] = computed
-    replace_by(integers, made)
+    constant = add_constant(program, "_quantized_rows", computed, integers.meta["val"], integers)
+    known[constant.name] = computed
+    replace_by(integers, constant)
 
 
 def _operator(node: Node) -> str:

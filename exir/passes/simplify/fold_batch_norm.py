@@ -147,9 +147,9 @@ def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor
     fake = weight_node.meta["val"]
     with fake.fake_mode:
         fake_bias = torch.empty(channels, dtype=weight.dtype)
-    made = add_constant(program, "_folded_weight", _as_value(new_weight, fake), fake, source)
+    new_weight_node = add_constant(program, "_folded_weight", _as_value(new_weight, fake), fake, source)
     bias = add_constant(program, "_folded_bias", new_bias, fake_bias, source)
-    _give_weights(source, layer, made, bias)
+    _give_weights(source, layer, new_weight_node, bias)
     for user in list(node.users):
         replace_by(user, source)
     program.graph.erase_node(node)

@@ -29,10 +29,10 @@ def recompose_activations(program: ExportedProgram) -> None:
     Results: the last bit may differ, because hardsigmoid and hardswish multiply by 1/6 instead of dividing by 6.
     """
     constants = constant_tensors(program)
-    numbers = {name: tensor.item() for name, tensor in constants.items() if _is_number(tensor)}
+    scalars = {name: tensor.item() for name, tensor in constants.items() if _is_number(tensor)}
     modified = False
     for node in program.graph.nodes:
-        activation, source = _activation(node, numbers)
+        activation, source = _activation(node, scalars)
         if activation is not None and source is not None and _keeps_float(source, node):
             retarget(node, activation, (source,), {})
             modified = True
@@ -44,15 +44,15 @@ def _is_number(tensor: torch.Tensor) -> bool:
     return tensor.dim() == 0 and not isinstance(tensor, FakeTensor)
 
 
-def _activation(node: fx.Node, numbers: Mapping[str, object]) -> tuple[EdgeOpOverload | None, Any]:
+def _activation(node: fx.Node, scalars: Mapping[str, object]) -> tuple[EdgeOpOverload | None, Any]:
     """Return the activation that a call completes, and its operand; None for other calls."""
-    if node.target is _aten.div.Tensor and _number(node.args[1], numbers) == 6:
+    if node.target is _aten.div.Tensor and _number(node.args[1], scalars) == 6:
         dividend = node.args[0]
-        source = _source_of_relu6(dividend, numbers)
+        source = _source_of_relu6(dividend, scalars)
         if source is not None:
             return _aten.hardsigmoid.default, source
         for one, other in _factors(dividend):
-            if _source_of_relu6(other, numbers) is one:
+            if _source_of_relu6(other, scalars) is one:
                 return _aten.hardswish.default, one
     for one, other in _factors(node):
         for gate, activation in _GATES.items():
@@ -76,7 +76,7 @@ def _factors(node: object) -> list[tuple[Any, Any]]:
     return [(one, other), (other, one)]
 
 
-def _source_of_relu6(node: Any, numbers: Mapping[str, object]) -> fx.Node | None:
+def _source_of_relu6(node: Any, scalars: Mapping[str, object]) -> fx.Node | None:
     """Return x if `node` is relu6(x + 3)."""
     lows, highs = [], []
     while _calls(node, _aten.hardtanh.default) or _calls(node, _aten.clamp.default):
@@ -87,11 +87,11 @@ def _source_of_relu6(node: Any, numbers: Mapping[str, object]) -> fx.Node | None
     if [low for low in lows if low is not None] != [0] or [high for high in highs if high is not None] != [6]:
         return None
     is_shifted = _calls(node, _aten.add.Tensor) and argument(node, "alpha") == 1
-    return node.args[0] if is_shifted and _number(node.args[1], numbers) == 3 else None
+    return node.args[0] if is_shifted and _number(node.args[1], scalars) == 3 else None
 
 
-def _number(node: object, numbers: Mapping[str, object]) -> object:
-    return numbers.get(node.name) if isinstance(node, fx.Node) else node
+def _number(node: object, scalars: Mapping[str, object]) -> object:
+    return scalars.get(node.name) if isinstance(node, fx.Node) else node
 
 
 def _keeps_float(source: fx.Node, node: fx.Node) -> bool:

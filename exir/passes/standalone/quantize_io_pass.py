@@ -320,9 +320,9 @@ def extract_io_quant_params(
             found["inputs"][node.name] = _described(parameters)
     for index in output_idxs:
         results: Any = program.graph.output_node().args[0]
-        made = results[_output_position(program, index)]
-        if isinstance(made, fx.Node) and _is(made, "dequantize"):
-            source: Any = made.args[0]
+        output = results[_output_position(program, index)]
+        if isinstance(output, fx.Node) and _is(output, "dequantize"):
+            source: Any = output.args[0]
             parameters = quantize_output(program, index)
             QuantizeOutputs(edge_prog, [index]).publish(index, parameters)
             found["outputs"][source.name] = _described(parameters)

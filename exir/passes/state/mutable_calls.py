@@ -63,16 +63,16 @@ def _restore(call: fx.Node, mutable: set[str], kept: set[fx.Node]) -> None:
         written.append(base if only_parts or (in_place and not later_readers(base, call)) else _copied(base, call))
     given = {key: copy_part(call, written[place.base], place) for key, place in places.items()}
     value = _returned_value(op, call)
-    made = insert_before(call, op, _arguments(op, call, given), {}, value, call)
+    new_call = insert_before(call, op, _arguments(op, call, given), {}, value, call)
     for key, place in places.items():
         written[place.base] = put_part(call, written[place.base], given[key], place)
     for index, result in results.items():
         if index >= first_base:
             replace_by(result, written[index - first_base])
         elif len(op._schema.returns) == 1:
-            replace_by(result, made)
+            replace_by(result, new_call)
         else:
-            result.args = (made, index)
+            result.args = (new_call, index)
     call.graph.erase_node(call)
 
 
@@ -104,14 +104,14 @@ def _places(op: OpOverload, call: fx.Node) -> dict[str, Place]:
 
 
 def _arguments(op: OpOverload, call: fx.Node, given: dict[str, fx.Node]) -> tuple[Argument, ...]:
-    made: list[Argument] = []
+    arguments: list[Argument] = []
     written = _written_arguments(op)
     for item in op._schema.arguments:
         length: Any = call.kwargs.get(f"_{item.name}_length")
         if item.name not in written:
-            made.append(call.kwargs.get(item.name, item.default_value))
+            arguments.append(call.kwargs.get(item.name, item.default_value))
         elif length is None:
-            made.append(given.get(f"_{item.name}"))
+            arguments.append(given.get(f"_{item.name}"))
         else:
-            made.append([given.get(f"_{item.name}_{i}") for i in range(length)])
-    return tuple(made)
+            arguments.append([given.get(f"_{item.name}_{i}") for i in range(length)])
+    return tuple(arguments)
