@@ -93,18 +93,18 @@ def _quantize(
     quant_max: float | None = None,
 ) -> torch.Tensor:
     ops, limits = torch.ops.quantized_decomposed, _limits(output_dtype, quant_min, quant_max)
-    made: torch.Tensor
+    quantized: torch.Tensor
     if _are_rows(input, block_size) and scale.dtype is torch.float32:  # symmetric; asymmetric scales are float64
-        made = (input * (1.0 / scale)).round().clamp(*limits).to(output_dtype)
+        quantized = (input * (1.0 / scale)).round().clamp(*limits).to(output_dtype)
     elif _are_rows(input, block_size):
-        made = ops.quantize_per_token(input, scale, zero_point, *limits, output_dtype)
+        quantized = ops.quantize_per_token(input, scale, zero_point, *limits, output_dtype)
     elif input.dim() == 2 and block_size[0] == 1:
-        made = ops.quantize_per_channel_group(input, scale, zero_point, *limits, output_dtype, block_size[1])
+        quantized = ops.quantize_per_channel_group(input, scale, zero_point, *limits, output_dtype, block_size[1])
     elif list(block_size) == list(input.shape):
-        made = ops.quantize_per_tensor.tensor(input, scale, zero_point, *limits, output_dtype)
+        quantized = ops.quantize_per_tensor.tensor(input, scale, zero_point, *limits, output_dtype)
     else:
         raise _fault(input, block_size)
-    return made
+    return quantized
 
 
 def _dequantize(
@@ -118,15 +118,17 @@ def _dequantize(
     output_dtype: torch.dtype = torch.float32,
 ) -> torch.Tensor:
     ops, limits = torch.ops.quantized_decomposed, _limits(input_dtype, quant_min, quant_max)
-    made: torch.Tensor
+    dequantized: torch.Tensor
     # Scales chosen at run time are float64; weights are float32.
     if _are_rows(input, block_size) and scale.dtype is torch.float64:
-        made = ops.dequantize_per_token(input, scale, zero_point, *limits, input_dtype, output_dtype)
+        dequantized = ops.dequantize_per_token(input, scale, zero_point, *limits, input_dtype, output_dtype)
     elif input.dim() == 2 and block_size[0] == 1:
         given = (scale, zero_point, *limits, input_dtype, block_size[1], output_dtype)
-        made = ops.dequantize_per_channel_group(input, *given)
+        dequantized = ops.dequantize_per_channel_group(input, *given)
     elif list(block_size) == list(input.shape) and zero_point is not None:
-        made = ops.dequantize_per_tensor.tensor(input, scale, zero_point, *limits, input_dtype, out_dtype=output_dtype)
+        dequantized = ops.dequantize_per_tensor.tensor(
+            input, scale, zero_point, *limits, input_dtype, out_dtype=output_dtype
+        )
     else:
         raise _fault(input, block_size)
-    return made
+    return dequantized

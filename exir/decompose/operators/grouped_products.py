@@ -35,9 +35,9 @@ def _of_torch(
     if bias is not None:
         return NotImplemented  # torch refuses it too
     if self.dim() == 2 and mat2.dim() == 3 and offs is not None:
-        made = _by_rows(self, mat2, offs)
+        product = _by_rows(self, mat2, offs)
     elif self.dim() == 3 and mat2.dim() == 3 and offs is None:
-        made = torch.bmm(self, mat2)
+        product = torch.bmm(self, mat2)
     else:
         return NotImplemented  # groups of columns, which only gradients of weights need
-    return made if out_dtype is None else made.to(out_dtype)
+    return product if out_dtype is None else product.to(out_dtype)
