@@ -64,13 +64,15 @@ def _float_fusion(node: Node, rule: Rule, program: ExportedProgram, is_taken: Ca
 def _integer_fusion(node: Node, rule: Rule, found: Fused, program: ExportedProgram) -> Fused | None:
     """Extend a fusion by the following quantize if the operands are dequantized for it; None if that is impossible."""
     quantize = _only_user(found.result)
-    made = None if quantize is None or operator_of(quantize) != QUANTIZE else affine(quantize)
-    if quantize is None or made is None or rule.on_integers is None or found.scale is not None:
+    result_parameters = None if quantize is None or operator_of(quantize) != QUANTIZE else affine(quantize)
+    if quantize is None or result_parameters is None or rule.on_integers is None or found.scale is not None:
         return None
-    if not (made.is_whole or rule.fuses_activation) or not rule.on_integers(node, made, program):
+    if not (result_parameters.is_whole or rule.fuses_activation) or not rule.on_integers(
+        node, result_parameters, program
+    ):
         return None
     low, high = found.limits or (-math.inf, math.inf)
-    smallest, largest = (-math.inf, math.inf) if made.is_whole else made.limits
+    smallest, largest = (-math.inf, math.inf) if result_parameters.is_whole else result_parameters.limits
     limits = max(low, smallest), min(high, largest)
     if limits[0] >= limits[1]:
         return None

@@ -41,15 +41,15 @@ class GraphWriter:
 
     def input(self, elements: Elements, shape: Sequence[int]) -> g.ValueId:
         """Add a value that is the delegate's next input."""
-        made = self._tensor(elements, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
-        self._graph.input_ids.append(made)
-        return made
+        value = self._tensor(elements, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
+        self._graph.input_ids.append(value)
+        return value
 
     def output(self, number: int, elements: Elements, shape: Sequence[int]) -> g.ValueId:
         """Add a value that is the delegate's output `number`. All inputs must have been added."""
-        made = self._tensor(elements, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
-        self._outputs[number] = made
-        return made
+        value = self._tensor(elements, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
+        self._outputs[number] = value
+        return value
 
     def is_output(self, value: g.ValueId) -> bool:
         """Return whether a value is one of the delegate's outputs."""
@@ -63,13 +63,13 @@ class GraphWriter:
         elements: element type; by default that of the tensor. shape: of the value, where it differs from the tensor's,
         as for 4-bit elements.
         """
-        meant = elements or unquantized(tensor.dtype)
+        element_format = elements or unquantized(tensor.dtype)
         sizes = tuple(tensor.shape if shape is None else shape)
         key, size = self._named(tensor)
-        known = self._known.get((key, sizes, str(meant)))
+        known = self._known.get((key, sizes, str(element_format)))
         if known is None:
-            known = self._tensor(meant, sizes, g.INVALID_ID, 0, self._constants.add_named(key, size))
-            self._known[key, sizes, str(meant)] = known
+            known = self._tensor(element_format, sizes, g.INVALID_ID, 0, self._constants.add_named(key, size))
+            self._known[key, sizes, str(element_format)] = known
         return known
 
     def data(self, tensor: torch.Tensor) -> int:
@@ -115,12 +115,12 @@ class GraphWriter:
                 setattr(node.xnode_union, name, own[shared])
 
     def _copy(self, value: g.ValueId) -> g.ValueId:
-        made = g.ValueId(len(self._graph.xvalues))
+        copied_value = g.ValueId(len(self._graph.xvalues))
         copied = copy.deepcopy(self._graph.xvalues[value])
         member = copied.xvalue_union
-        (member.tensor_value if isinstance(member, g.QuantizedTensorValue) else member).id_out = made
+        (member.tensor_value if isinstance(member, g.QuantizedTensorValue) else member).id_out = copied_value
         self._graph.xvalues.append(copied)
-        return made
+        return copied_value
 
     def _tensor(
         self,
@@ -130,10 +130,12 @@ class GraphWriter:
         flags: int,
         constant_index: int = 0,
     ) -> g.ValueId:
-        made = g.ValueId(len(self._graph.xvalues))
+        value = g.ValueId(len(self._graph.xvalues))
         dims = [int(size) for size in shape]
-        meant = unquantized(elements) if isinstance(elements, torch.dtype) else elements
-        tensor = g.TensorValue(meant.datatype, len(dims), dims, constant_index, external_id, flags, made)
-        quantized = None if meant.parameters is None else g.QuantizedTensorValue(tensor, meant.parameters)
+        element_format = unquantized(elements) if isinstance(elements, torch.dtype) else elements
+        tensor = g.TensorValue(element_format.datatype, len(dims), dims, constant_index, external_id, flags, value)
+        quantized = (
+            None if element_format.parameters is None else g.QuantizedTensorValue(tensor, element_format.parameters)
+        )
         self._graph.xvalues.append(g.XValue(quantized or tensor))
-        return made
+        return value

@@ -83,9 +83,13 @@ class Lowering:
 
     def elements(self, node: Node) -> Elements:
         """Element type of a node's value; for a node computed on integers, that of its fused result."""
-        made = self._fused[node].result if self.on_integers(node) else self._integers.get(node, node)
-        meant = None if _dtype(made).is_floating_point else stands_for(made)
-        return per_tensor(meant.dtype, meant.scale, meant.zero_point) if meant else unquantized(_dtype(made))
+        represented = self._fused[node].result if self.on_integers(node) else self._integers.get(node, node)
+        parameters = None if _dtype(represented).is_floating_point else stands_for(represented)
+        return (
+            per_tensor(parameters.dtype, parameters.scale, parameters.zero_point)
+            if parameters
+            else unquantized(_dtype(represented))
+        )
 
     def quantized_rows(self, source: Node) -> g.ValueId:
         """The value of a node with each row quantized dynamically."""
@@ -97,9 +101,9 @@ class Lowering:
 
     def _dynamically_quantized(self, source: Node, order: Order | None, together: int) -> g.ValueId:
         if (source, together) not in self._quantized:
-            made = self.writer.value(quantized_at_run_time(together), self.shape(source, order))
-            self.writer.node(g.Convert(self.single(source, order), made), _handle(source))
-            self._quantized[source, together] = made
+            converted = self.writer.value(quantized_at_run_time(together), self.shape(source, order))
+            self.writer.node(g.Convert(self.single(source, order), converted), _handle(source))
+            self._quantized[source, together] = converted
         return self._quantized[source, together]
 
     def single(self, node: Node, order: Order | None = None) -> g.ValueId:
@@ -110,18 +114,18 @@ class Lowering:
         value = self.read(node, order)
         if node.meta["val"].dtype == torch.float32:
             return value
-        made = self.writer.value(torch.float32, self.shape(node, order))
-        self.writer.node(g.Convert(value, made), _handle(node))
-        return made
+        converted = self.writer.value(torch.float32, self.shape(node, order))
+        self.writer.node(g.Convert(value, converted), _handle(node))
+        return converted
 
     def add_in_single(self, kind: Callable[[g.ValueId], object], node: Node) -> None:
         """Emit `node` as `kind(result)` computed in float32, then convert to the node's dtype."""
         if node.meta["val"].dtype == torch.float32:
             self.add(kind(self.result(node)), node)
             return
-        made = self.writer.value(torch.float32, self.shape(node))
-        self.add(kind(made), node)
-        self.writer.node(g.Convert(made, self.result(node)), _handle(node))
+        unrounded = self.writer.value(torch.float32, self.shape(node))
+        self.add(kind(unrounded), node)
+        self.writer.node(g.Convert(unrounded, self.result(node)), _handle(node))
 
     def shape(self, node: Node, order: Order | None = None) -> list[int]:
         """The upper bounds of a node's sizes, in the program's or another order."""
@@ -175,9 +179,9 @@ class Lowering:
         """Add a value for the node's result in this order."""
         target = self._fused[node].result if node in self._fused else node
         order = order or plain(rank(target))
-        made = self._new_value(target, order)
-        self._values.setdefault(target, {})[order] = made
-        return made
+        value = self._new_value(target, order)
+        self._values.setdefault(target, {})[order] = value
+        return value
 
     def _limits(self, node: Node) -> Limits | None:
         return self._fused[node].limits if node in self._fused else None
@@ -208,9 +212,9 @@ class Lowering:
         dtype: torch.dtype | None = None,
     ) -> g.ValueId:
         """Emit an intermediate node `kind(*operands, result)` on the way to `node`'s result; return its value."""
-        made = self.writer.value(dtype or self.elements(node), shape)
-        self.writer.node(kind(*operands, made), _handle(node))
-        return made
+        result = self.writer.value(dtype or self.elements(node), shape)
+        self.writer.node(kind(*operands, result), _handle(node))
+        return result
 
     def reshaped(
         self,
@@ -221,9 +225,9 @@ class Lowering:
         dtype: Elements | torch.dtype | None = None,
     ) -> g.ValueId:
         """Emit a reshape of `value` on the way to `node`'s result. At most one of `sizes` is dynamic."""
-        made = self.writer.value(dtype or self.elements(node), bounds)
-        self.writer.node(reshape(sizes, value, made), _handle(node))
-        return made
+        result = self.writer.value(dtype or self.elements(node), bounds)
+        self.writer.node(reshape(sizes, value, result), _handle(node))
+        return result
 
     def number(self, node: Node, value: float) -> g.ValueId:
         """Add a scalar constant of the dtype in which `node` is computed."""
@@ -249,16 +253,16 @@ class Lowering:
             order = order_in_memory(value)
             if not self.is_constant(node):
                 self._orders(self._root(node)[0])
-            made = self._values.get(node, {}).get(order)
-            if self._outputs.index(node) == number and made is not None and self.writer.is_output(made):
+            output = self._values.get(node, {}).get(order)
+            if self._outputs.index(node) == number and output is not None and self.writer.is_output(output):
                 continue
-            made = self.writer.output(number, self.elements(node), self.shape(node, order))
+            output = self.writer.output(number, self.elements(node), self.shape(node, order))
             root, permutation = self._root(node)
             wanted = seen_through(order, permutation)
             if not self.is_constant(node) and wanted not in self._orders(root):
-                self._transpose(root, wanted, made)
+                self._transpose(root, wanted, output)
             else:
-                self.writer.node(g.Copy(self.read(node, order), made), 0)
+                self.writer.node(g.Copy(self.read(node, order), output), 0)
 
     def _root(self, node: Node) -> tuple[Node, Order]:
         """Return an emitted node and the permutation that turns it into `node`."""
@@ -276,25 +280,25 @@ class Lowering:
     def _new_value(self, node: Node, order: Order) -> g.ValueId:
         value, shape = node.meta["val"], self.shape(node, order)
         number = self._outputs.index(node) if node in self._outputs else None
-        made = self._values.get(node, {}).get(order)
-        taken = made is not None and self.writer.is_output(made)
+        existing = self._values.get(node, {}).get(order)
+        taken = existing is not None and self.writer.is_output(existing)
         if number is not None and order == order_in_memory(value) and not taken:
             return self.writer.output(number, self.elements(node), shape)
         return self.writer.value(self.elements(node), shape)
 
-    def _transpose(self, node: Node, wanted: Order, made: g.ValueId) -> None:
-        """Emit a transposition of `node` to `wanted`, an order that does not exist yet, into value `made`."""
+    def _transpose(self, node: Node, wanted: Order, result: g.ValueId) -> None:
+        """Emit a transposition of `node` to `wanted`, an order that does not exist yet, into value `result`."""
         present, source = next(iter(self._values[node].items()))
         steps = [present.index(dim) for dim in wanted]
-        self.writer.node(g.StaticTranspose(len(steps), steps, source, made), _handle(node))
-        self._values[node][wanted] = made
+        self.writer.node(g.StaticTranspose(len(steps), steps, source, result), _handle(node))
+        self._values[node][wanted] = result
 
 
-def reshape(sizes: Sequence[object], value: g.ValueId, made: g.ValueId) -> g.StaticReshape:
-    """The reshape of `value` to `made`. At most one of `sizes` is dynamic."""
+def reshape(sizes: Sequence[object], value: g.ValueId, result: g.ValueId) -> g.StaticReshape:
+    """The reshape of `value` to `result`. At most one of `sizes` is dynamic."""
     # XNNPACK infers a size of 0 from the others.
     shape = fixed_sizes(sizes)
-    return g.StaticReshape(len(shape), shape, value, made)
+    return g.StaticReshape(len(shape), shape, value, result)
 
 
 def fixed_sizes(sizes: Sequence[object]) -> list[int]:

@@ -23,15 +23,15 @@ def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order)
         return None
     placed: list[tuple[int, list[int]]] = []
     waiting: list[int] = []
-    for source, made in groups:
+    for source, result_dims in groups:
         places = [order.index(dim) for dim in source]
         if not places:
             # A new dimension of size 1 may be anywhere; keep it before the next dimension.
-            waiting += made
+            waiting += result_dims
         elif places != list(range(places[0], places[0] + len(places))):
             return None
-        elif made:
-            placed.append((places[0], waiting + made))
+        elif result_dims:
+            placed.append((places[0], waiting + result_dims))
             waiting = []
     found = [dim for _, dims in sorted(placed) for dim in dims]
     return (*found, *waiting)

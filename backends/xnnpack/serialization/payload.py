@@ -97,9 +97,9 @@ class ConstantData:
     @classmethod
     def kept(cls, offsets: list[g.ConstantDataOffset], data: BytesLike) -> ConstantData:
         """The constants of a deserialized payload, at their original offsets."""
-        made = cls()
-        made.offsets, made._parts, made._size = offsets, [data], memoryview(data).nbytes
-        return made
+        cord = cls()
+        cord.offsets, cord._parts, cord._size = offsets, [data], memoryview(data).nbytes
+        return cord
 
     def add(self, data: BytesLike) -> int:
         """Store `data` in the payload; return its index."""
