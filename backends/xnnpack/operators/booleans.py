@@ -56,8 +56,8 @@ def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
 
 def _select(low: Lowering, node: Node) -> None:
     condition, *chosen = (cast(Node, arg) for arg in node.args)
-    numbers = [operand for operand in chosen if _is_fixed_number(operand, low.program)]
-    order = low.order_of(condition, *(operand for operand in chosen if operand not in numbers))
+    constants = [operand for operand in chosen if _is_fixed_number(operand, low.program)]
+    order = low.order_of(condition, *(operand for operand in chosen if operand not in constants))
     if len(order) != rank(node):
         order = plain(rank(node))
     on_true, on_false = (_chosen(low, operand, node, order) for operand in chosen)

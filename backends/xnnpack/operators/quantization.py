@@ -60,8 +60,8 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return rejection
     real, integer = (source, node) if operator_of(node) == QUANTIZE else (node, source)
     rejection = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (found.dtype,))
-    meant = stands_for(integer)
-    if rejection is None and meant is not None and not found.is_as(meant):
+    represented = stands_for(integer)
+    if rejection is None and represented is not None and not found.is_as(represented):
         return Rejection(f"another reader dequantizes {integer.name} with other parameters")
     return rejection
 
@@ -114,15 +114,15 @@ def _refuse_dynamic(node: Node, program: ExportedProgram) -> Rejection | None:
     rejection = refusal_of_tensor(cast(Node, source), FLOATS)
     if rejection is not None:
         return rejection
-    numbers = [number for part in choice.users for quantize in part.users for number in (quantize, *quantize.users)]
-    last = {number for number in numbers if dynamic_source(number) is source}
-    readers = {reader for number in last for reader in number.users}
+    calls = [call for part in choice.users for quantize in part.users for call in (quantize, *quantize.users)]
+    last = {call for call in calls if dynamic_source(call) is source}
+    readers = {reader for call in last for reader in call.users}
     if not readers or not all(takes_quantized(reader, program) for reader in readers):
         return Rejection(
             "a reader is neither a linear layer nor a non-depthwise convolution with constant integer weights"
         )
-    allowed = {*last, *(cast(Node, number.args[0]) for number in last)}
-    return None if set(numbers) <= allowed | readers else Rejection("its integers are used elsewhere")
+    allowed = {*last, *(cast(Node, call.args[0]) for call in last)}
+    return None if set(calls) <= allowed | readers else Rejection("its integers are used elsewhere")
 
 
 RULES: dict[str, Rule] = {

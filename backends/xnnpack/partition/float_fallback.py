@@ -53,9 +53,9 @@ def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> s
     if rule.on_integers is None:
         return "XNNPACK lacks this operator on integers"
     operands = [operand for operand in tensors_of(node) if not is_constant(program, operand)]
-    numbers = [operand.name for operand in operands if operator_of(operand) != DEQUANTIZE]
-    if numbers:
-        return f"its operand {numbers[0]} is not quantized"
+    unquantized = [operand.name for operand in operands if operator_of(operand) != DEQUANTIZE]
+    if unquantized:
+        return f"its operand {unquantized[0]} is not quantized"
     reader = next(iter(result.users), None)
     made = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
     if made is None or len(result.users) > 1:
