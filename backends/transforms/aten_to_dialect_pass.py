@@ -68,11 +68,11 @@ class AtenToDialectPass(ExportPass):
             if spec is None:
                 continue
             with graph_module.graph.inserting_before(node):
-                made = graph_module.graph.create_node("call_function", spec.op, spec.args, spec.kwargs or {})
-            made.meta = dict(node.meta)
+                new_node = graph_module.graph.create_node("call_function", spec.op, spec.args, spec.kwargs or {})
+            new_node.meta = dict(node.meta)
             trace = f"{node.meta.get('stack_trace', '')}\n{type(self).__name__} replaced {node.target}"
-            made.meta["stack_trace"] = trace
-            node.replace_all_uses_with(made)
+            new_node.meta["stack_trace"] = trace
+            node.replace_all_uses_with(new_node)
             graph_module.graph.erase_node(node)
             modified = True
         if not modified:

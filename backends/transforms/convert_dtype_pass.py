@@ -37,8 +37,8 @@ class ConvertDtypePass(ExportPass):
         for node in list(graph.nodes):
             if node.op == "placeholder" and self._is_source(node.meta.get("val")):
                 with graph.inserting_after(node):
-                    made = self._converted(graph, node, self.dst_dtype)
-                node.replace_all_uses_with(made, delete_user_cb=lambda user, made=made: user is not made)
+                    copy = self._converted(graph, node, self.dst_dtype)
+                node.replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
             elif node.op == "call_function" and node.target is not operator.getitem:
                 self._retype(node)
             elif node.op == "output":
@@ -50,9 +50,9 @@ class ConvertDtypePass(ExportPass):
         return isinstance(value, torch.Tensor) and value.dtype is self.src_dtype
 
     def _converted(self, graph: fx.Graph, node: Node, dtype: torch.dtype) -> Node:
-        made = graph.call_function(self.copy_op, (node,), {"dtype": dtype})
-        made.meta["val"] = node.meta["val"].to(dtype)
-        return made
+        copy = graph.call_function(self.copy_op, (node,), {"dtype": dtype})
+        copy.meta["val"] = node.meta["val"].to(dtype)
+        return copy
 
     def _retype(self, node: Node) -> None:
         if not self._is_source(node.meta.get("val")):

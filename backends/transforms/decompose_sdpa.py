@@ -82,7 +82,11 @@ def _inlined(traced: fx.GraphModule, inputs: list[Any], node: Node) -> Node:
             return copies[result]  # type: ignore[no-any-return]
         else:
             with node.graph.inserting_before(node):
-                made = node.graph.node_copy(inner, lambda operand: copies[operand])
-            made.meta = {**origin_of(node), "val": inner.meta.get("val"), "source_fn_stack": [(made, made.target)]}
-            copies[inner] = made
+                copied = node.graph.node_copy(inner, lambda operand: copies[operand])
+            copied.meta = {
+                **origin_of(node),
+                "val": inner.meta.get("val"),
+                "source_fn_stack": [(copied, copied.target)],
+            }
+            copies[inner] = copied
     raise AssertionError("a traced graph ends in its output")

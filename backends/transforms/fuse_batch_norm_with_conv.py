@@ -60,13 +60,13 @@ class FuseBatchNormWithConvPass(ExportPass):
         weight, bias, gamma, beta, mean, variance = (get_param_tensor(self.exported_program, node) for node in nodes)
         # Epsilon is the last argument of either operator.
         parameters = fuse_conv_bn_weights(weight, bias, mean, variance, norm.args[-1], gamma, beta)  # type: ignore[arg-type]
-        made: list[Any] = []
+        fused_nodes: list[Any] = []
         for stem, parameter in zip(("weight", "bias"), parameters, strict=True):
             name = f"_fused_with_bn_{stem}_{index}"
             graph_module.register_parameter(name, torch.nn.Parameter(parameter.detach(), requires_grad=False))
             with graph_module.graph.inserting_before(conv):
-                made.append(graph_module.graph.get_attr(name))
-        conv.args = (conv.args[0], *made, *conv.args[3:])
+                fused_nodes.append(graph_module.graph.get_attr(name))
+        conv.args = (conv.args[0], *fused_nodes, *conv.args[3:])
         for user in list(norm.users):
             user.replace_all_uses_with(conv)
             graph_module.graph.erase_node(user)

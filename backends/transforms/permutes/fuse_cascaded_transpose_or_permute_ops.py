@@ -47,8 +47,8 @@ def _fuse(node: Node, parent: Node) -> bool:
     if dims == sorted(dims):
         node.replace_all_uses_with(source)
     else:
-        made = insert_before(node, _aten.permute_copy.default, (source, dims), {}, node.meta["val"])
-        node.replace_all_uses_with(made)
+        permute = insert_before(node, _aten.permute_copy.default, (source, dims), {}, node.meta["val"])
+        node.replace_all_uses_with(permute)
     return True
 
 

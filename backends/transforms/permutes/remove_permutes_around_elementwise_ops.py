@@ -249,11 +249,11 @@ def _unpermuted_constant(constant: Node, reader: Node, dims: list[int]) -> Node:
     padded = [1] * (len(dims) - value.dim()) + list(value.shape)
     if value.dim() == 0 or all(size == 1 for size in padded):
         return constant
-    made = constant
+    reshaped = constant
     with constant.graph.inserting_before(reader):
         if value.dim() < len(dims):
-            made = _derived(constant, made, _aten.view_copy.default, padded, value.reshape(padded))
-        return _derived(constant, made, _permute, dims, value.reshape(padded).permute(dims))
+            reshaped = _derived(constant, reshaped, _aten.view_copy.default, padded, value.reshape(padded))
+        return _derived(constant, reshaped, _permute, dims, value.reshape(padded).permute(dims))
 
 
 def _derived(constant: Node, source: Node, target: Any, argument: list[Any], value: torch.Tensor) -> Node:
