@@ -54,11 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parsers = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for command in commands():
-        made = parsers.add_parser(
+        subparser = parsers.add_parser(
             command.name, help=command.summary, description=command.description, formatter_class=raw
         )
-        command.add(made)
-        made.set_defaults(run=command.run)
+        command.add(subparser)
+        subparser.set_defaults(run=command.run)
     parsers.add_parser("size", help="list what takes the bytes of a .pte file")
     return parser
 

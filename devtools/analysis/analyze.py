@@ -55,13 +55,15 @@ def analyze_run(
     """
     data = _bytes(program)
     exported = _exported(model, inputs)
-    made = _made(program, data, exported, method, lower)
+    lowered = _made(program, data, exported, method, lower)
     comparison: Comparison | None = None
     if exported is not None:
-        assert inputs is not None and made is not None
-        comparison = compare(exported, made if made is program else data, inputs, method=method, lower=lambda _: made)
-    if made is not None and record is None:
-        record = _own_record(made)
+        assert inputs is not None and lowered is not None
+        comparison = compare(
+            exported, lowered if lowered is program else data, inputs, method=method, lower=lambda _: lowered
+        )
+    if lowered is not None and record is None:
+        record = _own_record(lowered)
     if trace is None and runs:
         leaves = random_inputs(data, method) if inputs is None else tree_leaves(tuple(inputs))
         recording = record_runs(
@@ -70,7 +72,7 @@ def analyze_run(
         trace = recording.trace
     plan = plan_of(checked_program(data).program.execution_plan, method)
     analysis = analysis_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
-    return analysis.with_memory(plan_of_file(plan, analysis.modules), _constants(data, made, record, method))
+    return analysis.with_memory(plan_of_file(plan, analysis.modules), _constants(data, lowered, record, method))
 
 
 def _bytes(program: ExecutorchProgramManager | bytes | str | os.PathLike[str]) -> bytes:
@@ -97,18 +99,18 @@ def _made(
         return program
     if exported is None:
         return None
-    made = lower(exported) if lower else lower_as(data, exported, method)
-    check_alike(made, data, method)
-    return made
+    lowered = lower(exported) if lower else lower_as(data, exported, method)
+    check_alike(lowered, data, method)
+    return lowered
 
 
 def _constants(
-    data: bytes, made: ExecutorchProgramManager | None, record: ETRecord | None, method: str
+    data: bytes, lowered: ExecutorchProgramManager | None, record: ETRecord | None, method: str
 ) -> dict[str, int]:
     """Module → bytes of the method's constants, from the compiled program, a record, or the names in the file."""
-    if made is not None:
-        name = method if method in made.methods else "forward"
-        return constants_of_programs({method: made.exported_program(name)})
+    if lowered is not None:
+        name = method if method in lowered.methods else "forward"
+        return constants_of_programs({method: lowered.exported_program(name)})
     edge = None if record is None else edge_program_of(record, method)
     return constants_of_file(checked_program(data).program) if edge is None else constants_of_programs({method: edge})
 

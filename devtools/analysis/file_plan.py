@@ -75,9 +75,9 @@ def _planned(plan: ExecutionPlan, index: int, use: _Use, modules: Mapping[int, s
     tensor = plan.values[index].val
     assert isinstance(tensor, Tensor) and tensor.allocation_info is not None
     dtype = to_dtype(tensor.scalar_type)
-    told = tensor.extra_tensor_info.fully_qualified_name if tensor.extra_tensor_info else None
+    qualified_name = tensor.extra_tensor_info.fully_qualified_name if tensor.extra_tensor_info else None
     return PlannedTensor(
-        name=told or f"%{index}",
+        name=qualified_name or f"%{index}",
         operator="input" if use.first == 0 else _operator(plan, use.first - 1),
         module=modules.get(use.first - 1, ""),
         dtype=str(dtype).removeprefix("torch."),

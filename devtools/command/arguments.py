@@ -118,10 +118,10 @@ def load_record(options: argparse.Namespace, program: bytes) -> ETRecord | None:
 
     path = options.record
     if path is None:
-        beside = record_path(Path(options.program))
-        if options.model is not None or not beside.is_file():
+        default_path = record_path(Path(options.program))
+        if options.model is not None or not default_path.is_file():
             return None
-        path = str(beside)
+        path = str(default_path)
     record = parse_etrecord(path)
     try:
         check_record(record, plan_of(checked_program(program).program.execution_plan, options.method))
@@ -151,10 +151,10 @@ def _partitioner(name: str) -> Any:
 
     kind = _named(load_name, name)
     with _quiet(f"--partitioner {name} failed"):
-        made = kind()
-    if not isinstance(made, Partitioner):
-        raise ValueError(f"--partitioner {name}: expected a Partitioner; found a {type(made).__name__}")
-    return made
+        partitioner = kind()
+    if not isinstance(partitioner, Partitioner):
+        raise ValueError(f"--partitioner {name}: expected a Partitioner; found a {type(partitioner).__name__}")
+    return partitioner
 
 
 @contextmanager

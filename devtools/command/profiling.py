@@ -70,9 +70,9 @@ def _run(options: argparse.Namespace) -> int:
     record = load_record(options, data)
     inputs = load_inputs(options) if user is None else user.inputs
     if user is not None and record is None:
-        made = user.lower(user.model) if user.lower else lower_as(data, user.model, options.method)
-        check_alike(made, data, options.method)
-        record = made.get_etrecord()
+        lowered = user.lower(user.model) if user.lower else lower_as(data, user.model, options.method)
+        check_alike(lowered, data, options.method)
+        record = lowered.get_etrecord()
     recording = record_runs(
         data,
         random_inputs(data, options.method) if inputs is None else tree_leaves(inputs),

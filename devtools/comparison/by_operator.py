@@ -73,7 +73,7 @@ def compare(
     """
     begin(Step.LOWERING)
     exported = model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
-    made, data = _made_and_bytes(program, exported, lower, method)
+    lowered, data = _made_and_bytes(program, exported, lower, method)
     edge = to_edge(exported).exported_program()
     reference = Reference(edge)
     begin(Step.MODEL)
@@ -82,11 +82,11 @@ def compare(
     recording = record_runs(data, tree_leaves(tuple(inputs)), method=method, debug_bytes=_debug_bytes(computed))
     settings = BlockSettings(TimeScale.NS, TimeScale.MS, DebugBuffer(recording.values).inflate)
     block, returned = blocks_of(recording.trace, settings)[-1], recording.returned
-    own = method if method in made.debug_handle_map else "forward"
+    own = method if method in lowered.debug_handle_map else "forward"
     record = ETRecord(
-        _debug_handle_map={"forward": made.debug_handle_map.get(own, {})},
-        _delegate_map={"forward": made.delegate_map.get(own, {})},
-        _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(own, {})},
+        _debug_handle_map={"forward": lowered.debug_handle_map.get(own, {})},
+        _delegate_map={"forward": lowered.delegate_map.get(own, {})},
+        _instruction_id_to_num_outs_map={"forward": lowered.instruction_id_to_num_outs_map.get(own, {})},
     )
     attribute([block], record, "forward", edge)
     begin(Step.DELEGATES)
@@ -94,7 +94,7 @@ def compare(
     pairs = [pair for _, pair in tensors]
     found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
     plan = plan_of(checked_program(data).program.execution_plan, method)
-    parts, notes = bisect_wrong_delegates(pairs, made, own, plan, lambda a, b: _differs(a, b, rtol, atol))
+    parts, notes = bisect_wrong_delegates(pairs, lowered, own, plan, lambda a, b: _differs(a, b, rtol, atol))
     found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
     begin(Step.FIRST)
     with torch.no_grad():
@@ -114,9 +114,9 @@ def _made_and_bytes(
     if isinstance(program, ExecutorchProgramManager):
         return program, program.buffer
     data = program if isinstance(program, bytes) else read_regular_file(program)
-    made = lower(exported) if lower else lower_as(data, exported, method)
-    check_alike(made, data, method)
-    return made, data
+    lowered = lower(exported) if lower else lower_as(data, exported, method)
+    check_alike(lowered, data, method)
+    return lowered, data
 
 
 def _only_tensors(values: Iterable[object]) -> list[torch.Tensor]:

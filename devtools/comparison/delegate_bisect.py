@@ -50,7 +50,7 @@ _REFUSALS = (RuntimeError, ValueError, TypeError, KeyError, AssertionError, NotI
 
 
 def bisect_wrong_delegates(
-    pairs: Sequence[Pair], made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, differs: Differs
+    pairs: Sequence[Pair], lowered: ExecutorchProgramManager, method: str, plan: ExecutionPlan, differs: Differs
 ) -> tuple[list[Part], tuple[str, ...]]:
     """Bisect the delegates with a wrong output that cannot be opened.
 
@@ -68,7 +68,7 @@ def bisect_wrong_delegates(
         if instruction is None or can_open(backend):
             continue
         try:
-            delegate, inputs = _delegate_and_inputs(made, method, plan, instruction, event)
+            delegate, inputs = _delegate_and_inputs(lowered, method, plan, instruction, event)
         except ValueError as error:
             notes.append(f"{backend}, instruction {instruction}: {error}")
             continue
@@ -85,12 +85,12 @@ def bisect_wrong_delegates(
 
 
 def _delegate_and_inputs(
-    made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, instruction: int, event: Event
+    lowered: ExecutorchProgramManager, method: str, plan: ExecutionPlan, instruction: int, event: Event
 ) -> tuple[LoweredBackendModule, list[torch.Tensor]]:
     """The delegate's lowered module and the inputs of its last call. Raises ValueError if either is unknown."""
     instructions = [instruction.instr_args for instruction in plan.chains[0].instructions]
     calls = [number for number, instruction in enumerate(instructions) if isinstance(instruction, DelegateCall)]
-    modules = get_lowered_backend_modules(made.exported_program(method).graph_module)
+    modules = get_lowered_backend_modules(lowered.exported_program(method).graph_module)
     if len(calls) != len(modules):
         raise ValueError(
             f"expected one call outside control flow for each delegate; found {len(calls)} for {len(modules)}"
@@ -180,7 +180,7 @@ def _ending_with(program: ExportedProgram, names: Sequence[str]) -> tuple[Export
         number += is_input
     graph.lint()
     outputs = [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name), None) for name in names]
-    made = ExportedProgram(
+    shortened = ExportedProgram(
         root=copied.graph_module,
         graph=graph,
         graph_signature=ExportGraphSignature(input_specs=kept, output_specs=outputs),
@@ -190,4 +190,4 @@ def _ending_with(program: ExportedProgram, names: Sequence[str]) -> tuple[Export
         constants=copied.constants,
         verifiers=copied.verifiers,
     )
-    return made, used
+    return shortened, used

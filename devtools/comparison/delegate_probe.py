@@ -113,15 +113,17 @@ def _program_calling(
         values.append(EValue(Tensor(dtype, 0, list(sizes), order, False, 0, 0, place, dynamism)))
         nbytes = prod(sizes) * to_dtype(dtype).itemsize
         end += -(-max(1, nbytes) // _ALIGNMENT) * _ALIGNMENT
-    given, made = list(range(len(inputs))), list(range(len(inputs), len(kinds)))
+    input_indices, output_indices = list(range(len(inputs))), list(range(len(inputs), len(kinds)))
     entry = BackendDelegate(delegate.id, BackendDelegateDataReference(DataLocation.INLINE, 0), delegate.compile_specs)
     plan = ExecutionPlan(
         name="forward",
         container_meta_type=ContainerMetadata("", ""),
         values=values,
-        inputs=given,
-        outputs=made,
-        chains=[Chain(given, made, [Instruction(DelegateCall(0, [*given, *made]))])],
+        inputs=input_indices,
+        outputs=output_indices,
+        chains=[
+            Chain(input_indices, output_indices, [Instruction(DelegateCall(0, [*input_indices, *output_indices]))])
+        ],
         operators=[],
         delegates=[entry],
         non_const_buffer_sizes=[0, end],

@@ -31,10 +31,10 @@ def lower_as(
     return edge.to_executorch()
 
 
-def check_alike(made: ExecutorchProgramManager, program: BytesLike, method: str) -> None:
-    """Raise ValueError if the instructions of the program's method differ from those of `made`."""
-    names = [plan.name for plan in made.executorch_program.execution_plan]
-    wanted = _kinds(plan_of(made.executorch_program.execution_plan, method if method in names else "forward"))
+def check_alike(lowered: ExecutorchProgramManager, program: BytesLike, method: str) -> None:
+    """Raise ValueError if the instructions of the program's method differ from those of `lowered`."""
+    names = [plan.name for plan in lowered.executorch_program.execution_plan]
+    wanted = _kinds(plan_of(lowered.executorch_program.execution_plan, method if method in names else "forward"))
     found = _kinds(plan_of(checked_program(program).program.execution_plan, method))
     if wanted != found:
         raise ValueError(

@@ -83,7 +83,7 @@ def random_inputs(program: bytes, method: str = "forward", seed: int = 0) -> lis
         raise ValueError(f"the program has no method '{method}': expected one of {sorted(loaded.method_names)}")
     stated = loaded.metadata(method)
     generator = np.random.default_rng(seed)
-    made: list[Any] = []
+    inputs: list[Any] = []
     for index in range(stated.num_inputs()):
         try:
             tensor = stated.input_tensor_meta(index)
@@ -97,5 +97,5 @@ def random_inputs(program: bytes, method: str = "forward", seed: int = 0) -> lis
             ) from error
         is_real = np.issubdtype(dtype, np.floating)
         values = generator.standard_normal(tensor.sizes()) if is_real else generator.integers(0, 2, tensor.sizes())
-        made.append(np.asarray(values).astype(dtype))
-    return made
+        inputs.append(np.asarray(values).astype(dtype))
+    return inputs

@@ -110,9 +110,9 @@ class _Reader:
                 f"{len(view)} bytes that begin with {bytes(view[:12])!r}"
             )
         prefix = len(memoryview(data).cast("B")) - len(view)
-        said = int.from_bytes(memoryview(data).cast("B")[:4], "little") if prefix else len(view)
-        if said > len(view):
-            self._missing.append(f"the file is truncated: expected {said} bytes, found {len(view)}")
+        stated_size = int.from_bytes(memoryview(data).cast("B")[:4], "little") if prefix else len(view)
+        if stated_size > len(view):
+            self._missing.append(f"the file is truncated: expected {stated_size} bytes, found {len(view)}")
 
     def read(self) -> Trace:
         root = self._numbers(np.zeros(1, np.int64), np.uint32)

@@ -56,7 +56,7 @@ class _Statistics:
         variance = call(
             _aten.abs.default, call(_aten.sub.Tensor, mean_square, call(_aten.pow.Tensor_Scalar, mean, 2.0))
         )
-        numbers = {
+        statistics = {
             "min": call(_aten.amin.default, values),
             "max": call(_aten.amax.default, values),
             "mean": mean,
@@ -72,7 +72,7 @@ class _Statistics:
             "p99_abs": self._percentile_99(),
         }
         # Use `cat` of one-element tensors: not all kernel libraries have `stack`.
-        return call(_aten.cat.default, [call(_aten.view_copy.default, numbers[name], [1]) for name in _FIELDS], 0)
+        return call(_aten.cat.default, [call(_aten.view_copy.default, statistics[name], [1]) for name in _FIELDS], 0)
 
     def _sum(self, values: Any) -> Any:
         return self._call(_aten.sum.dim_IntList, values, [])
@@ -113,8 +113,10 @@ _FIELDS = (
 def _eager_statistics(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.numel() == 0:
         return torch.full((len(_FIELDS),), float("nan"))
-    numbers: torch.Tensor = _Statistics(lambda target, *args, **kwargs: target(*args, **kwargs), tensor, tensor).all()
-    return numbers
+    statistics: torch.Tensor = _Statistics(
+        lambda target, *args, **kwargs: target(*args, **kwargs), tensor, tensor
+    ).all()
+    return statistics
 
 
 def _emit_statistics(graph: fx.Graph, source: fx.Node) -> fx.Node:

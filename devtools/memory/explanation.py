@@ -102,7 +102,7 @@ class MemoryExplanation:
         return self.table()
 
 
-def _method_tables(method: MethodMemory, most: int) -> Iterable[str]:
+def _method_tables(method: MethodMemory, max_rows: int) -> Iterable[str]:
     figures = [(row.what, _text(row.predicted), _text(row.measured), row.note) for row in method.figures]
     yield tabulate(figures, headers=(f"method {method.name}", "predicted", "measured", ""), colalign=_NUMBERS)
     for arena in method.arenas:
@@ -115,15 +115,15 @@ def _method_tables(method: MethodMemory, most: int) -> Iterable[str]:
             (tensor.size, f"{tensor.dtype}{list(tensor.shape)}", tensor.operator, tensor.name, tensor.module)
             for tensor in arena.at_peak
         ]
-        yield _listed(rows, ("bytes", "alive at the peak", "operator", "name", "module"), most)
+        yield _listed(rows, ("bytes", "alive at the peak", "operator", "name", "module"), max_rows)
 
 
 _NUMBERS = ("left", "right", "right", "left")
 
 
-def _listed(rows: Sequence[tuple[Any, ...]], headers: tuple[str, ...], most: int) -> str:
-    more = f"\nand {len(rows) - most} smaller ones" if len(rows) > most else ""
-    return tabulate(rows[:most], headers=headers) + more
+def _listed(rows: Sequence[tuple[Any, ...]], headers: tuple[str, ...], max_rows: int) -> str:
+    more = f"\nand {len(rows) - max_rows} smaller ones" if len(rows) > max_rows else ""
+    return tabulate(rows[:max_rows], headers=headers) + more
 
 
 def _text(value: int | None) -> str:

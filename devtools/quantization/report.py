@@ -157,8 +157,8 @@ def _bits(node: Any) -> int:
     """Bits of an operand's integers; 32 for float."""
     if not _is_dequantized(node):
         return 32
-    numbers = [argument for argument in node.args if isinstance(argument, int) and not isinstance(argument, bool)]
-    limits = numbers[-3:-1] if "group" in str(node.target) else numbers[-2:]
+    integers = [argument for argument in node.args if isinstance(argument, int) and not isinstance(argument, bool)]
+    limits = integers[-3:-1] if "group" in str(node.target) else integers[-2:]
     return max(1, math.ceil(math.log2(limits[1] - limits[0] + 1)))
 
 

@@ -79,9 +79,9 @@ def _strip(data: bytes, given: Sequence[str]) -> bytes:
 
 
 def _edit(data: bytes, options: argparse.Namespace) -> None:
-    made = extract(data, options.extract) if options.extract else _strip(data, options.strip)
-    options.to.write_bytes(made)
-    print(f"{options.to}: {len(made)} bytes, of {len(data)}")
+    edited = extract(data, options.extract) if options.extract else _strip(data, options.strip)
+    options.to.write_bytes(edited)
+    print(f"{options.to}: {len(edited)} bytes, of {len(data)}")
 
 
 def _modules(data: bytes, record: Path | None) -> dict[str, int]:

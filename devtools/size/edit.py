@@ -198,12 +198,12 @@ def _renumbered(
     ]
     calls = [step.instr_args for chain in plan.chains for step in chain.instructions]
     used = sorted({call.op_index for call in calls if isinstance(call, KernelCall)})
-    numbers = {old: new for new, old in enumerate(used)}
+    new_index = {old: new for new, old in enumerate(used)}
     chains = [
         replace(
             chain,
             instructions=[
-                replace(step, instr_args=replace(step.instr_args, op_index=numbers[step.instr_args.op_index]))
+                replace(step, instr_args=replace(step.instr_args, op_index=new_index[step.instr_args.op_index]))
                 if isinstance(step.instr_args, KernelCall)
                 else step
                 for step in chain.instructions

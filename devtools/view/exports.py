@@ -43,7 +43,7 @@ def chrome_trace(analysis: RunAnalysis) -> dict[str, Any]:
 def _event(event: Event, run: int) -> dict[str, Any]:
     lane = 2 if event.is_delegated_op else 0 if event._instruction_id is None else 1
     modules = {list(stack.values())[-1][0] for stack in event.module_hierarchy.values() if stack}
-    said = {
+    details = {
         "run": run,
         "ran": event.name,
         "instruction": event._instruction_id,
@@ -53,7 +53,7 @@ def _event(event: Event, run: int) -> dict[str, Any]:
     name = event.delegate_backend_name or event.name if event.name == DELEGATE_CALL else event.name
     if lane and event.name != DELEGATE_CALL and event.op_types:
         name = " + ".join(dict.fromkeys(event.op_types))
-    arguments = {key: value for key, value in said.items() if value not in (None, "")}
+    arguments = {key: value for key, value in details.items() if value not in (None, "")}
     return {"name": name, "cat": _LANES[lane], "ph": "X", "pid": 1, "tid": lane, "args": arguments}
 
 

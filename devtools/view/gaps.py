@@ -18,15 +18,15 @@ def gaps(comparison: Comparison) -> str:
     if first is None:
         verdict = f"{UNNAMED[0].upper()}{UNNAMED[1:]}." if comparison.outputs_differ else ""
         verdict = verdict or f"All {len(comparison.operators)} operators agree with the model's."
-        said = f'<p class="verdict">{verdict}</p>'
+        summary = f'<p class="verdict">{verdict}</p>'
     else:
-        said = (
+        summary = (
             f'<p class="verdict bad">First to differ: <code>{escape(first.operator)}</code> of module '
             f"<code>{escape(first.module)}</code>, {escape(first.source)}.</p>"
         )
     rows = [_row(gap) for gap in comparison.operators]
     heads = ("operator", "module", "ran as", "max abs", "MSE", "cosine", f"SQNR in dB, bar to {_MAX_DECIBEL:.0f}")
-    return said + table(heads, rows, max_rows=40, title="operators")
+    return summary + table(heads, rows, max_rows=40, title="operators")
 
 
 def decibel(value: float) -> str:
