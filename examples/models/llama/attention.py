@@ -35,10 +35,10 @@ class SDPA(nn.Module):
         mask: torch.Tensor | None,
     ) -> torch.Tensor:
         """q, k, v [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
-        made = F.scaled_dot_product_attention(
+        attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, is_causal=mask is None, scale=self.scale, enable_gqa=True
         )
-        return made.transpose(1, 2).reshape(bsz, seqlen, -1)
+        return attended.transpose(1, 2).reshape(bsz, seqlen, -1)
 
 
 class Attention(nn.Module):

@@ -133,20 +133,20 @@ def weights_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, torch.Tensor]:
     Raises CheckpointError for a name that no decoder of this kind has.
     """
     return {
-        ours: _in_our_order(file, args, ours, torch.from_numpy(tensor.dequantize()))
-        for ours, tensor in _tensors(file).items()
+        name: _in_our_order(file, args, name, torch.from_numpy(tensor.dequantize()))
+        for name, tensor in _tensors(file).items()
     }
 
 
 def integers_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, GroupedIntegers]:
     """The matrices that are integers with a scale for each group, in the same order of rows, under our names."""
     found = {}
-    for ours, tensor in _tensors(file).items():
+    for name, tensor in _tensors(file).items():
         if tensor.grouped_bits is not None:
             values, scales = (
-                _in_our_order(file, args, ours, torch.from_numpy(part.copy())) for part in tensor.grouped_integers()
+                _in_our_order(file, args, name, torch.from_numpy(part.copy())) for part in tensor.grouped_integers()
             )
-            found[ours] = GroupedIntegers(values, scales, tensor.grouped_bits)
+            found[name] = GroupedIntegers(values, scales, tensor.grouped_bits)
     return found
 
 
@@ -155,13 +155,13 @@ def _tensors(file: GGUFFile) -> dict[str, GGUFTensor]:
     return renamed({name: tensor for name, tensor in file.tensors.items() if name != _ROPE_FACTORS}, _NAMES)
 
 
-def _in_our_order(file: GGUFFile, args: ModelArgs, ours: str, weight: torch.Tensor) -> torch.Tensor:
+def _in_our_order(file: GGUFFile, args: ModelArgs, name: str, weight: torch.Tensor) -> torch.Tensor:
     """The rows of a weight, reordered if it is of q or k and the file has the other kind of pairs."""
-    rotated = _ROTATED.fullmatch(ours)
+    rotated = _ROTATED.fullmatch(name)
     if rotated is None or _ARCHITECTURES[_architecture(file)] == args.use_hf_rope:
         return weight
     heads = args.n_heads if rotated[1] == "q" else args.key_heads
-    return _reordered(ours, weight, heads, to_halves=args.use_hf_rope)
+    return _reordered(name, weight, heads, to_halves=args.use_hf_rope)
 
 
 def _reordered(name: str, weight: torch.Tensor, heads: int, *, to_halves: bool) -> torch.Tensor:

@@ -138,11 +138,11 @@ def _stack_experts(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tenso
             matrix = _MATRIX_OF_EXPERT.get(expert[3], expert[3])
             layers.setdefault(expert[1], {}).setdefault(matrix, {})[int(expert[2])] = weight
     for layer, matrices in layers.items():
-        numbers = range(max(len(experts) for experts in matrices.values()))
-        missing = [f"{w} of {i}" for w in ("w1", "w2", "w3") for i in numbers if i not in matrices.get(w, {})]
+        indices = range(max(len(experts) for experts in matrices.values()))
+        missing = [f"{w} of {i}" for w in ("w1", "w2", "w3") for i in indices if i not in matrices.get(w, {})]
         if missing:
             raise CheckpointError(f"{layer}: missing weights of experts: {', '.join(missing[:8])}")
-        w1, w2, w3 = (torch.stack([matrices[name][i] for i in numbers]) for name in ("w1", "w2", "w3"))
+        w1, w2, w3 = (torch.stack([matrices[name][i] for i in indices]) for name in ("w1", "w2", "w3"))
         found[f"{layer}.mlp.experts.gate_up_proj"] = torch.cat((w1, w3), dim=1)
         found[f"{layer}.mlp.experts.down_proj"] = w2
     return found

@@ -133,11 +133,11 @@ def model_args(config: LlmConfig) -> ModelArgs:
         raise LlmConfigError("base.params or base.checkpoint: expected the path of a model")
     if config.base.checkpoint is not None:
         folder = Path(config.base.checkpoint)
-        beside = (folder if folder.is_dir() else folder.parent) / "config.json"
-        if beside.exists():
-            return ModelArgs.from_hugging_face(beside, **options)
+        config_path = (folder if folder.is_dir() else folder.parent) / "config.json"
+        if config_path.exists():
+            return ModelArgs.from_hugging_face(config_path, **options)
         if preset is None:
-            raise LlmConfigError(f"base.params: expected a path, because {beside} does not exist")
+            raise LlmConfigError(f"base.params: expected a path, because {config_path} does not exist")
     assert preset is not None
     return ModelArgs.from_params(preset, **options)
 

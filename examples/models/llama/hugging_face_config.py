@@ -44,7 +44,7 @@ def args_of_config(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any
     missing = [name for name in ("hidden_size", "num_hidden_layers", "num_attention_heads") if name not in config]
     if missing:
         raise ModelArgsError(f"{path}: expected {', '.join(missing)}")
-    found = {ours: config[theirs] for theirs, ours in _SIZES.items() if config.get(theirs) is not None}
+    found = {field: config[key] for key, field in _SIZES.items() if config.get(key) is not None}
     found.setdefault("tie_word_embeddings", kind in _TIED)
     eos = config.get("eos_token_id")
     eos = eos[0] if isinstance(eos, list) and eos else eos

@@ -112,12 +112,12 @@ def _read_sizes(path: Path) -> tuple[int, float, list[str], bool]:
 def _matrices(path: Path, rank: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     found: dict[str, dict[str, torch.Tensor]] = {}
     for name, weight in load_checkpoint(path).items():
-        theirs, ours = _PEFT_NAME.fullmatch(name), _OUR_NAME.fullmatch(name)
-        if theirs is not None:
-            (layer,) = from_hugging_face({f"{theirs[1]}.weight": weight})
-            found.setdefault(layer.removesuffix(".weight"), {})[theirs[2].lower()] = weight
-        elif ours is not None:
-            found.setdefault(ours[1], {})[ours[2]] = weight
+        peft_match, match = _PEFT_NAME.fullmatch(name), _OUR_NAME.fullmatch(name)
+        if peft_match is not None:
+            (layer,) = from_hugging_face({f"{peft_match[1]}.weight": weight})
+            found.setdefault(layer.removesuffix(".weight"), {})[peft_match[2].lower()] = weight
+        elif match is not None:
+            found.setdefault(match[1], {})[match[2]] = weight
         else:
             raise CheckpointError(f"{path}: expected matrices lora_A and lora_B of linear layers, found {name}")
     for layer, pair in found.items():

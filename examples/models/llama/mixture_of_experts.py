@@ -38,7 +38,7 @@ class MixtureOfExperts(nn.Module):
         ends = (experts[:, None] == torch.arange(self.experts, device=x.device)).sum(0).cumsum(0).to(torch.int32)
         multiply = torch.ops.grouped.grouped_mm
         gate, up = multiply(rows[order // self.chosen], self.w13, ends, True).chunk(2, dim=-1)
-        made = multiply(activate(gate, self.act_fn) * up, self.w2, ends, True)
-        made = made[order.argsort()] * weights.to(x.dtype).flatten()[:, None]
-        result: torch.Tensor = made.unflatten(0, (-1, self.chosen)).sum(1).view(x.shape)
+        products = multiply(activate(gate, self.act_fn) * up, self.w2, ends, True)
+        products = products[order.argsort()] * weights.to(x.dtype).flatten()[:, None]
+        result: torch.Tensor = products.unflatten(0, (-1, self.chosen)).sum(1).view(x.shape)
         return result

@@ -84,8 +84,8 @@ def rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, *, halves: boo
     cos, sin = cos[:, None, :], sin[:, None, :]
     if halves:
         low, high = x.chunk(2, dim=-1)
-        made = torch.cat((low * cos - high * sin, high * cos + low * sin), dim=-1)
+        turned = torch.cat((low * cos - high * sin, high * cos + low * sin), dim=-1)
     else:
         low, high = x.unflatten(-1, (-1, 2)).unbind(-1)
-        made = torch.stack((low * cos - high * sin, low * sin + high * cos), dim=-1).flatten(-2)
-    return torch.cat((made, kept), dim=-1) if kept.shape[-1] else made
+        turned = torch.stack((low * cos - high * sin, low * sin + high * cos), dim=-1).flatten(-2)
+    return torch.cat((turned, kept), dim=-1) if kept.shape[-1] else turned

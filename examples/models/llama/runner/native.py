@@ -36,9 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path: Path | None = getattr(options, name)
         if path is not None and not path.exists():
             parser.error(f"--{name}: no such file: {path}")
-    beside = options.tokenizer.resolve().parent
-    if options.tokenizer_config is not None and options.tokenizer_config.resolve().parent != beside:
-        parser.error(f"--tokenizer_config: expected a file in the tokenizer's folder {beside}")
+    tokenizer_folder = options.tokenizer.resolve().parent
+    if options.tokenizer_config is not None and options.tokenizer_config.resolve().parent != tokenizer_folder:
+        parser.error(f"--tokenizer_config: expected a file in the tokenizer's folder {tokenizer_folder}")
     runner = TextLLMRunner(options.pte, options.tokenizer)
     config = GenerationConfig(seq_len=options.max_len, temperature=options.temperature, echo=True)
     for text in runner.stream(options.prompt, config):

@@ -95,10 +95,10 @@ def replace_kv_cache_with_custom_kv_cache(module: nn.Module) -> nn.Module:
             setattr(module, name, ring)
             _attend_by_mask(module)
         elif isinstance(child, KVCache):
-            made = CustomKVCache(
+            cache = CustomKVCache(
                 child.max_batch_size, child.max_context_length, child.n_heads, child.head_dim, child.k_cache.dtype
             )
-            setattr(module, name, made)
+            setattr(module, name, cache)
         else:
             replace_kv_cache_with_custom_kv_cache(child)
     return module

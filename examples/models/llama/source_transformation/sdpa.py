@@ -30,8 +30,8 @@ class _PositionsFirst(nn.Module):
         mask: torch.Tensor | None,
     ) -> torch.Tensor:
         """q, k, v [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
-        made = self.attend(input_pos, q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask)
-        return made.reshape(bsz, seqlen, -1).to(q.dtype)
+        attended = self.attend(input_pos, q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask)
+        return attended.reshape(bsz, seqlen, -1).to(q.dtype)
 
     def attend(
         self, input_pos: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
@@ -53,10 +53,10 @@ class SDPACustom(_PositionsFirst):
         """Attend by `llama::custom_sdpa`."""
         if self.use_attention_mask:
             # The mask says which keys exist: in a ring, positions grow beyond the slots.
-            made = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False, self.scale)
+            attended = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False, self.scale)
         else:
-            made = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True, self.scale)
-        result: torch.Tensor = made
+            attended = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True, self.scale)
+        result: torch.Tensor = attended
         return result
 
 
