@@ -150,12 +150,12 @@ def _custom_quantized_sdpa(
     v_scales: torch.Tensor | None = None,
     is_seq_at_dim_2: bool = False,
 ) -> torch.Tensor:
-    numbers = (
+    dequantized = (
         _dequantized("query", query, q_zero_points, q_scales),
         _dequantized("key", key, k_zero_points, k_scales),
         _dequantized("value", value, v_zero_points, v_scales),
     )
-    return _attend(*numbers, start_pos, attn_mask, is_causal, scale, is_seq_at_dim_2)
+    return _attend(*dequantized, start_pos, attn_mask, is_causal, scale, is_seq_at_dim_2)
 
 
 def _fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:

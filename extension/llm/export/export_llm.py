@@ -43,11 +43,11 @@ def read_config(arguments: Sequence[str]) -> LlmConfig:
             for name in reversed(override.key_or_group.split(".")):
                 given = {name: given}
             config = OmegaConf.merge(config, given)  # update() fails in sections that are None
-        made = OmegaConf.to_object(config)
+        typed_config = OmegaConf.to_object(config)
     except (OmegaConfBaseException, HydraException) as error:
         raise LlmConfigError(str(error).partition("\n")[0]) from error
-    assert isinstance(made, LlmConfig)
-    return made
+    assert isinstance(typed_config, LlmConfig)
+    return typed_config
 
 
 def _split(arguments: list[str]) -> tuple[Path | None, list[str]]:

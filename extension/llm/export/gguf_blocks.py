@@ -51,8 +51,8 @@ def _f32(rows: Bytes) -> Floats:
 
 
 def _bf16(rows: Bytes) -> Floats:
-    made: Floats = (rows.view("<u2").astype(numpy.uint32) << 16).view(numpy.float32)
-    return made
+    values: Floats = (rows.view("<u2").astype(numpy.uint32) << 16).view(numpy.float32)
+    return values
 
 
 def _q8_0(rows: Bytes) -> Floats:
@@ -61,13 +61,14 @@ def _q8_0(rows: Bytes) -> Floats:
 
 def _nibbles_around_zero(rows: Bytes) -> NDArray[numpy.int8]:
     packed = rows[:, 2:]
-    made: NDArray[numpy.int8] = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.int8) - numpy.int8(8)
-    return made
+    nibbles = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.int8)
+    values: NDArray[numpy.int8] = nibbles - numpy.int8(8)
+    return values
 
 
 def _q4_0(rows: Bytes) -> Floats:
-    made: Floats = _half(rows[:, :2]) * _nibbles_around_zero(rows).astype(numpy.float32)
-    return made
+    values: Floats = _half(rows[:, :2]) * _nibbles_around_zero(rows).astype(numpy.float32)
+    return values
 
 
 def _scales_and_minima(packed: Bytes) -> tuple[Floats, Floats]:
@@ -91,8 +92,8 @@ def _with_minima(rows: Bytes, values: Bytes) -> Floats:
     scales, minima = _scales_and_minima(rows[:, 4:16])
     scale = (_half(rows[:, :2]) * scales)[:, :, None]
     minimum = (_half(rows[:, 2:4]) * minima)[:, :, None]
-    made: Floats = scale * values.astype(numpy.float32) - minimum
-    return made.reshape(-1, 256)
+    result: Floats = scale * values.astype(numpy.float32) - minimum
+    return result.reshape(-1, 256)
 
 
 def _q4_k(rows: Bytes) -> Floats:
@@ -114,8 +115,8 @@ def _q6_k(rows: Bytes) -> Floats:
     high = rows[:, 128:192].reshape(-1, 2, 1, 32) >> shifts & 3
     values = (low | high << 4).astype(numpy.float32) - numpy.float32(32)
     scales = _half(rows[:, 208:]) * rows[:, 192:208].view(numpy.int8).astype(numpy.float32)
-    made: Floats = scales[:, :, None] * values.reshape(-1, 16, 16)
-    return made.reshape(-1, 256)
+    result: Floats = scales[:, :, None] * values.reshape(-1, 16, 16)
+    return result.reshape(-1, 256)
 
 
 BLOCKS = {
