@@ -137,9 +137,9 @@ def choose(
     known = {row.schema.qualified_name for row in rows}.union(from_aten)
     missing = [name for name in sorted(selection.operators) if name not in known]
     missing = [name for name in missing if not name.startswith(_ALWAYS_REGISTERED)]
-    asked = [name for name in missing if selection.operators[name]]
-    if asked:
-        hints = ", ".join(name + suggestion(name, sorted(known)) for name in asked)
+    requested = [name for name in missing if selection.operators[name]]
+    if requested:
+        hints = ", ".join(name + suggestion(name, sorted(known)) for name in requested)
         raise CodegenError(f"unknown selected operators {hints}")
     chosen = [row for row in rows if _is_selected(row.schema.qualified_name, selection)]
     if are_dtypes_selected:

@@ -244,12 +244,12 @@ def _load(options: argparse.Namespace) -> tuple[UserModel, list[Any]]:
 
     partitioners = []
     for name in options.partitioner:
-        made = load_name(name)()
-        if not isinstance(made, Partitioner):
+        partitioner = load_name(name)()
+        if not isinstance(partitioner, Partitioner):
             raise UserError(
-                f"--partitioner {name}: expected a Partitioner class, its call gave a {type(made).__name__}"
+                f"--partitioner {name}: expected a Partitioner class, its call gave a {type(partitioner).__name__}"
             )
-        partitioners.append(made)
+        partitioners.append(partitioner)
     return user, partitioners
 
 

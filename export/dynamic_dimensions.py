@@ -50,10 +50,10 @@ def _dim(dims: dict[str, Any], option: str, match: re.Match[str]) -> Any:
     low, high = int(match["min"]), int(match["max"])
     if low > high:
         raise UserError(f"--dynamic {option}: the minimum {low} is above the maximum {high}")
-    made = dims.setdefault(name, Dim(name, min=low, max=high))
-    if (made.min, made.max) != (low, high):
-        raise UserError(f"--dynamic {option}: {name} has the range {made.min}..{made.max} already")
-    return made
+    dim = dims.setdefault(name, Dim(name, min=low, max=high))
+    if (dim.min, dim.max) != (low, high):
+        raise UserError(f"--dynamic {option}: {name} has the range {dim.min}..{dim.max} already")
+    return dim
 
 
 def _inputs_by_name(user: UserModel) -> dict[str, Any]:

@@ -110,8 +110,8 @@ class ExportSession:
         self._example_inputs = example_inputs if isinstance(example_inputs, dict) else {"forward": example_inputs or []}
         self._recipe = export_recipe or ExportRecipe()
         self._pipeline = self._recipe.pipeline_stages or self._get_default_pipeline()
-        made = {stage_type: make_stage(stage_type, self._recipe) for stage_type in self._pipeline}
-        self._stages: dict[StageType, Stage] = {kind: stage for kind, stage in made.items() if stage is not None}
+        stages = {stage_type: make_stage(stage_type, self._recipe) for stage_type in self._pipeline}
+        self._stages: dict[StageType, Stage] = {kind: stage for kind, stage in stages.items() if stage is not None}
         self._name = name or self._recipe.name or "model"
         self._artifact_dir = artifact_dir
         self._run_context: dict[str, Any] = {

@@ -214,8 +214,8 @@ class Program:
         if key not in self._methods and self._shares_arenas:
             # Loading a method resets its state, so no method may run before all are loaded.
             names = {*self.method_names, name}
-            made = {name: Method(self._program.load_method(name)) for name in names}
-            for method_name, method in made.items():
+            methods = {name: Method(self._program.load_method(name)) for name in names}
+            for method_name, method in methods.items():
                 self._methods.setdefault((method_name, None, None, None), method)
         elif key not in self._methods:
             loaded = self._program.load_method(name, threads, max_planned_bytes, instruction_budget)

@@ -10,8 +10,8 @@ def get_pretty_env_info() -> str:
     """Return torch's report on processor, system, compilers and packages below this package's version."""
     from torch.utils import collect_env
 
-    ours = f"ExecuTorch version: {__version__}\nExecuTorch commit: {git_version or 'unknown'}"
-    return f"{ours}\n\n{collect_env.get_pretty_env_info()}"
+    package = f"ExecuTorch version: {__version__}\nExecuTorch commit: {git_version or 'unknown'}"
+    return f"{package}\n\n{collect_env.get_pretty_env_info()}"
 
 
 def main() -> None:
