@@ -37,7 +37,7 @@ MODELS = (
 )
 
 
-def measure(model: str, threads: int, engines: list[Engine], rounds: int, least: float) -> list[Measurement]:
+def measure(model: str, threads: int, engines: list[Engine], rounds: int, min_seconds: float) -> list[Measurement]:
     """All engines on one model: prepared one after the other, timed in turn."""
     running: list[EngineProcess] = []
     try:
@@ -48,7 +48,7 @@ def measure(model: str, threads: int, engines: list[Engine], rounds: int, least:
                 print(f"{model}: {reason}", file=sys.stderr)
         for _ in tqdm(range(rounds), desc=f"{model}, {threads} threads: rounds", leave=False):
             for process in running:
-                process.time(least)
+                process.time(min_seconds)
         return [
             Measurement(model, threads, process.engine.name, tuple(process.times), process.facts) for process in running
         ]

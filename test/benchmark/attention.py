@@ -70,13 +70,13 @@ def main() -> None:
             delegate((q, k, v), True),
             lambda q=q, k=k, v=v: F.scaled_dot_product_attention(q, k, v),
         ]
-        least, end = [float("inf")] * len(calls), time.perf_counter() + options.seconds
+        fastest, end = [float("inf")] * len(calls), time.perf_counter() + options.seconds
         while time.perf_counter() < end:
             for i, call in enumerate(calls):
                 began = clock()
                 call()
-                least[i] = min(least[i], clock() - began)
-        fused, plain, eager = (seconds * 1e3 for seconds in least)
+                fastest[i] = min(fastest[i], clock() - began)
+        fused, plain, eager = (seconds * 1e3 for seconds in fastest)
         rows.append([f"{heads} x {positions} x {channels}", fused, plain, eager, fused / plain, fused / eager])
     headers = ["heads, positions, channels", "fused", "unfused", "PyTorch", "fused / unfused", "fused / PyTorch"]
     print(tabulate(rows, headers, floatfmt=("", ".3f", ".3f", ".3f", ".2f", ".2f")))

@@ -88,11 +88,11 @@ class EngineProcess:
         )
         self.facts: dict[str, float] = json.loads(self._answer())
 
-    def time(self, least: float) -> None:
-        """One more figure: the median seconds of a call, over at least ``least`` seconds."""
+    def time(self, min_seconds: float) -> None:
+        """One more figure: the median seconds of a call, over at least ``min_seconds`` seconds."""
         assert self._process.stdin
         sleep(_SETTLING)
-        print(least, file=self._process.stdin, flush=True)
+        print(min_seconds, file=self._process.stdin, flush=True)
         self.times.append(float(self._answer()))
 
     def close(self) -> None:

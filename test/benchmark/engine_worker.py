@@ -200,23 +200,23 @@ def difference(results: Any, expected: Any) -> float:
     return float(np.abs(np.asarray(first) - np.asarray(expected)).max())
 
 
-def _times(call: Call, least: float) -> list[float]:
+def _times(call: Call, min_seconds: float) -> list[float]:
     times: list[float] = []
-    while sum(times) < least or len(times) < 3:
+    while sum(times) < min_seconds or len(times) < 3:
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
     return times
 
 
-def median_seconds(call: Call, least: float) -> float:
-    """The median time of a call, over at least ``least`` seconds and three calls."""
-    return statistics.median(_times(call, least))
+def median_seconds(call: Call, min_seconds: float) -> float:
+    """The median time of a call, over at least ``min_seconds`` seconds and three calls."""
+    return statistics.median(_times(call, min_seconds))
 
 
-def least_seconds(call: Call, least: float) -> float:
+def least_seconds(call: Call, min_seconds: float) -> float:
     """The minimum time of a call, over as many: other work on the machine disturbs it least."""
-    return min(_times(call, least))
+    return min(_times(call, min_seconds))
 
 
 def main() -> None:

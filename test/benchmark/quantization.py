@@ -56,8 +56,8 @@ def _method(program: bytes) -> Callable[..., torch.Tensor]:
 
 def digits(options: argparse.Namespace) -> Iterator[Figure]:
     """Accuracy in percent, the mean over models of several seeds; what it lost against float32."""
-    most = {"PTQ": 0.5, "QAT": 0.2, "4-bit weights": 1.0}
-    exact, lost = 0.0, dict.fromkeys(most, 0.0)
+    limits = {"PTQ": 0.5, "QAT": 0.2, "4-bit weights": 1.0}
+    exact, lost = 0.0, dict.fromkeys(limits, 0.0)
     for seed in range(SEEDS):
         data = Digits(seed)
         before = data.accuracy(data.model)
@@ -66,18 +66,18 @@ def digits(options: argparse.Namespace) -> Iterator[Figure]:
             lost[name] += (before - data.accuracy(_method(program))) / SEEDS
     yield Figure("digits: float32, % right", exact)
     for name, value in lost.items():
-        yield Figure(f"digits: {name}, points lost", value, "<=", most[name])
+        yield Figure(f"digits: {name}, points lost", value, "<=", limits[name])
 
 
 def _least(calls: list[Callable[[], object]], rounds: int) -> list[float]:
     """The least seconds of each call, all taking turns."""
-    least = [float("inf")] * len(calls)
+    fastest = [float("inf")] * len(calls)
     for _ in range(rounds):
         for index, call in enumerate(calls):
             start = time.perf_counter()
             call()
-            least[index] = min(least[index], time.perf_counter() - start)
-    return least
+            fastest[index] = min(fastest[index], time.perf_counter() - start)
+    return fastest
 
 
 def minilm(options: argparse.Namespace) -> Iterator[Figure]:
@@ -144,10 +144,10 @@ def images(name: str) -> Callable[[argparse.Namespace], Iterator[Figure]]:
             for _ in range(options.rounds):
                 for process in running:
                     process.time(0.3)
-            least = [min(process.times) for process in running]
-            yield Figure(f"{name}: ms a call", 1e3 * least[0])
+            fastest = [min(process.times) for process in running]
+            yield Figure(f"{name}: ms a call", 1e3 * fastest[0])
             if len(running) > 1:
-                yield Figure(f"{name}: speed / the peer's", least[1] / least[0], ">=", 1.0)
+                yield Figure(f"{name}: speed / the peer's", fastest[1] / fastest[0], ">=", 1.0)
             for process in running:
                 process.close()
 

@@ -44,13 +44,13 @@ def programs() -> dict[str, tuple[bytes, torch.Tensor]]:
 
 def least_seconds(methods: list[Any], x: torch.Tensor, runs: int) -> list[float]:
     """The least time of each method's runs, which take turns."""
-    least = [float("inf")] * len(methods)
+    fastest = [float("inf")] * len(methods)
     for _ in range(runs):
         for index, method in enumerate(methods):
             begin = time.perf_counter()
             method.execute([x])
-            least[index] = min(least[index], time.perf_counter() - begin)
-    return least
+            fastest[index] = min(fastest[index], time.perf_counter() - begin)
+    return fastest
 
 
 def main() -> None:

@@ -18,13 +18,13 @@ def _all_sources() -> list[str]:
 
 def test_the_table_has_all_that_sources_refer_to() -> None:
     """Otherwise run test/oracle/kernels/kernel_source_table.py; missing entries only cost build time"""
-    held, built = json.loads(TABLE.read_text()), source_table(newest_build())
-    known = held["kernels"]
+    table, built = json.loads(TABLE.read_text()), source_table(newest_build())
+    known = table["kernels"]
     assert {name for name, source in built["kernels"].items() if known.get(name, source) != source} == set()
-    assert held["needs"].keys() == built["needs"].keys()
+    assert table["needs"].keys() == built["needs"].keys()
     for source, needs in built["needs"].items():
         reached = {source}
-        while more := {one for source in reached for one in held["needs"][source]} - reached:
+        while more := {one for source in reached for one in table["needs"][source]} - reached:
             reached |= more
         assert set(needs) <= reached, source
 

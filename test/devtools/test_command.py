@@ -141,8 +141,8 @@ def test_an_unusable_argument_is_reported_by_name(
     )
     words = [":".join(places.get(part, part) for part in word.split(":")) for word in arguments.split()]
     assert main(words) == 1
-    said = capsys.readouterr().err
-    assert re.search(says.replace("MODEL", re.escape(places["MODEL"])), said) and "Traceback" not in said, said
+    printed = capsys.readouterr().err
+    assert re.search(says.replace("MODEL", re.escape(places["MODEL"])), printed) and "Traceback" not in printed, printed
 
 
 @pytest.fixture(scope="module")

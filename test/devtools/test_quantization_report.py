@@ -99,12 +99,14 @@ def test_float_fallbacks_inside_a_delegate_are_reported_with_the_reason() -> Non
     graph = torch.export.export(model, data[0]).module()
     converted = quantized(model, _quantizer().set_module_name("left", None), data)
     report = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
-    told = {(one.layer, one.operator.partition("::")[2].partition(".")[0]): one.why for one in report.in_float}
-    assert told["gate", "div"] == told["weights", "_softmax"] == "XNNPACK lacks this operator on integers", told
-    assert "fused with aten_clamp_default, is read as float" in told["gate", "add"]
-    assert told["left", "convolution"] == "its operand aten__softmax_default is not quantized"
-    assert not any(layer in ("first", "last") for layer, _ in told)
-    assert [one.why for one in report.layers if one.layer == "left"] == [told["left", "convolution"]]
+    reasons = {(one.layer, one.operator.partition("::")[2].partition(".")[0]): one.why for one in report.in_float}
+    assert reasons["gate", "div"] == reasons["weights", "_softmax"] == "XNNPACK lacks this operator on integers", (
+        reasons
+    )
+    assert "fused with aten_clamp_default, is read as float" in reasons["gate", "add"]
+    assert reasons["left", "convolution"] == "its operand aten__softmax_default is not quantized"
+    assert not any(layer in ("first", "last") for layer, _ in reasons)
+    assert [one.why for one in report.layers if one.layer == "left"] == [reasons["left", "convolution"]]
     assert "_softmax" in str(report) and len(json.loads(report.to_json())["in_float"]) == len(report.in_float)
 
 

@@ -105,8 +105,8 @@ def test_a_record_of_another_program_is_refused_by_path(
     shutil.copy(exported / f"{program}.pte", tmp_path / "net.pte")
     shutil.copy(exported / f"{record}.etrecord", tmp_path / "net.etrecord")
     assert main(["profile", str(tmp_path / "net.pte")]) == 1
-    said = capsys.readouterr().err
-    assert re.search(rf"net\.etrecord: the record belongs to another program: {says}", said), said
+    printed = capsys.readouterr().err
+    assert re.search(rf"net\.etrecord: the record belongs to another program: {says}", printed), printed
     assert main(["profile", str(tmp_path / "net.pte"), "--etrecord", str(tmp_path / "none")]) == 1
     assert "none" in capsys.readouterr().err
 

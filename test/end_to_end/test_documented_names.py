@@ -16,13 +16,13 @@ NAMES: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("document
 def test_documented_names_take_their_documented_arguments(module: str) -> None:
     found = importlib.import_module(module)
     for name, arguments in NAMES[module].items():
-        held = found
+        attribute = found
         for part in name.split("."):
-            assert hasattr(held, part), f"{module} has no {name}"
-            held = getattr(held, part)
+            assert hasattr(attribute, part), f"{module} has no {name}"
+            attribute = getattr(attribute, part)
         if not arguments:
             continue
-        ours = inspect.signature(held).parameters
+        ours = inspect.signature(attribute).parameters
         missing = [argument for argument in arguments.split() if argument not in ours]
         assert not missing, f"{module}.{name} does not take {missing}; it takes {list(ours)}"
         kinds = [ours[argument] for argument in arguments.split()]

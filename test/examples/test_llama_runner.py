@@ -31,8 +31,18 @@ def test_the_command_continues_a_prompt(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(native, "TextLLMRunner", _Runner)
-    beside = str(tmp_path / "tokenizer_config.json")
-    options = ["--model", "qwen3_0_6b", "--tokenizer_config", beside, "-kv", "--max_len", "8", "--temperature", "0"]
+    config_path = str(tmp_path / "tokenizer_config.json")
+    options = [
+        "--model",
+        "qwen3_0_6b",
+        "--tokenizer_config",
+        config_path,
+        "-kv",
+        "--max_len",
+        "8",
+        "--temperature",
+        "0",
+    ]
     native.main([*files, *options, "--prompt", "Once upon"])
     assert capsys.readouterr().out == "Once upon model.pte tokenizer.json 8 0.0 True\n"
 

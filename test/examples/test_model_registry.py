@@ -176,8 +176,8 @@ def test_a_model_of_which_nothing_can_be_quantized_is_refused(
     monkeypatch.setitem(MODEL_NAME_TO_OPTIONS, "softmax", XNNPACKOptions(QuantType.DYNAMIC_PER_CHANNEL, True))
     with pytest.raises(SystemExit, match="2"):
         aot_compiler.main(["--model_name", "softmax", "--quantize", "-o", str(tmp_path)])
-    said = capsys.readouterr().err
-    assert "NothingQuantizedError: example model 'softmax' with QuantType.DYNAMIC_PER_CHANNEL" in said
+    printed = capsys.readouterr().err
+    assert "NothingQuantizedError: example model 'softmax' with QuantType.DYNAMIC_PER_CHANNEL" in printed
     assert not list(tmp_path.iterdir())
 
 

@@ -48,8 +48,8 @@ def test_graphs_are_found_by_the_operator_that_runs_them(
         get_scan_submodules(graph_module),
     ]
     assert [len(entries) for entries in found] == [of_all, of_cond_while, of_scan]
-    for name, held, call in (entry for entries in found for entry in entries):
-        assert getattr(graph_module, name) is held
+    for name, submodule, call in (entry for entries in found for entry in entries):
+        assert getattr(graph_module, name) is submodule
         assert any(argument.target == name for argument in call.all_input_nodes)
 
 

@@ -129,16 +129,16 @@ def _memory(printed: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_image_prints_its_flash_and_ram_by_section(images: Path, printed: dict[str, str], name: str) -> None:
-    said = _memory(printed[name])
+    sizes = _memory(printed[name])
     size = subprocess.run(
         ["arm-none-eabi-size", "-A", images / f"{name}.elf"], check=True, capture_output=True, text=True
     )
     sections = {line.split()[0]: int(line.split()[1]) for line in size.stdout.splitlines() if line.startswith(".")}
     for section in (".text", ".rodata", ".data", ".bss"):
-        assert said[section] == sections[section]
-    assert 0 <= said["flash"] - sum(sections[s] for s in (".text", ".rodata", ".data")) < 128
-    assert 0 <= said["ram"] - sections[".data"] - sections[".bss"] < 64
-    assert 500 < said["stack"] <= STACK
+        assert sizes[section] == sections[section]
+    assert 0 <= sizes["flash"] - sum(sections[s] for s in (".text", ".rodata", ".data")) < 128
+    assert 0 <= sizes["ram"] - sections[".data"] - sections[".bss"] < 64
+    assert 500 < sizes["stack"] <= STACK
 
 
 def test_a_stack_that_is_too_small_is_an_error(images: Path, preset: str, tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_a_stack_that_is_too_small_is_an_error(images: Path, preset: str, tmp_pa
 
 
 def test_the_images_of_the_digits_fit_their_limits(printed: dict[str, str]) -> None:
-    said = _memory(printed["digits_int8"])
-    assert said["flash"] <= DIGITS_FLASH
-    assert said["ram"] + said["stack"] <= DIGITS_RAM
+    sizes = _memory(printed["digits_int8"])
+    assert sizes["flash"] <= DIGITS_FLASH
+    assert sizes["ram"] + sizes["stack"] <= DIGITS_RAM
     assert _memory(printed["digits"])["flash"] <= FLOAT_FLASH
 
 

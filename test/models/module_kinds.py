@@ -78,8 +78,8 @@ def _twice(x: torch.Tensor) -> torch.Tensor:
     return torch.cond(first.sum() > 1, lambda a, b: a * b, lambda a, b: a - b, (first, x)) + first
 
 
-def _loop(x: torch.Tensor, most: torch.Tensor) -> Any:
-    return while_loop(lambda i, a: i < most, lambda i, a: (i + 1, a * 0.5 + 1), (torch.tensor(0), x))
+def _loop(x: torch.Tensor, count: torch.Tensor) -> Any:
+    return while_loop(lambda i, a: i < count, lambda i, a: (i + 1, a * 0.5 + 1), (torch.tensor(0), x))
 
 
 def _positive(x: torch.Tensor) -> torch.Tensor:

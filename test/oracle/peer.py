@@ -44,10 +44,10 @@ class Conversation:
 
     def ask(self, question: Any) -> Any:
         """The answer. Raises ``RuntimeError`` when the script has ended."""
-        asked, answers = self._process.stdin, self._process.stdout
-        assert asked is not None and answers is not None
+        questions, answers = self._process.stdin, self._process.stdout
+        assert questions is not None and answers is not None
         with contextlib.suppress(BrokenPipeError):  # the missing answer is reported below
-            print(json.dumps(question), file=asked, flush=True)
+            print(json.dumps(question), file=questions, flush=True)
         for line in answers:
             if line.startswith("ANSWER"):
                 return json.loads(line.removeprefix("ANSWER"))

@@ -104,10 +104,10 @@ def test_constant_images(name: str, value: float) -> None:
 @pytest.mark.parametrize("dims", [(2,), (0,), (0, 2)], ids=["height", "number", "both"])
 def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...], name: str) -> None:
     torch.manual_seed(0)
-    most = torch.randn(12, 3, 12, 9)
+    largest = torch.randn(12, 3, 12, 9)
     shapes = ({dim: Dim(f"size_{dim}", min=1, max=12) for dim in dims},)
     model = LAYERS[name]()
-    program = export(while_running(model, most, shapes=shapes), (most,), dynamic_shapes=shapes)
+    program = export(while_running(model, largest, shapes=shapes), (largest,), dynamic_shapes=shapes)
     lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
     assert len(calls(lowered.exported_program())) == 2
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")

@@ -135,9 +135,9 @@ def test_the_bias_of_a_quantized_convolution_is_quantized(lifted: bool) -> None:
             self.register_buffer("zeros", torch.zeros(4, dtype=torch.int64))
 
         def forward(self, image: torch.Tensor) -> torch.Tensor:
-            held = quantize.dequantize_per_tensor(image, 0.01, 2, -128, 127, torch.int8)
+            dequantized = quantize.dequantize_per_tensor(image, 0.01, 2, -128, 127, torch.int8)
             weight = quantize.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -127, 127, torch.int8)
-            return torch.nn.functional.conv2d(held, weight, self.bias)
+            return torch.nn.functional.conv2d(dequantized, weight, self.bias)
 
     model, image = Quantized(), torch.randint(-100, 100, (1, 3, 6, 6), dtype=torch.int8)
     program = export(model, (image,))

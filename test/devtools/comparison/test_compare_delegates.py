@@ -86,10 +86,10 @@ def with_wrong_constant(program: bytes, wanted: torch.Tensor) -> bytes:
         values = torch.frombuffer(bytearray(blob.data), dtype=torch.uint8)
         if values.numel() != wanted.numel() * 4:
             continue
-        numbers = values.view(torch.float32)
-        if torch.equal(numbers.sort().values, wanted.detach().reshape(-1).sort().values):
-            numbers[numbers.numel() // 2] += 2
-            file.named_data[key] = NamedBlob(numbers.numpy().tobytes(), blob.alignment)
+        floats = values.view(torch.float32)
+        if torch.equal(floats.sort().values, wanted.detach().reshape(-1).sort().values):
+            floats[floats.numel() // 2] += 2
+            file.named_data[key] = NamedBlob(floats.numpy().tobytes(), blob.alignment)
             return bytes(serialize_pte(file))
     raise AssertionError("there is no such constant")
 
@@ -108,8 +108,8 @@ def limited(node: g.XNode) -> None:
 
 
 def wrong_padding(node: g.XNode) -> None:
-    held = node.xnode_union
-    held.padding_top, held.padding_bottom = 2, 0  # type: ignore[attr-defined]  # of a convolution
+    convolution = node.xnode_union
+    convolution.padding_top, convolution.padding_bottom = 2, 0  # type: ignore[attr-defined]  # of a convolution
 
 
 NODES: dict[str, tuple[type, Edit, str, str]] = {
@@ -222,11 +222,11 @@ def test_a_wrong_quantization_parameter_of_a_payload_is_named(
     file = deserialize_pte(program)
     graph, data = deserialize_payload(file.program.backend_delegate_data[0].data)
     node = [xnode.xnode_union for xnode in graph.xnodes if type(xnode.xnode_union) is kind][number]
-    held = graph.xvalues[getattr(node, operand)].xvalue_union
-    assert isinstance(held, g.QuantizedTensorValue)
-    right = getattr(held.quant_params, name)
+    operand_value = graph.xvalues[getattr(node, operand)].xvalue_union
+    assert isinstance(operand_value, g.QuantizedTensorValue)
+    right = getattr(operand_value.quant_params, name)
     wrong = [number * factor for number in right] if isinstance(right, list) else type(right)(right * factor)
-    setattr(held.quant_params, name, wrong)
+    setattr(operand_value.quant_params, name, wrong)
     changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
     file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
     found = compare(exported, bytes(serialize_pte(file)), (x,))

@@ -72,11 +72,11 @@ class Integers(torch.nn.Module):
     """A product that becomes one operator on int8."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        held = [
+        dequantized = [
             dequantize(quantize(sample, 0.02, 3, -128, 127, torch.int8), 0.02, 3, -128, 127, torch.int8)
             for sample in (x, x + 0.5)
         ]
-        made = quantize(held[0] * held[1], 0.03, -2, -128, 127, torch.int8)
+        made = quantize(dequantized[0] * dequantized[1], 0.03, -2, -128, 127, torch.int8)
         return dequantize(made, 0.03, -2, -128, 127, torch.int8)
 
 

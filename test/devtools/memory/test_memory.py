@@ -74,8 +74,8 @@ def test_tables_and_json_have_the_same_figures(program: ExecutorchProgramManager
     found = explain(program, run=False)
     rows = [line.split() for line in found.table().splitlines()]
     assert ["first", str(found.by_module["first"])] in rows
-    told = json.loads(found.to_json())
-    assert told["methods"]["forward"]["arenas"][0]["nbytes"] == found.methods["forward"].arenas[0].nbytes
+    as_json = json.loads(found.to_json())
+    assert as_json["methods"]["forward"]["arenas"][0]["nbytes"] == found.methods["forward"].arenas[0].nbytes
     assert "smaller ones" in found.table(most=1)
 
 

@@ -98,14 +98,14 @@ def test_a_part_is_extracted_by_its_name(program: bytes) -> None:
 
 
 def test_a_part_that_cannot_be_removed_is_reported(program: bytes) -> None:
-    for asked, message in (
+    for arguments, message in (
         ({"methods": ["forward"]}, r"unknown method \['forward'\]: the file has \['count', 'halve'\]"),
         ({"methods": ["count", "halve"]}, "cannot remove all methods"),
         ({"backends": ["XnnpackBackend"]}, r"unknown backend \['XnnpackBackend'\]: the file has \[\]"),
         ({"named_data": ["key"]}, r"unknown named data \['key'\]"),
     ):
         with pytest.raises(EditError, match=message):
-            strip(program, **asked)  # type: ignore[arg-type]
+            strip(program, **arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", sorted(peer_programs.FOLDER.glob("*.pte")), ids=lambda path: path.stem)

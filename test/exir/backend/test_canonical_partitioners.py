@@ -249,12 +249,12 @@ def test_checks_hold_back_operators_names_and_modules_and_remember_them() -> Non
         (DontPartitionModule(instance_name="inner"), {"mm", "add", "cos", "mm_1", "add_1"}),
     ]
     for check, expected in checks:
-        held = {n.name for n in module.graph.nodes if n.op == "call_function" and not check.is_node_supported({}, n)}
-        assert expected <= held, check
+        refused = {n.name for n in module.graph.nodes if n.op == "call_function" and not check.is_node_supported({}, n)}
+        assert expected <= refused, check
         assert check.has_rejected_node() and check.num_rejected() == len(check.rejected_nodes())
     both = chain(any_chain(MM_ADD, Everything()), DontPartitionName("cos"))
-    held = {n.name for n in module.graph.nodes if n.op == "call_function" and not both.is_node_supported({}, n)}
-    assert held == {"cos"}
+    refused = {n.name for n in module.graph.nodes if n.op == "call_function" and not both.is_node_supported({}, n)}
+    assert refused == {"cos"}
 
 
 @st.composite

@@ -181,7 +181,7 @@ def test_a_delegated_graph_prints_with_what_is_inside_its_delegates(capsys: pyte
 
 def test_every_graph_of_a_delegated_program_is_free_of_tags() -> None:
     program = lowered(Branches(), (torch.randn(2, 2),), AddMulPartitionerDemo()).exported_program()
-    nodes = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
+    nodes = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
     assert not [node.name for node in nodes if "delegation_tag" in node.meta]
 
 

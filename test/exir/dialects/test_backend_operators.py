@@ -61,8 +61,8 @@ class Fuse(ExportPass):
 
     def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
         pattern = _chain(ops.edge.aten.add.Tensor, ops.edge.aten.relu.default)
-        for held in all_graph_modules(graph_module):
-            replace_pattern(held, pattern, _chain(self.operator))
+        for module in all_graph_modules(graph_module):
+            replace_pattern(module, pattern, _chain(self.operator))
         return super().call(graph_module)
 
 
@@ -77,7 +77,7 @@ def _chain(*operators: Any) -> torch.fx.GraphModule:
 
 
 def _targets(program: Any) -> list[str]:
-    return [str(n.target) for held in all_graph_modules(program.graph_module) for n in held.graph.nodes]
+    return [str(n.target) for module in all_graph_modules(program.graph_module) for n in module.graph.nodes]
 
 
 def test_a_pass_replaces_a_pattern_and_the_program_calls_the_operator(library: torch.library.Library) -> None:

@@ -25,7 +25,7 @@ class Branches(torch.nn.Module):
 
 
 def _generated(graph_module):
-    return [held.graph.python_code("self").src for held in all_graph_modules(graph_module)]
+    return [module.graph.python_code("self").src for module in all_graph_modules(graph_module)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_code_is_that_of_the_rewritten_graphs(made):
     edge.graph.call_function(torch.ops.aten.sin.default, (next(iter(edge.graph.nodes)),))  # dead code without effect
     edge.graph.eliminate_dead_code()
     result = made(edge)
-    assert [held.code for held in all_graph_modules(result.graph_module)] == _generated(result.graph_module)
+    assert [module.code for module in all_graph_modules(result.graph_module)] == _generated(result.graph_module)
 
 
 def test_out_variants_are_in_the_code():

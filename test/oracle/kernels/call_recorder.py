@@ -76,8 +76,8 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
 
 def _share_memory(values: Any, others: Any) -> bool:
     """Return whether a tensor of one stands in the memory of a tensor of the other."""
-    held = {tensor.untyped_storage().data_ptr() for tensor in _tensors(values) if tensor.numel()}
-    return any(tensor.numel() and tensor.untyped_storage().data_ptr() in held for tensor in _tensors(others))
+    addresses = {tensor.untyped_storage().data_ptr() for tensor in _tensors(values) if tensor.numel()}
+    return any(tensor.numel() and tensor.untyped_storage().data_ptr() in addresses for tensor in _tensors(others))
 
 
 def _expected(name: str, position: int, value: Any, schema_type: str) -> bytes:

@@ -88,14 +88,14 @@ def rows_of(combinations: set[Dtypes], inputs: int) -> list[str]:
     return rows
 
 
-def _blocks(words: Words, held: dict[Dtypes, Dtypes]) -> Iterator[_Block]:
+def _blocks(words: Words, combinations: dict[Dtypes, Dtypes]) -> Iterator[_Block]:
     """Expand a pattern: all dtypes of one variable; for two variables, the product: the same U for several T."""
     if "U" not in words:
-        yield words, frozenset(one for (one,) in held), frozenset(), set(held.values())
+        yield words, frozenset(one for (one,) in combinations), frozenset(), set(combinations.values())
         return
     after: dict[torch.dtype, frozenset[torch.dtype]] = {}
-    for one, other in held:
+    for one, other in combinations:
         after[one] = after.get(one, frozenset()) | {other}
     for partners in dict.fromkeys(after.values()):
         firsts = [one for one, others in after.items() if partners <= others]
-        yield words, frozenset(firsts), partners, {held[one, other] for one in firsts for other in partners}
+        yield words, frozenset(firsts), partners, {combinations[one, other] for one in firsts for other in partners}

@@ -81,7 +81,7 @@ def examples(wanted: Collection[str]) -> dict[str, list[Example]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _record_opinfo(recorder, backward)
-    return {name: held for name, held in (own | recorder.found).items() if name in wanted}
+    return {name: examples_of_name for name, examples_of_name in (own | recorder.found).items() if name in wanted}
 
 
 def _record_opinfo(recorder: _Recorder, backward: bool) -> None:

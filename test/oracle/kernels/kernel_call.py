@@ -82,8 +82,8 @@ def compare(call: EagerCall) -> str:
     found, expected = ran.outputs, call.results
     if call.name == "aten::unique_consecutive.out":
         # In outputs not asked for (inverse indices, counts) eager leaves what came about.
-        asked = [True, *call.arguments[1:3]]
-        found, expected = list(itertools.compress(found, asked)), list(itertools.compress(expected, asked))
+        is_wanted = [True, *call.arguments[1:3]]
+        found, expected = list(itertools.compress(found, is_wanted)), list(itertools.compress(expected, is_wanted))
     elif call.name in ORDERED or (call.name == "aten::sort.values_stable" and not call.arguments[1]):
         found, expected = [found[0], _picked(call, found[1])], [expected[0]] * 2
     elif not is_determined(call.name):

@@ -118,12 +118,12 @@ def _cond(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[
 
 
 def _while(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[torch.Tensor]:
-    function, most = _closed(step.blocks[0], weight, captured), step.picks[2] % 4
+    function, iterations = _closed(step.blocks[0], weight, captured), step.picks[2] % 4
 
     def body(count: torch.Tensor, carried: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return count + 1, *function(carried, other), carried + 0.0
 
-    return list(while_loop(lambda count, *_: count < most, body, (torch.tensor(0), a, b))[1:])
+    return list(while_loop(lambda count, *_: count < iterations, body, (torch.tensor(0), a, b))[1:])
 
 
 def _map(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[torch.Tensor]:

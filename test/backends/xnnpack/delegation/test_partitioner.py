@@ -70,8 +70,8 @@ MIXED: dict[ConfigPrecisionType | None, set[str]] = {
 def test_only_nodes_of_the_configured_precisions_are_delegated(precision: ConfigPrecisionType | None) -> None:
     torch.manual_seed(0)
     left = "\n".join(_left(_lowered(XnnpackPartitioner(config_precisions=precision), _Mixed(), torch.randn(2, 6))))
-    asked = ("choose", "addmm", "linear", "exp", "tanh", "per_tensor.tensor", "per_tensor.default")
-    assert {name for name in asked if name in left} == MIXED[precision]
+    names = ("choose", "addmm", "linear", "exp", "tanh", "per_tensor.tensor", "per_tensor.default")
+    assert {name for name in names if name in left} == MIXED[precision]
 
 
 def test_a_partitioner_of_one_precision_delegates_only_that_precision() -> None:

@@ -206,14 +206,14 @@ def test_integers_are_within_a_quantum_of_eager(name: str) -> None:
 @pytest.mark.parametrize("name", ["depthwise", "depthwise of one scale", "grouped", "linear"])
 def test_packed_weights_are_shared_by_equal_scales_only(name: str, tmp_path: Path) -> None:
     inner, inputs = _make(CASES[name][0])
-    held = []
+    methods = []
     for scale in (0.03, 0.05, 0.03, 0.05):
         module = _Between(inner, [scale] * len(inputs) + [0.021]).eval()
         exported = torch.export.export(module, inputs)
         content = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
         for options in ({}, {"XnnpackBackend": {"packed_cache_path": str(tmp_path / "weights")}}):
-            held.append(Runtime.get().load_program(content, backend_options=options).load_method("forward"))
-            found = held[-1].execute(inputs)[0]
+            methods.append(Runtime.get().load_program(content, backend_options=options).load_method("forward"))
+            found = methods[-1].execute(inputs)[0]
             torch.testing.assert_close(found, module(*inputs), rtol=0, atol=0.021 * 1.001)
 
 

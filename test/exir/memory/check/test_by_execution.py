@@ -94,7 +94,9 @@ def planned(program: ExportedProgram) -> dict[TensorSpec, str]:
 
 
 def spec_of(program: ExportedProgram, operator: Any, nth: int = 0) -> TensorSpec:
-    found = [n for held in all_graph_modules(program.graph_module) for n in held.graph.nodes if n.target is operator]
+    found = [
+        n for module in all_graph_modules(program.graph_module) for n in module.graph.nodes if n.target is operator
+    ]
     return get_node_tensor_specs(found[nth])[0]
 
 

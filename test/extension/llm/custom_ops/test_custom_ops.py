@@ -206,10 +206,12 @@ def test_quantized_attention_equals_attention_of_dequantized_numbers(heads_first
 
     inputs = (torch.tensor([90]), q, k, v, *parameters)
     found = lower(Operator(call), inputs).execute(inputs)[0]
-    numbers = [(d.float() - z.float()) * s for d, (z, s) in ((q, q_parameters), (k, k_parameters), (v, v_parameters))]
+    dequantized = [
+        (d.float() - z.float()) * s for d, (z, s) in ((q, q_parameters), (k, k_parameters), (v, v_parameters))
+    ]
     if heads_first:
-        numbers = [tensor.transpose(1, 2) for tensor in numbers]
-    expected = oracle(numbers[0], *(tensor[:, :93] for tensor in numbers[1:]), causal(3, 90))
+        dequantized = [tensor.transpose(1, 2) for tensor in dequantized]
+    expected = oracle(dequantized[0], *(tensor[:, :93] for tensor in dequantized[1:]), causal(3, 90))
     expected = expected.transpose(1, 2) if heads_first else expected
     torch.testing.assert_close(found.double(), expected, rtol=0, atol=3e-6)
     torch.testing.assert_close(found, call(90, q, k, v, *parameters), rtol=0, atol=3e-6)

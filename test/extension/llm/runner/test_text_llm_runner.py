@@ -442,9 +442,9 @@ def test_the_tokenizer_of_the_runner_reads_bytes(files):
     tokenizer = Tokenizer(str(files["tokenizer"]))
     assert tokenizer.encode("héllo", 1, 1) == [BOS, *"héllo".encode(), EOS]
     assert tokenizer.decode([*"héllo".encode()]) == "héllo"
-    for numbers in ((-1, 0), (0, -128)):
+    for counts in ((-1, 0), (0, -128)):
         with pytest.raises(InvalidArgumentError, match="bos and eos: expected 0 to 127"):
-            tokenizer.encode("a", *numbers)
+            tokenizer.encode("a", *counts)
     with pytest.raises(InvalidArgumentError, match="no token 1000000"):
         tokenizer.decode([1000000])
     with pytest.raises(InvalidArgumentError, match="expected no NUL character"):

@@ -45,8 +45,8 @@ def check(
     call = call_kernel(BACKWARD, grad, image, weight, channels, *options, groups, list(mask), out=outs)
     what = f"{tuple(image.shape)} {tuple(weight.shape)} {options} groups={groups} mask={mask}"
     assert call.error == 0, f"{what}: {call.message}"
-    for found, wanted, asked in zip(call.outputs, expected, mask, strict=True):
-        if asked:
+    for found, wanted, is_wanted in zip(call.outputs, expected, mask, strict=True):
+        if is_wanted:
             assert_matches(found, wanted.to(image.dtype), what)
         else:
             assert bool((found == UNTOUCHED).all()), f"{what}: wrote a gradient that was not asked for"

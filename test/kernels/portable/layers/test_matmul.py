@@ -42,10 +42,10 @@ def test_products_of_all_sizes_and_dtypes_match_eager(size: tuple[int, int, int]
 @pytest.mark.parametrize("addend", [(5, 6), (6,), (1,), (), (5, 1), (1, 6)], ids=str)
 def test_addends_broadcast_to_the_product(addend: tuple[int, ...], dtype: torch.dtype) -> None:
     left, right, self = random_tensor((5, 9), dtype), random_tensor((9, 6), dtype), random_tensor(addend, dtype)
-    for numbers in ({}, {"beta": 2, "alpha": 3}, {"beta": 0}, {"alpha": -1}):
-        assert_kernel_matches_eager("aten::addmm.out", self, left, right, **numbers)
+    for factors in ({}, {"beta": 2, "alpha": 3}, {"beta": 0}, {"alpha": -1}):
+        assert_kernel_matches_eager("aten::addmm.out", self, left, right, **factors)
         batches = (random_tensor((3, 5, 9), dtype), random_tensor((3, 9, 6), dtype))
-        assert_kernel_matches_eager("aten::baddbmm.out", self, *batches, **numbers)
+        assert_kernel_matches_eager("aten::baddbmm.out", self, *batches, **factors)
 
 
 def test_a_beta_of_zero_ignores_nan() -> None:

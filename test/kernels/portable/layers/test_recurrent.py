@@ -46,16 +46,16 @@ def stack(name: str, *, projection: int = 0, biases: bool = True, both: bool = F
     }
 
 
-def converted(held: Any, dtype: torch.dtype) -> Any:
-    if isinstance(held, list):
-        return [converted(item, dtype) for item in held]
-    return held.to(dtype) if isinstance(held, torch.Tensor) else held
+def converted(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, list):
+        return [converted(item, dtype) for item in value]
+    return value.to(dtype) if isinstance(value, torch.Tensor) else value
 
 
 def assert_matches_eager(name: str, given: Stack, dtype: torch.dtype = torch.float32) -> None:
-    given = {key: converted(held, dtype) for key, held in given.items()}
+    given = {key: converted(value, dtype) for key, value in given.items()}
     expected = getattr(torch.ops.recurrent, name)(
-        **{key: converted(held, torch.float64) for key, held in given.items()}
+        **{key: converted(value, torch.float64) for key, value in given.items()}
     )
     outs = [torch.full_like(one, 77, dtype=dtype) for one in expected]
     call = call_kernel(f"recurrent::{name}.out", *given.values(), out=outs)
@@ -118,7 +118,7 @@ def test_large_gates_saturate_and_nan_stays() -> None:
     given["input"][1, 1, 0] = torch.inf
     given["input"][2, 2, 0] = torch.nan
     outs = [torch.empty(5, 3, 9), torch.empty(1, 3, 9), torch.empty(1, 3, 9)]
-    single = {key: converted(held, torch.float32) for key, held in given.items()}
+    single = {key: converted(value, torch.float32) for key, value in given.items()}
     found = call_kernel("recurrent::lstm.out", *single.values(), out=outs).outputs
     for one, wanted in zip(found, torch.ops.recurrent.lstm(**given), strict=True):
         torch.testing.assert_close(one, wanted.float(), **LAYERS, equal_nan=True)
@@ -129,7 +129,7 @@ def _without(given: Stack, key: str) -> Stack:
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
-    given = {key: converted(held, torch.float32) for key, held in stack("lstm").items()}
+    given = {key: converted(value, torch.float32) for key, value in stack("lstm").items()}
     outs = [torch.empty(5, 3, 9), torch.empty(2, 3, 9), torch.empty(2, 3, 9)]
     wide = torch.randn(2, 3, 10)
     bad: list[tuple[Stack, str]] = [
