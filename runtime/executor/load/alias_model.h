@@ -53,8 +53,7 @@ class AliasModel final {
     uint32_t next;
     /// How the current instruction uses it, in the low bits (see Role), and above them the next
     /// value that the instruction uses. A flatbuffer, of less than 2^31 bytes, has fewer than 2^29
-    /// values. One word instead of two bit fields: loading it after storing a part stalls on store
-    /// forwarding.
+    /// values. One word, because loading a word after storing a bit field of it stalls.
     uint32_t use;
     /// The tensor may be resized.
     uint32_t is_resizable : 1;

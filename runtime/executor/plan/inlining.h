@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What is inlined while programs are verified and loaded: as much as makes that fast, or, in code
-// that is compiled for size, as little as makes it small.
+// Inlining in the code that verifies and loads programs: generous for speed, sparing in builds for
+// size.
 #pragma once
 
 #include <executorch/runtime/platform/compiler.h>
 
-/// ET_INLINE_UNLESS_SMALL: a function with one or two callers in a hot loop.
-/// ET_INLINE_OR_SHARED: a function in a header, compiled into its callers or once for all of them.
+/// ET_INLINE_UNLESS_SMALL marks a function with one or two callers in a hot loop.
+/// ET_INLINE_OR_SHARED marks a function in a header; builds for size compile it once.
 #if defined(__OPTIMIZE_SIZE__)
 #define ET_INLINE_UNLESS_SMALL inline
 #define ET_INLINE_OR_SHARED ET_NOINLINE inline
