@@ -58,6 +58,9 @@ void expect_path(const std::string& path) {
 }
 
 void raise_from_python(const std::string& message) {
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) {
+    throw py::error_already_set();  // KeyboardInterrupt and SystemExit reach the caller
+  }
   const py::error_already_set cause;
   const std::string text = py::str(cause.value());
   raise_named(bare_name(runtime::Error::InvalidArgument),

@@ -27,7 +27,8 @@ namespace executorch::extension::pybindings {
 void expect_path(const std::string& path);
 
 /// Raises an InvalidArgumentError whose cause is the current Python exception; the text includes
-/// the first line of the cause.
+/// the first line of the cause. Rethrows KeyboardInterrupt, SystemExit and
+/// other exceptions that do not derive from Exception.
 [[noreturn]] void raise_from_python(const std::string& message);
 
 }  // namespace executorch::extension::pybindings

@@ -287,6 +287,9 @@ void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
   const py::object sequence =
       is_tensor ? py::object(py::make_tuple(inputs))
                 : py::reinterpret_steal<py::object>(PySequence_Fast(inputs.ptr(), "inputs"));
+  if (!sequence && PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
+    throw py::error_already_set();  // of an iterator
+  }
   if (!sequence || PyUnicode_Check(inputs.ptr())) {
     PyErr_Clear();
     raise_error(Error::InvalidType, name_ + "(): expected a list or tuple of inputs, found " +

@@ -2,6 +2,7 @@
 """Inputs that raise while they are read, or whose sizes have no strides, are refused with an error."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,29 @@ def test_sizes_without_elements_may_have_no_strides() -> None:
     with pytest.raises(InvalidArgumentError, match="found a uint8 tensor"):
         method.execute([np.empty((0, huge, huge), np.uint8)])
     assert method.execute([np.empty((0, 4, 4), np.uint8)])[0].shape == (0, 4, 4)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_input_that_interrupts_does_interrupt(kind: type[BaseException]) -> None:
+    def interrupt(self: object, **_: Any) -> tuple[int, int]:
+        raise kind
+
+    tensor = type("Tensor", (), {"__dlpack_device__": interrupt, "__dlpack__": interrupt})()
+    method = method_of(Double(), (torch.ones(2, dtype=torch.uint8),))
+    with pytest.raises(kind):
+        method.execute([tensor])
+    assert method.execute([np.ones(2, np.uint8)])[0].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, KeyError])
+def test_an_iterator_of_inputs_raises_as_it_is(kind: type[BaseException]) -> None:
+    def inputs() -> Iterator[Any]:
+        raise kind("no more")
+        yield
+
+    method = method_of(Double(), (torch.ones(2, dtype=torch.uint8),))
+    with pytest.raises(kind, match="no more"):
+        method.execute(inputs())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("count", [2**63, 2**40, 4097])
