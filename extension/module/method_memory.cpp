@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/module/method_memory.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include <new>
@@ -82,9 +83,8 @@ Error add_unplanned_outputs(const runtime::MethodMeta& meta, size_t* total) {
   return Error::Ok;
 }
 
-}  // namespace
-
-Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit) {
+/// The sum of the method's planned buffers; SIZE_MAX if it does not fit.
+Result<size_t> planned_bytes(const runtime::MethodMeta& meta) {
   size_t total = 0;
   for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
     const auto size = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(i)));
@@ -92,6 +92,27 @@ Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit) {
       total = SIZE_MAX;
     }
   }
+  return total;
+}
+
+/// Planners give each state bytes of its own. Copying many states to one place, one after the
+/// other, would take time without bound.
+Error check_states(const runtime::MethodMeta& meta) {
+  constexpr uint64_t kMaxCopies = 4;
+  const size_t planned = ET_UNWRAP(planned_bytes(meta));
+  ET_CHECK_OR_RETURN_ERROR(
+      meta.initial_state_bytes() / kMaxCopies <= planned, InvalidProgram,
+      "method '%s' has %" PRIu64
+      " bytes of initial data for %zu bytes of planned memory, expected at most %" PRIu64
+      " times as many",
+      meta.name(), meta.initial_state_bytes(), planned, kMaxCopies);
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit) {
+  size_t total = ET_UNWRAP(planned_bytes(meta));
   ET_CHECK_OK_OR_RETURN_ERROR(add_unplanned_outputs(meta, &total));
   ET_CHECK_OR_RETURN_ERROR(limit == 0 || total <= limit, MemoryAllocationFailed,
                            "method '%s' needs %zu bytes for planned buffers and outputs; the limit "
@@ -102,6 +123,7 @@ Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit) {
 
 Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::MethodMeta& meta,
                                                              const Given& given) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_states(meta));
   if (given.planned == nullptr) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_planned_bytes(meta, given.max_planned_bytes));
   }

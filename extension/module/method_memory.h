@@ -126,7 +126,8 @@ class MethodMemory final {
   };
 
   /// Allocates the memory of the method described by `meta` that is not given.
-  /// MemoryAllocationFailed on failure.
+  /// MemoryAllocationFailed on failure; InvalidProgram if the method copies many times more initial
+  /// data than its planned buffers hold.
   static runtime::Result<std::unique_ptr<MethodMemory>> allocate(const runtime::MethodMeta& meta,
                                                                  const Given& given);
   static runtime::Result<std::unique_ptr<MethodMemory>> allocate(const runtime::MethodMeta& meta) {

@@ -199,6 +199,19 @@ bool MethodMeta::memory_planned_buffer_has_state(size_t index) const {
   return (states >> index % kWindow & 1) != 0;
 }
 
+uint64_t MethodMeta::initial_state_bytes() const {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < value_count(*plan_); ++i) {
+    const fb::Tensor* const tensor = tensor_at(*plan_, i);
+    if (tensor != nullptr && tensor->allocation_info() != nullptr &&
+        tensor_source(*tensor) != TensorSource::Planned) {
+      const uint64_t bytes = TensorInfo(*tensor).nbytes();
+      sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
+    }
+  }
+  return sum;
+}
+
 Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < num_memory_planned_buffers(), InvalidArgument,
                            "method '%s': planned buffer %zu of %zu", name(), index,

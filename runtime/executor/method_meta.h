@@ -132,6 +132,8 @@ class MethodMeta final {
   /// marks them by an initial value or a name; state that starts with zeros has only a name. False
   /// for an index out of range. One walk over the values covers 32 buffers.
   bool memory_planned_buffer_has_state(size_t index) const;
+  /// Bytes of initial data that loading copies to planned memory. States in one place count each.
+  uint64_t initial_state_bytes() const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
   /// Number of unbounded tensors that are not inputs: above 0, the MemoryManager needs a dynamic
   /// allocator.

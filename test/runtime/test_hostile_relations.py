@@ -53,7 +53,14 @@ def call(op: int, *args: int) -> KernelCall:
     return KernelCall(op, list(args))
 
 
-def program(values: list[Any], inputs: list[int], outputs: list[int], operators: list[str], code: list[Any]) -> bytes:
+def program(
+    values: list[Any],
+    inputs: list[int],
+    outputs: list[int],
+    operators: list[str],
+    code: list[Any],
+    states: list[Buffer] | None = None,
+) -> bytes:
     plan = ExecutionPlan(
         name="forward",
         container_meta_type=ContainerMetadata("", ""),
@@ -66,7 +73,7 @@ def program(values: list[Any], inputs: list[int], outputs: list[int], operators:
         non_const_buffer_sizes=[0, 4096],
     )
     constants = [Buffer(b""), Buffer(bytes(64))]
-    return bytes(serialize_pte(PteFile(Program(0, [plan], constants, []))))
+    return bytes(serialize_pte(PteFile(Program(0, [plan], constants, []), mutable_data=states)))
 
 
 def load(data: bytes) -> Any:
@@ -160,3 +167,20 @@ def test_a_view_of_an_input_ends_with_the_execution() -> None:
     np.testing.assert_array_equal(method.execute([ones, np.array([True])])[0], ones + ones)
     with pytest.raises(InvalidStateError, match="a view has to be made in the same execution"):
         method.execute([np.zeros(4, np.float32), np.array([False])])
+
+
+def states_in_one_place(count: int) -> bytes:
+    """A program that adds an input to itself, and has `count` states of 4,096 bytes with one place and one value."""
+    states = [tensor(FLOAT, 1024, at=0, constant=1) for _ in range(count)]
+    values = [tensor(FLOAT, 4), tensor(FLOAT, 4), Int(1), *states]
+    code = [call(0, 0, 0, 2, 1, 1)]
+    return program(values, [0], [1], ["aten::add.out"], code, [Buffer(b""), Buffer(bytes(4096))])
+
+
+def test_few_states_may_have_one_place() -> None:
+    np.testing.assert_array_equal(load(states_in_one_place(4)).execute([np.ones(4, np.float32)])[0], np.full(4, 2))
+
+
+def test_many_states_have_no_common_place() -> None:
+    with pytest.raises(InvalidProgramError, match="has 24576 bytes of initial data for 4096 bytes of planned memory"):
+        load(states_in_one_place(6))

@@ -73,6 +73,7 @@ TEST(Queries, PlannedBuffersAreThoseOfTheFile) {
   EXPECT_TRUE(meta.memory_planned_buffer_has_state(0));
   EXPECT_FALSE(meta.memory_planned_buffer_has_state(1));
   EXPECT_FALSE(meta.memory_planned_buffer_has_state(SIZE_MAX));
+  EXPECT_EQ(meta.initial_state_bytes(), 8u);
   EXPECT_TRUE(meta.memory_planned_buffer_device(1)->is_cpu());
   EXPECT_EQ(meta.memory_planned_buffer_device(2).error(), Error::InvalidArgument);
   EXPECT_EQ(*meta.memory_planned_buffer_size(1), 64);
