@@ -13,8 +13,8 @@
 namespace executorch::backends::xnnpack {
 
 /// The most bytes of graphs that all delegates of the process may have together, so that a file
-/// with thousands of delegates of one payload cannot take all memory: with what is made from it, a
-/// graph takes up to 16 times its bytes. SIZE_MAX if the machine's memory is unknown.
+/// with thousands of delegates of one payload cannot take all memory. A delegate takes up to 16
+/// times the bytes of its graph. SIZE_MAX if the machine's memory is unknown.
 size_t max_graph_bytes();
 
 /// Copies a payload's graph, because a mapped file may change after verification.
