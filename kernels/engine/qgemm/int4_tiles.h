@@ -34,9 +34,9 @@ struct Int4Tiles {
   void (*multiply)(const Int4Tile& tile);
 };
 
-/// Prefetches what a single row reads later, from a place that may be beyond the weights. A single
-/// row reads weights at the memory's speed, and a processor's own prefetching ends with each page.
-/// The distance was chosen by `python -m test.benchmark.llm --bits 4`.
+/// Prefetches weights at a fixed distance, which may be beyond the last one. A single row reads
+/// weights at the memory's speed, and a processor's own prefetching ends with each page. The
+/// distance was chosen by `python -m test.benchmark.llm --bits 4`.
 inline void prefetch_int4(const uint8_t* weights) {
   constexpr uintptr_t kAhead = 6144;
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(weights) + kAhead));

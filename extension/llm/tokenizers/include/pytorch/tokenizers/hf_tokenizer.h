@@ -30,8 +30,8 @@ class HFTokenizer final : public Tokenizer {
                                        int8_t eos = 0) const override;
   Result<std::string> decode(uint64_t previous, uint64_t token,
                              bool skip_special_tokens = false) const override;
-  /// Unlike decode(), keeps the space behind a token that begins texts and is not skipped, as the
-  /// package `tokenizers` does.
+  /// Unlike decode(), keeps the space after a BOS token that is not skipped, as the package
+  /// `tokenizers` does.
   Result<std::string> decode_text(const std::vector<uint64_t>& tokens,
                                   bool skip_special_tokens = false) const override;
   Result<std::string> id_to_piece(uint64_t token) const override;
