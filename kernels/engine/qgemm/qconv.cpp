@@ -218,6 +218,8 @@ QConv2d QConv2d::plan(const Conv2dParams& params, InstructionSet set) {
   return conv;
 }
 
+bool QConv2d::adds() const { return !is_qdepthwise(params_); }
+
 uint32_t QConv2d::layout() const {
   constexpr uint32_t kJoined = uint32_t{1} << 15, kDepthwise = uint32_t{1} << 14;
   if (is_qdepthwise(params_)) return kDepthwise | qdepthwise_layout(params_, set_);
@@ -269,11 +271,16 @@ size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) con
 
 void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
   if (is_qdepthwise(params_)) return qdepthwise(params_, call, threads, set_);
+  const AddResidual add = residual_kernel(set_);
   convolve(
       *tiles_, params_, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
       [&](const QLeftRows& left, const int8_t* packed, size_t columns, size_t to, size_t) {
         tiles_->to_bytes(left, packed, columns, call.output + to, call.output_pixel_stride,
                          call.to);
+        if (call.residual != nullptr) {
+          add({&call.sum, call.residual + to, call.output_pixel_stride}, left.count, columns,
+              call.output + to, call.output_pixel_stride);
+        }
       });
 }
 

@@ -29,6 +29,9 @@ struct QConv2dCall {
   int8_t* output = nullptr;
   size_t output_pixel_stride = 0;
   Requantization to;
+  /// As in QGemmCall, with the strides of the output; not for depthwise convolutions.
+  const int8_t* residual = nullptr;
+  QSum sum;
   void* scratch = nullptr;
 };
 
@@ -51,6 +54,8 @@ class QConv2d {
  public:
   static QConv2d plan(const Conv2dParams& params, InstructionSet set = instruction_set());
 
+  /// True if it adds a residual.
+  bool adds() const;
   uint32_t layout() const;
   size_t packed_bytes() const;
   /// scales, bias: one an output, counted through all groups; bias may be null.

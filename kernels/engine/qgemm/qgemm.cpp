@@ -69,6 +69,7 @@ void QGemm::pack_dynamic(const QRightMatrix& right, const float* scales, const f
 }
 
 void QGemm::run(const QGemmCall& call, Threads& threads) const {
+  const AddResidual add = residual_kernel(tiles_->set);
   const QDivision division = divide(*tiles_, 1, call.rows, columns_, depth_, threads.count());
   for_each_item(threads, division.items(), [&](size_t item, size_t) {
     const QItem at = division.at(item, call.rows, columns_);
@@ -78,8 +79,12 @@ void QGemm::run(const QGemmCall& call, Threads& threads) const {
     for (size_t row = at.row; row < at.row + at.rows; row += left.count) {
       left.count = std::min(tiles_->rows, at.row + at.rows - row);
       left.first = call.left + row * call.left_stride;
-      tiles_->to_bytes(left, packed, at.columns, call.out + row * call.out_stride + at.column,
-                       call.out_stride, call.to);
+      const size_t to = row * call.out_stride + at.column;
+      tiles_->to_bytes(left, packed, at.columns, call.out + to, call.out_stride, call.to);
+      if (call.residual != nullptr) {
+        add({&call.sum, call.residual + to, call.out_stride}, left.count, at.columns, call.out + to,
+            call.out_stride);
+      }
     }
   });
 }

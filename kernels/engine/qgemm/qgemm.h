@@ -4,6 +4,7 @@
 // Static, int8 to int8 (scales are input scale * weight scale / output scale):
 //   sum[r, c] = bias[c] + sum over d of (left[r, d] - input_zero_point) * right[d, c]
 //   out[r, c] = min(max(round(sum[r, c] * scale[c]) + output_zero_point, out_min), out_max)
+// and, with a residual, the sum of out and residual (eltwise/qsum.h).
 //
 // Dynamic, int8 rows quantized while running to float32:
 //   sum[r, c] = sum over d of (left[r, d] - zero_point[r]) * right[d, c]
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <executorch/kernels/engine/eltwise/qsum.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/threads.h>
@@ -48,6 +50,9 @@ struct QGemmCall {
   int8_t* out = nullptr;
   size_t out_stride = 0;
   Requantization to;
+  /// Null, or the residual of rows with the stride `out_stride`: out = sum(product, residual).
+  const int8_t* residual = nullptr;
+  QSum sum;
 };
 
 struct DynamicQGemmCall {

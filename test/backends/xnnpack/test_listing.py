@@ -1,31 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """executor_runner --list describes the operators of XNNPACK delegates: name, precision, dtypes and sizes."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from oracle.models.listing import operators_of
 from oracle.models.xnnpack_runtime import needs_xnnpack
-
-from executorch.extension.executor_runner import command
 
 PROGRAMS = Path(__file__).parents[2] / "data" / "xnnpack"
 
 pytestmark = needs_xnnpack
-
-
-def operators_of(program: str, *options: str, **environment: str) -> list[str]:
-    """The lines for the operators of all delegates, without "operators of delegate"."""
-    listing = subprocess.run(
-        [command.BINARY, "--model_path", PROGRAMS / f"{program}.pte", "--list", *options],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | environment,
-    ).stdout
-    return re.findall(r"^      (.*)$", listing, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -39,18 +24,18 @@ def operators_of(program: str, *options: str, **environment: str) -> list[str]:
     ],
 )
 def test_the_listing_names_precision_and_sizes(program: str, operator: str) -> None:
-    assert any(re.fullmatch(operator, line) for line in operators_of(program))
+    assert any(re.fullmatch(operator, line) for line in operators_of(PROGRAMS / f"{program}.pte"))
 
 
 def test_each_delegate_has_its_operators() -> None:
-    assert len(operators_of("quantized")) == 10
-    counts = [len(operators_of(name)) for name in ("quantized_rows", "four_bits")]
+    assert len(operators_of(PROGRAMS / "quantized.pte")) == 10
+    counts = [len(operators_of(PROGRAMS / f"{name}.pte")) for name in ("quantized_rows", "four_bits")]
     assert counts == [4, 2]
 
 
 def test_only_products_that_round_their_factors_are_in_bfloat16() -> None:
-    lines = operators_of("two_sizes", "--compute_precision", "bf16")
+    lines = operators_of(PROGRAMS / "two_sizes.pte", "--compute_precision", "bf16")
     assert [" in bfloat16: " in line for line in lines] == ["BF16" in line for line in lines]
-    limited = operators_of("two_sizes", "--compute_precision", "bf16", EXECUTORCH_MAX_ISA="avx2")
-    assert limited == operators_of("two_sizes", EXECUTORCH_MAX_ISA="avx2")
+    limited = operators_of(PROGRAMS / "two_sizes.pte", "--compute_precision", "bf16", EXECUTORCH_MAX_ISA="avx2")
+    assert limited == operators_of(PROGRAMS / "two_sizes.pte", EXECUTORCH_MAX_ISA="avx2")
     assert all(" in float32: " in line for line in limited)

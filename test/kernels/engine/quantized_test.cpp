@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Products and convolutions of int8, static and dynamic, and rows quantized while running.
+#include <executorch/kernels/engine/eltwise/qsum.h>
 #include <executorch/kernels/engine/eltwise/quantize_rows.h>
 #include <executorch/kernels/engine/qgemm/qconv.h>
 #include <executorch/kernels/engine/qgemm/qgemm.h>
@@ -59,6 +60,17 @@ struct Quantized {
   }
 };
 
+QSum any_sum(Random& random) {
+  const auto quantization = [&](float min, float max) {
+    return ByteQuantization{random.floats(1, min, max)[0], int32_t(random.size(0, 255)) - 128};
+  };
+  QSum sum = QSum::plan(quantization(1e-4f, 1e-1f), quantization(1e-4f, 1e-1f),
+                        quantization(1e-2f, 1e-1f));
+  sum.out_min = random.one_of<int32_t>({-128, -20});
+  sum.out_max = random.one_of<int32_t>({127, 40});
+  return sum;
+}
+
 TEST(QGemm, GivesTheSameIntegersOnEveryInstructionSet) {
   Random random(51);
   for (int i = 0; i < 60; ++i) {
@@ -79,7 +91,12 @@ TEST(QGemm, GivesTheSameIntegersOnEveryInstructionSet) {
       gemm.pack(matrix, q.input_zero, q.scales.data(), has_bias ? q.bias_sums.data() : nullptr,
                 packed.data());
       Bytes out(rows == 0 ? 0 : (rows - 1) * out_stride + columns, 77);
-      gemm.run({rows, left.data(), stride, packed.data(), out.data(), out_stride, q.to}, threads);
+      const Bytes residual(out.size(), random);
+      const bool adds = random.size(0, 1) == 0;
+      const QSum total = any_sum(random);
+      gemm.run({rows, left.data(), stride, packed.data(), out.data(), out_stride, q.to,
+                adds ? residual.data() : nullptr, total},
+               threads);
       for (size_t at = 0; at < out.size(); ++at) {
         const size_t row = at / out_stride, c = at % out_stride;
         if (c >= columns) {
@@ -91,11 +108,60 @@ TEST(QGemm, GivesTheSameIntegersOnEveryInstructionSet) {
           sum += (left[row * stride + d] - q.input_zero) *
                  right[d * matrix.depth_stride + c * matrix.column_stride];
         }
-        ASSERT_EQ(requantized(sum, q.scales[c], q.to), int(out[at]))
+        const int product = requantized(sum, q.scales[c], q.to);
+        ASSERT_EQ(adds ? total(int8_t(product), residual[at]) : product, int(out[at]))
             << rows << "x" << depth << "x" << columns << " " << name_of(set);
       }
     }
   }
+}
+
+TEST(QSum, EveryPairOfBytesIsAddedInFixedPoint) {
+  Random random(57);
+  for (int i = 0; i < 12; ++i) {
+    const auto quantization = [&](float min, float max) {
+      return ByteQuantization{random.floats(1, min, max)[0], int32_t(random.size(0, 255)) - 128};
+    };
+    const ByteQuantization a = quantization(1e-4f, 1e-1f), b = quantization(1e-4f, 1e-1f),
+                           out = quantization(1e-2f, 1e-1f);
+    QSum sum = QSum::plan(a, b, out);
+    sum.out_min = random.one_of<int32_t>({-128, -20});
+    sum.out_max = random.one_of<int32_t>({127, 40});
+    EXPECT_TRUE(std::max(sum.factor_a, sum.factor_b) >= 1 << 20 &&
+                std::max(sum.factor_a, sum.factor_b) <= 1 << 21);
+    Bytes left(256 * 256), right(256 * 256);
+    for (size_t at = 0; at < left.size(); ++at) {
+      left.data()[at] = int8_t(int(at / 256) - 128);
+      right.data()[at] = int8_t(int(at % 256) - 128);
+    }
+    // Rows have gaps between them, and a length that does not divide into vectors.
+    const size_t stride = 331, columns = 257, rows = (left.size() - columns) / stride + 1;
+    for (InstructionSet set : instruction_sets()) {
+      Bytes found(left.size());
+      std::copy(left.data(), left.data() + left.size(), found.data());
+      residual_kernel(set)({&sum, right.data(), stride}, rows, columns, found.data(), stride);
+      for (size_t at = 0; at < left.size(); ++at) {
+        if (at % stride >= columns || at / stride >= rows) {
+          ASSERT_EQ(left[at], found[at]) << "a gap was written";
+          continue;
+        }
+        ASSERT_EQ(sum(left[at], right[at]), found[at]) << name_of(set);
+        const double exact = (left[at] - a.zero_point) * double(a.scale) / out.scale +
+                             (right[at] - b.zero_point) * double(b.scale) / out.scale;
+        const double expected =
+            std::min<double>(std::max<double>(exact + out.zero_point, sum.out_min), sum.out_max);
+        ASSERT_NEAR(expected, found[at], 0.501);
+      }
+    }
+  }
+}
+
+TEST(QSum, RefusesScalesBeyondItsFixedPoint) {
+  EXPECT_TRUE(QSum::can_add(1e-3f, 0, 1.0f));
+  EXPECT_FALSE(QSum::can_add(1e-4f, 9e-4f, 1.0f));
+  EXPECT_TRUE(QSum::can_add(255, 1, 1));
+  EXPECT_FALSE(QSum::can_add(256, 1, 1));
+  EXPECT_FALSE(QSum::can_add(1, 1, 0));
 }
 
 TEST(QGemm, DynamicRowsMatchDoublePrecision) {
@@ -180,13 +246,18 @@ void check_convolution(const Conv2dParams& p, Random& random) {
     Aligned scratch(conv.scratch_bytes(batch, input, threads.count()));
     conv.pack(w, q.input_zero, q.scales.data(), q.bias_sums.data(), packed.data());
     Bytes out(batch * output.height * output.width * outputs);
+    const Bytes residual(out.size(), random);
+    const bool adds = conv.adds() && random.size(0, 1) == 0;
+    const QSum total = any_sum(random);
     conv.run({batch, input, in.data(), pixel_stride, packed.data(), q.input_zero, out.data(),
-              outputs, q.to, scratch.data()},
+              outputs, q.to, adds ? residual.data() : nullptr, total, scratch.data()},
              threads);
     const int32_t same_zeros[] = {q.input_zero, q.input_zero};
     for (size_t at = 0; at < out.size(); ++at) {
       const int32_t sum = q.bias_sums[at % outputs] + sum_at(at, same_zeros);
-      ASSERT_EQ(requantized(sum, q.scales[at % outputs], q.to), int(out[at])) << name_of(set);
+      const int product = requantized(sum, q.scales[at % outputs], q.to);
+      ASSERT_EQ(adds ? total(int8_t(product), residual[at]) : product, int(out[at]))
+          << name_of(set);
     }
     conv.pack_dynamic(w, q.scales.data(), q.bias.data(), packed.data());
     Floats floats(out.size());
@@ -303,7 +374,7 @@ TEST(QGemm, RoundsHalvesToEvenAndSaturates) {
     Aligned packed(gemm.packed_bytes());
     gemm.pack({right, 6, 1}, 0, scales, nullptr, packed.data());
     int8_t out[6] = {};
-    gemm.run({1, &left, 1, packed.data(), out, 6, {}}, alone);
+    gemm.run({1, &left, 1, packed.data(), out, 6, {}, nullptr, {}}, alone);
     for (size_t c = 0; c < 6; ++c) EXPECT_EQ(expected[c], out[c]) << name_of(set);
   }
 }
@@ -328,7 +399,9 @@ TEST(QGemm, ExtremesGiveExactSumsUpToTheLimitsOfInt32) {
             Aligned packed(gemm.packed_bytes());
             gemm.pack({right.data(), kColumns, 1}, zero, scales.data(), nullptr, packed.data());
             Bytes out(kRows * kColumns, 77);
-            gemm.run({kRows, left.data(), depth, packed.data(), out.data(), kColumns, {}}, alone);
+            gemm.run(
+                {kRows, left.data(), depth, packed.data(), out.data(), kColumns, {}, nullptr, {}},
+                alone);
             for (size_t at = 0; at < out.size(); ++at) {
               ASSERT_EQ(expected, int(out[at]))
                   << name_of(set) << ", depth " << depth << ": " << left_value << ", "

@@ -1,8 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Fuses activations and additions into the product before them.
+// Fuses activations and additions into the product before them. Of quantized products, also clamps
+// after the addition.
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
+#include <executorch/kernels/engine/eltwise/qsum.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -37,8 +40,8 @@ class EpilogueFusion final {
     producers_ = graph_.producers();
     erased_.assign(graph_.nodes.size(), false);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!fuse_addition(i)) {
-        fuse_activation(i);
+      if (!fuse_addition(i) && !fuse_activation(i)) {
+        fuse_clamp(i);
       }
     }
     graph_.remove_nodes(erased_);
@@ -59,20 +62,50 @@ class EpilogueFusion final {
            graph_.values[b].datatype == Datatype::Float32;
   }
 
-  void fuse_activation(size_t index) {
-    Node& node = graph_.nodes[index];
-    const Activation activation = activation_of(node);
-    if (activation == Activation::None || !are_float(node.operand(0), node.result())) {
-      return;
-    }
-    Node* const product = product_of(node.operand(0));
-    if (product == nullptr) {
-      return;
-    }
-    product->activation = activation;
+  /// The product takes the place of the node that reads its result.
+  void replace(size_t index, Node* product) {
+    const Node& node = graph_.nodes[index];
     product->results[0] = node.result();
     producers_[node.result()] = producers_[node.operand(0)];
     erased_[index] = true;
+  }
+
+  bool fuse_activation(size_t index) {
+    const Node& node = graph_.nodes[index];
+    const Activation activation = activation_of(node);
+    if (activation == Activation::None || !are_float(node.operand(0), node.result())) {
+      return false;
+    }
+    Node* const product = product_of(node.operand(0));
+    if (product == nullptr) {
+      return false;
+    }
+    product->activation = activation;
+    replace(index, product);
+    return true;
+  }
+
+  void fuse_clamp(size_t index) {
+    const Node& node = graph_.nodes[index];
+    if (node.kind != NodeKind::Clamp || node.fused != Fused::No ||
+        graph_.values[node.result()].datatype != Datatype::QInt8 ||
+        !have_same_elements(graph_.values[node.operand(0)], graph_.values[node.result()])) {
+      return;
+    }
+    Node* const product = product_of(node.operand(0));
+    if (product == nullptr || product->residual == kNoValue || !product->clamp.is_none()) {
+      return;
+    }
+    product->clamp = node.clamp;
+    replace(index, product);
+  }
+
+  /// True for int8 values whose sum the engine computes.
+  bool are_addable(uint32_t product, uint32_t other, uint32_t result) const {
+    const Value &a = graph_.values[product], &b = graph_.values[other], &c = graph_.values[result];
+    return a.datatype == Datatype::QInt8 && b.datatype == Datatype::QInt8 &&
+           c.datatype == Datatype::QInt8 &&
+           kernels::engine::QSum::can_add(a.scale, b.scale, c.scale);
   }
 
   /// Moves the product to the place of the addition, because its other operand is computed in
@@ -80,20 +113,25 @@ class EpilogueFusion final {
   bool fuse_addition(size_t index) {
     Node& node = graph_.nodes[index];
     if (node.kind != NodeKind::Add || node.fused != Fused::No ||
-        node.operand(0) == node.operand(1) || !are_float(node.operand(0), node.result())) {
+        node.operand(0) == node.operand(1)) {
+      return false;
+    }
+    const bool is_float = are_float(node.operand(0), node.result());
+    if (!is_float && !are_addable(node.operand(0), node.operand(1), node.result())) {
       return false;
     }
     for (const size_t side : {size_t{1}, size_t{0}}) {
       const uint32_t in = node.operand(side), other = node.operand(1 - side);
       Node* const product = product_of(in);
-      if (product == nullptr || product->residual != kNoValue || !product->clamp.is_none() ||
-          !may_be_residual(in, other, node.result())) {
+      if (product == nullptr || product->residual != kNoValue ||
+          (is_float && !product->clamp.is_none()) || !may_be_residual(in, other, node.result())) {
         continue;
       }
       const size_t from = producers_[in];
       Node moved = *product;
       moved.residual = other;
       moved.unfused = in;
+      moved.unfused_clamp = product->clamp;
       moved.clamp = node.clamp;
       moved.results[0] = node.result();
       node = moved;

@@ -134,6 +134,8 @@ struct Node {
   uint32_t residual = kNoValue;
   /// The product's result before the addition, which fusion removed.
   uint32_t unfused = kNoValue;
+  /// The clamp of that result, if it is quantized.
+  Clamp unfused_clamp;
 
   // Fused layer norms only: elements that share a mean, and the addend of the variance.
   size_t norm_length = 0;

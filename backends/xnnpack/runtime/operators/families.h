@@ -52,6 +52,8 @@ bool takes_attention(const Graph& graph, const Node& node);
 bool packs_weights(const Node& node, const OperatorContext& context);
 /// True if the engine runs a linear layer or convolution on integers.
 bool is_engine_quantized(const Node& node, const OperatorContext& context);
+/// True for one that can add another int8 tensor to its result.
+bool adds_quantized(const Node& node, const OperatorContext& context);
 
 // On loops in this folder.
 OperatorResult create_copy(const Node& node, const OperatorContext& context);

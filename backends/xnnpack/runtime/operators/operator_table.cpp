@@ -79,7 +79,8 @@ bool packs_weights(const Node& node, const OperatorContext& context) {
 
 bool has_epilogue(const Node& node, const OperatorContext& context) {
   return node.fused == Fused::No &&
-         (is_engine_convolution(node, context) || is_engine_linear(node, context));
+         (is_engine_convolution(node, context) || is_engine_linear(node, context) ||
+          adds_quantized(node, context));
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -27,7 +27,8 @@ size_t aligned(size_t bytes) {
   return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
 
-/// The values of a linear layer's or convolution's node.
+/// The values of a linear layer's or convolution's node; the result is the product's own, before a
+/// residual is added.
 struct Layer {
   const Value &operand, &filter, &result;
   const Value* bias;
@@ -35,7 +36,7 @@ struct Layer {
   Layer(const Node& node, const OperatorContext& context)
       : operand(context.graph.values[node.operand(0)]),
         filter(context.graph.values[node.operand(1)]),
-        result(context.graph.values[node.result()]),
+        result(context.graph.values[node.unfused == kNoValue ? node.result() : node.unfused]),
         bias(node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)]) {}
 
   bool is_dynamic() const { return operand.datatype == Datatype::QDInt8; }
@@ -90,6 +91,84 @@ struct Layer {
   }
 };
 
+engine::ByteQuantization quantization_of(const Value& value) {
+  return {value.scale, value.zero_point};
+}
+
+/// The addition of a residual to a product of int8.
+class QuantizedTail final {
+ public:
+  QuantizedTail(const Node& node, const OperatorContext& context) {
+    if (node.residual == kNoValue) {
+      return;
+    }
+    const std::vector<Value>& values = context.graph.values;
+    const Value& result = values[node.result()];
+    sum_ = engine::QSum::plan(quantization_of(values[node.unfused]),
+                              quantization_of(values[node.residual]), quantization_of(result));
+    const IntegerClamp<int8_t> limits = quantized_clamp<int8_t>(node.clamp, result);
+    sum_.out_min = limits.min;
+    sum_.out_max = limits.max;
+  }
+
+  void reshape(const Tensors& t) {
+    const auto has_shape_of_result = [&](const Shape& shape) {
+      const Shape& result = *t.results[0].shape;
+      return shape.rank == result.rank &&
+             std::equal(shape.dims, shape.dims + shape.rank, result.dims);
+    };
+    is_apart_ = t.residual &&
+                !(has_shape_of_result(*t.residual.shape) && has_shape_of_result(*t.unfused.shape));
+    scratch_bytes_ =
+        is_apart_ ? aligned(static_cast<size_t>(elements(*t.unfused.shape))) : size_t{0};
+  }
+  /// This memory is before the operator's other scratch memory.
+  size_t scratch_bytes() const { return scratch_bytes_; }
+
+  template <typename Call>
+  void set(const Tensors& t, int8_t** out, Call* call) const {
+    *out = static_cast<int8_t*>(is_apart_ ? t.scratch : t.results[0].data);
+    call->residual = is_apart_ ? nullptr : static_cast<const int8_t*>(t.residual.data);
+    call->sum = sum_;
+  }
+
+  /// Adds a residual that is broadcast, or that broadcasts the product. To be called after the
+  /// product.
+  void finish(const Tensors& t) const {
+    if (!is_apart_) {
+      return;
+    }
+    const Shape& shape = *t.results[0].shape;
+    size_t strides[2][Shape::kMaxRank];
+    broadcast_strides(*t.unfused.shape, shape, strides[0]);
+    broadcast_strides(*t.residual.shape, shape, strides[1]);
+    const auto* const product = static_cast<const int8_t*>(t.scratch);
+    const auto* const residual = static_cast<const int8_t*>(t.residual.data);
+    auto* const out = static_cast<int8_t*>(t.results[0].data);
+    const auto total = static_cast<size_t>(elements(shape));
+    for (size_t i = 0; i < total; ++i) {
+      size_t at[2] = {}, rest = i;
+      for (size_t d = shape.rank; d-- > 0;) {
+        const size_t coordinate = rest % static_cast<size_t>(shape.dims[d]);
+        rest /= static_cast<size_t>(shape.dims[d]);
+        at[0] += coordinate * strides[0][d];
+        at[1] += coordinate * strides[1][d];
+      }
+      out[i] = sum_(product[at[0]], residual[at[1]]);
+    }
+  }
+
+ private:
+  engine::QSum sum_;
+  bool is_apart_ = false;
+  size_t scratch_bytes_ = 0;
+};
+
+/// The clamp of a product before a residual is added.
+const Clamp& clamp_of_product(const Node& node) {
+  return node.residual == kNoValue ? node.clamp : node.unfused_clamp;
+}
+
 /// Parameters of rows as the engine takes them; operands store them in pairs.
 class RowParameters final {
  public:
@@ -137,12 +216,13 @@ class QuantizedLinear final : public EngineOperator {
                        context),
         is_dynamic_(layer.is_dynamic()),
         is_transposed_((node.flags & kTransposeWeights) != 0),
-        clamp_(node.clamp) {
+        clamp_(node.clamp),
+        tail_(node, context) {
     inputs_ = static_cast<size_t>(layer.filter.declared.dims[is_transposed_ ? 0 : 1]);
     outputs_ = static_cast<size_t>(layer.filter.declared.dims[is_transposed_ ? 1 : 0]);
     gemm_ = engine::QGemm::plan(outputs_, inputs_);
     if (!is_dynamic_) {
-      call_.to = layer.requantization(node.clamp);
+      call_.to = layer.requantization(clamp_of_product(node));
     }
   }
 
@@ -165,7 +245,8 @@ class QuantizedLinear final : public EngineOperator {
   Error reshape(const Tensors& t) override {
     rows_ = static_cast<size_t>(elements(*t.operands[0].shape)) / inputs_;
     parameters_.reshape(rows_);
-    set_scratch(is_dynamic_ ? parameters_.bytes() : 0);
+    tail_.reshape(t);
+    set_scratch(is_dynamic_ ? parameters_.bytes() : tail_.scratch_bytes());
     return Error::Ok;
   }
 
@@ -176,9 +257,10 @@ class QuantizedLinear final : public EngineOperator {
       call_.left = left;
       call_.left_stride = inputs_;
       call_.packed = packed_.data();
-      call_.out = static_cast<int8_t*>(tensors().results[0].data);
+      tail_.set(tensors(), &call_.out, &call_);
       call_.out_stride = outputs_;
       gemm_.run(call_, threads());
+      tail_.finish(tensors());
       return Error::Ok;
     }
     parameters_.read(tensors().operands[0], scratch());
@@ -194,6 +276,7 @@ class QuantizedLinear final : public EngineOperator {
   size_t inputs_ = 0, outputs_ = 0, rows_ = 0;
   engine::QGemm gemm_;
   engine::QGemmCall call_;
+  QuantizedTail tail_;
   PackedFloats packed_;
   RowParameters parameters_;
 };
@@ -253,9 +336,10 @@ class QuantizedConvolution final : public EngineOperator {
         clamp_(node.clamp),
         params_(convolution_params(node)),
         plan_(engine::QConv2d::plan(params_)),
-        zero_point_(layer.operand.zero_point) {
+        zero_point_(layer.operand.zero_point),
+        tail_(node, context) {
     if (!is_dynamic_) {
-      to_ = layer.requantization(node.clamp);
+      to_ = layer.requantization(clamp_of_product(node));
     }
   }
 
@@ -277,8 +361,9 @@ class QuantizedConvolution final : public EngineOperator {
     batch_ = static_cast<size_t>(x.dims[0]);
     size_ = {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])};
     parameters_.reshape(batch_);
-    parameter_bytes_ = is_dynamic_ ? parameters_.bytes() : 0;
-    set_scratch(parameter_bytes_ + plan_.scratch_bytes(batch_, size_, threads().count()));
+    tail_.reshape(t);
+    own_bytes_ = is_dynamic_ ? parameters_.bytes() : tail_.scratch_bytes();
+    set_scratch(own_bytes_ + plan_.scratch_bytes(batch_, size_, threads().count()));
     return Error::Ok;
   }
 
@@ -297,9 +382,10 @@ class QuantizedConvolution final : public EngineOperator {
       engine::QConv2dCall call;
       set(&call);
       call.input_zero_point = zero_point_;
-      call.output = static_cast<int8_t*>(tensors().results[0].data);
+      tail_.set(tensors(), &call.output, &call);
       call.to = to_;
       plan_.run(call, threads());
+      tail_.finish(tensors());
     }
     return Error::Ok;
   }
@@ -327,7 +413,7 @@ class QuantizedConvolution final : public EngineOperator {
     call->input_pixel_stride = params_.groups * params_.group_inputs;
     call->packed = packed_.data();
     call->output_pixel_stride = params_.groups * params_.group_outputs;
-    call->scratch = scratch() == nullptr ? nullptr : scratch() + parameter_bytes_;
+    call->scratch = scratch() == nullptr ? nullptr : scratch() + own_bytes_;
   }
 
   bool is_dynamic_, is_depthwise_;
@@ -336,9 +422,11 @@ class QuantizedConvolution final : public EngineOperator {
   engine::QConv2d plan_;
   int32_t zero_point_;
   engine::Requantization to_;
+  QuantizedTail tail_;
   PackedFloats packed_;
   RowParameters parameters_;
-  size_t batch_ = 0, parameter_bytes_ = 0;
+  /// own_bytes_: scratch memory before the plan's.
+  size_t batch_ = 0, own_bytes_ = 0;
   engine::ImageSize size_;
 };
 
@@ -368,6 +456,12 @@ bool is_engine_quantized(const Node& node, const OperatorContext& context) {
   const auto& n = node.as<fb::Convolution>();
   const bool is_product = n.groups() == 1 || n.group_input_channels() > 1;
   return (is_product || has_depthwise_kernel(n)) && Layer(node, context).runs_on_engine();
+}
+
+bool adds_quantized(const Node& node, const OperatorContext& context) {
+  return is_engine_quantized(node, context) && !Layer(node, context).is_dynamic() &&
+         (node.kind == NodeKind::FullyConnected ||
+          engine::QConv2d::plan(convolution_params(node)).adds());
 }
 
 OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context) {

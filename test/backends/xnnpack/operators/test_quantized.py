@@ -10,6 +10,7 @@ import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
 from oracle import peer
 from oracle.models.delegated import run
+from oracle.models.quantized import QuantizedLayer, as_integers
 from oracle.models.xnnpack_runtime import needs_xnnpack
 from oracle.tolerances import FEW_ROUNDINGS, LAYER, LAYERS
 from torch import nn
@@ -32,56 +33,20 @@ def _r(*shape: int) -> torch.Tensor:
     return torch.randn(*shape)
 
 
-def _as_integers(
-    x: torch.Tensor, scale: float = 0.03, zero: int = 3, dtype: torch.dtype = torch.int8, least: int | None = None
-) -> torch.Tensor:
-    limits = torch.iinfo(dtype)
-    parameters = (scale, zero, limits.min if least is None else least, limits.max, dtype)
-    return ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *parameters), *parameters)
-
-
-class _Weights(nn.Module):
-    """A layer whose weights are integers: per channel of dimension `axis`, or per tensor."""
-
-    def __init__(self, layer: nn.Module, call: Callable[..., torch.Tensor], axis: int | None, most: int = 127) -> None:
-        super().__init__()
-        weight = layer.weight.detach()
-        self.axis, self.most, self.call = axis, most, call
-        dims = [dim for dim in range(weight.dim()) if dim != axis]
-        scales = weight.abs().amax(dims) / most
-        shape = [1] * weight.dim()
-        if axis is not None:
-            shape[axis] = -1
-        self.register_buffer("integers", (weight / scales.reshape(shape)).round().to(torch.int8))
-        self.register_buffer("scales", scales)
-        self.register_buffer("zeros", torch.zeros_like(scales, dtype=torch.int64))
-        self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach())
-        self.scale = float(scales.max())
-
-    def weight(self) -> torch.Tensor:
-        limits = (-self.most - (self.most < 127), self.most, torch.int8)
-        if self.axis is None:
-            return ops.dequantize_per_tensor(self.integers, self.scale, 0, *limits)
-        return ops.dequantize_per_channel(self.integers, self.scales, self.zeros, self.axis, *limits)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.call(x, self.weight(), self.bias)
-
-
 def _linear(axis: int | None = 0, bias: bool = True, most: int = 127) -> nn.Module:
-    return _Weights(nn.Linear(10, 6, bias=bias), F.linear, axis, most)
+    return QuantizedLayer(nn.Linear(10, 6, bias=bias), F.linear, axis, most)
 
 
 def _convolution(
     axis: int | None = 0, channels: tuple[int, int] = (4, 8), window: int = 3, **options: object
 ) -> nn.Module:
     layer = nn.Conv2d(*channels, window, groups=options.get("groups", 1))  # type: ignore[arg-type]
-    return _Weights(layer, lambda x, w, b: F.conv2d(x, w, b, **options), axis)
+    return QuantizedLayer(layer, lambda x, w, b: F.conv2d(x, w, b, **options), axis)
 
 
 def _transposed(axis: int | None) -> nn.Module:
     layer = nn.ConvTranspose2d(4, 8, 3)
-    return _Weights(layer, lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1), axis)
+    return QuantizedLayer(layer, lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1), axis)
 
 
 IMAGE = (2, 4, 7, 6)
@@ -108,7 +73,7 @@ CASES: dict[str, tuple[Callable[[], Case], type]] = {
     "transposed": (lambda: (_transposed(1), (_r(*IMAGE),)), g.ConvTranspose2d),
     "transposed of one scale": (lambda: (_transposed(None), (_r(*IMAGE),)), g.ConvTranspose2d),
     "signals": (
-        lambda: (_Weights(nn.Conv1d(4, 6, 3), lambda x, w, b: F.conv1d(x, w, b, padding=1), 0), (_r(2, 4, 9),)),
+        lambda: (QuantizedLayer(nn.Conv1d(4, 6, 3), lambda x, w, b: F.conv1d(x, w, b, padding=1), 0), (_r(2, 4, 9),)),
         g.Conv2d,
     ),
     "add": (lambda: (torch.add, (_r(3, 5), _r(5))), g.Add),
@@ -166,10 +131,10 @@ class _Between(nn.Module):
 
     def forward(self, *x: torch.Tensor) -> torch.Tensor:
         operands = [
-            _as_integers(tensor, scale, **self.options)  # type: ignore[arg-type]
+            as_integers(tensor, scale, **self.options)  # type: ignore[arg-type]
             for tensor, scale in zip(x, self.scales, strict=False)
         ]
-        return _as_integers(self.inner(*operands), self.scales[-1], **self.options)  # type: ignore[arg-type]
+        return as_integers(self.inner(*operands), self.scales[-1], **self.options)  # type: ignore[arg-type]
 
 
 def _kinds(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[type]:
@@ -292,7 +257,7 @@ def test_inputs_and_outputs_may_be_integers() -> None:
 
 def test_a_value_may_be_read_as_float_and_as_integers() -> None:
     def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        y = _as_integers(torch.tanh(_as_integers(x)))
+        y = as_integers(torch.tanh(as_integers(x)))
         return y, torch.exp(y)
 
     torch.manual_seed(0)
@@ -304,7 +269,7 @@ def test_a_value_may_be_read_as_float_and_as_integers() -> None:
 class _Dynamic(nn.Module):
     """A linear layer whose operand is quantized while running: for the whole tensor, or each row."""
 
-    def __init__(self, layer: _Weights, by_row: bool) -> None:
+    def __init__(self, layer: QuantizedLayer, by_row: bool) -> None:
         super().__init__()
         self.layer, self.by_row = layer, by_row
 
@@ -383,7 +348,7 @@ PRODUCTS = [
 @pytest.mark.parametrize("rows, steps, columns", PRODUCTS)
 def test_products_of_every_size_match_eager(rows: int, steps: int, columns: int) -> None:
     torch.manual_seed(0)
-    layer = _Weights(nn.Linear(steps, columns), F.linear, 0)
+    layer = QuantizedLayer(nn.Linear(steps, columns), F.linear, 0)
     x = torch.randint(-131, 125, (rows, steps)) * 0.03
     limit = float(layer(x).detach().abs().max()) / 127 + 1e-3
     _check(_Between(layer, [0.03, limit]), (x,), limit)
@@ -401,7 +366,7 @@ def test_products_of_every_size_match_eager(rows: int, steps: int, columns: int)
 def test_convolutions_of_every_size_match_eager(channels: tuple[int, int], options: dict[str, int]) -> None:
     torch.manual_seed(0)
     inner, outer = channels
-    layer = _Weights(
+    layer = QuantizedLayer(
         nn.Conv2d(inner, outer, 3, groups=options.get("groups", 1)), lambda x, w, b: F.conv2d(x, w, b, **options), 0
     )
     x = _r(2, inner, 5, 6)
