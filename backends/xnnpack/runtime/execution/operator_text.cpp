@@ -57,7 +57,7 @@ std::string precision_text(const Node& node, const Graph& graph,
   }
   const auto datatype = [&](uint32_t id) { return graph.values[id].datatype; };
   const auto* const end = node.operands + node.operand_count;
-  // A selection computes with what it selects, not with the booleans.
+  // The booleans of a selection are not the values it computes with.
   const auto* const operand = std::find_if(node.operands, end, [&](uint32_t id) {
     return id != kNoValue && datatype(id) != Datatype::Bool;
   });

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Texts that describe an operator in reports: its precision, and the dtypes and sizes of its values.
+// The precision and values of an operator, in words for reports.
 #pragma once
 
 #include <string>
