@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from executorch.exir import ExecutorchBackendConfig
 from executorch.runtime import Runtime
 
-from .case import Arguments, Case, Example, flat
+from .case import Arguments, Case, Example, Positional, flat
 from .record import Outcome, Record
 from .ways import WAYS, Way, quantized
 
@@ -142,6 +142,7 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
         reference = _eager(example.module, example.args, example.kwargs)
     if not any(isinstance(one, torch.Tensor) for one in reference):
         raise Ended(Outcome.UNBUILT, "it gives no tensor")
+    judge: nn.Module = example.module
     module, args, kwargs = deepcopy(example.module), example.args, example.kwargs
     slack = 0.0
     if way.dtype != torch.float32:
@@ -153,13 +154,15 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
     calls = [(args, kwargs)]
     if way.dynamic:
         calls = _calls_of_sizes(example, way.dynamic)
+        names = list(calls[0][1])
+        module, judge = Positional(module, names), Positional(judge, names)
+        calls = [((*args, *kwargs.values()), {}) for args, kwargs in calls]
         args, kwargs = calls[0]
         shapes = _varying_dims(calls, max(_SIZES[way.dynamic]))
     started = time.process_time()
     with _stage(Outcome.UNEXPORTED):
         program = _export(module, args, kwargs, shapes)
     record.export_cpu_seconds = time.process_time() - started
-    judge: nn.Module = example.module
     if way.quantize:
         with _stage(Outcome.UNPREPARED):
             judge = quantized(program, way.quantize, deepcopy(args), deepcopy(kwargs))

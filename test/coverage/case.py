@@ -65,6 +65,18 @@ class FlatOutputs(nn.Module):
         return flat(self.module(*args, **kwargs))
 
 
+class Positional(nn.Module):
+    """A module whose keyword arguments follow the others by place: torch.export gives ``**kwargs`` no dynamic sizes."""
+
+    def __init__(self, module: nn.Module, names: list[str]) -> None:
+        super().__init__()
+        self.module, self.names = module, names
+
+    def forward(self, *args: Any) -> Any:
+        first = len(args) - len(self.names)
+        return self.module(*args[:first], **dict(zip(self.names, args[first:], strict=True)))
+
+
 def flat(value: Any) -> tuple[Any, ...]:
     """The tensors and numbers of a value, in order. A `ModelOutput` counts by its fields."""
     if hasattr(value, "to_tuple"):

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from test.coverage.attempt import Ended, attempt, excusing_rounding
-from test.coverage.case import Case, Example
+from test.coverage.case import Case, Example, FlatOutputs
 from test.coverage.page import page
 from test.coverage.peer import Peer
 from test.coverage.processes import attempts
@@ -101,6 +101,22 @@ def test_every_way_runs_a_layer_and_matches_eager(way: str) -> None:
     record = attempt(Case("suite", "layer", make), way, lambda *_: None)
     assert record.outcome is Outcome.MATCHED, record.message
     assert (record.delegates, record.delegated) == ((0, 0.0) if way.startswith("portable") else (1, 1.0))
+
+
+class _Named(nn.Module):
+    def forward(self, *, x: torch.Tensor, double: bool) -> torch.Tensor:
+        return x * (2 if double else 1)
+
+
+def test_sizes_of_keyword_arguments_vary() -> None:
+    def resized(size: int) -> tuple[tuple[()], dict[str, object]]:
+        return (), {"x": torch.randn(size, 3), "double": True}
+
+    def make() -> Example:
+        return Example(FlatOutputs(_Named()), *resized(1), batched=resized)
+
+    record = attempt(Case("suite", "named", make), "xnnpack_dynamic", lambda *_: None)
+    assert record.outcome is Outcome.MATCHED, record.message
 
 
 def test_a_program_that_pytorch_itself_runs_differently_is_torch_exports() -> None:
