@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Exports a model in float32 and in 4 bits, and measures both beside eager PyTorch."""
+"""Exports a model in float32, 8 bits and 4 bits, and measures each beside eager PyTorch."""
 
 import subprocess
 import time
@@ -22,6 +22,7 @@ OPTIONS = [
     "model.use_kv_cache=True", "model.use_sdpa_with_kv_cache=True", "backend.xnnpack.enabled=True",
     "export.max_seq_length=128", "export.max_context_length=384", "debug.generate_full_logits=True",
 ]  # fmt: skip
+EIGHT_BITS = ["quantization.qmode=int8", "quantization.embedding_quantize='8,0'"]
 FOUR_BITS = ["quantization.qmode=8da4w", "quantization.group_size=32", "quantization.embedding_quantize='8,0'"]
 
 
@@ -34,7 +35,7 @@ def measure(eager: Eager, folder: Path) -> None:
     rate = COUNT / (time.monotonic() - start)
     baseline = perplexity(eager.logits_of, test)
     print(f"eager   {rate:7.0f} tokens/s, perplexity {baseline:.3f}")
-    for name, quantization in (("float32", []), ("4bits", FOUR_BITS)):
+    for name, quantization in (("float32", []), ("8bits", EIGHT_BITS), ("4bits", FOUR_BITS)):
         output = [f"export.output_dir={folder}", f"export.output_name={name}"]
         program = export_llama(read_config([*eager.files, *OPTIONS, *quantization, *output]))
         method = Runtime.get().load_program(program).load_method("forward")

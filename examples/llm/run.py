@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A language model from PyTorch to tokens, in float32 and in 4 bits, beside eager PyTorch.
+"""A language model from PyTorch to tokens, in float32, 8 bits and 4 bits, beside eager PyTorch.
 
 python examples/llm/run.py [seconds of training]    # trains a small decoder of bytes first
 python examples/llm/run.py FOLDER                   # takes a local Hugging Face model
