@@ -193,7 +193,7 @@ class Child final {
     if (LLVMFuzzerCustomMutator == nullptr) {
       change_bytes(bytes, random);
     } else {
-      memcpy(room_.data(), bytes.data(), bytes.size());
+      std::copy(bytes.begin(), bytes.end(), room_.begin());
       const size_t size = LLVMFuzzerCustomMutator(room_.data(), bytes.size(), room_.size(),
                                                   static_cast<unsigned>(random.next()));
       bytes.assign(room_.begin(), room_.begin() + static_cast<ptrdiff_t>(size));
@@ -203,7 +203,8 @@ class Child final {
   }
 
   void run(Bytes bytes, bool is_kept) {
-    memcpy(shared_.input, bytes.data(), bytes.size());
+    // Not memcpy, which takes no null: an empty vector may have it.
+    std::copy(bytes.begin(), bytes.end(), shared_.input);
     shared_.size = bytes.size();
     // A system call: not for each of many short runs.
     const double start = now();

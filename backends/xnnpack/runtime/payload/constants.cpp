@@ -103,8 +103,12 @@ class Constants::Loader final {
       ET_CHECK_OR_RETURN_ERROR(names_ != nullptr, NotFound,
                                "xnnpack: constant '%s' is named data, but the program has none",
                                key);
-      found = std::make_shared<const FreeableBuffer>(
-          ET_UNWRAP(names_->get_data(key), "xnnpack: loading constant '%s' failed", key));
+      Result<FreeableBuffer> data = names_->get_data(key);
+      if (!data.ok()) {
+        ET_LOG(Error, "xnnpack: loading constant '%s' failed: %s", key, to_string(data.error()));
+        return data.error();
+      }
+      found = std::make_shared<const FreeableBuffer>(std::move(*data));
     }
     ET_CHECK_OR_RETURN_ERROR(found->size() >= entry.size(), InvalidExternalData,
                              "xnnpack: constant '%s' has %zu bytes, expected %" PRIu64, key,

@@ -48,7 +48,7 @@ def test_added_tokens_share_one_limit_of_normalized_text(tmp_path):
 
 def test_decoders_that_make_too_much_of_a_piece_are_refused(tmp_path):
     ours = opened(tmp_path, decoder={"type": "Sequence", "decoders": [DOUBLES] * 60})
-    with pytest.raises(InvalidArgumentError, match="make too much of a text"):
+    with pytest.raises(InvalidArgumentError, match="produce too many bytes from a text"):
         ours.decode([2])
 
 
