@@ -20,25 +20,16 @@ constexpr size_t kMemoryPerByte = 16;
 /// Bytes of all graphs that exist.
 std::atomic<size_t> all_bytes{0};
 
-/// Counts a graph as long as it exists.
-class CountedBytes final {
- public:
-  explicit CountedBytes(size_t size) : size_(size), sum_(all_bytes.fetch_add(size) + size) {}
-  ~CountedBytes() { all_bytes.fetch_sub(size_); }
-  CountedBytes(const CountedBytes&) = delete;
-  CountedBytes& operator=(const CountedBytes&) = delete;
-
-  /// Bytes of all graphs with this one, when it was made.
-  size_t sum() const { return sum_; }
-
- private:
-  size_t size_;
-  size_t sum_;
-};
-
+/// Counts its bytes as long as it exists.
 struct GraphCopy {
-  explicit GraphCopy(size_t size) : counted(size) {}
-  CountedBytes counted;
+  explicit GraphCopy(size_t bytes) : size(bytes), sum(all_bytes.fetch_add(bytes) + bytes) {}
+  ~GraphCopy() { all_bytes.fetch_sub(size); }
+  GraphCopy(const GraphCopy&) = delete;
+  GraphCopy& operator=(const GraphCopy&) = delete;
+
+  size_t size;
+  /// Bytes of all graphs with this one, when it was made.
+  size_t sum;
   std::vector<uint64_t> words;
 };
 
@@ -52,10 +43,10 @@ size_t max_graph_bytes() {
 Result<std::shared_ptr<const std::vector<uint64_t>>> copy_graph(Span<const uint8_t> bytes) {
   const auto copy = std::make_shared<GraphCopy>(bytes.size());
   ET_CHECK_OR_RETURN_ERROR(
-      copy->counted.sum() <= max_graph_bytes(), MemoryAllocationFailed,
+      copy->sum <= max_graph_bytes(), MemoryAllocationFailed,
       "xnnpack payload: the graphs of all delegates have %zu bytes with this one's %zu, expected "
       "at most %zu",
-      copy->counted.sum(), bytes.size(), max_graph_bytes());
+      copy->sum, bytes.size(), max_graph_bytes());
   copy->words.resize((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   memcpy(copy->words.data(), bytes.data(), bytes.size());
   return std::shared_ptr<const std::vector<uint64_t>>(copy, &copy->words);
