@@ -8,6 +8,7 @@
 
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -203,10 +204,6 @@ Error resize(const Tensor& tensor, const Size* dims, size_t rank) {
   }
   return ET_RUNTIME_NAMESPACE::resize_tensor(tensor,
                                              executorch::aten::ArrayRef<SizesType>(sizes, rank));
-}
-
-bool is_empty(const Shape& shape) {
-  return std::find(shape.dims, shape.dims + shape.rank, 0u) != shape.dims + shape.rank;
 }
 
 }  // namespace

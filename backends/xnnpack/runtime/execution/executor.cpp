@@ -12,6 +12,7 @@
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator_table.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 
@@ -45,20 +46,15 @@ void visit_tensors(Tensors* tensors, const Node& node, const Visit& visit) {
   visit(&tensors->residual, node.residual);
 }
 
-bool is_empty(const TensorRef& tensor) {
-  const Shape& shape = *tensor.shape;
-  return std::find(shape.dims, shape.dims + shape.rank, 0u) != shape.dims + shape.rank;
-}
-
 /// Returns true if no result has elements. Fails if one has although an operand is empty, and the
 /// operator does not compute that.
 Result<bool> has_no_work(Tensors tensors, const Node& node, const Operator& op) {
   bool has_elements = false, has_empty = false;
   visit_tensors(&tensors, node, [&](const TensorRef* tensor, uint32_t) {
-    has_empty = has_empty || (*tensor && is_empty(*tensor));
+    has_empty = has_empty || (*tensor && is_empty(*tensor->shape));
   });
   for (size_t i = 0; i < node.result_count; ++i) {
-    has_elements = has_elements || !is_empty(tensors.results[i]);
+    has_elements = has_elements || !is_empty(*tensors.results[i].shape);
   }
   ET_CHECK_OR_RETURN_ERROR(!has_elements || !has_empty || op.takes_empty_operands(), NotSupported,
                            "xnnpack: node %s has a result with elements although an operand is "

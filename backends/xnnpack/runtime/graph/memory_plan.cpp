@@ -12,10 +12,6 @@ bool live_together(const LiveBlock& a, const LiveBlock& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
 
-uint64_t aligned(uint64_t bytes) {
-  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-}
-
 constexpr uint64_t kMaxTotal = UINT64_MAX / 2;
 
 /// With more blocks, comparing each with all others takes too long.

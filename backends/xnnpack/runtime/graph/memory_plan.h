@@ -23,6 +23,12 @@ struct MemoryPlan {
 
 constexpr size_t kMemoryAlignment = 64;
 
+/// Bytes, rounded up to a multiple of kMemoryAlignment.
+template <typename T>
+constexpr T aligned(T bytes) {
+  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
 /// Places blocks so that those that live at the same step do not overlap: the largest first, each
 /// at the lowest offset where it fits. Many thousands are placed in the order of their first steps,
 /// in less time but more memory.

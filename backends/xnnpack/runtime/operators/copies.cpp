@@ -240,7 +240,7 @@ class Concatenate final : public Copies {
     for (size_t i = 0; i < operands_; ++i) {
       const Shape& from = *t.operands[i].shape;
       const BoxCopy none{1, {0}};
-      boxes().push_back({elements(from) == 0
+      boxes().push_back({is_empty(from)
                              ? none
                              : box_between(from, kZeros, *t.results[0].shape, begin, from.dims,
                                            element_bytes(*t.operands[i].value)),

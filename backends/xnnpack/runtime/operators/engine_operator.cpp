@@ -32,10 +32,6 @@ engine::Unary function_of(engine::Activation activation) {
   }
 }
 
-bool are_equal(const Shape& a, const Shape& b) {
-  return a.rank == b.rank && std::equal(a.dims, a.dims + a.rank, b.dims);
-}
-
 }  // namespace
 
 size_t PoolThreads::count() const {
@@ -78,16 +74,19 @@ Error PackedFloats::create(const OperatorContext& context, uint32_t layout, cons
   return Error::Ok;
 }
 
-void FusedTail::reshape(const Tensors& tensors) {
-  scratch_bytes_ = 0;
+size_t bytes_of_broadcast_product(const Tensors& tensors, Datatype datatype) {
   if (!tensors.residual) {
-    return;
+    return 0;
   }
   const Shape& result = *tensors.results[0].shape;
-  if (!are_equal(*tensors.residual.shape, result) || !are_equal(*tensors.unfused.shape, result)) {
-    const size_t bytes = bytes_of(Datatype::Float32, *tensors.unfused.shape);
-    scratch_bytes_ = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  if (are_equal(*tensors.residual.shape, result) && are_equal(*tensors.unfused.shape, result)) {
+    return 0;
   }
+  return aligned(bytes_of(datatype, *tensors.unfused.shape));
+}
+
+void FusedTail::reshape(const Tensors& tensors) {
+  scratch_bytes_ = bytes_of_broadcast_product(tensors, Datatype::Float32);
 }
 
 float* FusedTail::target(const Tensors& tensors) const {

@@ -81,6 +81,10 @@ class PackedFloats final {
   std::shared_ptr<PackedBlock> own_;
 };
 
+/// Scratch memory, a multiple of 64, of a product that cannot be added to a residual in the
+/// result's place, because one of them is broadcast; 0 otherwise.
+size_t bytes_of_broadcast_product(const Tensors& tensors, Datatype datatype);
+
 /// Clamp, activation and residual of a product. If the residual has the product's shape, it is part
 /// of the engine's epilogue; otherwise finish() adds it.
 class FusedTail final {

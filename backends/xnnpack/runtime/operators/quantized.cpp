@@ -23,10 +23,6 @@ namespace fb = fb_xnnpack;
 
 constexpr uint32_t kTransposeWeights = 1, kSamePadding = 4;
 
-size_t aligned(size_t bytes) {
-  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-}
-
 /// The values of a linear layer's or convolution's node; the result is the product's own, before a
 /// residual is added.
 struct Layer {
@@ -112,30 +108,22 @@ class QuantizedTail final {
   }
 
   void reshape(const Tensors& t) {
-    const auto has_shape_of_result = [&](const Shape& shape) {
-      const Shape& result = *t.results[0].shape;
-      return shape.rank == result.rank &&
-             std::equal(shape.dims, shape.dims + shape.rank, result.dims);
-    };
-    is_apart_ = t.residual &&
-                !(has_shape_of_result(*t.residual.shape) && has_shape_of_result(*t.unfused.shape));
-    scratch_bytes_ =
-        is_apart_ ? aligned(static_cast<size_t>(elements(*t.unfused.shape))) : size_t{0};
+    scratch_bytes_ = bytes_of_broadcast_product(t, Datatype::QInt8);
   }
   /// This memory is before the operator's other scratch memory.
   size_t scratch_bytes() const { return scratch_bytes_; }
 
   template <typename Call>
   void set(const Tensors& t, int8_t** out, Call* call) const {
-    *out = static_cast<int8_t*>(is_apart_ ? t.scratch : t.results[0].data);
-    call->residual = is_apart_ ? nullptr : static_cast<const int8_t*>(t.residual.data);
+    *out = static_cast<int8_t*>(scratch_bytes_ == 0 ? t.results[0].data : t.scratch);
+    call->residual = scratch_bytes_ == 0 ? static_cast<const int8_t*>(t.residual.data) : nullptr;
     call->sum = sum_;
   }
 
   /// Adds a residual that is broadcast, or that broadcasts the product. To be called after the
   /// product.
   void finish(const Tensors& t) const {
-    if (!is_apart_) {
+    if (scratch_bytes_ == 0) {
       return;
     }
     const Shape& shape = *t.results[0].shape;
@@ -160,7 +148,6 @@ class QuantizedTail final {
 
  private:
   engine::QSum sum_;
-  bool is_apart_ = false;
   size_t scratch_bytes_ = 0;
 };
 

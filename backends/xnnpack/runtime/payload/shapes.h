@@ -21,6 +21,14 @@ inline uint64_t elements(const Shape& shape) {
   return product;
 }
 
+inline bool is_empty(const Shape& shape) {
+  return std::find(shape.dims, shape.dims + shape.rank, 0u) != shape.dims + shape.rank;
+}
+
+inline bool are_equal(const Shape& a, const Shape& b) {
+  return a.rank == b.rank && std::equal(a.dims, a.dims + a.rank, b.dims);
+}
+
 /// The shapes while nodes are walked in order.
 class Shapes final {
  public:
