@@ -174,25 +174,21 @@ Result<std::unordered_set<std::string>> Module::method_names() {
   });
 }
 
-Error Module::load_method(const std::string& method_name,
-                          runtime::HierarchicalAllocator* planned_memory,
-                          runtime::EventTracer* event_tracer,
-                          const runtime::LoadBackendOptionsMap* backend_options,
-                          std::shared_ptr<threadpool::ThreadPool> thread_pool) {
+Error Module::load_with(const std::string& method_name, LoadOptions options) {
   if (is_method_loaded(method_name)) {
     return Error::Ok;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   if (share_memory_arenas_ && !arenas_.has_value()) {
-    ET_CHECK_OK_OR_RETURN_ERROR(load_sharing(backend_options));
-    if (is_method_loaded(method_name) && planned_memory == nullptr && event_tracer == nullptr &&
-        thread_pool == nullptr) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_sharing(options.backend_options));
+    if (is_method_loaded(method_name) && options.planned_memory == nullptr &&
+        options.event_tracer == nullptr && options.thread_pool == nullptr &&
+        options.kernels.empty()) {
       return Error::Ok;
     }
     unload_method(method_name);
   }
-  return load_one(method_name, planned_memory, event_tracer, backend_options,
-                  std::move(thread_pool));
+  return load_one(method_name, std::move(options));
 }
 
 Error Module::share_memory_arenas() {
@@ -205,7 +201,7 @@ Error Module::share_memory_arenas() {
 Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options) {
   arenas_.emplace(ET_UNWRAP(SharedArenas::allocate(*program_, max_planned_bytes_)));
   for (const std::string& name : ET_UNWRAP(method_names())) {
-    const Error error = load_one(name, nullptr, nullptr, backend_options, nullptr);
+    const Error error = load_one(name, {nullptr, nullptr, backend_options, nullptr, {}});
     if (error != Error::Ok) {
       methods_.clear();
       arenas_.reset();
@@ -215,28 +211,25 @@ Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options
   return Error::Ok;
 }
 
-Error Module::load_one(const std::string& method_name,
-                       runtime::HierarchicalAllocator* planned_memory,
-                       runtime::EventTracer* event_tracer,
-                       const runtime::LoadBackendOptionsMap* backend_options,
-                       std::shared_ptr<threadpool::ThreadPool> thread_pool) {
-  if (thread_pool == nullptr) {
-    thread_pool = thread_pool_;
+Error Module::load_one(const std::string& method_name, LoadOptions options) {
+  if (options.thread_pool == nullptr) {
+    options.thread_pool = thread_pool_;
   }
-  const threadpool::ThreadPoolScope scope(thread_pool.get());
+  const threadpool::ThreadPoolScope scope(options.thread_pool.get());
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
   std::unique_ptr<MethodMemory> memory = ET_UNWRAP(MethodMemory::allocate(
-      meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
+      meta, {options.planned_memory, memory_allocator_.get(), temp_allocator_.get(),
              arenas_.has_value() ? &*arenas_ : nullptr, nullptr, max_planned_bytes_}));
-  Method method = ET_UNWRAP(
-      program_->load_method(method_name.c_str(), memory->manager(),
-                            event_tracer != nullptr ? event_tracer : event_tracer_.get(),
-                            data_files_ == nullptr ? nullptr : data_files_->map(),
-                            backend_options != nullptr ? backend_options : backend_options_));
+  Method method = ET_UNWRAP(program_->load_method(
+      method_name.c_str(), memory->manager(),
+      options.event_tracer != nullptr ? options.event_tracer : event_tracer_.get(),
+      data_files_ == nullptr ? nullptr : data_files_->map(),
+      options.backend_options != nullptr ? options.backend_options : backend_options_,
+      {options.kernels.data(), options.kernels.size()}));
   method.set_instruction_budget(instruction_budget_);
   return or_no_memory("a method", [&] {
-    methods_.emplace(method_name,
-                     LoadedMethod{std::move(memory), std::move(thread_pool), std::move(method)});
+    methods_.emplace(method_name, LoadedMethod{std::move(memory), std::move(options.thread_pool),
+                                               std::move(options.kernels), std::move(method)});
     return Error::Ok;
   });
 }

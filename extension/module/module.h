@@ -151,7 +151,19 @@ class Module {
       const std::string& method_name, runtime::HierarchicalAllocator* planned_memory = nullptr,
       runtime::EventTracer* event_tracer = nullptr,
       const runtime::LoadBackendOptionsMap* backend_options = nullptr,
-      std::shared_ptr<threadpool::ThreadPool> thread_pool = nullptr);
+      std::shared_ptr<threadpool::ThreadPool> thread_pool = nullptr) {
+    return load_with(method_name,
+                     {planned_memory, event_tracer, backend_options, std::move(thread_pool), {}});
+  }
+  /// `kernels`: used instead of the registered ones, unless empty.
+  [[nodiscard]] runtime::Error load_method(const std::string& method_name,
+                                           runtime::HierarchicalAllocator* planned_memory,
+                                           runtime::EventTracer* event_tracer,
+                                           const runtime::LoadBackendOptionsMap* backend_options,
+                                           std::vector<runtime::Kernel> kernels) {
+    return load_with(method_name,
+                     {planned_memory, event_tracer, backend_options, nullptr, std::move(kernels)});
+  }
   [[nodiscard]] runtime::Error load_method(const std::string& method_name,
                                            runtime::EventTracer* event_tracer) {
     return load_method(method_name, nullptr, event_tracer, nullptr);
@@ -279,7 +291,16 @@ class Module {
   struct LoadedMethod {
     std::unique_ptr<MethodMemory> memory;
     std::shared_ptr<threadpool::ThreadPool> thread_pool;
+    std::vector<runtime::Kernel> kernels;
     runtime::Method method;
+  };
+  /// The optional parameters of load_method().
+  struct LoadOptions {
+    runtime::HierarchicalAllocator* planned_memory = nullptr;
+    runtime::EventTracer* event_tracer = nullptr;
+    const runtime::LoadBackendOptionsMap* backend_options = nullptr;
+    std::shared_ptr<threadpool::ThreadPool> thread_pool;
+    std::vector<runtime::Kernel> kernels;
   };
 
   runtime::Error load_program(runtime::Program::Verification verification);
@@ -291,11 +312,9 @@ class Module {
                                                              Values input_values);
   runtime::Result<runtime::EValue> get_with(const std::string& method_name, Values input_values);
   runtime::Error load_data_files();
-  runtime::Error load_one(const std::string& method_name,
-                          runtime::HierarchicalAllocator* planned_memory,
-                          runtime::EventTracer* event_tracer,
-                          const runtime::LoadBackendOptionsMap* backend_options,
-                          std::shared_ptr<threadpool::ThreadPool> thread_pool);
+  /// Implementation of load_method().
+  runtime::Error load_with(const std::string& method_name, LoadOptions options);
+  runtime::Error load_one(const std::string& method_name, LoadOptions options);
   /// Executes a method that is loaded, on its pool.
   runtime::Error run(const std::string& method_name);
   /// Makes the arenas, and loads all methods into them.

@@ -21,6 +21,7 @@ class BufferDataSink final : public DataSinkBase {
 
   runtime::Result<size_t> write(const void* ptr, size_t length) override;
   size_t get_used_bytes() const override { return used_; }
+  runtime::Result<size_t> get_storage_size() const { return buffer_.size(); }
 
  private:
   BufferDataSink(runtime::Span<uint8_t> buffer, size_t alignment)

@@ -21,14 +21,17 @@ class MultimodalPrefiller {
   virtual ~MultimodalPrefiller() = default;
 
   /// Appends an input to the cache at `start_pos`, which advances; returns the most likely next
-  /// token. InvalidArgument for an input that the tokenizer or the encoder does not take, or for
-  /// which the program has no encoder. After an error, `start_pos` is unchanged.
-  virtual runtime::Result<uint64_t> prefill(const MultimodalInput& input, int64_t& start_pos);
+  /// token. Text is encoded with `num_bos` and `num_eos` tokens around it. InvalidArgument for an
+  /// input that the tokenizer or the encoder does not take, or for which the program has no
+  /// encoder. After an error, `start_pos` is unchanged.
+  virtual runtime::Result<uint64_t> prefill(const MultimodalInput& input, int64_t& start_pos,
+                                            int32_t num_bos = 0, int32_t num_eos = 0);
 
   /// The same, with the limit of the context and the logits as result. `tokens` receives those of
   /// text.
   runtime::Result<aten::Tensor> run(const MultimodalInput& input, int64_t context,
-                                    int64_t& start_pos, std::vector<uint64_t>& tokens);
+                                    int64_t& start_pos, std::vector<uint64_t>& tokens,
+                                    int32_t num_bos = 0, int32_t num_eos = 0);
   runtime::Result<aten::Tensor> run_tokens(const std::vector<uint64_t>& tokens, int64_t context,
                                            int64_t& start_pos);
 

@@ -26,6 +26,11 @@ class TextPrefiller {
   /// The same for at most `max_seq_len` tokens (without cache, all of a text).
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens,
                                                   int64_t& start_pos);
+  /// The same two functions, with a next token that is drawn at `temperature`.
+  virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens,
+                                            int64_t& start_pos, float temperature);
+  virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens,
+                                                  int64_t& start_pos, float temperature);
   virtual runtime::Error load() { return text_decoder_runner_->load(); }
   virtual bool is_loaded() const { return text_decoder_runner_->is_method_loaded(); }
 
@@ -34,6 +39,10 @@ class TextPrefiller {
   runtime::Result<std::optional<aten::Tensor>> run(TextState& state);
 
  private:
+  /// Divides the tokens into chunks for `run_chunk`, which has prefill_chunk()'s parameters.
+  template <typename RunChunk>
+  runtime::Result<uint64_t> prefill_by(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                       RunChunk&& run_chunk);
   runtime::Result<aten::Tensor> step(const uint64_t* tokens, size_t count, int64_t position);
 
   TextDecoderRunner* const text_decoder_runner_;

@@ -66,8 +66,8 @@ inline size_t get_rss_bytes() {
 /// The second input of a decoder method: `start_pos` alone, or the positions of `seq_len` tokens if
 /// the method takes several. The tensor refers to `start_pos` or `positions`.
 inline runtime::Result<TensorPtr> populate_start_pos_or_cache_position(
-    const char* method_name, Module* module, int64_t& start_pos, std::vector<int64_t>& positions,
-    int seq_len) {
+    Module* module, int64_t& start_pos, std::vector<int64_t>& positions, int seq_len,
+    const char* method_name = "forward") {
   const auto meta = module->method_meta(method_name);
   ET_CHECK_OR_RETURN_ERROR(meta.ok(), InvalidArgument, "no method %s", method_name);
   const auto input = meta->input_tensor_meta(1);

@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/devtools/etdump/data_sinks/buffer_data_sink.h>
 #include <executorch/devtools/etdump/data_sinks/file_data_sink.h>
 #include <executorch/devtools/etdump/etdump_filter.h>
 #include <executorch/devtools/etdump/etdump_flatcc.h>
@@ -122,6 +123,14 @@ TEST_F(ETDumpTest, TensorsNeedABufferOrASink) {
   EXPECT_FALSE(*tracer.log_evalue(tensor, kOutput));
   EXPECT_EQ(tracer.dropped_events(), 1u);
   EXPECT_FALSE(*tracer.log_evalue(EValue(), kOutput));
+}
+
+TEST_F(ETDumpTest, ABufferOfTensorsKnowsItsSize) {
+  std::vector<uint8_t> memory(100);
+  auto sink = executorch::etdump::BufferDataSink::create(memory.data(), memory.size());
+  ASSERT_TRUE(sink.ok());
+  EXPECT_EQ(*sink->get_storage_size(), 100u);
+  EXPECT_EQ(sink->get_used_bytes(), 0u);
 }
 
 TEST_F(ETDumpTest, TensorsMayGoToAFile) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -69,6 +70,29 @@ TEST_F(ModuleTest, CountsOutputsThatTheCallerGivesTowardsTheLimit) {
   const size_t bytes = meta->output_tensor_meta(0)->nbytes();
   EXPECT_EQ(check_planned_bytes(*meta, bytes - 1), Error::MemoryAllocationFailed);
   EXPECT_EQ(check_planned_bytes(*meta, 0), Error::Ok);
+}
+
+void write_seven(executorch::runtime::KernelRuntimeContext&,
+                 executorch::runtime::Span<EValue*> arguments) {
+  auto out = arguments[arguments.size() - 1]->toTensor();
+  std::fill_n(out.mutable_data_ptr<float>(), out.numel(), 7.0f);
+}
+
+TEST_F(ModuleTest, AMethodRunsOnKernelsOfItsOwn) {
+  Module module(path_of("add"));
+  const TensorPtr x = make_tensor_ptr({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  using executorch::runtime::Kernel;
+  using Kernels = std::vector<Kernel>;
+  EXPECT_EQ(module.load_method("forward", nullptr, nullptr, nullptr,
+                               Kernels{Kernel("aten::other.out", &write_seven)}),
+            Error::OperatorMissing);
+  ASSERT_EQ(module.load_method("forward", nullptr, nullptr, nullptr,
+                               Kernels{Kernel("aten::add.out", &write_seven)}),
+            Error::Ok);
+  EXPECT_EQ((*module.forward({x, x}))[0].toTensor().const_data_ptr<float>()[5], 7);
+  ASSERT_TRUE(module.unload_method("forward"));
+  ASSERT_EQ(module.load_method("forward", nullptr, nullptr, nullptr, Kernels{}), Error::Ok);
+  EXPECT_EQ((*module.forward({x, x}))[0].toTensor().const_data_ptr<float>()[5], 12);
 }
 
 TEST_F(ModuleTest, ReturnsEveryOutput) {

@@ -52,12 +52,13 @@ MultimodalPrefiller::MultimodalPrefiller(Module* module, MultimodalDecoderRunner
                                          tokenizers::Tokenizer* tokenizer, IOManager*)
     : module_(module), decoder_runner_(decoder_runner), tokenizer_(tokenizer) {}
 
-Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int64_t& start_pos) {
+Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int64_t& start_pos,
+                                              int32_t num_bos, int32_t num_eos) {
   ET_CHECK_OR_RETURN_ERROR(start_pos >= 0, InvalidArgument,
                            "prefill: expected a position of 0 or more, found %" PRId64, start_pos);
   std::vector<uint64_t> tokens;
   int64_t position = start_pos;
-  const auto logits = run(input, INT32_MAX, position, tokens);
+  const auto logits = run(input, INT32_MAX, position, tokens, num_bos, num_eos);
   ET_CHECK_OK_OR_RETURN_ERROR(logits.error());
   const auto token = most_likely(*logits);
   ET_CHECK_OK_OR_RETURN_ERROR(token.error());
@@ -66,15 +67,16 @@ Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int6
 }
 
 Result<aten::Tensor> MultimodalPrefiller::run(const MultimodalInput& input, int64_t context,
-                                              int64_t& start_pos, std::vector<uint64_t>& tokens) {
+                                              int64_t& start_pos, std::vector<uint64_t>& tokens,
+                                              int32_t num_bos, int32_t num_eos) {
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   if (input.is_text() || input.is_tokens()) {
     std::vector<uint64_t> added;
     if (const std::vector<uint64_t>* const given = input.try_get_tokens(); given != nullptr) {
       added = *given;
     } else {
-      auto encoded =
-          encode_text(*tokenizer_, input.get_text(), 0, 0, decoder_runner_->signature().vocab_size);
+      auto encoded = encode_text(*tokenizer_, input.get_text(), num_bos, num_eos,
+                                 decoder_runner_->signature().vocab_size);
       ET_CHECK_OK_OR_RETURN_ERROR(encoded.error());
       added = std::move(*encoded);
     }
@@ -102,8 +104,12 @@ Result<aten::Tensor> MultimodalPrefiller::run_tokens(const std::vector<uint64_t>
                            "prompt: %zu tokens after %" PRId64
                            " do not fit the context of %" PRId64,
                            tokens.size(), start_pos, context);
-  const auto chunk = size_t(
-      std::min(decoder_runner_->max_embedded_tokens(), decoder_runner_->signature().max_tokens));
+  size_t chunk = tokens.size();
+  for (const int64_t limit :
+       {decoder_runner_->max_embedded_tokens(), decoder_runner_->signature().max_tokens}) {
+    // 0 is unknown: a decoder whose class overrides load().
+    if (limit > 0) chunk = std::min(chunk, size_t(limit));
+  }
   size_t first = 0;
   for (;;) {
     const size_t count = std::min(chunk, tokens.size() - first);

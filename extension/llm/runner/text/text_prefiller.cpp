@@ -19,19 +19,21 @@ TextPrefiller::TextPrefiller(TextDecoderRunner* text_decoder_runner, bool use_kv
       enable_parallel_prefill_(enable_parallel_prefill),
       max_seq_len_(max_seq_len > 0 ? max_seq_len : 128) {}
 
-Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos) {
+template <typename RunChunk>
+Result<uint64_t> TextPrefiller::prefill_by(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                           RunChunk&& run_chunk) {
   ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
                            "prefill: expected tokens and a position of 0 or more");
   if (!is_loaded()) ET_CHECK_OK_OR_RETURN_ERROR(load());
   const auto limit = use_kv_cache_ ? size_t(max_seq_len_) : prompt_tokens.size();
-  if (prompt_tokens.size() <= limit) return prefill_chunk(prompt_tokens, start_pos);
+  if (prompt_tokens.size() <= limit) return run_chunk(prompt_tokens, start_pos);
   uint64_t last = 0;
   for (size_t begin = 0; begin < prompt_tokens.size(); begin += limit) {
     const size_t end = std::min(begin + limit, prompt_tokens.size());
     std::vector<uint64_t> chunk(prompt_tokens.begin() + int64_t(begin),
                                 prompt_tokens.begin() + int64_t(end));
     int64_t position = start_pos;
-    const auto token = prefill_chunk(chunk, position);
+    const auto token = run_chunk(chunk, position);
     if (!token.ok()) {
       start_pos = position;
       return token.error();
@@ -43,8 +45,26 @@ Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, in
   return last;
 }
 
+Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos) {
+  return prefill_by(prompt_tokens, start_pos, [this](auto& chunk, int64_t& position) {
+    return prefill_chunk(chunk, position);
+  });
+}
+
+Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                        float temperature) {
+  return prefill_by(prompt_tokens, start_pos, [this, temperature](auto& chunk, int64_t& position) {
+    return prefill_chunk(chunk, position, temperature);
+  });
+}
+
 Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens,
                                               int64_t& start_pos) {
+  return prefill_chunk(prompt_tokens, start_pos, 0.0f);
+}
+
+Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens,
+                                              int64_t& start_pos, float temperature) {
   ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
                            "prefill_chunk: expected tokens and a position of 0 or more");
   TextState state{prompt_tokens, prompt_tokens.size(), start_pos};
@@ -54,7 +74,7 @@ Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_toke
   ET_CHECK_OR_RETURN_ERROR(logits->has_value(), InvalidState,
                            "prefill: stopped after %zu of %zu tokens",
                            prompt_tokens.size() - state.pending, prompt_tokens.size());
-  const int32_t token = text_decoder_runner_->logits_to_token(**logits);
+  const int32_t token = text_decoder_runner_->logits_to_token(**logits, temperature);
   return token < 0 ? Result<uint64_t>(Error::InvalidProgram) : uint64_t(token);
 }
 

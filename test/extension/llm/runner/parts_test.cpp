@@ -2,6 +2,7 @@
 // TextPrefiller and TextTokenGenerator on a decoder that counts, and states after failures.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class CountingDecoder final : public llm::TextDecoderRunner {
 };
 
 /// Token 65 is "A", and so on.
-class LetterTokenizer final : public tokenizers::Tokenizer {
+class LetterTokenizer : public tokenizers::Tokenizer {
  public:
   LetterTokenizer() {
     initialized_ = true;
@@ -97,6 +98,20 @@ TEST_F(PartsTest, PrefillRunsChunksThatTheMethodTakes) {
             Error::InvalidArgument);
 }
 
+TEST_F(PartsTest, PrefillDrawsTheNextTokenAtATemperature) {
+  llm::TextPrefiller prefiller(&decoder_, true, true, 2);
+  std::set<uint64_t> drawn;
+  for (int i = 0; i < 50; ++i) {
+    std::vector<uint64_t> tokens = {10, 11, 12};
+    int64_t position = 0;
+    EXPECT_EQ(*prefiller.prefill(tokens, position, 0.001f), 13u);
+    EXPECT_EQ(position, 3);
+    position = 0;
+    drawn.insert(*prefiller.prefill_chunk(tokens, position, 1e6f));
+  }
+  EXPECT_GT(drawn.size(), 5u);
+}
+
 /// Counts the chunks and leaves positions alone, as a mock does.
 class ChunkCounter final : public llm::TextPrefiller {
  public:
@@ -125,6 +140,45 @@ TEST_F(PartsTest, PrefillCallsAnOverrideForEveryChunk) {
   prefiller.fails_at = 2;
   EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::NotSupported);
   EXPECT_EQ(position, 11) << "after the first chunk";
+}
+
+/// Records its tokens.
+class RecordingDecoder final : public llm::MultimodalDecoderRunner {
+ public:
+  RecordingDecoder() : MultimodalDecoderRunner(nullptr, nullptr) {}
+  Error load() override { return Error::Ok; }
+  Result<executorch::aten::Tensor> step(TensorPtr& tokens, int64_t) override {
+    const auto* const first = tokens->const_data_ptr<int64_t>();
+    steps.emplace_back(first, first + tokens->numel());
+    return *logits_;
+  }
+
+  std::vector<std::vector<int64_t>> steps;
+
+ private:
+  TensorPtr logits_ = make_tensor_ptr({1, 3}, std::vector<float>{0, 1, 0});
+};
+
+/// Encodes a text as its numbers of added tokens.
+class AddedTokensTokenizer final : public LetterTokenizer {
+ public:
+  tokenizers::Result<std::vector<uint64_t>> encode(const std::string&, int8_t bos,
+                                                   int8_t eos) const override {
+    return std::vector<uint64_t>{uint64_t(bos), uint64_t(eos)};
+  }
+};
+
+TEST_F(PartsTest, AMultimodalPrefillAddsTokensAroundText) {
+  RecordingDecoder decoder;
+  AddedTokensTokenizer tokenizer;
+  llm::MultimodalPrefiller prefiller(nullptr, &decoder, &tokenizer, nullptr);
+  int64_t position = 4;
+  EXPECT_EQ(*prefiller.prefill(llm::make_text_input("text"), position, 2, 1), 1u);
+  EXPECT_EQ(position, 6);
+  EXPECT_EQ(*prefiller.prefill(llm::make_text_input("text"), position), 1u);
+  EXPECT_EQ(*prefiller.prefill(llm::make_token_input({7, 8, 9}), position, 2, 1), 1u);
+  EXPECT_EQ(position, 11);
+  EXPECT_EQ(decoder.steps, (std::vector<std::vector<int64_t>>{{2, 1}, {0, 0}, {7, 8, 9}}));
 }
 
 TEST_F(PartsTest, StopEndsAPrefillBetweenChunks) {

@@ -12,6 +12,8 @@
 #include <executorch/test/utils/DeathTest.h>
 #include <pytorch/tokenizers/result.h>
 
+#include "test_paths.h"
+
 namespace {
 
 using executorch::aten::ScalarType;
@@ -34,6 +36,22 @@ TEST(ConvertTest, Float32BecomesBfloat16) {
   EXPECT_EQ(convert_to_bfloat16(make_tensor_ptr({1}, std::vector<int64_t>{1})).error(),
             Error::InvalidArgument);
   EXPECT_EQ(convert_to_bfloat16(nullptr).error(), Error::InvalidArgument);
+}
+
+TEST(PositionsTest, AMethodGetsItsFirstPositionOrAll) {
+  using executorch::extension::llm::populate_start_pos_or_cache_position;
+  const std::string folder = std::string(TEST_DATA_DIR) + "/peer/";
+  executorch::extension::Module all(folder + "add.pte");  // the second input has sizes [2, 3]
+  int64_t start = 5;
+  std::vector<int64_t> positions;
+  const auto three = populate_start_pos_or_cache_position(&all, start, positions, 3);
+  ASSERT_TRUE(three.ok());
+  EXPECT_EQ((*three)->const_data_ptr(), positions.data());
+  EXPECT_EQ(positions, (std::vector<int64_t>{5, 6, 7}));
+  EXPECT_EQ(populate_start_pos_or_cache_position(&all, start, positions, -1).error(),
+            Error::InvalidArgument);
+  EXPECT_EQ(populate_start_pos_or_cache_position(&all, start, positions, 3, "decode").error(),
+            Error::InvalidArgument);
 }
 
 Error unwrap(tokenizers::Result<int> result, int* value) {
