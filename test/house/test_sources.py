@@ -71,3 +71,13 @@ def test_the_runtime_and_kernels_hold_no_malloc_iostream_exceptions_or_abort() -
             found += [f"{relative}:{n}: {line.strip()}" for n, line in enumerate(path.read_text().splitlines(), 1)
                       if banned.search(line) and not line.lstrip().startswith(("//", "*"))]  # fmt: skip
     assert not found, "\n".join(found)
+
+
+def test_the_runtime_and_kernels_use_no_constants_that_boards_lack() -> None:
+    """C libraries for boards declare M_PI and others only with the compiler's extensions, which the build turns off."""
+    found = {}
+    for path in _tracked("runtime/*.h", "runtime/*.cpp", "kernels/*.h", "kernels/*.cpp"):
+        code = re.sub(r"//.*", "", path.read_text())
+        if names := re.findall(r"\bM_[A-Z0-9_]+\b", code):
+            found[str(path.relative_to(ROOT))] = names
+    assert found == {}

@@ -9,6 +9,9 @@
 
 namespace executorch::kernels::portable::complex_math {
 
+/// M_LN2, which C libraries for boards declare only with the compiler's extensions.
+inline constexpr double kLn2 = 0.693147180559945309417232121458;
+
 inline Complex product(Complex x, Complex y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
@@ -39,7 +42,7 @@ UNARY(atanh, std::atanh(z))
 UNARY(cos, std::cos(z))
 UNARY(cosh, std::cosh(z))
 UNARY(exp, std::exp(z))
-UNARY(exp2, std::exp(z* M_LN2))
+UNARY(exp2, std::exp(z* kLn2))
 UNARY(expm1, Complex(std::expm1(z.real()) * std::cos(z.imag()) -
                          2 * std::sin(z.imag() / 2) * std::sin(z.imag() / 2),
                      std::exp(z.real()) * std::sin(z.imag())))
@@ -48,7 +51,7 @@ UNARY(isnan, is_nan(z))
 UNARY(log, std::log(z))
 UNARY(log10, std::log10(z))
 UNARY(log1p, Complex(std::log(std::abs(1.0 + z)), std::arg(1.0 + z)))
-UNARY(log2, std::log(z) / M_LN2)
+UNARY(log2, std::log(z) / kLn2)
 UNARY(logical_not, z == 0.0)
 UNARY(neg, -z)
 UNARY(reciprocal, quotient(1.0, z))
