@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import sleep
 from typing import NamedTuple
@@ -22,12 +23,14 @@ class Engine(NamedTuple):
     """name: as reports call it. worker: the entry of `engine_worker`. python: the variable with its interpreter's path.
 
     own: the engine exists only with that variable; others run in this interpreter without it.
+    products: the precision of the factors in its products, whose peak bounds its time.
     """
 
     name: str
     worker: str
     python: str | None = None
     own: bool = False
+    products: str = "fp32"
 
 
 ENGINES = {
@@ -46,20 +49,26 @@ ENGINES = {
 
 PRECISIONS = {
     "half": [Engine("ours-half", "executorch-half")],
-    "bfloat16": [Engine("ours-bfloat16", "executorch-bfloat16")],
+    "bfloat16": [Engine("ours-bfloat16", "executorch-bfloat16", products="bf16")],
     "bf16-compute": [
-        Engine("ours-bf16-compute", "executorch-bf16-compute"),
-        Engine("openvino-default", "openvino-default", "BENCHMARK_PYTHON"),
+        Engine("ours-bf16-compute", "executorch-bf16-compute", products="bf16"),
+        Engine("openvino-default", "openvino-default", "BENCHMARK_PYTHON", products="bf16"),
     ],
     "int8": [
-        Engine("ours-int8", "executorch-int8"),
-        Engine("peer-int8", "executorch-int8", "EXECUTORCH_PEER_PYTHON", own=True),
-        Engine("onnxruntime-int8", "onnxruntime-int8", "BENCHMARK_PYTHON"),
-        Engine("openvino-int8", "openvino-int8", "BENCHMARK_PYTHON"),
+        Engine("ours-int8", "executorch-int8", products="int8"),
+        Engine("peer-int8", "executorch-int8", "EXECUTORCH_PEER_PYTHON", own=True, products="int8"),
+        Engine("onnxruntime-int8", "onnxruntime-int8", "BENCHMARK_PYTHON", products="int8"),
+        Engine("openvino-int8", "openvino-int8", "BENCHMARK_PYTHON", products="int8"),
     ],
 }
 """Engines beside those of float32: models in half precision, float32 models that products may round in, and models
 that each engine's quantizer changed to int8."""
+
+
+def with_peaks(engines: Sequence[Engine]) -> list[Engine]:
+    """The engines, and for each precision of their products the bare multiply-add instructions (peak.py)."""
+    precisions = dict.fromkeys(engine.products for engine in engines)
+    return [*engines, *(Engine(f"peak-{name}", f"peak-{name}", products=name) for name in precisions)]
 
 
 class EngineUnavailable(RuntimeError):

@@ -11,11 +11,15 @@ from tabulate import tabulate
 
 
 class Measurement(NamedTuple):
-    """Seconds of a call of one model on one engine, a figure a round, and what preparing it showed."""
+    """Seconds of a call of one model on one engine, a figure a round, and what preparing it showed.
+
+    products: the precision of the factors in the engine's products.
+    """
 
     model: str
     threads: int
     engine: str
+    products: str
     times: tuple[float, ...]
     facts: dict[str, float]
 
@@ -30,27 +34,38 @@ def ours_over(found: list[Measurement], measured: Measurement) -> float | None:
 
     An engine on int8 is compared with ours on int8.
     """
-    ours = "ours-int8" if measured.engine.endswith("-int8") else "ours"
-    same = [m for m in found if (m.model, m.threads, m.engine) == (measured.model, measured.threads, ours)]
+    return _over(found, "ours-int8" if measured.engine.endswith("-int8") else "ours", measured)
+
+
+def share_of_peak(found: list[Measurement], measured: Measurement) -> float | None:
+    """The time of bare multiply-add instructions in the precision of the engine's products, over its time."""
+    return _over(found, f"peak-{measured.products}", measured)
+
+
+def _over(found: list[Measurement], engine: str, measured: Measurement) -> float | None:
+    same = [m for m in found if (m.model, m.threads, m.engine) == (measured.model, measured.threads, engine)]
     if not same:
         return None
-    return statistics.median(mine / theirs for mine, theirs in zip(same[0].times, measured.times, strict=True))
+    return statistics.median(its / other for its, other in zip(same[0].times, measured.times, strict=True))
 
 
 def table(found: list[Measurement]) -> str:
-    """Format one row for each measurement: medians in ms, our time over the engine's, facts about the engine's
-    program.
+    """Format one row for each measurement: medians in ms, our time over the engine's, the share of the peak, facts
+    about the engine's program.
     """
     rows = []
     for measurement in found:
-        time = (measurement.median * 1e3, ours_over(found, measurement), measurement.facts["difference"])
-        known = (measurement.facts.get(name) for name in ("lowering", "load", "delegates", "other operators"))
-        rows.append((measurement.model, measurement.threads, measurement.engine, *time, *known))
+        quotients = (ours_over(found, measurement), share_of_peak(found, measurement))
+        facts = ("difference", "lowering", "load", "delegates", "other operators")
+        names = (measurement.model, measurement.threads, measurement.engine)
+        known = (measurement.facts.get(name) for name in facts)
+        rows.append((*names, measurement.median * 1e3, *quotients, *known))
     headers = (
-        *("model", "threads", "engine", "ms", "ours / it", "max difference"),
+        *("model", "threads", "engine", "ms", "ours / it", "of peak", "max difference"),
         *("lowering, s", "load, s", "delegates", "other operators"),
     )
-    return tabulate(rows, headers=headers, floatfmt=("", "", "", ".3f", ".2f", ".1e", ".2f", ".4f", ".0f", ".0f"))
+    formats = ("", "", "", ".3f", ".2f", ".2f", ".1e", ".2f", ".4f", ".0f", ".0f")
+    return tabulate(rows, headers=headers, floatfmt=formats)
 
 
 def plot(found: list[Measurement], path: Path) -> None:
@@ -61,7 +76,8 @@ def plot(found: list[Measurement], path: Path) -> None:
     from matplotlib import pyplot
 
     groups = list(dict.fromkeys((measurement.model, measurement.threads) for measurement in found))
-    engines = [name for name in dict.fromkeys(measurement.engine for measurement in found) if name != "ours"]
+    names = dict.fromkeys(measurement.engine for measurement in found)
+    engines = [name for name in names if name != "ours" and not name.startswith("peak-")]
     figure, axes = pyplot.subplots(figsize=(2 + 1.1 * len(groups), 4.5), layout="constrained")
     width = 0.8 / max(len(engines), 1)
     for index, engine in enumerate(engines):
