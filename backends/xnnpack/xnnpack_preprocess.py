@@ -75,13 +75,13 @@ def _handles(
     A runtime name is "Fully Connected (NC, F32) GEMM #1 [7]", where 7 is the first node's handle. handles: those of the
     whole partition.
     """
-    found: dict[str, tuple[int, ...]] = {f"[{handle}]": (handle,) for handle in handles}
+    handles_of_event: dict[str, tuple[int, ...]] = {f"[{handle}]": (handle,) for handle in handles}
     for node, together in fused.items():
         members = {node, *fused_with(node, together.result)}
         own = [debug_handles_of(node) for node in program.graph.nodes if node in members]
         if own[0]:
-            found[f"[{own[0][0]}]"] = tuple(dict.fromkeys(handle for numbers in own for handle in numbers))
-    return found
+            handles_of_event[f"[{own[0][0]}]"] = tuple(dict.fromkeys(handle for numbers in own for handle in numbers))
+    return handles_of_event
 
 
 def _file_of_constants(node: Node) -> str | None:

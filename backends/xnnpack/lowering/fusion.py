@@ -36,11 +36,11 @@ def fusions(
         rule = rule_of(node)
         if rule is None or node in absorbed or not is_taken(node):
             continue
-        found = _float_fusion(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
-        found = _integer_fusion(node, rule, found, program) or found
-        if found.result is not node and is_taken(found.result):
-            fused[node] = found
-            absorbed |= fused_with(node, found.result)
+        fusion = _float_fusion(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
+        fusion = _integer_fusion(node, rule, fusion, program) or fusion
+        if fusion.result is not node and is_taken(fusion.result):
+            fused[node] = fusion
+            absorbed |= fused_with(node, fusion.result)
     return fused, absorbed
 
 
@@ -81,11 +81,11 @@ def _integer_fusion(node: Node, rule: Rule, found: Fused, program: ExportedProgr
 
 def fused_with(node: Node, result: Node) -> set[Node]:
     """Nodes after `node` up to and including `result`, the last node of its fusion."""
-    found = set()
+    members = set()
     while node is not result:
         node = next(user for user in node.users if user.target is not operator.getitem or user.args[1] == 0)
-        found.add(node)
-    return found
+        members.add(node)
+    return members
 
 
 def _only_user(node: Node) -> Node | None:

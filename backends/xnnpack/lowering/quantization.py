@@ -75,8 +75,8 @@ def stands_for(node: Node) -> Affine | None:
 
 def affine_operands(node: Node) -> list[Affine] | None:
     """Parameters of all operands of a node; None if an operand is not dequantized per tensor."""
-    found = [affine(source) for source in tensors_of(node) if operator_of(source) == DEQUANTIZE]
-    return [source for source in found if source] if len(found) == len(tensors_of(node)) else None
+    operands = [affine(source) for source in tensors_of(node) if operator_of(source) == DEQUANTIZE]
+    return [source for source in operands if source] if len(operands) == len(tensors_of(node)) else None
 
 
 class Weights(NamedTuple):
@@ -107,9 +107,9 @@ def weights_of(program: ExportedProgram, node: object) -> Weights | None:
     )
     bits = 4 if quant_min >= -8 and quant_max <= 7 else 8
     if name == DEQUANTIZE:
-        found = affine(node)
-        assert found is not None
-        return None if found.zero_point else Weights(values, torch.tensor(found.scale), None, 0, bits)
+        parameters = affine(node)
+        assert parameters is not None
+        return None if parameters.zero_point else Weights(values, torch.tensor(parameters.scale), None, 0, bits)
     scales, zeros = (constant_tensor(program, arg) for arg in node.args[1:3])
     if scales is None or (node.args[2] is not None and (zeros is None or bool(zeros.any()))):
         return None

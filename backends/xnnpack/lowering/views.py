@@ -33,8 +33,8 @@ def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order)
         elif result_dims:
             placed.append((places[0], waiting + result_dims))
             waiting = []
-    found = [dim for _, dims in sorted(placed) for dim in dims]
-    return (*found, *waiting)
+    ordered = [dim for _, dims in sorted(placed) for dim in dims]
+    return (*ordered, *waiting)
 
 
 def _groups(sizes: Sequence[object], view: Sequence[object]) -> list[_Group] | None:

@@ -130,8 +130,8 @@ def _view(low: Lowering, node: Node) -> None:
         return
     there = low.orders_of(source)
     views = {order: order_of_view(sizes, wanted, order) for order in there if plain(rank(source)) not in there}
-    order, found = next(((order, view) for order, view in views.items() if view), (None, plain(rank(node))))
-    low.add(reshape(arranged(wanted, found), low.read(source, order), low.result(node, found)), node)
+    order, shape = next(((order, view) for order, view in views.items() if view), (None, plain(rank(node))))
+    low.add(reshape(arranged(wanted, shape), low.read(source, order), low.result(node, shape)), node)
 
 
 def _refuse_expand(node: Node, program: ExportedProgram) -> Rejection | None:

@@ -95,15 +95,15 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     if opposite:
         value = low.step(node, g.Negate, value, shape=images)
     pooled = [before, 1, 1, after]
-    found = low.writer.value(dtype, pooled)
-    low.add(g.MaxPooling2d(0, 0, 0, 0, *kernel, *kernel, 1, 1, value, found), node)
+    maximum = low.writer.value(dtype, pooled)
+    low.add(g.MaxPooling2d(0, 0, 0, 0, *kernel, *kernel, 1, 1, value, maximum), node)
     if opposite:
-        found = low.step(node, g.Negate, found, shape=pooled)
+        maximum = low.step(node, g.Negate, maximum, shape=pooled)
     if result.meta["val"].dtype == torch.bool:
         zero = low.writer.constant(torch.tensor(0.0))
-        found = low.step(node, g.NotEqual, found, zero, shape=pooled)
+        maximum = low.step(node, g.NotEqual, maximum, zero, shape=pooled)
     left = order if keep else without(order, dims)
-    low.add(reshape(arranged(result.meta["val"].shape, left), found, low.result(result, left)), node)
+    low.add(reshape(arranged(result.meta["val"].shape, left), maximum, low.result(result, left)), node)
 
 
 RULES: dict[str, Rule] = {

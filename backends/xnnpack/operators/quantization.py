@@ -37,42 +37,42 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
 
-def _refuse_parameters(found: Affine) -> Rejection | None:
-    if not isinstance(found.scale, (int, float)) or not isinstance(found.zero_point, int):
+def _refuse_parameters(parameters: Affine) -> Rejection | None:
+    if not isinstance(parameters.scale, (int, float)) or not isinstance(parameters.zero_point, int):
         return Rejection("its scale or zero point is computed, expected a constant")
-    if found.dtype not in (torch.int8, torch.uint8):
-        return Rejection(f"its dtype is {found.dtype}, expected int8 or uint8")
-    if not math.isfinite(found.scale) or found.scale < sys.float_info.epsilon**2:
-        return Rejection(f"its scale is {found.scale}, expected a positive number")
-    limits = torch.iinfo(found.dtype)
-    if not limits.min <= found.zero_point <= limits.max:
-        return Rejection(f"its zero point {found.zero_point} is out of range of {found.dtype}")
-    if found.quant_min < found.quant_max:
+    if parameters.dtype not in (torch.int8, torch.uint8):
+        return Rejection(f"its dtype is {parameters.dtype}, expected int8 or uint8")
+    if not math.isfinite(parameters.scale) or parameters.scale < sys.float_info.epsilon**2:
+        return Rejection(f"its scale is {parameters.scale}, expected a positive number")
+    limits = torch.iinfo(parameters.dtype)
+    if not limits.min <= parameters.zero_point <= limits.max:
+        return Rejection(f"its zero point {parameters.zero_point} is out of range of {parameters.dtype}")
+    if parameters.quant_min < parameters.quant_max:
         return None
-    return Rejection(f"quant_min {found.quant_min} is not below quant_max {found.quant_max}")
+    return Rejection(f"quant_min {parameters.quant_min} is not below quant_max {parameters.quant_max}")
 
 
 def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
-    found = cast(Affine, affine(node))
-    rejection = _refuse_parameters(found)
+    parameters = cast(Affine, affine(node))
+    rejection = _refuse_parameters(parameters)
     if rejection is not None:
         return rejection
     real, integer = (source, node) if operator_of(node) == QUANTIZE else (node, source)
-    rejection = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (found.dtype,))
+    rejection = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (parameters.dtype,))
     represented = stands_for(integer)
-    if rejection is None and represented is not None and not found.is_as(represented):
+    if rejection is None and represented is not None and not parameters.is_as(represented):
         return Rejection(f"another reader dequantizes {integer.name} with other parameters")
     return rejection
 
 
 def _quantize(low: Lowering, node: Node) -> None:
-    source, found = cast(Node, node.args[0]), cast(Affine, affine(node))
+    source, parameters = cast(Node, node.args[0]), cast(Affine, affine(node))
     order = low.order_of(source)
     value = low.read(source, order)
-    if not found.is_whole:
+    if not parameters.is_whole:
         clamped = low.writer.value(torch.float32, low.shape(source, order))
-        low.writer.node(g.Clamp(value, clamped), 0, found.limits)
+        low.writer.node(g.Clamp(value, clamped), 0, parameters.limits)
         value = clamped
     low.add(g.Convert(value, low.result(node, order)), node)
 

@@ -53,8 +53,8 @@ def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Part
     if places != list(range(places[0], places[0] + len(places))):
         return None
     ordered = arranged(sizes, order)
-    found = Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
-    return found if sum(not is_static(sizes) for sizes in found) < 2 else None
+    parts = Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
+    return parts if sum(not is_static(sizes) for sizes in parts) < 2 else None
 
 
 def reduced_dims(node: Node) -> list[int]:

@@ -70,8 +70,8 @@ def refusal_of_tensors(
         rejection = refusal_of_tensor(tensor, dtypes)
         if rejection is not None:
             return rejection
-    found = {tensor.meta["val"].dtype for tensor in (*tensors_of(node), *results)}
-    return None if mixed or len(found) == 1 else Rejection(f"mixed dtypes {sorted(map(str, found))}")
+    distinct = {tensor.meta["val"].dtype for tensor in (*tensors_of(node), *results)}
+    return None if mixed or len(distinct) == 1 else Rejection(f"mixed dtypes {sorted(map(str, distinct))}")
 
 
 def refusal_of_emptiness(node: Node) -> Rejection | None:

@@ -220,11 +220,11 @@ def _even_alike_int8(node: Node, result: Affine, program: ExportedProgram) -> bo
 
 def _shares(size: int, parts: int) -> torch.Tensor:
     """[parts, size]: how much of each element is in the mean of each window, which may overlap its neighbours."""
-    found = torch.zeros(parts, size, dtype=torch.float64)
+    shares = torch.zeros(parts, size, dtype=torch.float64)
     for part in range(parts):
         first, last = part * size // parts, -(-(part + 1) * size // parts)
-        found[part, first:last] = 1 / (last - first)
-    return found
+        shares[part, first:last] = 1 / (last - first)
+    return shares
 
 
 def _uneven(low: Lowering, node: Node, sizes: list[int], wanted: list[int]) -> None:

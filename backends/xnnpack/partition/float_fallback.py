@@ -31,9 +31,9 @@ class Arithmetic:
 
 
 def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arithmetic:
-    found, taken = Arithmetic(), set(partition)
+    arithmetic, taken = Arithmetic(), set(partition)
     if not any(operator_of(node) in quantization.RULES for node in taken):
-        return found
+        return arithmetic
     fused, absorbed = fusions(program, taken.__contains__)
     for node in program.graph.nodes:
         if node not in taken or node in absorbed or operator_of(node) in quantization.RULES:
@@ -43,10 +43,10 @@ def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arit
         is_exact = quantization.takes_quantized(node, program) or (together is not None and together.on_integers)
         if is_exact or product_of(program, node) is not None:
             members = (node, *fused_with(node, result))
-            found.on_integers += [member for member in members if operator_of(member) not in quantization.RULES]
+            arithmetic.on_integers += [member for member in members if operator_of(member) not in quantization.RULES]
         elif rule is not None:
-            found.in_float[node] = _reason(node, rule, result, program)
-    return found
+            arithmetic.in_float[node] = _reason(node, rule, result, program)
+    return arithmetic
 
 
 def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> str:

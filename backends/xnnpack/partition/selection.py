@@ -103,17 +103,17 @@ class Selection:
 
     def _served(self, node: Node) -> list[Node]:
         """The operators whose operands or results a node quantizes or dequantizes."""
-        found: list[Node] = []
+        served: list[Node] = []
         waiting = [node]
         for current in waiting:
             near = [
                 *current.users,
                 *(current.all_input_nodes if operator_of(current) in (QUANTIZE, DEQUANTIZE) else ()),
             ]
-            found += near
+            served += near
             between = [other for other in near if operator_of(other) in quantization.RULES or _is_dynamic(other)]
             waiting += [other for other in between if other not in waiting]
-        return found
+        return served
 
     def apart(self, nodes: Sequence[Node]) -> list[list[Node]]:
         """Split a partition into one group for each operator, with the nodes that must be delegated with it."""

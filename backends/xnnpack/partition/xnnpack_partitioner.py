@@ -183,9 +183,9 @@ class XnnpackPartitioner(Partitioner):
 
         supported = {node for node in program.graph.nodes if is_supported(node)}
         supported -= idle_booleans(program.graph, supported)
-        found = largest_partitions(program.graph, supported.__contains__, layers_of_one_operand(program.graph))
-        found = [nodes for nodes in found if not all(map(is_boolean, nodes))]
-        groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
+        largest = largest_partitions(program.graph, supported.__contains__, layers_of_one_operand(program.graph))
+        largest = [nodes for nodes in largest if not all(map(is_boolean, nodes))]
+        groups = [group for nodes in largest for group in selection.apart(nodes)] if self._per_op_mode else largest
         for group in groups:
             arithmetic = arithmetic_of(program, group)
             for node in arithmetic.on_integers:

@@ -36,14 +36,14 @@ _GROUPS = 6
 
 def is_annotated(node: Node) -> bool:
     """Return whether a node has an annotation, including one that keeps it in float."""
-    found = node.meta.get(Q_ANNOTATION_KEY)
-    return bool(found is not None and found._annotated)
+    annotation = node.meta.get(Q_ANNOTATION_KEY)
+    return bool(annotation is not None and annotation._annotated)
 
 
 def quantized_result(node: Node) -> Any:
     """Quantization spec of a node's result; None if it stays float."""
-    found = node.meta.get(Q_ANNOTATION_KEY)
-    return None if found is None else found.output_qspec
+    annotation = node.meta.get(Q_ANNOTATION_KEY)
+    return None if annotation is None else annotation.output_qspec
 
 
 def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:

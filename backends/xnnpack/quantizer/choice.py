@@ -15,11 +15,11 @@ def modules_of(node: Node) -> list[tuple[str, str]]:
     """(path, qualified type such as `torch.nn.modules.linear.Linear`) of the modules that contain a call, outermost
     first.
     """
-    found = []
+    modules = []
     for path, kind in node.meta.get("nn_module_stack", {}).values():
         name = f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else str(kind)
-        found.append((path.removeprefix("L['self']."), name))
-    return found
+        modules.append((path.removeprefix("L['self']."), name))
+    return modules
 
 
 def described(node: Node) -> str:

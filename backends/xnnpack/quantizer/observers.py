@@ -38,8 +38,8 @@ class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
 
     def calculate_qparams(self) -> Parameters:
         _check_limits(self, self.min_val, self.max_val, "the prepared model on calibration data")
-        found: Parameters = super().calculate_qparams()
-        return found
+        parameters: Parameters = super().calculate_qparams()
+        return parameters
 
 
 class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
@@ -50,5 +50,5 @@ class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
     def calculate_qparams(self) -> Parameters:
         seen = self.activation_post_process
         _check_limits(self, seen.min_val, seen.max_val, "the prepared model on training data")
-        found: Parameters = super().calculate_qparams()
-        return found
+        parameters: Parameters = super().calculate_qparams()
+        return parameters

@@ -84,8 +84,8 @@ PATTERN_OF: dict[Any, Pattern] = {operator: pattern for pattern in PATTERNS for 
 def only_follower(node: Node, operators: tuple[OpOverload, ...]) -> Node | None:
     """The only reader of a result, if it calls one of `operators` with the result as first operand; else None."""
     users = list(node.users)
-    found = len(users) == 1 and users[0].target in operators and users[0].args[0] is node
-    return users[0] if found else None
+    follows = len(users) == 1 and users[0].target in operators and users[0].args[0] is node
+    return users[0] if follows else None
 
 
 def is_float32(value: object) -> bool:

@@ -38,5 +38,5 @@ def check_factors(model: GraphModule) -> None:
 def _tensor(model: GraphModule, node: object) -> torch.Tensor | None:
     if not isinstance(node, Node) or node.op != "get_attr":
         return None
-    found = reduce(getattr, str(node.target).split("."), model)
-    return found.detach() if isinstance(found, torch.Tensor) else None
+    attribute = reduce(getattr, str(node.target).split("."), model)
+    return attribute.detach() if isinstance(attribute, torch.Tensor) else None
