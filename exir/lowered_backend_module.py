@@ -143,7 +143,7 @@ class LoweredBackendModule(torch.nn.Module):
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:
     """Return (attribute name, module, calling node) of the delegates that `graph_module` calls, in graph order."""
-    found = []
+    submodules = []
     for node in graph_module.graph.find_nodes(op="call_function", target=executorch_call_delegate, sort=True):
         name = str(node.args[0].target)
         module = graph_module.get_submodule(name)
@@ -151,8 +151,8 @@ def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, Lowered
             raise TypeError(
                 f"{node.format_node()}: {name!r} should be a LoweredBackendModule, found {type(module).__name__}"
             )
-        found.append((name, module, node))
-    return found
+        submodules.append((name, module, node))
+    return submodules
 
 
 def get_lowered_backend_modules(graph_module: GraphModule) -> list[LoweredBackendModule]:

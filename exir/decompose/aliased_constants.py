@@ -41,7 +41,7 @@ def _name(spec: InputSpec) -> str:
 def _aliases(program: ExportedProgram) -> dict[str, str]:
     """Return the name of each aliased constant's placeholder → the name of the buffer's."""
     buffers: dict[object, str] = {}
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     specs = program.graph_signature.input_specs
     for spec in specs:
         key = _memory(program, spec) if spec.kind is InputKind.BUFFER else None
@@ -50,8 +50,8 @@ def _aliases(program: ExportedProgram) -> dict[str, str]:
     for spec in specs:
         key = _memory(program, spec) if spec.kind is InputKind.CONSTANT_TENSOR else None
         if key in buffers:
-            found[_name(spec)] = buffers[key]
-    return found
+            aliases[_name(spec)] = buffers[key]
+    return aliases
 
 
 def _memory(program: ExportedProgram, spec: InputSpec) -> object:

@@ -72,17 +72,17 @@ def _writes_to(node: fx.Node, written: fx.Node) -> bool:
 
 def _sharing(node: fx.Node, sources: bool) -> set[fx.Node]:
     """Return the nodes that may share memory with `node`: users, transitively, and with `sources` also operands."""
-    found, todo = {node}, [node]
+    sharing, todo = {node}, [node]
     while todo:
         current = todo.pop()
         linked = [user for user in current.users if _shares_with_operands(user)]
         if sources and _shares_with_operands(current):
             linked += current.all_input_nodes
         # Sizes, which are also operands of views, have no memory.
-        fresh = [node for node in linked if node not in found and not isinstance(node.meta.get("val"), torch.SymInt)]
-        found.update(fresh)
+        fresh = [node for node in linked if node not in sharing and not isinstance(node.meta.get("val"), torch.SymInt)]
+        sharing.update(fresh)
         todo += fresh
-    return found
+    return sharing
 
 
 def _shares_with_operands(node: fx.Node) -> bool:

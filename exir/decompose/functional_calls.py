@@ -33,9 +33,9 @@ def functional_form(op: OpOverload) -> OpOverload | None:
     packet = getattr(getattr(torch.ops, op.namespace), name.removesuffix("_"), None)
     if packet is None or op._overloadname not in packet.overloads():
         return None
-    found: OpOverload = getattr(packet, op._overloadname)
+    overload: OpOverload = getattr(packet, op._overloadname)
     names = [item.name for item in arguments]
-    return found if [item.name for item in found._schema.arguments] == names and is_functional(found) else None
+    return overload if [item.name for item in overload._schema.arguments] == names and is_functional(overload) else None
 
 
 def updates_statistics(node: fx.Node) -> bool:

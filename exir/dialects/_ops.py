@@ -74,8 +74,8 @@ ops = _Ops()
 def edge_op(op: OpOverload) -> EdgeOpOverload:
     """Return the edge overload that wraps `op`; the same object for each call with `op`."""
     name = op._schema.name.split("::")[1]
-    found: EdgeOpOverload = getattr(getattr(getattr(ops.edge, op.namespace), name), op._overloadname)
-    return found
+    overload: EdgeOpOverload = getattr(getattr(getattr(ops.edge, op.namespace), name), op._overloadname)
+    return overload
 
 
 def bind_pattern_to_op(
@@ -111,9 +111,9 @@ def _defined(library: torch.library.Library, schema_or_name: str, function: Call
     schema = schema_or_name[len(namespace) + len(separator) :]
     name, _, overload_name = rest.partition(".")
     packet = getattr(getattr(torch.ops, library.ns), name, None)
-    found = getattr(packet, overload_name or "default", None)
-    if "(" not in schema and isinstance(found, OpOverload):
-        return found
+    overload = getattr(packet, overload_name or "default", None)
+    if "(" not in schema and isinstance(overload, OpOverload):
+        return overload
     if "(" not in schema:
         schema += str(torch.library.infer_schema(function, mutates_args=()))
     library.define(schema)

@@ -45,11 +45,11 @@ def tensor_arguments(op: OpOverload) -> tuple[tuple[int, str, bool], ...]:
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
     """Yield the fake tensors of an argument or result."""
     for item in value if isinstance(value, (list, tuple)) else (value,):
-        found = item.meta.get("val") if isinstance(item, fx.Node) else item
-        if isinstance(found, torch.Tensor):
-            yield found
-        elif isinstance(found, (list, tuple)):
-            yield from tensors_in(found)
+        held_value = item.meta.get("val") if isinstance(item, fx.Node) else item
+        if isinstance(held_value, torch.Tensor):
+            yield held_value
+        elif isinstance(held_value, (list, tuple)):
+            yield from tensors_in(held_value)
 
 
 def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:

@@ -89,10 +89,10 @@ class DtypeRow:
 
 
 def _dtype(name: str) -> torch.dtype:
-    found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
         raise ValueError(f"dtypes of an operator: expected the name of a dtype or of a set, found {name!r}")
-    return found
+    return dtype
 
 
 @dataclass(frozen=True, eq=False)

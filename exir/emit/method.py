@@ -87,8 +87,8 @@ def _user_input(node: Node, arg: object, state: MethodState) -> Ref:
 def _weight(program: ExportedProgram, name: str, node: Node) -> torch.Tensor:
     for table in (program.state_dict, program.constants):
         if isinstance(table.get(name), torch.Tensor):
-            found: torch.Tensor = table[name]
-            return found
+            weight: torch.Tensor = table[name]
+            return weight
     raise ExportError("emit", node, f"the program holds no tensor named {name!r}")
 
 

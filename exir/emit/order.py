@@ -159,20 +159,20 @@ def _written(name: str, overload: str) -> frozenset[int]:
 
 @cache
 def _is_random(name: str, overload: str) -> bool:
-    found = _overload(name, overload)
-    return found is not None and torch.Tag.nondeterministic_seeded in found.tags
+    op = _overload(name, overload)
+    return op is not None and torch.Tag.nondeterministic_seeded in op.tags
 
 
 def _schema(name: str, overload: str) -> torch._C.FunctionSchema | None:
-    found = _overload(name, overload)
-    return None if found is None else found._schema
+    op = _overload(name, overload)
+    return None if op is None else op._schema
 
 
 def _overload(name: str, overload: str) -> torch._ops.OpOverload | None:
     namespace, _, short = name.partition("::")
     packet = getattr(getattr(torch.ops, namespace), short, None)
-    found = getattr(packet, overload or "default", None)
-    return found if isinstance(found, torch._ops.OpOverload) else None
+    op = getattr(packet, overload or "default", None)
+    return op if isinstance(op, torch._ops.OpOverload) else None
 
 
 def _check_plan(state: MethodState, method: str, tasks: Sequence[Sequence[_Effect]], before: Sequence[int]) -> None:

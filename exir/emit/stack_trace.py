@@ -12,11 +12,11 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+), in (?P<nam
 
 def frames(node: Node) -> FrameList:
     """Return the node's recorded stack, outermost frame first; empty if there is none."""
-    found: list[Frame] = []
+    stack: list[Frame] = []
     for line in str(node.meta.get("stack_trace") or "").splitlines():
         match = _FRAME.match(line)
         if match:
-            found.append(Frame(match["file"], int(match["line"]), match["name"], ""))
-        elif found and line.strip() and not found[-1].context:
-            found[-1].context = line.strip()
-    return FrameList(found)
+            stack.append(Frame(match["file"], int(match["line"]), match["name"], ""))
+        elif stack and line.strip() and not stack[-1].context:
+            stack[-1].context = line.strip()
+    return FrameList(stack)

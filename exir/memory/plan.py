@@ -153,13 +153,13 @@ def _most_alive(specs: list[TensorSpec], in_place: Mapping[TensorSpec, TensorSpe
 
 def _makers(graph_module: GraphModule) -> dict[TensorSpec, Node]:
     """Return the first node that stands for each tensor, except for allocations."""
-    found: dict[TensorSpec, Node] = {}
+    makers: dict[TensorSpec, Node] = {}
     for module in all_graph_modules(graph_module):
         for node in module.graph.nodes:
             if node.target is not alloc and node.op != "output":
                 for spec in get_node_tensor_specs(node):
-                    found.setdefault(spec, node)
-    return found
+                    makers.setdefault(spec, node)
+    return makers
 
 
 def _operator(node: Node | None) -> str:

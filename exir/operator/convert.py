@@ -41,10 +41,10 @@ def get_op_overload(qualified_opname: str, overload: str) -> OpOverload:
     """
     namespace, _, name = qualified_opname.partition("::")
     packet = getattr(getattr(torch.ops, namespace, None), name, None) if name else None
-    found: OpOverload | None = getattr(packet, overload or "default", None)
-    if found is None:
+    op: OpOverload | None = getattr(packet, overload or "default", None)
+    if op is None:
         raise ExportError("operator", f"{qualified_opname}.{overload}", "no such operator is registered with PyTorch")
-    return found
+    return op
 
 
 def unwrap_op_overload(target: object) -> OpOverload:
@@ -113,10 +113,10 @@ _out_variants: dict[OpOverload, OpOverload] = {}
 def find_out_variant(op: OpOverload) -> OpOverload | None:
     """Return the overload with the same name and inputs that writes to `out=` arguments, or None."""
     if op not in _out_variants:
-        found = _find_out_variant(op)
-        if found is None:
+        out_variant = _find_out_variant(op)
+        if out_variant is None:
             return None  # not cached: users may register one later
-        _out_variants[op] = found
+        _out_variants[op] = out_variant
     return _out_variants[op]
 
 
@@ -136,18 +136,18 @@ def _find_out_variant(op: OpOverload) -> OpOverload | None:
 
 def to_out_variant(op_overload: OpOverload) -> tuple[OpOverload, tuple[str, ...]]:
     """Return an operator's out variant and the names of its out arguments. Raises like `require_out_variant`."""
-    found = require_out_variant(op_overload)
-    return found, out_argument_names(found)
+    out_variant = require_out_variant(op_overload)
+    return out_variant, out_argument_names(out_variant)
 
 
 def require_out_variant(op: OpOverload) -> OpOverload:
     """Return the out variant of `op`. Raises `ExportError` if none is registered with PyTorch."""
-    found = find_out_variant(op)
-    if found is None:
+    out_variant = find_out_variant(op)
+    if out_variant is None:
         raise ExportError(
             "to out variant", op.name(), f"no overload of {op._schema.name} takes these inputs and writes to out="
         )
-    return found
+    return out_variant
 
 
 @cache
@@ -157,8 +157,8 @@ def to_copy_variant(op: OpOverload) -> OpOverload | None:
     packet = getattr(getattr(torch.ops, op.namespace), f"{name}_copy", None)
     if packet is None or op._overloadname not in packet.overloads():
         return None
-    found: OpOverload = getattr(packet, op._overloadname)
-    return found
+    copy_variant: OpOverload = getattr(packet, op._overloadname)
+    return copy_variant
 
 
 def get_out_args_from_opoverload(op_overload: OpOverload) -> tuple[str, ...]:

@@ -91,8 +91,8 @@ def _look_up(bits: int) -> Callable[..., torch.Tensor]:
         # Dequantize only the rows that are looked up.
         chosen = indices.reshape(-1)
         zeros = None if zero_points is None else zero_points[chosen]
-        found = _dequantized(unpacked(weight[chosen], bits), scales[chosen], zeros, dtype or scales.dtype)
-        return found.reshape(*indices.shape, found.shape[-1])
+        rows = _dequantized(unpacked(weight[chosen], bits), scales[chosen], zeros, dtype or scales.dtype)
+        return rows.reshape(*indices.shape, rows.shape[-1])
 
     return compute
 

@@ -19,12 +19,12 @@ from executorch.exir.program.pipeline import steps_to_edge
 
 def calls_of(program: ExportedProgram, operators: Collection[OpOverload]) -> list[tuple[fx.GraphModule, fx.Node]]:
     """Return every call of one of `operators` (edge or not), with the graph module that it is in."""
-    found = []
+    calls = []
     for module in all_graph_modules(program.graph_module):
         for node in module.graph.nodes:
             if node.op == "call_function" and aten_operator(node) in operators:
-                found.append((module, node))
-    return found
+                calls.append((module, node))
+    return calls
 
 
 def decompose_calls(

@@ -54,8 +54,8 @@ def installed_kernels() -> OperatorTable:
 def read_manifest(file: Path) -> list[str]:
     """Return the qualified operator names (`aten::add.out`) of a kernel library's yaml: one `- func: <schema>` or
     `- op: <name>` a line, aten by default."""
-    found = (_FUNCTION.match(line) for line in file.read_text().splitlines())
-    return [f"{match['namespace'] or 'aten'}::{match['name']}" for match in found if match]
+    matches = (_FUNCTION.match(line) for line in file.read_text().splitlines())
+    return [f"{match['namespace'] or 'aten'}::{match['name']}" for match in matches if match]
 
 
 def target_operators(manifest: Manifest) -> OperatorTable:
@@ -96,9 +96,9 @@ def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> li
     operators are left out: users link their kernels, and `check_target` warns of them."""
     findings = []
     for node, op in operators_of(graph_module):
-        found = target.find(op.name())
-        if found is not None:
-            why = _misfit(node, op, found)
+        kernel = target.find(op.name())
+        if kernel is not None:
+            why = _misfit(node, op, kernel)
         else:
             is_own = op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES)
             known = (

@@ -147,8 +147,8 @@ class LoweringReport:
 
 def fallbacks_of(graph_module: fx.GraphModule) -> tuple[Fallback, ...]:
     """Return the fallbacks, the most expensive first."""
-    found = [_fallback(node, op.name()) for node, op in operators_of(graph_module) if FALLBACK in node.meta]
-    return tuple(sorted(found, key=lambda one: (-one.flops, -one.bytes)))
+    fallbacks = [_fallback(node, op.name()) for node, op in operators_of(graph_module) if FALLBACK in node.meta]
+    return tuple(sorted(fallbacks, key=lambda one: (-one.flops, -one.bytes)))
 
 
 def _fallback(node: fx.Node, operator: str) -> Fallback:
@@ -173,10 +173,10 @@ def _delegate(module: LoweredBackendModule, target_checked: bool) -> DelegateRep
 
 
 def _precisions(calls: Iterable[tuple[fx.Node, OpOverload | EdgeOpOverload]]) -> dict[str, dict[str, int]]:
-    found: dict[str, Counter[str]] = {}
+    calls_of: dict[str, Counter[str]] = {}
     for node, op in calls:
-        found.setdefault(op.name(), Counter())[precision_of(node)] += 1
-    return {operator: dict(found[operator]) for operator in sorted(found)}
+        calls_of.setdefault(op.name(), Counter())[precision_of(node)] += 1
+    return {operator: dict(calls_of[operator]) for operator in sorted(calls_of)}
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:
@@ -256,22 +256,22 @@ def _method_allocator_bytes(file: bytes) -> tuple[dict[str, int], str]:
 
 def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> None:
     """Warn of fallbacks through the logger of this module. With `strict`, raise `VerificationError` instead."""
-    found = fallbacks_of(graph_module)
-    if not found:
+    fallbacks = fallbacks_of(graph_module)
+    if not fallbacks:
         return
     if strict:
         nodes = {node.name: node for node, _ in operators_of(graph_module)}
         hint = "EdgeCompileConfig.strict is set: a fallback from a requested partitioner is an error"
-        findings = [(nodes[one.node], _why(one)) for one in found]
+        findings = [(nodes[one.node], _why(one)) for one in fallbacks]
         raise VerificationError("strict delegation", [*findings, (None, hint)])
-    total = sum(one.flops for one in found)
-    lines = [f"{one.operator} ({one.flops:,} FLOPs) from {one.source or one.node}: {_why(one)}" for one in found]
+    total = sum(one.flops for one in fallbacks)
+    lines = [f"{one.operator} ({one.flops:,} FLOPs) from {one.source or one.node}: {_why(one)}" for one in fallbacks]
     listed = "".join(f"\n  {line}" for line in lines[:_LISTED])
-    more = f"\n  and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    more = f"\n  and {len(fallbacks) - _LISTED} more" if len(fallbacks) > _LISTED else ""
     _logger.warning(
         "method %s: %d operators are not delegated and run on portable kernels (%s FLOPs in all); "
         "ExecutorchProgramManager.verdict lists them%s%s",
-        *(method, len(found), f"{total:,}", listed, more),
+        *(method, len(fallbacks), f"{total:,}", listed, more),
     )
 
 

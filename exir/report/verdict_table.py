@@ -55,13 +55,13 @@ def _method(method: MethodReport) -> str:
 
 def _precisions(delegates: Iterable[DelegateReport]) -> list[tuple[str, str]]:
     """Return the operators of all delegates, with the number of calls in each precision."""
-    found: dict[str, Counter[str]] = {}
+    calls_of: dict[str, Counter[str]] = {}
     for delegate in delegates:
         for operator, calls in delegate.precisions.items():
-            found.setdefault(operator, Counter()).update(calls)
+            calls_of.setdefault(operator, Counter()).update(calls)
     texts = {
         name: ", ".join(f"{precision or 'none'}: {count}" for precision, count in calls.items())
-        for name, calls in found.items()
+        for name, calls in calls_of.items()
     }
     return sorted(texts.items())
 

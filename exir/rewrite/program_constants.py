@@ -18,14 +18,14 @@ _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TEN
 def constant_tensors(program: ExportedProgram) -> dict[str, torch.Tensor]:
     """Return placeholder name → tensor for parameters, constants and buffers that the program never writes."""
     written = set(program.graph_signature.buffers_to_mutate.values())
-    found: dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     for spec in program.graph_signature.input_specs:
         if spec.kind not in _CONSTANT_KINDS or spec.target is None or spec.target in written:
             continue
         value = program.state_dict.get(spec.target, program.constants.get(spec.target))
         if isinstance(value, torch.Tensor):
-            found[spec.arg.name] = value
-    return found
+            tensors[spec.arg.name] = value
+    return tensors
 
 
 def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:

@@ -34,10 +34,10 @@ def share_sizes(graph: fx.Graph) -> None:
 
 def _sizes_of_inputs(graph: fx.Graph) -> dict[str, tuple[fx.Node, int]]:
     """Return {expression of a dynamic size: (placeholder, dimension)}."""
-    found: dict[str, tuple[fx.Node, int]] = {}
+    sizes: dict[str, tuple[fx.Node, int]] = {}
     for node in graph.find_nodes(op="placeholder"):
         value = node.meta.get("val")
         for dim, size in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
             if isinstance(size, torch.SymInt):
-                found.setdefault(str(size.node.expr), (node, dim))
-    return found
+                sizes.setdefault(str(size.node.expr), (node, dim))
+    return sizes

@@ -280,11 +280,11 @@ def _check_expressions(data_json: object) -> None:
 
 
 def _edge_operator(target: str) -> EdgeOpOverload:
-    found: object = exir_ops.edge
+    entry: object = exir_ops.edge
     for part in target.removeprefix(_EDGE).split("."):
-        found = getattr(found, part)
-    assert isinstance(found, EdgeOpOverload)
-    return found
+        entry = getattr(entry, part)
+    assert isinstance(entry, EdgeOpOverload)
+    return entry
 
 
 def _without_later(data_json: object) -> object:

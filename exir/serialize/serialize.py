@@ -62,10 +62,10 @@ class _SharedBlob:
 
 def _alignments(named: dict[str, NamedBlob], layout: PteLayout) -> dict[int, int]:
     """The alignment of each distinct blob, by id() of its data."""
-    found: dict[int, int] = {}
+    alignments: dict[int, int] = {}
     for blob in named.values():
-        found[id(blob.data)] = lcm(found.get(id(blob.data), layout.segment_alignment), blob.alignment)
-    return found
+        alignments[id(blob.data)] = lcm(alignments.get(id(blob.data), layout.segment_alignment), blob.alignment)
+    return alignments
 
 
 def _shared_blobs(
@@ -80,15 +80,15 @@ def _shared_blobs(
     for blob in named.values():
         if len(blob.data) > alignments[id(blob.data)]:
             blobs.setdefault(_size_and_head(blob.data), {})[id(blob.data)] = blob.data
-    found = {}
+    shared = {}
     for index, constant in enumerate(constants):
         alike = blobs.get(_size_and_head(constant.storage), {})
         for identity, data in alike.items():
             if _are_equal(constant.storage, data):
-                found[index] = _SharedBlob(identity, alignments[identity])
+                shared[index] = _SharedBlob(identity, alignments[identity])
                 del alike[identity]
                 break
-    return found
+    return shared
 
 
 def _size_and_head(data: BytesLike) -> tuple[int, bytes]:

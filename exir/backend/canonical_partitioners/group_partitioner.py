@@ -50,8 +50,8 @@ class GroupBasedPartitioner:
         def is_supported(node: Node) -> bool:
             return bool(self.operator_support.is_node_supported(submodules, node))
 
-        found = largest_partitions(self.graph_module.graph, is_supported, self.node_groups)
-        kept = [nodes for nodes in found if self.allows_single_node_partition or self._is_worth_a_call(nodes)]
+        largest = largest_partitions(self.graph_module.graph, is_supported, self.node_groups)
+        kept = [nodes for nodes in largest if self.allows_single_node_partition or self._is_worth_a_call(nodes)]
         return [Partition(id=number, nodes=nodes) for number, nodes in enumerate(kept)]
 
     def _is_worth_a_call(self, nodes: list[Node]) -> bool:

@@ -89,12 +89,12 @@ def _flatten(lists: Iterable[Iterable[Node]] | None) -> set[Node] | None:
 
 
 def _matches(graph: Graph, patterns: Iterable[Graph], ignore_literals: bool) -> set[Node]:
-    found: set[Node] = set()
+    matched: set[Node] = set()
     for pattern in patterns:
         for match in SubgraphMatcher(pattern, ignore_literals=ignore_literals).match(graph):
-            found.update(
+            matched.update(
                 node
                 for of_pattern, node in match.nodes_map.items()
                 if isinstance(node, Node) and of_pattern.op != "placeholder" and node.op != "placeholder"
             )
-    return found
+    return matched

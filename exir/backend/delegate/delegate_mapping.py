@@ -59,10 +59,10 @@ class DelegateMappingBuilder:
             raise ValueError(f"delegate mapping: identifier {identifier!r} has an entry already")
         if nodes is not None:
             listed = nodes if isinstance(nodes, list) else [nodes]
-            found: Iterable[int | None] = [handle for node in listed for handle in debug_handles_of(node)]
+            candidates: Iterable[int | None] = [handle for node in listed for handle in debug_handles_of(node)]
         else:
-            found = handles if isinstance(handles, (list, tuple)) else [handles]
-        valid = tuple(sorted({handle for handle in found if handle is not None}))
+            candidates = handles if isinstance(handles, (list, tuple)) else [handles]
+        valid = tuple(sorted({handle for handle in candidates if handle is not None}))
         if not valid:
             raise ValueError(f"delegate mapping: no debug handle for identifier {identifier!r} in {nodes or handles}")
         key = len(self._handles) if identifier is None else identifier

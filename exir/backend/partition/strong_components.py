@@ -16,7 +16,7 @@ def strong_components(successors: Mapping[Vertex, Iterable[Vertex]]) -> list[lis
     number: dict[Vertex, int] = {}
     low: dict[Vertex, int] = {}
     open_vertices: dict[Vertex, None] = {}
-    found: list[list[Vertex]] = []
+    components: list[list[Vertex]] = []
     for root in successors:
         if root in number:
             continue
@@ -35,8 +35,8 @@ def strong_components(successors: Mapping[Vertex, Iterable[Vertex]]) -> list[lis
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[vertex])
                 if low[vertex] == number[vertex]:
-                    found.append(_close(vertex, open_vertices))
-    return found
+                    components.append(_close(vertex, open_vertices))
+    return components
 
 
 def _enter(

@@ -46,9 +46,9 @@ def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
     def constant(value: object) -> InputSpec | None:
         if not isinstance(value, Node):
             return None
-        found = [constant(argument) for argument in given[value]] if value in given else [outer.get(value)]
-        targets = {None if spec is None or spec.target in updated else spec.target for spec in found}
-        return found[0] if len(targets) == 1 and None not in targets else None
+        specs = [constant(argument) for argument in given[value]] if value in given else [outer.get(value)]
+        targets = {None if spec is None or spec.target in updated else spec.target for spec in specs}
+        return specs[0] if len(targets) == 1 and None not in targets else None
 
     return {
         inner: InputSpec(spec.kind, TensorArgument(inner.name), spec.target, spec.persistent)

@@ -44,12 +44,12 @@ class TaggedPartition:
     def inputs(self) -> list[Node]:
         """Return the values from outside, in the order of their first use."""
         inside = set(self.nodes)
-        found: dict[Node, None] = {}
+        sources: dict[Node, None] = {}
         for node in self.nodes:
             for source in node.all_input_nodes:
                 if source not in inside and source not in self.constants:
-                    found[source] = None
-        return list(found)
+                    sources[source] = None
+        return list(sources)
 
     def outputs(self) -> list[Node]:
         """Return the values used outside, except updates of buffers that the partition owns, in graph order."""
@@ -84,10 +84,10 @@ def find_partitions(program: ExportedProgram, delegations: dict[str, DelegationS
             if caller in delegated or id(subgraph) in visited:
                 continue  # a subgraph of a delegated operator moves into the delegate as it is
             visited.add(id(subgraph))
-            found = _partitions_of_graph(subgraph, delegations)
-            _hand_over_inner_constants(subgraph, found, delegations, known)
-            delegated.update(node for partition in found for node in partition.nodes)
-            partitions.extend(found)
+            of_graph = _partitions_of_graph(subgraph, delegations)
+            _hand_over_inner_constants(subgraph, of_graph, delegations, known)
+            delegated.update(node for partition in of_graph for node in partition.nodes)
+            partitions.extend(of_graph)
             pending.append(subgraph)
     return partitions
 
@@ -112,12 +112,12 @@ def _partitions_of_graph(host: GraphModule, delegations: dict[str, DelegationSpe
     for before, after in pairwise(order):
         if before.next is not after:
             before.append(after)
-    found: dict[str, TaggedPartition] = {}
+    by_tag: dict[str, TaggedPartition] = {}
     for node in order:
         tag = partition_of.get(node)
         if tag is not None:
-            found.setdefault(tag, TaggedPartition(tag, delegations[tag], host)).nodes.append(node)
-    return list(found.values())
+            by_tag.setdefault(tag, TaggedPartition(tag, delegations[tag], host)).nodes.append(node)
+    return list(by_tag.values())
 
 
 def _take_subgraphs_along(host: GraphModule, partition_of: dict[Node, str]) -> None:

@@ -59,9 +59,9 @@ def _fractional_max_pool(
     def by_window(value: torch.Tensor) -> torch.Tensor:
         return value.expand(windows.shape).reshape([*x.shape[:2], *split]).permute(order).flatten(2 + axes)
 
-    found, chosen = torch.max(by_window(windows), -1)
+    maxima, chosen = torch.max(by_window(windows), -1)
     places = torch.gather(by_window(place), -1, chosen.unsqueeze(-1)).squeeze(-1)
-    return (found, places) if has_batch else (found.squeeze(0), places.squeeze(0))
+    return (maxima, places) if has_batch else (maxima.squeeze(0), places.squeeze(0))
 
 
 def _of_axes(axes: int) -> Callable[..., object]:

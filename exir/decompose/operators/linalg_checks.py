@@ -17,7 +17,7 @@ _CHECK = torch.ops.aten._linalg_check_errors.default
 
 def check_in_kernels(graph: Graph) -> bool:
     """Move each check into the call of the factorization, in place. Return whether there was one."""
-    found = False
+    modified = False
     for node in list(graph.nodes):
         if node.target is not _CHECK:
             continue
@@ -28,5 +28,5 @@ def check_in_kernels(graph: Graph) -> bool:
         if isinstance(source, Node) and any(argument.name == "check_errors" for argument in arguments):
             source.kwargs = {**source.kwargs, "check_errors": True}
             graph.erase_node(node)
-            found = True
-    return found
+            modified = True
+    return modified

@@ -60,8 +60,8 @@ class BackendOpOverload(EdgeOpOverload):
 def _backend_overload(namespace: str, name: str, overload: str) -> BackendOpOverload:
     from executorch.exir.dialects._ops import ops
 
-    found: BackendOpOverload = getattr(getattr(getattr(ops.backend, namespace), name), overload)
-    return found
+    backend_op: BackendOpOverload = getattr(getattr(getattr(ops.backend, namespace), name), overload)
+    return backend_op
 
 
 class BackendOpOverloadPacket(EdgeOpOverloadPacket):

@@ -56,8 +56,8 @@ class EdgeOpOverload:
 def _edge_overload(namespace: str, name: str, overload: str) -> EdgeOpOverload:
     from executorch.exir.dialects._ops import ops
 
-    found: EdgeOpOverload = getattr(getattr(getattr(ops.edge, namespace), name), overload)
-    return found
+    edge_op: EdgeOpOverload = getattr(getattr(getattr(ops.edge, namespace), name), overload)
+    return edge_op
 
 
 class EdgeOpOverloadPacket:
@@ -86,11 +86,11 @@ class EdgeOpOverloadPacket:
     def __getattr__(self, key: str) -> Any:
         if key.startswith("__") or key in ("_parent", "_overloads"):
             raise AttributeError(key)
-        found = getattr(self._parent, key)
-        if not isinstance(found, OpOverload):
-            return found
+        attribute = getattr(self._parent, key)
+        if not isinstance(attribute, OpOverload):
+            return attribute
         if key not in self._overloads:
-            self._overloads[key] = self._wrap(found)
+            self._overloads[key] = self._wrap(attribute)
         return self._overloads[key]
 
     def __call__(self, *args: object, **kwargs: object) -> Any:

@@ -50,13 +50,13 @@ class TaskOrder:
 
     def common(self, spec: TensorSpec) -> int:
         """Return the tasks that precede every user of `spec`; with a single user, also that one."""
-        found = (1 << len(self.before)) - 1
+        shared = (1 << len(self.before)) - 1
         users = self.users.get(spec, 0)
         while users:
             lowest = users & -users
-            found &= self.before[lowest.bit_length() - 1]
+            shared &= self.before[lowest.bit_length() - 1]
             users ^= lowest
-        return found
+        return shared
 
 
 def find_task_order(graph_module: GraphModule) -> TaskOrder:
@@ -91,12 +91,12 @@ def find_task_order(graph_module: GraphModule) -> TaskOrder:
 
 def _closure(before: Sequence[int], tasks: int) -> int:
     """Return `tasks` and all tasks that are done before them."""
-    found = 0
+    closure = 0
     while tasks:
         highest = tasks.bit_length() - 1
-        found |= before[highest]
+        closure |= before[highest]
         tasks &= ~before[highest]
-    return found
+    return closure
 
 
 def _accesses(node: Node, bodies: Iterable[GraphModule]) -> tuple[set[TensorSpec], set[TensorSpec]]:

@@ -91,16 +91,16 @@ class MemoryHierarchy:
 
 def _accesses(graph_module: GraphModule) -> Counter[TensorSpec]:
     """Return the number of instructions that write or read each tensor."""
-    found: Counter[TensorSpec] = Counter()
+    accesses: Counter[TensorSpec] = Counter()
     for module in all_graph_modules(graph_module):
         for node in module.graph.nodes:
             if node.op != "call_function" or node.target in _MOVES_NOTHING:
                 continue
-            found.update(get_node_tensor_specs(node))
+            accesses.update(get_node_tensor_specs(node))
             for given in node.all_input_nodes:
                 if given.target is not alloc:  # the operator's result, which is counted
-                    found.update(get_node_tensor_specs(given))
-    return found
+                    accesses.update(get_node_tensor_specs(given))
+    return accesses
 
 
 def _choose(

@@ -37,7 +37,7 @@ def find_in_place(
     An operand is overwritten at most once. Its lifetime, which must be set, ends in the step of the instruction that
     computes the result, where the result's lifetime begins.
     """
-    found: dict[TensorSpec, TensorSpec] = {}
+    operand_of: dict[TensorSpec, TensorSpec] = {}
     taken = set(placeholder_specs(graph_module.graph.nodes, written_placeholder_names(signature)))
     candidates = set(planned)
     for module in all_graph_modules(graph_module):
@@ -55,10 +55,10 @@ def find_in_place(
                 if spec is None or spec not in candidates or spec in taken:
                     continue
                 if spec.lifetime[1] == result.lifetime[0] and _same_elements(operand, node) and _read_alike(node, spec):
-                    found[result] = spec
+                    operand_of[result] = spec
                     taken.add(spec)
                     break
-    return found
+    return operand_of
 
 
 def takes_over(result: TensorSpec, operand: TensorSpec) -> bool:

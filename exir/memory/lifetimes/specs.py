@@ -14,8 +14,8 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 
 def get_node_tensor_specs(node: Node) -> list[TensorSpec]:
     """Return the specs of a node's tensors, in order; empty for nodes without any. For a view, its base."""
-    found = [leaf for leaf in tree_leaves(node.meta.get("spec")) if isinstance(leaf, TensorSpec)]
-    return [spec.base if isinstance(spec, ViewSpec) else spec for spec in found]
+    specs = [leaf for leaf in tree_leaves(node.meta.get("spec")) if isinstance(leaf, TensorSpec)]
+    return [spec.base if isinstance(spec, ViewSpec) else spec for spec in specs]
 
 
 def out_arguments(node: Node) -> list[str]:
@@ -32,8 +32,8 @@ def written_argument(node: Node) -> Node | None:
     written = [i for i, entry in enumerate(schema.arguments) if is_written_argument(entry)]
     if len(written) != 1 or schema.arguments[written[0]].is_out or written[0] >= len(node.args):
         return None
-    found = node.args[written[0]]
-    return found if isinstance(found, Node) else None
+    argument = node.args[written[0]]
+    return argument if isinstance(argument, Node) else None
 
 
 def share_specs_of_written_tensors(graph_module: GraphModule) -> None:
@@ -85,8 +85,8 @@ def constant_names(signature: ExportGraphSignature | None) -> set[str]:
 
 def placeholder_specs(nodes: Iterable[Node], names: set[str]) -> set[TensorSpec]:
     """Return the specs of the placeholders with these names."""
-    found = (node for node in nodes if node.op == "placeholder" and str(node.target) in names)
-    return {spec for node in found for spec in get_node_tensor_specs(node)}
+    placeholders = (node for node in nodes if node.op == "placeholder" and str(node.target) in names)
+    return {spec for node in placeholders for spec in get_node_tensor_specs(node)}
 
 
 def get_graph_input_tensors(

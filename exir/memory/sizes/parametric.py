@@ -114,15 +114,15 @@ def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | No
     given = None
     if signature is not None:
         given = {input_spec.arg.name for input_spec in signature.input_specs if input_spec.kind is InputKind.USER_INPUT}
-    found = {}
+    sizes = {}
     inputs = [n for n in graph_module.graph.nodes if n.op == "placeholder" and (given is None or n.name in given)]
     for index, node in enumerate(inputs):
         spec = node.meta.get("spec")
         if isinstance(spec, TensorSpec) and spec.symbolic_shape is not None:
             for dim, (size, bound) in enumerate(zip(spec.symbolic_shape, spec.shape, strict=True)):
                 if isinstance(size, torch.SymInt) and bound and not size.node.expr.is_number:
-                    found[index, dim] = size, bound
-    return found
+                    sizes[index, dim] = size, bound
+    return sizes
 
 
 def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
@@ -146,13 +146,13 @@ def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
 
 def _shape_steps(steps: SizeSteps, spec: TensorSpec) -> tuple[SizeStep, ...]:
     """Return the steps of the sizes. A size that depends on data, or that no operation expresses, is its bound."""
-    found = []
+    sizes = []
     for size, bound in zip(spec.symbolic_shape or spec.shape, spec.shape, strict=True):
         try:
-            found.append(steps.expression(size.node.expr if isinstance(size, torch.SymInt) else size))
+            sizes.append(steps.expression(size.node.expr if isinstance(size, torch.SymInt) else size))
         except NotExpressible:
-            found.append(steps.constant(bound))
-    return tuple(found)
+            sizes.append(steps.constant(bound))
+    return tuple(sizes)
 
 
 def _bytes(steps: SizeSteps, spec: TensorSpec, shape: tuple[SizeStep, ...] | None) -> SizeStep:

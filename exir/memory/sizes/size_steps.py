@@ -78,10 +78,10 @@ class SizeSteps:
         distinct = list(dict.fromkeys(steps))
         if not distinct:
             return self.constant(0)
-        found = distinct[0]
+        maximum = distinct[0]
         for step in distinct[1:]:
-            found = self.add(Operation.MAXIMUM, found, step)
-        return found
+            maximum = self.add(Operation.MAXIMUM, maximum, step)
+        return maximum
 
     def rounded_up(self, step: SizeStep, multiple: int) -> SizeStep:
         if multiple == 1:
@@ -115,10 +115,10 @@ class SizeSteps:
 
     def _folded(self, operation: Operation, args: Sequence[sympy.Expr]) -> SizeStep:
         steps = [self.expression(arg) for arg in args]
-        found = steps[0]
+        result = steps[0]
         for step in steps[1:]:
-            found = self.add(operation, found, step)
-        return found
+            result = self.add(operation, result, step)
+        return result
 
     def evaluate(self, input_sizes: Mapping[tuple[int, int], int]) -> list[int]:
         """Return the results of all steps; `input_sizes`: (input, dimension) → size."""

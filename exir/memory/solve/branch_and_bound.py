@@ -198,5 +198,5 @@ class _Search:
         if ((floor + wanted > self.limit) & (wanted > 0)).any():
             return []
         possible = np.flatnonzero((places < tops.min()) & ((places > state.lowest) | (buffers > state.rank)))
-        found: list[int] = buffers[possible[np.argsort(places[possible], kind="stable")]].tolist()
-        return found
+        ordered: list[int] = buffers[possible[np.argsort(places[possible], kind="stable")]].tolist()
+        return ordered

@@ -22,8 +22,8 @@ _CONVERT = ops.edge.dim_order_ops._to_dim_order_copy.default
 
 def fuse_integer_products(constants: Constants) -> bool:
     """Fuse in place. Return whether anything was fused."""
-    found = [node for node in constants.program.graph.nodes if node.target is aten.mm.default]
-    fused = [_fuse(constants, node) for node in found]
+    products = [node for node in constants.program.graph.nodes if node.target is aten.mm.default]
+    fused = [_fuse(constants, node) for node in products]
     return any(fused)
 
 

@@ -87,10 +87,10 @@ def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weig
     if kind == "tensor":
         scales, zeros = torch.tensor([argument(node, "scale")]), torch.tensor([argument(node, "zero_point")])
     elif kind == "channel" and argument(node, "axis") == (1 if groups_of_inputs else 0):
-        found = [constants.value(argument(node, name)) for name in ("scales", "zero_points")]
-        if found[0] is None:
+        parameters = [constants.value(argument(node, name)) for name in ("scales", "zero_points")]
+        if parameters[0] is None:
             return Rejection("the scales of its weights are computed while running")
-        scales, zeros = found[0], torch.zeros(1) if found[1] is None else found[1]
+        scales, zeros = parameters[0], torch.zeros(1) if parameters[1] is None else parameters[1]
     else:
         return Rejection(f"its weights have scales per {kind}, and fused operators take one for each output channel")
     if bool(zeros.any()):

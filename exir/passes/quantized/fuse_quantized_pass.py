@@ -116,14 +116,14 @@ def _note_handles(site: Site, fused: fx.Node, last: fx.Node, before: fx.Node) ->
 def fusion_refusals(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:
     """Return, for each call before a quantize, why it cannot be fused, or "" if it can. The program does not change."""
     constants = Constants(program)
-    found: dict[fx.Node, str] = {}
+    refusals: dict[fx.Node, str] = {}
     for node in program.graph.nodes:
         if is_quantize(node):
             site = site_of(constants, node)
             if not isinstance(site, Rejection):
                 match = _match(site, has_kernel)
-                found[site.core] = match.reason if isinstance(match, Rejection) else ""
-    return found
+                refusals[site.core] = match.reason if isinstance(match, Rejection) else ""
+    return refusals
 
 
 def _match(site: Site, has_kernel: HasKernel) -> Fusion | Rejection:
@@ -132,12 +132,12 @@ def _match(site: Site, has_kernel: HasKernel) -> Fusion | Rejection:
         pattern = _TRANSPOSED
     if moved_by(site.core) is not None:  # a move with several readers: each reader moves the integers itself
         pattern = _FUNCTION
-    found = _matched(site, pattern, has_kernel)
+    fusion = _matched(site, pattern, has_kernel)
     # The sum of a tensor and a scalar, or of a tensor and itself, is a function of one tensor.
-    if isinstance(found, Rejection) and pattern.match is combination:
+    if isinstance(fusion, Rejection) and pattern.match is combination:
         alone = _matched(site, _FUNCTION, has_kernel)
-        return found if isinstance(alone, Rejection) else alone
-    return found
+        return fusion if isinstance(alone, Rejection) else alone
+    return fusion
 
 
 def _matched(site: Site, pattern: _Pattern, has_kernel: HasKernel) -> Fusion | Rejection:

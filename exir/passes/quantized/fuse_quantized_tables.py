@@ -150,14 +150,14 @@ def combination(site: Site) -> Fusion | Rejection:
     if name != "aten::mul.Tensor" and argument(site.core, "alpha") != 1:
         return Rejection("its alpha is not 1")
     operands: list[object] = [argument(site.core, name) for name in ("self", "other")]
-    found = [operand(source) for source in operands]
-    for result in found:
+    results = [operand(source) for source in operands]
+    for result in results:
         if isinstance(result, Rejection):
             return result
 
     def build() -> fx.Node:
         arguments: list[Argument] = []
-        for value, of in zip(operands, found, strict=True):
+        for value, of in zip(operands, results, strict=True):
             assert isinstance(of, Quantization)
             arguments += [site.integers_of(value), of.scale, of.zero_point, -128, 127]
         value = site.core.meta["val"].to(torch.int8)
@@ -183,15 +183,15 @@ def _same_operator(site: Site, *args: Argument) -> fx.Node:
 def concatenation(site: Site) -> Fusion | Rejection:
     """Match cat of quantized tensors. Operands whose parameters differ from the result's are requantized first."""
     operands: list[Argument] = list(argument(site.core, "tensors"))
-    found = [operand(source) for source in operands]
-    for result in found:
+    results = [operand(source) for source in operands]
+    for result in results:
         if isinstance(result, Rejection):
             return result
 
     def build() -> fx.Node:
         parts = [
             _requantized(site, value, of)
-            for value, of in zip(operands, found, strict=True)
+            for value, of in zip(operands, results, strict=True)
             if isinstance(of, Quantization)
         ]
         return _same_operator(site, parts, argument(site.core, "dim"))

@@ -80,12 +80,12 @@ def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node
 
 def _look_up(program: ExportedProgram, node: Node, known: dict[str, torch.Tensor]) -> None:
     table: Any = node.args[0]
-    found = _parameters(table, known)
-    if found is None:
+    parameters = _parameters(table, known)
+    if parameters is None:
         return
     from executorch.exir.operator.quantized import packed  # defines the operators
 
-    integers, scales, zero_points = found
+    integers, scales, zero_points = parameters
     limits = argument(table, "quant_min"), argument(table, "quant_max")
     bits = _PACKED.get(limits, 8)
     if known[integers.name].shape[1] % (8 // bits):

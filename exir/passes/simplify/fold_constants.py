@@ -75,14 +75,14 @@ def _sources(
     program: ExportedProgram, known: Collection[str], skipped: Collection[object]
 ) -> dict[fx.Node, frozenset[fx.Node]]:
     """Return, for each constant and each foldable call, the constants it depends on, in graph order."""
-    found: dict[fx.Node, frozenset[fx.Node]] = {}
+    sources: dict[fx.Node, frozenset[fx.Node]] = {}
     outputs = set(program.graph.output_node().all_input_nodes)
     for node in program.graph.nodes:
         if node.name in known and delegate_file(node) is None:  # the user may replace constants of external files
-            found[node] = frozenset([node])
-        elif node not in outputs and node.target not in skipped and _foldable(node, found):
-            found[node] = frozenset().union(*(found[source] for source in node.all_input_nodes))
-    return found
+            sources[node] = frozenset([node])
+        elif node not in outputs and node.target not in skipped and _foldable(node, sources):
+            sources[node] = frozenset().union(*(sources[source] for source in node.all_input_nodes))
+    return sources
 
 
 def _chosen(
@@ -144,16 +144,16 @@ def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
 
 def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:
     """Return the nodes and their dependencies in topological order."""
-    found: dict[fx.Node, None] = {}
+    ordered: dict[fx.Node, None] = {}
     waiting = [(node, False) for node in reversed(list(nodes))]
     while waiting:
         node, is_ready = waiting.pop()
         if is_ready:
-            found[node] = None
-        elif node not in found:
+            ordered[node] = None
+        elif node not in ordered:
             waiting.append((node, True))
             waiting += [(source, False) for source in node.all_input_nodes]
-    return list(found)
+    return list(ordered)
 
 
 def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:

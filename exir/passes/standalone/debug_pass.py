@@ -61,13 +61,13 @@ class DebugPass(PassBase):
             lines += [f"      {spec.debug()}" for spec in specs if isinstance(spec, TensorSpec)]
             lines.append(f"      val: {node.meta.get('val')}")
         if self._show_src:
-            frames = [self._frame(found) for found in _FRAME.finditer(str(node.meta.get("stack_trace") or ""))]
+            frames = [self._frame(match) for match in _FRAME.finditer(str(node.meta.get("stack_trace") or ""))]
             shown = [frame for frame in frames if frame is not None]
             lines += shown if self._show_all_frames else shown[-1:]
         return lines
 
-    def _frame(self, found: re.Match[str]) -> str | None:
-        path = found["path"] if self._show_full_path else os.path.basename(found["path"])
+    def _frame(self, match: re.Match[str]) -> str | None:
+        path = match["path"] if self._show_full_path else os.path.basename(match["path"])
         if self._path_filter is not None and not self._path_filter.search(path):
             return None
-        return f"      > {path}:{found['line']} in {found['where']}: {found['text'] or ''}"
+        return f"      > {path}:{match['line']} in {match['where']}: {match['text'] or ''}"

@@ -53,6 +53,6 @@ def _legalize(graph_module: GraphModule, node: Node) -> bool:
     copy.meta = {**source.meta, "val": value.contiguous()}
     node.update_arg(0, copy)
     # The operator's own value had the dim order of its operand.
-    found = node.meta["val"]
-    node.meta["val"] = found.contiguous()
+    tensor = node.meta["val"]
+    node.meta["val"] = tensor.contiguous()
     return True

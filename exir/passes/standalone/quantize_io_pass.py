@@ -121,8 +121,8 @@ def _quantize_placeholder(placeholder: fx.Node, wanted: GivenParameters | None) 
     if given is not None and not (readers and len(readers) == len(users) and all(map(given.is_as, readers))):
         return _dequantize_inside(placeholder, given)
     if not users or len(readers) < len(users):
-        found = [str(user.target) for user in users]
-        why = f"expected quantize_per_tensor as the only reader of the input; found {found}{_delegation(users)}"
+        targets = [str(user.target) for user in users]
+        why = f"expected quantize_per_tensor as the only reader of the input; found {targets}{_delegation(users)}"
         raise _fault(why, placeholder)
     if any(reader != readers[0] for reader in readers):
         raise _fault("the input is quantized in more than one way", placeholder)
@@ -191,16 +191,16 @@ def quantize_output(exported_program: ExportedProgram, output_index: int) -> Qua
     Raises `ExportError`.
     """
     position = _output_position(exported_program, output_index)
-    found = _quantize_result(exported_program.graph.output_node(), position)
+    parameters = _quantize_result(exported_program.graph.output_node(), position)
     spec = exported_program.graph_signature.output_specs[position]
     spec.arg.name = exported_program.graph.output_node().args[0][position].name
     exported_program.graph_module.recompile()
-    return found
+    return parameters
 
 
 def _placeholder(graph: fx.Graph, position: int) -> fx.Node:
-    found: fx.Node = list(graph.find_nodes(op="placeholder"))[position]
-    return found
+    placeholder: fx.Node = list(graph.find_nodes(op="placeholder"))[position]
+    return placeholder
 
 
 class _QuantizePass(GraphPass):
@@ -311,13 +311,13 @@ def extract_io_quant_params(
     `ScalarType`). Inputs and outputs that are not quantized per tensor stay, and the result omits them.
     """
     program: ExportedProgram = edge_prog.exported_program()
-    found: dict[str, dict[str, dict[str, object]]] = {"inputs": {}, "outputs": {}}
+    extracted: dict[str, dict[str, dict[str, object]]] = {"inputs": {}, "outputs": {}}
     for index in input_idxs:
         node = _placeholder(program.graph, _input_position(program, index))
         if node.users and all(_is(user, "quantize") for user in node.users):
             parameters = quantize_input(program, index)
             QuantizeInputs(edge_prog, [index]).publish(index, parameters)
-            found["inputs"][node.name] = _described(parameters)
+            extracted["inputs"][node.name] = _described(parameters)
     for index in output_idxs:
         results: Any = program.graph.output_node().args[0]
         output = results[_output_position(program, index)]
@@ -325,8 +325,8 @@ def extract_io_quant_params(
             source: Any = output.args[0]
             parameters = quantize_output(program, index)
             QuantizeOutputs(edge_prog, [index]).publish(index, parameters)
-            found["outputs"][source.name] = _described(parameters)
-    return found
+            extracted["outputs"][source.name] = _described(parameters)
+    return extracted
 
 
 def _described(parameters: QuantizationParameters) -> dict[str, object]:

@@ -59,15 +59,15 @@ def _written_placeholders(program: ExportedProgram) -> list[fx.Node | None]:
         for spec in signature.input_specs
         if spec.kind == InputKind.USER_INPUT and spec.arg.name in nodes
     }
-    found: list[fx.Node | None] = []
+    placeholders: list[fx.Node | None] = []
     for spec in signature.output_specs:
         if spec.kind in (OutputKind.BUFFER_MUTATION, getattr(OutputKind, "PARAMETER_MUTATION", None)):
-            found.append(by_target[spec.target])
+            placeholders.append(by_target[spec.target])
         elif spec.kind == OutputKind.USER_INPUT_MUTATION:
-            found.append(by_name[str(spec.target)])
+            placeholders.append(by_name[str(spec.target)])
         else:
-            found.append(None)
-    return found
+            placeholders.append(None)
+    return placeholders
 
 
 def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[fx.GraphModule, ExportGraphSignature]:

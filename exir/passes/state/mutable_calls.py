@@ -92,15 +92,15 @@ def _written_arguments(op: OpOverload) -> list[str]:
 
 def _places(op: OpOverload, call: fx.Node) -> dict[str, Place]:
     """Return the written places by key prefix: `_x` for argument x, `_x_0` for the first tensor of a list x."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for name in _written_arguments(op):
         length: Any = call.kwargs.get(f"_{name}_length")
         prefixes = [f"_{name}"] if length is None else [f"_{name}_{i}" for i in range(length)]
         for prefix in prefixes:
             place = place_of(call, prefix)
             if place is not None:
-                found[prefix] = place
-    return found
+                places[prefix] = place
+    return places
 
 
 def _arguments(op: OpOverload, call: fx.Node, given: dict[str, fx.Node]) -> tuple[Argument, ...]:

@@ -160,17 +160,17 @@ def later_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
 
 def _other_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
     """Return the readers of the operand's memory except `node`: its users, and users of its potential views."""
-    found: set[fx.Node] = set(operand.users) - {node}
-    waiting = [user for user in found if _may_become_view(user)]
+    readers: set[fx.Node] = set(operand.users) - {node}
+    waiting = [user for user in readers if _may_become_view(user)]
     while waiting:
         for user in waiting.pop().users:
-            if user not in found and (_may_become_view(user) or user.target is operator.getitem):
+            if user not in readers and (_may_become_view(user) or user.target is operator.getitem):
                 waiting.append(user)
-            found.add(user)
-    return found
+            readers.add(user)
+    return readers
 
 
 def _nodes(arguments: Argument) -> set[fx.Node]:
-    found: set[fx.Node] = set()
-    fx.node.map_arg(arguments, found.add)
-    return found
+    nodes: set[fx.Node] = set()
+    fx.node.map_arg(arguments, nodes.add)
+    return nodes

@@ -49,11 +49,11 @@ class ReplaceViewCopyWithViewPass(GraphPass):
 
 def _returned(graph_module: fx.GraphModule) -> set[fx.Node]:
     """Return the outputs of the graph and the bases of those that are views."""
-    found = set(graph_module.graph.output_node().all_input_nodes)
+    returned = set(graph_module.graph.output_node().all_input_nodes)
     for node in reversed(graph_module.graph.nodes):
-        if node in found and node.target is memory.view:
-            found.add(node.args[0])
-    return found
+        if node in returned and node.target is memory.view:
+            returned.add(node.args[0])
+    return returned
 
 
 def _is_base(node: object) -> bool:
@@ -104,9 +104,9 @@ def _written_nodes(node: fx.Node) -> set[fx.Node]:
     ]
     if WRITES_ITS_FIRST_ARGUMENT in node.meta:
         written.append(node.args[0])
-    found: set[fx.Node] = set()
-    fx.node.map_arg(written, found.add)
-    return found
+    nodes: set[fx.Node] = set()
+    fx.node.map_arg(written, nodes.add)
+    return nodes
 
 
 def _block_offset(node: fx.Node, first: int) -> int | None:
