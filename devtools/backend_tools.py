@@ -13,8 +13,8 @@ __all__ = ["debug_tools"]
 def debug_tools(backend: str) -> DebugTools:
     """Return the debug tools of a registered or imported backend; empty tools for an unknown one."""
     if backend in plugin_names("backends"):
-        found: type[BackendDetails] = load_plugin("backends", backend)
-        return found.debug_tools()
+        backend_class: type[BackendDetails] = load_plugin("backends", backend)
+        return backend_class.debug_tools()
     try:
         return find_backend(backend).debug_tools()
     except NotImplementedError:

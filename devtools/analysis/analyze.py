@@ -118,7 +118,7 @@ def _constants(
 def _own_record(program: ExecutorchProgramManager) -> ETRecord | None:
     """The ETRecord of the export, if it was requested."""
     try:
-        found: ETRecord = program.get_etrecord()
+        record: ETRecord = program.get_etrecord()
     except RuntimeError:
         return None
-    return found
+    return record

@@ -71,17 +71,17 @@ class _Follower:
 
     def calls(self) -> list[Call]:
         plan = self._plan
-        found = []
+        calls = []
         for number, index in enumerate(plan.inputs):
             tensors = [tensor for _, tensor in tensors_of(plan, [index])]
             call = Call(f"input {number}", "input", f"input {number}", ", ".join(map(describe, tensors)))
             self._write([index], call)
-            found.append(call)
+            calls.append(call)
         for number, instruction in enumerate(plan.chains[0].instructions if plan.chains else []):
-            found.append(self._call(number, instruction.instr_args))
+            calls.append(self._call(number, instruction.instr_args))
         end = Call("output", "output", "output", "")
         end.reads = self._sources(plan.outputs)
-        return [*found, end]
+        return [*calls, end]
 
     def _call(self, number: int, instruction: InstructionArguments) -> Call:
         plan = self._plan
@@ -129,15 +129,15 @@ class _Follower:
                 self._by_place[place] = call.key
 
     def _sources(self, values: Sequence[int]) -> list[str]:
-        found: dict[str, None] = {}
+        sources: dict[str, None] = {}
         for index in values:
             for place, tensor in tensors_of(self._plan, [index]):
                 source = self._source(place, tensor)
                 if source is not None:
-                    found[source] = None
+                    sources[source] = None
             if index in self._by_value and not isinstance(self._plan.values[index].val, Tensor):
-                found[self._by_value[index]] = None
-        return list(found)
+                sources[self._by_value[index]] = None
+        return list(sources)
 
     def _source(self, index: int, tensor: Tensor) -> str | None:
         place = _place(tensor)

@@ -72,9 +72,9 @@ class RunAnalysis:
 
     def gaps_of(self, instruction: int | None, handles: Collection[int] = ()) -> list[OperatorGap]:
         """Differences at an instruction, or at those of its operators with the given debug handles."""
-        found = [] if self.comparison is None else self.comparison.operators
+        gaps = [] if self.comparison is None else self.comparison.operators
         return [
-            gap for gap in found if gap.instruction == instruction and (not handles or set(handles) & set(gap.handles))
+            gap for gap in gaps if gap.instruction == instruction and (not handles or set(handles) & set(gap.handles))
         ]
 
 
@@ -145,10 +145,10 @@ def _inside(record: ETRecord | None, method: str) -> dict[int, list[fx.Node]]:
     program = edge_program_of(record, name)
     nodes = {} if program is None else nodes_by_handle(program)
     handles = (record._debug_handle_map or {}).get(name) or {}
-    found: dict[int, list[fx.Node]] = {}
+    inner_nodes: dict[int, list[fx.Node]] = {}
     for instruction in (record._delegate_map or {}).get(name) or {}:
         listed = handles.get(instruction, handles.get(str(instruction), ()))
         listed = [listed] if isinstance(listed, int) else listed
         members = {node: None for name in dict.fromkeys(listed) for node in nodes.get(name, ())}
-        found[int(instruction)] = [node for node in members if node.target is not operator.getitem]
-    return found
+        inner_nodes[int(instruction)] = [node for node in members if node.target is not operator.getitem]
+    return inner_nodes

@@ -41,10 +41,10 @@ def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e
         if method is None:
             raise ValueError(f"test suite of '{suite.method_name}': the program lacks this method")
         for number, case in enumerate(suite.test_cases):
-            found = method.execute([value_of(value) for value in case.inputs])
-            pairs = [(value_of(a), b) for a, b in zip(case.expected_outputs, found, strict=False)]
+            outputs = method.execute([value_of(value) for value in case.inputs])
+            pairs = [(value_of(a), b) for a, b in zip(case.expected_outputs, outputs, strict=False)]
             checks = [_check(expected, output, rtol, atol) for expected, output in pairs]
-            enough = not case.expected_outputs or len(case.expected_outputs) == len(found)
+            enough = not case.expected_outputs or len(case.expected_outputs) == len(outputs)
             passed = enough and all(is_close for _, is_close in checks)
             results.append(CaseResult(suite.method_name, number, [largest for largest, _ in checks], passed))
     return results

@@ -136,13 +136,13 @@ def load_inputs(options: argparse.Namespace) -> tuple[Any, ...] | None:
 
     if options.inputs is None:
         return None
-    found = _named(load_name, options.inputs)
-    if callable(found):
+    inputs = _named(load_name, options.inputs)
+    if callable(inputs):
         with _quiet(f"--inputs {options.inputs} failed"):
-            found = found()
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise ValueError(f"--inputs {options.inputs}: expected a sequence; found a {type(found).__name__}")
-    return tuple(found)
+            inputs = inputs()
+    if not isinstance(inputs, Sequence) or isinstance(inputs, str):
+        raise ValueError(f"--inputs {options.inputs}: expected a sequence; found a {type(inputs).__name__}")
+    return tuple(inputs)
 
 
 def _partitioner(name: str) -> Any:
@@ -227,10 +227,10 @@ def tolerance(text: str) -> float:
 
 def _checked_number(kind: type[_Number], text: str, minimum: int) -> _Number:
     try:
-        found = kind(text)
+        number = kind(text)
     except ValueError:
-        found = None
-    if found is None or not minimum <= found < math.inf:
+        number = None
+    if number is None or not minimum <= number < math.inf:
         what = "a whole number" if kind is int else "a number"
         raise argparse.ArgumentTypeError(f"expected {what} of at least {minimum}; found {text!r}")
-    return found
+    return number

@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
             steps.set_description(step.value)
             steps.update(list(Step).index(step) - steps.n)
 
-        found = compare(
+        comparison = compare(
             user.model,
             data,
             user.inputs,
@@ -51,15 +51,15 @@ def _run(options: argparse.Namespace) -> int:
             begin=begin,
         )
     if options.json:
-        print(found.as_json())
+        print(comparison.as_json())
     elif options.tsv:
         names = [field.name for field in fields(OperatorGap) if field.name != "sources"]
         print("\t".join(names))
-        for operator in found.operators:
+        for operator in comparison.operators:
             print("\t".join(str(getattr(operator, name)) for name in names))
     else:
-        print(found)
-    return 1 if found.first is not None or found.outputs_differ else 0
+        print(comparison)
+    return 1 if comparison.first is not None or comparison.outputs_differ else 0
 
 
 COMPARE = Command("compare", "find the first operator whose values differ from the model's", _DESCRIPTION, _add, _run)

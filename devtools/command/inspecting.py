@@ -42,7 +42,7 @@ def _inspector(options: argparse.Namespace) -> Inspector:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = Inspector(
+        inspector = Inspector(
             options.trace,
             etrecord=options.record,
             target_time_scale=TimeScale(options.unit),
@@ -50,14 +50,14 @@ def _inspector(options: argparse.Namespace) -> Inspector:
         )
     for warning in caught:
         print(f"inspect: {warning.message}", file=sys.stderr)
-    return found
+    return inspector
 
 
-def _check_module(found: Inspector, name: str, record: str | None) -> None:
+def _check_module(inspector: Inspector, name: str, record: str | None) -> None:
     if record is None:
         raise ValueError("--module requires the ETRecord of the export: --record FILE")
     stacks = [
-        stack for block in found.event_blocks for event in block.events for stack in event.module_hierarchy.values()
+        stack for block in inspector.event_blocks for event in block.events for stack in event.module_hierarchy.values()
     ]
     paths = sorted({module[0] for stack in stacks for module in (stack or {}).values()} - {""})
     if not any(name in path for path in paths):
@@ -65,17 +65,17 @@ def _check_module(found: Inspector, name: str, record: str | None) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    found = _inspector(options)
+    inspector = _inspector(options)
     if options.module is not None:
-        _check_module(found, options.module, options.record)
-        print(f"{options.module}: {found.find_total_for_module(options.module):.6g} {options.unit}")
+        _check_module(inspector, options.module, options.record)
+        print(f"{options.module}: {inspector.find_total_for_module(options.module):.6g} {options.unit}")
     elif options.json:
-        frame = found.to_dataframe(include_units=False).drop(columns=["debug_data"], errors="ignore")
+        frame = inspector.to_dataframe(include_units=False).drop(columns=["debug_data"], errors="ignore")
         print(frame.to_json(orient="records", indent=1, default_handler=str))
     elif options.tsv:
-        found.save_data_to_tsv(sys.stdout)
+        inspector.save_data_to_tsv(sys.stdout)
     else:
-        found.print_data_tabular()
+        inspector.print_data_tabular()
     return 0
 
 

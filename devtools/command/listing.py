@@ -13,5 +13,5 @@ from executorch.devtools.command.arguments import Command
 def commands() -> list[Command]:
     """Return the commands by name. A new file of this folder is enough to add its commands."""
     modules = [import_module(f"{folder.__name__}.{module.name}") for module in pkgutil.iter_modules(folder.__path__)]
-    found = {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Command)}
-    return [found[name] for name in sorted(found)]
+    by_name = {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Command)}
+    return [by_name[name] for name in sorted(by_name)]

@@ -96,18 +96,18 @@ def _run(options: argparse.Namespace) -> int:
 def _print(options: argparse.Namespace, steps: Sequence[Step], whole: float, runs: int) -> None:
     from tabulate import tabulate
 
-    found = totals(steps, STEP_KEYS[options.by])
+    entries = totals(steps, STEP_KEYS[options.by])
     rows = [
         (total.key, total.calls, f"{total.time:.4f}", f"{100 * total.share:.1f}", "; ".join(total.ran[:2]))
-        for total in found[: options.top]
+        for total in entries[: options.top]
     ]
     heads = (options.by, "calls", "ms", "%", "ran as")
     if options.tsv:
         print("\n".join("\t".join(map(str, row)) for row in (heads, *rows)))
         return
     print(tabulate(rows, headers=heads, colalign=("left", "right", "right", "right", "left"), disable_numparse=True))
-    if len(found) > len(rows):
-        print(f"and {len(found) - len(rows)} more (--top N)")
+    if len(entries) > len(rows):
+        print(f"and {len(entries) - len(rows)} more (--top N)")
     known = f"{100 * attributed_share(steps):.1f} % of it attributed to the model's operators and modules"
     print(f"\n{whole:.4f} ms on average of {runs} runs; {known}")
 

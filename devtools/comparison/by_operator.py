@@ -92,16 +92,16 @@ def compare(
     begin(Step.DELEGATES)
     tensors = [tensor for pair in pairs_of(computed.values, block.events) for tensor in _tensors(pair)]
     pairs = [pair for _, pair in tensors]
-    found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
+    values = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
     plan = plan_of(checked_program(data).program.execution_plan, method)
     parts, notes = bisect_wrong_delegates(pairs, lowered, own, plan, lambda a, b: _differs(a, b, rtol, atol))
-    found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
+    values += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
     begin(Step.FIRST)
     with torch.no_grad():
         expected = tree_leaves(Reference(exported).returned(inputs))
     pairs_of_outputs = zip(_only_tensors(expected), _only_tensors(returned), strict=False)
     differ = any(_differs(a, b, rtol, atol) for a, b in pairs_of_outputs)
-    return Comparison(_gaps(found, reference, computed, inputs, rtol, atol), differ, notes)
+    return Comparison(_gaps(values, reference, computed, inputs, rtol, atol), differ, notes)
 
 
 def _made_and_bytes(
@@ -166,7 +166,7 @@ def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
 
 def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[_Found]:
     """Values of operators inside the delegates that can be opened."""
-    found = []
+    inner_values = []
     for event in events:
         backend, instruction = event.delegate_backend_name, event._instruction_id
         if event.name != DELEGATE_CALL or backend is None or instruction is None or not can_open(backend):
@@ -174,16 +174,16 @@ def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[f
         handles = set(handles_of(event))
         for inside in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
             ran = f"{backend}: {inside.kind}"
-            found.append(
+            inner_values.append(
                 _Found(
                     inside.node, -1, inside.nodes, inside.expected, inside.found, inside.step, ran, instruction, True
                 )
             )
-    return found
+    return inner_values
 
 
 def _gaps(
-    found: Sequence[_Found],
+    values: Sequence[_Found],
     reference: Reference,
     computed: Computed,
     inputs: Sequence[Any],
@@ -195,9 +195,9 @@ def _gaps(
     Differences propagate: an operator differs by itself if it also differs when the model's operator reads the
     program's operands.
     """
-    alone = reference.run_with(inputs, computed, _known_once(found, computed)).values
+    alone = reference.run_with(inputs, computed, _known_once(values, computed)).values
     gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, int, bool], OperatorGap]] = {}
-    for compared in found:
+    for compared in values:
         tolerance = atol + _ROUNDING * compared.step
         gap = replace(
             _measured(compared.nodes, compared.expected, compared.found, rtol, tolerance),
@@ -217,11 +217,11 @@ def _gaps(
     return [gap for _, gap in sorted(gaps.values(), key=lambda item: item[0])]
 
 
-def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, Any]:
+def _known_once(values: Sequence[_Found], computed: Computed) -> dict[fx.Node, Any]:
     """The program's values of the nodes that ran once, converted to what their readers expect."""
     known: dict[fx.Node, Any] = {}
     parts: dict[fx.Node, dict[int, torch.Tensor]] = {}
-    for compared in found:
+    for compared in values:
         if len(computed.values[compared.node]) > 1 or compared.found.dtype != compared.expected.dtype:
             continue
         if compared.part is None:

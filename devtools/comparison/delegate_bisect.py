@@ -119,8 +119,10 @@ def _tried(
     def parts(index: int) -> list[Part]:
         if index not in tried:
             live = _read_later(nodes, index)
-            found = _results(delegate, live, inputs) if all(_is_tensor(values.get(node.name)) for node in live) else []
-            pairs = [(node, values[node.name], value) for node, value in zip(live, found, strict=False)]
+            results = (
+                _results(delegate, live, inputs) if all(_is_tensor(values.get(node.name)) for node in live) else []
+            )
+            pairs = [(node, values[node.name], value) for node, value in zip(live, results, strict=False)]
             tried[index] = [
                 Part(delegate.backend_id, instruction, node, a, b, differs(a, b))
                 for node, a, b in pairs
@@ -136,7 +138,7 @@ def _tried(
             end = middle
         else:
             right = at + 1
-    return [part for _, found in sorted(tried.items()) for part in found]
+    return [part for _, of_instruction in sorted(tried.items()) for part in of_instruction]
 
 
 def _read_later(nodes: Sequence[fx.Node], index: int) -> list[fx.Node]:

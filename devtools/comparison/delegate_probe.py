@@ -139,7 +139,7 @@ def _beside(
     for node in values:
         for handle in handles_of_node(node):
             groups.setdefault(handle, []).append(node)
-    found: dict[fx.Node, InnerValue] = {}
+    inner_values: dict[fx.Node, InnerValue] = {}
     for output, value in zip(outputs, returned, strict=True):
         if output.handle not in groups:
             continue
@@ -152,9 +152,9 @@ def _beside(
             if fitting is not None:
                 step = 1.0 if fitting.dtype in (torch.int8, torch.uint8) else output.scale if is_quantized else 0.0
                 nodes = _named([*group[:-1], *chain[: chain.index(node) + 1]])
-                found[node] = InnerValue(node, nodes, output.kind, values[node], fitting, step)
+                inner_values[node] = InnerValue(node, nodes, output.kind, values[node], fitting, step)
                 break
-    return list(found.values())
+    return list(inner_values.values())
 
 
 def _named(nodes: Sequence[fx.Node]) -> tuple[fx.Node, ...]:

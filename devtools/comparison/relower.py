@@ -35,10 +35,10 @@ def check_alike(lowered: ExecutorchProgramManager, program: BytesLike, method: s
     """Raise ValueError if the instructions of the program's method differ from those of `lowered`."""
     names = [plan.name for plan in lowered.executorch_program.execution_plan]
     wanted = _kinds(plan_of(lowered.executorch_program.execution_plan, method if method in names else "forward"))
-    found = _kinds(plan_of(checked_program(program).program.execution_plan, method))
-    if wanted != found:
+    kinds = _kinds(plan_of(checked_program(program).program.execution_plan, method))
+    if wanted != kinds:
         raise ValueError(
-            f"the program's method '{method}' was lowered differently: it has {len(found)} instructions, lowering the "
+            f"the program's method '{method}' was lowered differently: it has {len(kinds)} instructions, lowering the "
             f"model gives {len(wanted)} or other kinds; pass how it was lowered (lower=…, or --partitioner)"
         )
 

@@ -57,9 +57,9 @@ def _call(node: fx.Node, nodes: dict[fx.Node, Node], index: int) -> list[Node]:
             lists.append(ValueNode(f"{name}_{index + len(lists)}", val=list(value)))
             taken.append(lists[-1])
         else:
-            found: list[fx.Node] = []
-            fx.map_arg(value, found.append)
-            taken.extend(nodes[source] for source in found if source in nodes)
+            sources: list[fx.Node] = []
+            fx.map_arg(value, sources.append)
+            taken.extend(nodes[source] for source in sources if source in nodes)
     nodes[node] = OperatorNode(
         node.name,
         taken,

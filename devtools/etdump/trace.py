@@ -251,9 +251,9 @@ class _Reader:
             raise MalformedProgramError(f"byte {at}: the trace refers to more data than the file can contain")
 
     def _bytes(self, at: int) -> bytes:
-        found = self._raw[at + 4 : at + 4 + self._number(at)].tobytes()
-        self._spend(len(found), at)
-        return found
+        content = self._raw[at + 4 : at + 4 + self._number(at)].tobytes()
+        self._spend(len(content), at)
+        return content
 
     def _strings(self, at: Ints) -> Ints:
         """Indices of the texts at the positions; -1 where there is none."""

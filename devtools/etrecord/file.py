@@ -66,17 +66,17 @@ def write_record(record: ETRecord, path: str | os.PathLike[str] | IO[bytes]) -> 
 
 
 def _program_entries(programs: Mapping[str, ExportedProgram]) -> dict[str, bytes]:
-    found = {}
+    entries = {}
     for name, program in programs.items():
         try:
             data = program_to_bytes(program)
         except SerializeError as error:
             reason = str(error).strip().split("\n")[-1]
             raise RuntimeError(f"the record's program '{name}' cannot be serialized: {reason}") from error
-        found[name] = data.exported_program
+        entries[name] = data.exported_program
         contents = (data.state_dict, data.constants, data.example_inputs)
-        found |= {name + part: content for part, content in zip(_PARTS, contents, strict=True)}
-    return found
+        entries |= {name + part: content for part, content in zip(_PARTS, contents, strict=True)}
+    return entries
 
 
 def read_record(path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
@@ -147,24 +147,26 @@ def _program(archive: ZipFile, name: str) -> ExportedProgram:
     return program
 
 
-def _checked(entry: str, found: Any) -> Any:
+def _checked(entry: str, value: Any) -> Any:
     """Check the type of an entry's value. Raises RuntimeError that names entry and value."""
     if entry == "export_graph_id":
-        fits = isinstance(found, int)
+        fits = isinstance(value, int)
     elif entry == "representative_inputs":
-        fits = isinstance(found, (list, tuple))
+        fits = isinstance(value, (list, tuple))
     else:
-        fits = isinstance(found, dict) and all(map(_CHECKS[entry], found.values()))
+        fits = isinstance(value, dict) and all(map(_CHECKS[entry], value.values()))
     if not fits:
-        raise RuntimeError(f"the record's entry '{entry}': expected {_EXPECTED[entry]}; found {str(found)[:80]}")
-    return found
+        raise RuntimeError(f"the record's entry '{entry}': expected {_EXPECTED[entry]}; found {str(value)[:80]}")
+    return value
 
 
 def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Return a predicate of values that map instructions to values that `check` accepts. Keys are strings in a file."""
 
-    def fits(found: Any) -> bool:
-        return isinstance(found, dict) and all(_is_instruction(key) and check(value) for key, value in found.items())
+    def fits(candidate: Any) -> bool:
+        return isinstance(candidate, dict) and all(
+            _is_instruction(key) and check(value) for key, value in candidate.items()
+        )
 
     return fits
 
@@ -174,14 +176,14 @@ def _is_instruction(key: Any) -> bool:
     return str(key).isdecimal() and len(str(key)) < 20
 
 
-def _is_handles(found: Any) -> bool:
-    return isinstance(found, int) or (isinstance(found, list) and all(isinstance(handle, int) for handle in found))
+def _is_handles(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, list) and all(isinstance(handle, int) for handle in value))
 
 
-def _is_delegate(found: Any) -> bool:
-    if not isinstance(found, dict) or not isinstance(found.get("name", ""), str):
+def _is_delegate(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("name", ""), str):
         return False
-    maps = found.get("delegate_map") or {}
+    maps = value.get("delegate_map") or {}
     return isinstance(maps, dict) and all(map(_is_handles, maps.values()))
 
 

@@ -30,19 +30,19 @@ def gen_graphs_from_etrecord(etrecord: ETRecord, enable_module_hierarchy: bool =
     """
     if enable_module_hierarchy:
         raise ValueError("enable_module_hierarchy: expected False; nn_module_stack in the metadata has the modules")
-    found = {name: operator_graph(program) for name, program in (etrecord.graph_map or {}).items()}
+    graphs = {name: operator_graph(program) for name, program in (etrecord.graph_map or {}).items()}
     edge = etrecord.edge_dialect_program
     program = edge.get("forward") if isinstance(edge, dict) else edge
     if isinstance(program, ExportedProgram):
-        found[EDGE_DIALECT_GRAPH_KEY] = operator_graph(program)
-    return found
+        graphs[EDGE_DIALECT_GRAPH_KEY] = operator_graph(program)
+    return graphs
 
 
 def create_debug_handle_to_op_node_mapping(op_graph: OperatorGraph) -> dict[int, list[OperatorNode]]:
     """Return the calls of a graph by debug handle."""
-    found: dict[int, list[OperatorNode]] = {}
+    nodes: dict[int, list[OperatorNode]] = {}
     for node in operator_nodes(op_graph):
         handle = (node.metadata or {}).get(DEBUG_HANDLE_KEY)
         if isinstance(handle, int):
-            found.setdefault(handle, []).append(node)
-    return found
+            nodes.setdefault(handle, []).append(node)
+    return nodes

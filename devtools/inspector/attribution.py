@@ -74,15 +74,15 @@ def handles_of_node(node: fx.Node) -> set[int]:
 
 def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:
     """Debug handle → calls of a program in graph order, including those of branches and loop bodies."""
-    found: dict[int, list[fx.Node]] = {}
+    nodes: dict[int, list[fx.Node]] = {}
 
     def collect(node: fx.Node) -> None:
         if node.op == "call_function":
             for handle in debug_handles_of(node):
-                found.setdefault(handle, []).append(node)
+                nodes.setdefault(handle, []).append(node)
 
     bfs_trace_with_node_process(program.graph_module, collect)
-    return found
+    return nodes
 
 
 def attribute(blocks: Sequence[EventBlock], record: ETRecord, method: str, program: ExportedProgram | None) -> None:

@@ -52,8 +52,8 @@ def exported_reference(record: ETRecord, edge: ExportedProgram, must_match: bool
 def comparable(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs with equally many elements, each with the runtime's tensor reshaped to the sizes of the node's
     value."""
-    found = (replace(pair, found=_like(pair.expected, pair.found)) for pair in pairs)
-    return [pair for pair in found if pair.found is not None]
+    alike = (replace(pair, found=_like(pair.expected, pair.found)) for pair in pairs)
+    return [pair for pair in alike if pair.found is not None]
 
 
 def _origins(sources: Sequence[NodeSource], graph: int | None) -> Iterator[str]:

@@ -192,12 +192,12 @@ class Inspector:
         if not blocks:
             names = ", ".join(block.name for block in self.event_blocks)
             raise ValueError(f"event_block: expected one of {names}; found {event_block!r}")
-        found: dict[str, list[Event]] = {}
+        events: dict[str, list[Event]] = {}
         for event in (event for block in blocks for event in block.events):
             if show_delegated_ops or not event.is_delegated_op:
                 for op_type in dict.fromkeys(event.op_types):
-                    found.setdefault(op_type, []).append(event)
-        return found
+                    events.setdefault(op_type, []).append(event)
+        return events
 
     def statistics(self, by: str = "operator") -> pd.DataFrame:
         """Return the time of an execution by operator of the model, module, source line or call (an extension).
@@ -210,9 +210,9 @@ class Inspector:
 
         if by not in STEP_KEYS:
             raise ValueError(f"by: expected one of {sorted(STEP_KEYS)}; found {by!r}")
-        found = totals(steps_of(execution_of(self.event_blocks)), STEP_KEYS[by])
+        entries = totals(steps_of(execution_of(self.event_blocks)), STEP_KEYS[by])
         columns = (by, "calls", "time", "share", "ran_as")
-        rows = [(total.key, total.calls, total.time, total.share, list(total.ran)) for total in found]
+        rows = [(total.key, total.calls, total.time, total.share, list(total.ran)) for total in entries]
         return pd.DataFrame(rows, columns=columns)
 
     def get_exported_program(self, graph: str | None = None) -> Any:
@@ -228,10 +228,10 @@ class Inspector:
         edge = self._edge_program()
         if name == EXPORTED and edge is not None and self._method == "forward":
             return exported_reference(self._etrecord, edge, must_match)
-        found = edge if name in (None, _EDGE) else others.get(f"{name}/forward", others.get(str(name)))
-        if found is None:
+        program = edge if name in (None, _EDGE) else others.get(f"{name}/forward", others.get(str(name)))
+        if program is None:
             raise ValueError(f"the record has no program '{name or _EDGE}': expected one of {[_EDGE, *others]}")
-        return found
+        return program
 
     def calculate_numeric_gap(
         self,

@@ -63,32 +63,32 @@ def sources_of(event: Event) -> tuple[Source, ...]:
     """The operators of the model that an event runs: first the one that takes its time, then the others in the model's
     order. Empty without a record.
     """
-    found = [
+    sources = [
         _source(target, node, event.module_hierarchy.get(node), event.stack_traces.get(node))
         for target, node in zip(event.op_types, event._nodes, strict=True)
     ]
-    if not found:
+    if not sources:
         return ()
     name = event.name.removeprefix(KERNEL).split(".")[0] if event.name.startswith(KERNEL) else ""
-    lead = next((source for source in found if name and source.operator.split(".")[-2:-1] == [name]), None)
+    lead = next((source for source in sources if name and source.operator.split(".")[-2:-1] == [name]), None)
     if lead is not None and len(handles_of(event)) == 1:
         return (lead,)  # the parts of a decomposed operator share its handle
-    lead = lead or max(found, key=lambda source: _weight(source.operator))
+    lead = lead or max(sources, key=lambda source: _weight(source.operator))
     # A quantize may share its handle with the dequantize that reads it, because the integers between them are fused.
-    others = [source for source in found if source is not lead and not _DEQUANTIZE.search(source.operator)]
+    others = [source for source in sources if source is not lead and not _DEQUANTIZE.search(source.operator)]
     return (lead, *others)
 
 
 def source_of_delegate(event: Event) -> tuple[Source, ...]:
     """One source for a delegate without timed operators: all its operators, in their common module."""
-    found = sources_of(event)
-    if not found:
+    sources = sources_of(event)
+    if not sources:
         return ()
-    paths = [source.module for source in found if source.module is not None]
+    paths = [source.module for source in sources if source.module is not None]
     shared = _common(paths) if paths else None
-    names = list(dict.fromkeys(source.operator for source in found))
+    names = list(dict.fromkeys(source.operator for source in sources))
     text = " + ".join(names[:_MAX_NAMED]) + (f" + {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else "")
-    return (Source(text, found[0].node, shared, found[0].line),)
+    return (Source(text, sources[0].node, shared, sources[0].line),)
 
 
 def _weight(name: str) -> int:

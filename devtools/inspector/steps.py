@@ -106,10 +106,10 @@ STEP_KEYS: dict[str, StepKey] = {"operator": by_operator, "module": by_module, "
 
 def execution_of(blocks: Sequence[EventBlock]) -> EventBlock:
     """The block of executions with the largest total time. Raises ValueError without an execution."""
-    found = [block for block in blocks if _whole(block) is not None]
-    if not found:
+    executions = [block for block in blocks if _whole(block) is not None]
+    if not executions:
         raise ValueError("the trace contains no execution of a method")
-    return max(found, key=lambda block: sum(_perf(_whole(block)).raw))
+    return max(executions, key=lambda block: sum(_perf(_whole(block)).raw))
 
 
 def whole_time(block: EventBlock) -> float:
@@ -166,11 +166,11 @@ def totals(steps: Iterable[Step], key: StepKey) -> list[Total]:
         for source in step.sources[1:]:
             if (other := key(step, source)) != lead:
                 groups.setdefault(other, _Sum()).add(step, None)
-    found = [
+    entries = [
         Total(name, group.calls, group.fused, group.time, group.time / (whole or 1.0), tuple(group.ran))
         for name, group in groups.items()
     ]
-    return sorted(found, key=lambda total: -total.time)
+    return sorted(entries, key=lambda total: -total.time)
 
 
 @dataclass

@@ -13,12 +13,12 @@ NodeSelector = Callable[[Node], bool]
 
 def modules_of(node: Node) -> dict[str, tuple[str, str]]:
     """Modules that contain a node, outermost first: instance key → (path, class name)."""
-    found = {}
+    modules = {}
     for key, entry in (node.meta.get("nn_module_stack") or {}).items():
         path, kind = entry if isinstance(entry, tuple) and len(entry) > 1 else (entry, "")
         name = getattr(kind, "__name__", None) or str(kind).rsplit(".", 1)[-1].rstrip("'>")
-        found[key] = (str(path), name)
-    return found
+        modules[key] = (str(path), name)
+    return modules
 
 
 def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSelector:
@@ -64,8 +64,10 @@ def _by_module(matches: Callable[[str, str], bool], output_only: bool) -> NodeSe
         return {key for key, (path, name) in modules_of(node).items() if matches(path, name)}
 
     def selected(node: Node) -> bool:
-        found = instances(node)
-        return bool(found) and not (output_only and any(found & set(modules_of(user)) for user in node.users))
+        own_instances = instances(node)
+        return bool(own_instances) and not (
+            output_only and any(own_instances & set(modules_of(user)) for user in node.users)
+        )
 
     return selected
 

@@ -55,8 +55,8 @@ def tap_intermediate_outputs_(
     rule reduces every call with STATS.
     max_taps: maximum number of taps. error_on_empty: raise ValueError if no rule matches any node; warn otherwise.
     """
-    found = _matches(ep.graph, _normalized(rules))[:max_taps]
-    if not found:
+    matches = _matches(ep.graph, _normalized(rules))[:max_taps]
+    if not matches:
         message = "tap_intermediate_outputs_: no rule matched any node; check the selectors of the rules"
         if error_on_empty:
             raise ValueError(message)
@@ -64,8 +64,8 @@ def tap_intermediate_outputs_(
         return ep, []
     output = ep.graph.output_node()
     own: Any = output.args[0]
-    specs = [_spec(node, reducer, len(own) + index) for index, (node, reducer) in enumerate(found)]
-    taps = [_insert(ep.graph, node, reducer) for node, reducer in found]
+    specs = [_spec(node, reducer, len(own) + index) for index, (node, reducer) in enumerate(matches)]
+    taps = [_insert(ep.graph, node, reducer) for node, reducer in matches]
     output.args = ((*own, *taps),)
     ep.graph_signature.output_specs += [
         OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name=tap.name), None) for tap in taps
@@ -85,13 +85,13 @@ def _normalized(rules: Sequence[TapRule] | TapRule | None) -> list[tuple[NodeSel
 
 
 def _matches(graph: fx.Graph, rules: list[tuple[NodeSelector, StatReducer]]) -> list[tuple[fx.Node, StatReducer]]:
-    found = []
+    matches = []
     for node in graph.nodes:
         if node.op == "call_function" and not is_tap_node(node):
             reducer = next((candidate for selector, candidate in rules if selector(node)), None)
             if reducer is not None:
-                found.append((node, reducer))
-    return found
+                matches.append((node, reducer))
+    return matches
 
 
 def _insert(graph: fx.Graph, node: fx.Node, reducer: StatReducer) -> fx.Node:

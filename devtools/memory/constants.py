@@ -28,10 +28,10 @@ def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, 
                 # The compiler names computed constants itself: use the module of their reader.
                 key = name if "." in name else f"{method} {name}"
                 sizes[key] = (name.rpartition(".")[0] or _module_of_user(node), size)
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for module, size in sizes.values():
-        found[module] += size
-    return dict(found)
+        totals[module] += size
+    return dict(totals)
 
 
 def _with_delegates(program: ExportedProgram) -> Iterable[ExportedProgram]:
@@ -82,8 +82,8 @@ def constants_of_file(program: Program) -> dict[str, int]:
             if isinstance(tensor, Tensor) and tensor.data_buffer_idx and tensor.allocation_info is None:
                 extra = tensor.extra_tensor_info
                 names.setdefault(tensor.data_buffer_idx, (extra.fully_qualified_name if extra else None) or "")
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for index, name in names.items():
         if index in buffers:
-            found[name.rpartition(".")[0]] += len(buffers[index])
-    return {name: size for name, size in found.items() if size}
+            totals[name.rpartition(".")[0]] += len(buffers[index])
+    return {name: size for name, size in totals.items() if size}

@@ -74,11 +74,11 @@ def _allocations(program: Program) -> Counter[str]:
         path = Path(folder) / "trace.etdp"
         program.write_etdump_result_to_file(str(path))
         trace = read_trace(path.read_bytes())
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     # A trace records an allocation with a later event, possibly one of the first execution.
     for allocator, size in (allocation for run in trace.runs for allocation in run.allocations):
-        found[allocator] += size
-    return found
+        totals[allocator] += size
+    return totals
 
 
 def _input(plan: ExecutionPlan, index: int) -> Any:

@@ -61,13 +61,13 @@ def _named_data(file: PteFile) -> dict[str, bytes]:
 
 
 def _compare_named_data(a: dict[str, bytes], b: dict[str, bytes]) -> list[NamedDataDiff]:
-    found = []
+    differences = []
     for key in sorted({*a, *b}):
         if key not in a or key not in b:
-            found.append(NamedDataDiff(key, "A" if key in a else "B"))
+            differences.append(NamedDataDiff(key, "A" if key in a else "B"))
         elif a[key] != b[key]:
-            found.append(NamedDataDiff(key, "", bytes_differ=True))
-    return found
+            differences.append(NamedDataDiff(key, "", bytes_differ=True))
+    return differences
 
 
 def _compare_plans(
@@ -152,7 +152,7 @@ def _operators(plan: ExecutionPlan) -> list[str]:
 def _usages(plan: ExecutionPlan) -> dict[int, list[OperatorUsage]]:
     """Value index → arguments of calls that use the value."""
     names = _operators(plan)
-    found: dict[int, list[OperatorUsage]] = {}
+    usages: dict[int, list[OperatorUsage]] = {}
     for chain in plan.chains:
         for instruction in chain.instructions:
             call = instruction.instr_args
@@ -163,8 +163,8 @@ def _usages(plan: ExecutionPlan) -> dict[int, list[OperatorUsage]]:
             else:
                 continue
             for position, index in enumerate(call.args):
-                found.setdefault(index, []).append(OperatorUsage(name, position))
-    return found
+                usages.setdefault(index, []).append(OperatorUsage(name, position))
+    return usages
 
 
 def _payload(file: PteFile, delegate: BackendDelegate) -> bytes | None:

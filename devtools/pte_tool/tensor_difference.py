@@ -44,14 +44,14 @@ def compare_tensors(
 
 
 def _fields(a: Any, b: Any, prefix: str = "") -> list[FieldDiff]:
-    found: list[FieldDiff] = []
+    differences: list[FieldDiff] = []
     for field in dataclasses.fields(a):
         value_a, value_b = getattr(a, field.name), getattr(b, field.name)
         if isinstance(value_a, ExtraTensorInfo) and isinstance(value_b, ExtraTensorInfo):
-            found += _fields(value_a, value_b, f"{field.name}.")
+            differences += _fields(value_a, value_b, f"{field.name}.")
         elif value_a != value_b:
-            found.append(FieldDiff(prefix + field.name, value_a, value_b))
-    return found
+            differences.append(FieldDiff(prefix + field.name, value_a, value_b))
+    return differences
 
 
 def _compare_elements(diff: TensorDataDiff, tensor: Tensor, data_a: bytes, data_b: bytes, samples: int) -> None:

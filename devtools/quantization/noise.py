@@ -29,13 +29,13 @@ def operator_name(node: Node) -> str:
 def calls_by_key(graph_module: GraphModule) -> dict[CallKey, Node]:
     """Key → operator call of a graph, without quantize and dequantize calls."""
     seen: Counter[tuple[str, str]] = Counter()
-    found = {}
+    calls = {}
     for node in graph_module.graph.nodes:
         name = operator_name(node)
         if name.startswith("aten."):
-            found[(module_name(node), name, seen[module_name(node), name])] = node
+            calls[(module_name(node), name, seen[module_name(node), name])] = node
             seen[module_name(node), name] += 1
-    return found
+    return calls
 
 
 class _Recorder(Interpreter):
@@ -84,15 +84,15 @@ def _fused_into(call: Node) -> Node:
 
 def inputs_of_calls(data: Iterable[Sequence[torch.Tensor]]) -> list[tuple[torch.Tensor, ...]]:
     """Convert data to the arguments of each call. Raises TypeError for a bare tensor."""
-    found = []
+    calls = []
     for index, inputs in enumerate(data):
         if isinstance(inputs, torch.Tensor):
             raise TypeError(
                 f"data[{index}]: expected the inputs of one call as a tuple (x,), "
                 f"found a tensor of shape {list(inputs.shape)}"
             )
-        found.append(tuple(inputs))
-    return found
+        calls.append(tuple(inputs))
+    return calls
 
 
 def noise_of_calls(
@@ -131,5 +131,5 @@ def noise_of_calls(
 
 
 def _first(result: Any) -> torch.Tensor:
-    found: torch.Tensor = torch.utils._pytree.tree_leaves(result)[0]
-    return found
+    tensor: torch.Tensor = torch.utils._pytree.tree_leaves(result)[0]
+    return tensor

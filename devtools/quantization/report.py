@@ -123,8 +123,8 @@ def quantization_report(
     layers = []
     for key, node in calls_by_key(quantized).items():
         if key[1].removeprefix("aten.") in _LAYERS:
-            found = places.get(key[0], [])
-            place = found[min(calls[key[0]], len(found) - 1)] if found else ("", "")
+            places_of_key = places.get(key[0], [])
+            place = places_of_key[min(calls[key[0]], len(places_of_key) - 1)] if places_of_key else ("", "")
             calls[key[0]] += 1
             layers.append(_layer(key, node, noise.get(key, math.nan), place, lowered is not None))
     return QuantizationReport(tuple(layers), whole, () if lowered is None else _in_float(lowered.exported_program()))
@@ -184,7 +184,7 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
     """Where each weighted operator of each module runs, and why not in a delegate or on integers."""
     target = installed_kernels()
     verdicts = fusion_refusals(program, lambda name: target.find(name) is not None)
-    found: dict[str, list[tuple[str, str]]] = {}
+    places: dict[str, list[tuple[str, str]]] = {}
     for graph_module in all_graph_modules(program.graph_module):
         delegates = {call: module for _, module, call in get_lowered_submodules(graph_module)}
         for node in graph_module.graph.nodes:
@@ -192,25 +192,25 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
                 inside = delegates[node].original_module.graph.nodes
                 for layer in filter(_is_weighted, inside):
                     backend = f"delegated to {delegates[node].backend_id}"
-                    found.setdefault(module_name(layer), []).append((backend, layer.meta.get(FLOAT_FALLBACK, "")))
+                    places.setdefault(module_name(layer), []).append((backend, layer.meta.get(FLOAT_FALLBACK, "")))
             elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)
                 reason = "" if place.startswith("fused") else "; ".join([*reasons, *filter(None, [why])])
-                found.setdefault(module_name(node), []).append((place, reason))
-    return found
+                places.setdefault(module_name(node), []).append((place, reason))
+    return places
 
 
 def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
     """Operators that quantized delegates compute in float."""
-    found = []
+    layers = []
     for module in all_graph_modules(program.graph_module):
         for _, delegate, _ in get_lowered_submodules(module):
             runs = f"delegated to {delegate.backend_id}"
             for node in delegate.original_module.graph.nodes:
                 if FLOAT_FALLBACK in node.meta:
-                    found.append(InFloat(module_name(node), edge_name(node.target), runs, node.meta[FLOAT_FALLBACK]))
-    return tuple(found)
+                    layers.append(InFloat(module_name(node), edge_name(node.target), runs, node.meta[FLOAT_FALLBACK]))
+    return tuple(layers)
 
 
 def _place(node: Node, verdicts: Mapping[Node, str]) -> tuple[str, str]:

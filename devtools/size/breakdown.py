@@ -106,12 +106,12 @@ def _marked(parts: Iterator[tuple[Part, BytesLike]]) -> Iterator[Part]:
 
 
 def _operators(program: Program) -> dict[str, int]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for plan in program.execution_plan:
         for chain in plan.chains:
             for instruction in chain.instructions:
                 call = instruction.instr_args
                 if isinstance(call, KernelCall):
                     operator = plan.operators[call.op_index]
-                    found[f"{operator.name}.{operator.overload}".removesuffix(".")] += 1
-    return dict(found.most_common())
+                    counts[f"{operator.name}.{operator.overload}".removesuffix(".")] += 1
+    return dict(counts.most_common())

@@ -39,11 +39,11 @@ def extract(data: BytesLike, name: str) -> bytes:
     Raises EditError unless exactly one part has the name, MalformedProgramError for bytes that are not a program.
     """
     parts = list(parts_with_bytes(checked_program(data)))
-    found = [bytes(content) for part, content in parts if part.name == name]
-    if len(found) != 1:
+    contents = [bytes(content) for part, content in parts if part.name == name]
+    if len(contents) != 1:
         known = ", ".join(sorted({f"'{part.name}'" for part, _ in parts})) or "none"
-        raise EditError(f"'{name}': expected the name of one part, found {len(found)} of: {known}")
-    return found[0]
+        raise EditError(f"'{name}': expected the name of one part, found {len(contents)} of: {known}")
+    return contents[0]
 
 
 def strip(

@@ -91,8 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     record = parse_etrecord(options.etrecord_path)
     edge = record.edge_dialect_program
     programs = [*(record.graph_map or {}).values()] or [*(edge.values() if isinstance(edge, dict) else [edge])]
-    found = [generate_model_size_information(program) for program in programs if program is not None]
-    options.output_path.write_text(json.dumps(found))
+    sizes = [generate_model_size_information(program) for program in programs if program is not None]
+    options.output_path.write_text(json.dumps(sizes))
 
 
 if __name__ == "__main__":

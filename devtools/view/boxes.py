@@ -89,15 +89,15 @@ def describe_value(node: Node) -> str:
 
 def _sources(node: Node, boxes: Mapping[Node, Box]) -> list[Node]:
     """Return the drawn nodes that a node reads, directly or through omitted nodes."""
-    found: dict[Node, None] = {}
+    sources: dict[Node, None] = {}
     waiting = list(node.all_input_nodes)
     while waiting:
         source = waiting.pop()
         if source in boxes:
-            found[source] = None
+            sources[source] = None
         elif source.target is operator.getitem:
             waiting += source.all_input_nodes
-    return list(found)
+    return list(sources)
 
 
 def _rows(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inputs: set[Key]) -> list[list[Key]]:

@@ -73,7 +73,7 @@ def _inside(analysis: RunAnalysis, call: Call) -> list[dict[str, Any]]:
     assert call.instruction is not None
     layer = f"inside {call.label} ({call.key})"
     members = analysis.inside[call.instruction]
-    found = []
+    inner_nodes = []
     for node in members:
         sources = [
             inner.name
@@ -86,8 +86,8 @@ def _inside(analysis: RunAnalysis, call: Call) -> list[dict[str, Any]]:
         facts |= describe_source(node)
         ids = [f"{call.key}/{name}" for name in sources]
         label = operator_name(node.target).replace("::", ".")
-        found.append(explorer_node(f"{call.key}/{node.name}", label, layer, facts, ids))
-    return found
+        inner_nodes.append(explorer_node(f"{call.key}/{node.name}", label, layer, facts, ids))
+    return inner_nodes
 
 
 def _measured(analysis: RunAnalysis, instruction: int | None) -> dict[str, str]:

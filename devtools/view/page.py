@@ -77,13 +77,13 @@ def _overview(analysis: RunAnalysis) -> str:
 
 def _loading(analysis: RunAnalysis) -> str:
     """Return the times of events before the first execution."""
-    found = [
+    times = [
         f"{escape(event.name)}: {milliseconds(event.perf_data.avg)}"
         for block in analysis.blocks
         for event in block.events
         if event.perf_data is not None and event.name in ("Program::load_method", "Method::init")
     ]
-    return f"<p>Loading: {', '.join(found)}.</p>" if found else ""
+    return f"<p>Loading: {', '.join(times)}.</p>" if times else ""
 
 
 def _memory(analysis: RunAnalysis) -> str:
