@@ -48,11 +48,11 @@ def quantizer() -> XNNPACKQuantizer:
     return XNNPACKQuantizer().set_module_name("image", static).set_module_name("mix", dynamic)
 
 
-found = leave_sensitive_layers_in_float(model, quantizer, data, budget=20, reference=reference)
-print(f"left in float for 20 dB: {found.left_in_float or 'nothing'}")
-exported = torch.export.export(found.quantized, data[0])
+mixed = leave_sensitive_layers_in_float(model, quantizer, data, budget=20, reference=reference)
+print(f"left in float for 20 dB: {mixed.left_in_float or 'nothing'}")
+exported = torch.export.export(mixed.quantized, data[0])
 lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
-print(quantization_report(torch.export.export(reference, data[0]).module(), found.quantized, data, lowered))
+print(quantization_report(torch.export.export(reference, data[0]).module(), mixed.quantized, data, lowered))
 program = lowered.to_executorch()
 result = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(data[0]))[0]
 print(f"{len(program.buffer):,} bytes; off by {(result - reference(*data[0])).abs().max().item():.4f}")

@@ -33,6 +33,6 @@ print(compare(model, made, (x,)))
 broken = copy.deepcopy(model)
 with torch.no_grad():
     broken[2].bias[3] += 1
-found = compare(model, to_edge(torch.export.export(broken, (x,))).to_executorch(), (x,))
-print(found)
-assert found.first is not None and found.first.module == "2"
+comparison = compare(model, to_edge(torch.export.export(broken, (x,))).to_executorch(), (x,))
+print(comparison)
+assert comparison.first is not None and comparison.first.module == "2"

@@ -39,13 +39,13 @@ def measure(eager: Eager, folder: Path) -> None:
         output = [f"export.output_dir={folder}", f"export.output_name={name}"]
         program = export_llama(read_config([*eager.files, *OPTIONS, *quantization, *output]))
         method = Runtime.get().load_program(program).load_method("forward")
-        found = perplexity(lambda tokens, run=method: run.execute((tokens, torch.tensor([0])))[0], test)
+        score = perplexity(lambda tokens, run=method: run.execute((tokens, torch.tensor([0])))[0], test)
         text: list[str] = []
         config = GenerationConfig(echo=False, temperature=0, max_new_tokens=COUNT, ignore_eos=True)
         runner = TextLLMRunner(program, eager.tokenizer)
         runner.generate(PROMPT, config, text.append)
         rate = runner.stats.tokens_per_second
-        print(f"{name} {rate:7.0f} tokens/s, perplexity {found:.3f} ({found / baseline - 1:+.2%}): {''.join(text)!r}")
+        print(f"{name} {rate:7.0f} tokens/s, perplexity {score:.3f} ({score / baseline - 1:+.2%}): {''.join(text)!r}")
         if name == "float32" and "".join(text) != eager.decode(expected):
             raise SystemExit(f"float32: expected the text of eager PyTorch, {eager.decode(expected)!r}")
         command = [LLAMA_MAIN, "--model_path", program, "--tokenizer_path", eager.tokenizer, "--prompt", PROMPT]

@@ -49,10 +49,10 @@ def chosen_model(
     check: called with the name of a known model before it is built; it may end the process, too.
     """
     try:
-        found = find_model(name)
+        location = find_model(name)
         if check is not None:
             check(parser, name)
-        model, inputs, keywords, shapes = EagerModelFactory.create_model(*found)
+        model, inputs, keywords, shapes = EagerModelFactory.create_model(*location)
     except (UnknownModelError, UnavailableModelError, ImportError) as error:
         parser.error(str(error))
     return ChosenModel(model.eval(), inputs, keywords, shapes)

@@ -33,8 +33,8 @@ class _SpatialPyramid(nn.Module):
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         mean = functional.interpolate(self.mean(features), size=features.shape[-2:], mode="bilinear")
-        found = torch.cat([*(branch(features) for branch in self.branches), mean], dim=1)
-        return self.project(found)  # type: ignore[no-any-return]
+        features_of_all = torch.cat([*(branch(features) for branch in self.branches), mean], dim=1)
+        return self.project(features_of_all)  # type: ignore[no-any-return]
 
 
 class DeepLabV3(nn.Module):

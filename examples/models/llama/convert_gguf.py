@@ -51,7 +51,7 @@ _SCALES = (8.0, 32.0)
 def args_of_gguf(file: GGUFFile, **options: Any) -> ModelArgs:
     """Return the sizes that the metadata names; options override them. Raises ModelArgsError."""
     architecture = _architecture(file)
-    found: dict[str, Any] = {"use_hf_rope": _ARCHITECTURES[architecture]}
+    arguments: dict[str, Any] = {"use_hf_rope": _ARCHITECTURES[architecture]}
     for key, name in _SIZES.items():
         value = file.metadata.get(f"{architecture}.{key}")
         if value is None:
@@ -61,22 +61,22 @@ def args_of_gguf(file: GGUFFile, **options: Any) -> ModelArgs:
             raise ModelArgsError(
                 f"{file.path}: {architecture}.{key}: expected one {expected.__name__}, found {value!r}"
             )
-        found[name] = value
-    missing = [key for key in list(_SIZES)[:4] if _SIZES[key] not in found]
+        arguments[name] = value
+    missing = [key for key in list(_SIZES)[:4] if _SIZES[key] not in arguments]
     if missing:
         raise ModelArgsError(f"{file.path}: metadata lacks {', '.join(f'{architecture}.{key}' for key in missing)}")
     embedding = file.tensors.get("token_embd.weight")
     if embedding is None or len(embedding.shape) != 2:
         raise ModelArgsError(f"{file.path}: expected a matrix token_embd.weight")
-    found["vocab_size"] = embedding.shape[0]
-    found["tie_word_embeddings"] = "output.weight" not in file.tensors
-    found["attention_qkv_bias"] = "blk.0.attn_q.bias" in file.tensors
-    found["use_qk_norm"] = found["qk_norm_before_rope"] = "blk.0.attn_q_norm.weight" in file.tensors
-    _check_sizes(file, found)
+    arguments["vocab_size"] = embedding.shape[0]
+    arguments["tie_word_embeddings"] = "output.weight" not in file.tensors
+    arguments["attention_qkv_bias"] = "blk.0.attn_q.bias" in file.tensors
+    arguments["use_qk_norm"] = arguments["qk_norm_before_rope"] = "blk.0.attn_q_norm.weight" in file.tensors
+    _check_sizes(file, arguments)
     for key, name in _TOKENS.items():
         if isinstance(file.metadata.get(key), int):
-            found[name] = file.metadata[key]
-    return _with_rope_scaling(file, ModelArgs(**(found | options)))
+            arguments[name] = file.metadata[key]
+    return _with_rope_scaling(file, ModelArgs(**(arguments | options)))
 
 
 def _check_sizes(file: GGUFFile, sizes: dict[str, Any]) -> None:
@@ -140,14 +140,14 @@ def weights_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, torch.Tensor]:
 
 def integers_of_gguf(file: GGUFFile, args: ModelArgs) -> dict[str, GroupedIntegers]:
     """The matrices that are integers with a scale for each group, in the same order of rows, under our names."""
-    found = {}
+    integers = {}
     for name, tensor in _tensors(file).items():
         if tensor.grouped_bits is not None:
             values, scales = (
                 _in_our_order(file, args, name, torch.from_numpy(part.copy())) for part in tensor.grouped_integers()
             )
-            found[name] = GroupedIntegers(values, scales, tensor.grouped_bits)
-    return found
+            integers[name] = GroupedIntegers(values, scales, tensor.grouped_bits)
+    return integers
 
 
 def _tensors(file: GGUFFile) -> dict[str, GGUFTensor]:

@@ -75,17 +75,17 @@ def renamed(weights: Mapping[str, Weight], names: Mapping[str, str]) -> dict[str
     names: pattern of a file's name → our name, with groups of the pattern. Raises CheckpointError for a weight without
     a pattern.
     """
-    found: dict[str, Weight] = {}
+    by_our_name: dict[str, Weight] = {}
     unknown = []
     for name, weight in weights.items():
         pattern = next((candidate for candidate in names if re.fullmatch(candidate, name)), None)
         if pattern is None:
             unknown.append(name)
         else:
-            found[re.sub(pattern, names[pattern], name)] = weight
+            by_our_name[re.sub(pattern, names[pattern], name)] = weight
     if unknown:
         raise CheckpointError(f"weights that no decoder of this kind has: {', '.join(sorted(unknown)[:8])}")
-    return found
+    return by_our_name
 
 
 def _decoder_of(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -105,11 +105,11 @@ def _decoder_of(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 def _split_fused(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the weights with fused projections split. The number of columns of o_proj gives the number of rows of
     q."""
-    found: dict[str, torch.Tensor] = {}
+    split: dict[str, torch.Tensor] = {}
     for name, weight in weights.items():
         fused = _FUSED.fullmatch(name)
         if fused is None:
-            found[name] = weight
+            split[name] = weight
             continue
         prefix, kind, suffix = fused.groups()
         parts: tuple[str, ...]
@@ -122,18 +122,18 @@ def _split_fused(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]
         if sum(sizes) != len(weight) or min(sizes) < 1:
             raise CheckpointError(f"{name}: {len(weight)} rows cannot be divided into {', '.join(parts)}")
         for part, rows in zip(parts, weight.split(sizes), strict=True):
-            found[f"{prefix}.{part}_proj.{suffix}"] = rows
-    return found
+            split[f"{prefix}.{part}_proj.{suffix}"] = rows
+    return split
 
 
 def _stack_experts(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the weights with the matrices of a layer's experts as two tensors: gates and ups, and downs."""
-    found: dict[str, torch.Tensor] = {}
+    stacked: dict[str, torch.Tensor] = {}
     layers: dict[str, dict[str, dict[int, torch.Tensor]]] = {}
     for name, weight in weights.items():
         expert = _EXPERT.fullmatch(name)
         if expert is None:
-            found[name] = weight
+            stacked[name] = weight
         else:
             matrix = _MATRIX_OF_EXPERT.get(expert[3], expert[3])
             layers.setdefault(expert[1], {}).setdefault(matrix, {})[int(expert[2])] = weight
@@ -143,9 +143,9 @@ def _stack_experts(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tenso
         if missing:
             raise CheckpointError(f"{layer}: missing weights of experts: {', '.join(missing[:8])}")
         w1, w2, w3 = (torch.stack([matrices[name][i] for i in indices]) for name in ("w1", "w2", "w3"))
-        found[f"{layer}.mlp.experts.gate_up_proj"] = torch.cat((w1, w3), dim=1)
-        found[f"{layer}.mlp.experts.down_proj"] = w2
-    return found
+        stacked[f"{layer}.mlp.experts.gate_up_proj"] = torch.cat((w1, w3), dim=1)
+        stacked[f"{layer}.mlp.experts.down_proj"] = w2
+    return stacked
 
 
 def is_from_hugging_face(weights: Mapping[str, torch.Tensor]) -> bool:

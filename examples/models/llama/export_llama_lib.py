@@ -260,7 +260,7 @@ def _check_chunk(window_size: int, config: LlmConfig) -> None:
 
 def metadata(args: ModelArgs, config: LlmConfig, model: nn.Module) -> dict[str, Any]:
     """Return the constant methods that runners read. The JSON of `base.metadata` overrides them. model: rewritten."""
-    found: dict[str, Any] = {
+    constants: dict[str, Any] = {
         "get_max_seq_len": args.max_seq_len,
         "get_max_context_len": args.context,
         "get_n_layers": args.n_layers,
@@ -271,7 +271,7 @@ def metadata(args: ModelArgs, config: LlmConfig, model: nn.Module) -> dict[str, 
     }
     kept = _kept_positions(model)
     if kept is not None:
-        found["sliding_window"] = kept
+        constants["sliding_window"] = kept
     if config.base.metadata is not None:
         try:
             given = json.loads(config.base.metadata)
@@ -279,8 +279,8 @@ def metadata(args: ModelArgs, config: LlmConfig, model: nn.Module) -> dict[str, 
             raise LlmConfigError(f"base.metadata: expected JSON: {error}") from error
         if not isinstance(given, dict):
             raise LlmConfigError(f"base.metadata: expected a JSON object, found {type(given).__name__}")
-        found |= given
-    return found
+        constants |= given
+    return constants
 
 
 def _kept_positions(model: nn.Module) -> int | None:
@@ -316,13 +316,13 @@ def lower_methods(config: LlmConfig) -> ExecutorchProgramManager:
     methods: dict[str, LLMEdgeManager] = {}
     rewritten: list[tuple[LoraConfig | None, ModelArgs, nn.Module]] = []
     for method in config.multimethod.methods:
-        found = next((entry for entry in rewritten if entry[0] == method.lora_config), None)
-        if found is None:
+        known = next((entry for entry in rewritten if entry[0] == method.lora_config), None)
+        if known is None:
             base = dataclasses.replace(config.base, lora_config=method.lora_config)
             model = build_model(dataclasses.replace(config, base=base))
-            found = (method.lora_config, model.params, _rewrite(model, config))
-            rewritten.append(found)
-        methods[method.method_name] = _exported(found[1], found[2], config, method.export_seq_len)
+            known = (method.lora_config, model.params, _rewrite(model, config))
+            rewritten.append(known)
+        methods[method.method_name] = _exported(known[1], known[2], config, method.export_seq_len)
     return _lower(methods, config)
 
 

@@ -44,23 +44,23 @@ def args_of_config(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any
     missing = [name for name in ("hidden_size", "num_hidden_layers", "num_attention_heads") if name not in config]
     if missing:
         raise ModelArgsError(f"{path}: expected {', '.join(missing)}")
-    found = {field: config[key] for key, field in _SIZES.items() if config.get(key) is not None}
-    found.setdefault("tie_word_embeddings", kind in _TIED)
+    arguments = {field: config[key] for key, field in _SIZES.items() if config.get(key) is not None}
+    arguments.setdefault("tie_word_embeddings", kind in _TIED)
     eos = config.get("eos_token_id")
     eos = eos[0] if isinstance(eos, list) and eos else eos
     if isinstance(eos, int):
-        found["eos_idx"] = eos
-    found["use_hf_rope"] = True
-    found["attention_qkv_bias"] = bool(config.get("attention_bias", False))
-    found |= _activation(path, config) | _FAMILIES[kind](path, config)
-    return found | _rope_scaling(path, config)
+        arguments["eos_idx"] = eos
+    arguments["use_hf_rope"] = True
+    arguments["attention_qkv_bias"] = bool(config.get("attention_bias", False))
+    arguments |= _activation(path, config) | _FAMILIES[kind](path, config)
+    return arguments | _rope_scaling(path, config)
 
 
 def _table(path: str | Path, config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = config.get(name) or {}
-    if not isinstance(found, Mapping):
-        raise ModelArgsError(f"{path}: {name}: expected a JSON object, found {found!r}")
-    return found
+    table = config.get(name) or {}
+    if not isinstance(table, Mapping):
+        raise ModelArgsError(f"{path}: {name}: expected a JSON object, found {table!r}")
+    return table
 
 
 def _activation(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,11 +97,14 @@ def _smollm3(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
     layers, every = config["num_hidden_layers"], config.get("no_rope_layer_interval", 4)
     # Despite its name, no_rope_layers has 1 for layers with rotary embedding.
     rotated = config.get("no_rope_layers") or [(i + 1) % every != 0 for i in range(layers)]
-    found = {"rotated_layers": [bool(value) for value in rotated], "rope_theta": config.get("rope_theta", 2e6)}
+    arguments = {"rotated_layers": [bool(value) for value in rotated], "rope_theta": config.get("rope_theta", 2e6)}
     if config.get("use_sliding_window") and config.get("sliding_window") is not None:
         kinds = ["full_attention" if value else "sliding_attention" for value in rotated]
-        found |= {"sliding_window": config["sliding_window"], "layer_types": list(config.get("layer_types") or kinds)}
-    return _llama(path, config) | found
+        arguments |= {
+            "sliding_window": config["sliding_window"],
+            "layer_types": list(config.get("layer_types") or kinds),
+        }
+    return _llama(path, config) | arguments
 
 
 def _qwen2(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,21 +210,21 @@ _FAMILIES: dict[Any, Callable[[str | Path, Mapping[str, Any]], dict[str, Any]]] 
 def _rope_scaling(path: str | Path, config: Mapping[str, Any]) -> dict[str, Any]:
     # transformers 5 has all of it in rope_parameters.
     parameters = _table(path, config, "rope_parameters") or _table(path, config, "rope_scaling")
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if "full_attention" in parameters or "sliding_attention" in parameters:
         local = _table(path, parameters, "sliding_attention")
         if local.get("rope_type", "default") != "default":
             raise ModelArgsError(f"{path}: rope_type of sliding_attention: expected default, found {local!r}")
         if "rope_theta" in local:
-            found["local_rope_theta"] = local["rope_theta"]
+            arguments["local_rope_theta"] = local["rope_theta"]
         parameters = _table(path, parameters, "full_attention")
     names = ("rope_theta", "partial_rotary_factor", "original_max_position_embeddings")
-    found |= {name: parameters[name] for name in names if parameters.get(name) is not None}
+    arguments |= {name: parameters[name] for name in names if parameters.get(name) is not None}
     kind = parameters.get("rope_type", parameters.get("type", "default"))
     if kind not in _SCALINGS:
         raise ModelArgsError(f"{path}: rope_type: expected one of {', '.join(sorted(_SCALINGS))}, found {kind!r}")
     try:
-        return found | _SCALINGS[kind](parameters)
+        return arguments | _SCALINGS[kind](parameters)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelArgsError(f"{path}: parameters of rope_type {kind}: {error!r}") from error
 
@@ -237,13 +240,13 @@ def _llama3(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _longrope(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "rope_scaling_short_factor": [float(factor) for factor in parameters["short_factor"]],
         "rope_scaling_long_factor": [float(factor) for factor in parameters["long_factor"]],
     }
     if parameters.get("attention_factor") is not None:
-        found["rope_scaling_attention_factor"] = float(parameters["attention_factor"])
-    return found
+        arguments["rope_scaling_attention_factor"] = float(parameters["attention_factor"])
+    return arguments
 
 
 _SCALINGS: dict[Any, Callable[[Mapping[str, Any]], dict[str, Any]]] = {

@@ -110,21 +110,21 @@ def _read_sizes(path: Path) -> tuple[int, float, list[str], bool]:
 
 
 def _matrices(path: Path, rank: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    found: dict[str, dict[str, torch.Tensor]] = {}
+    by_layer: dict[str, dict[str, torch.Tensor]] = {}
     for name, weight in load_checkpoint(path).items():
         peft_match, match = _PEFT_NAME.fullmatch(name), _OUR_NAME.fullmatch(name)
         if peft_match is not None:
             (layer,) = from_hugging_face({f"{peft_match[1]}.weight": weight})
-            found.setdefault(layer.removesuffix(".weight"), {})[peft_match[2].lower()] = weight
+            by_layer.setdefault(layer.removesuffix(".weight"), {})[peft_match[2].lower()] = weight
         elif match is not None:
-            found.setdefault(match[1], {})[match[2]] = weight
+            by_layer.setdefault(match[1], {})[match[2]] = weight
         else:
             raise CheckpointError(f"{path}: expected matrices lora_A and lora_B of linear layers, found {name}")
-    for layer, pair in found.items():
+    for layer, pair in by_layer.items():
         shapes = {which: list(weight.shape) for which, weight in pair.items()}
         if set(pair) != {"a", "b"} or pair["a"].dim() != 2 or pair["a"].shape[0] != rank:
             raise CheckpointError(f"{path}: {layer}: expected A and B of rank {rank}, found {shapes}")
-    return {layer: (pair["a"], pair["b"]) for layer, pair in found.items()}
+    return {layer: (pair["a"], pair["b"]) for layer, pair in by_layer.items()}
 
 
 # PEFT's name of a module → the last part of ours.

@@ -12,22 +12,22 @@ from executorch.examples.models.llama.model_args import ModelArgs
 
 def frequencies(args: ModelArgs) -> torch.Tensor:
     """Angles per position, one for each pair of rotated channels; Llama 3.1's scaling for long contexts included."""
-    found = _plain_frequencies(args, args.rope_freq_base)
+    by_pair = _plain_frequencies(args, args.rope_freq_base)
     factors = args.rope_scaling_short_factor
     if factors is not None:
-        found = 1.0 / (torch.tensor(_factors(args)) * args.rope_freq_base ** _powers(args))
+        by_pair = 1.0 / (torch.tensor(_factors(args)) * args.rope_freq_base ** _powers(args))
     if args.rope_linear_factor != 1.0:
-        found = found / args.rope_linear_factor
+        by_pair = by_pair / args.rope_linear_factor
     if not args.use_scaled_rope:
-        return found
+        return by_pair
     low = args.original_max_position / args.low_freq_factor
     high = args.original_max_position / args.high_freq_factor
-    lengths = 2 * math.pi / found
+    lengths = 2 * math.pi / by_pair
     smooth = (args.original_max_position / lengths - args.low_freq_factor) / (
         args.high_freq_factor - args.low_freq_factor
     )
-    between = (1 - smooth) * found / args.rope_scale_factor + smooth * found
-    scaled = torch.where(lengths > low, found / args.rope_scale_factor, found)
+    between = (1 - smooth) * by_pair / args.rope_scale_factor + smooth * by_pair
+    scaled = torch.where(lengths > low, by_pair / args.rope_scale_factor, by_pair)
     return torch.where((lengths <= low) & (lengths >= high), between, scaled)
 
 
@@ -70,8 +70,8 @@ def rotation_tables(args: ModelArgs, *, is_local: bool = False) -> tuple[torch.T
     is_local: those of layers with a window, which have no scaling, where `local_rope_theta` is given.
     """
     local = args.local_rope_theta if is_local else None
-    found = frequencies(args) if local is None else _plain_frequencies(args, local)
-    angles = torch.outer(torch.arange(args.context, dtype=torch.float32), found)
+    by_pair = frequencies(args) if local is None else _plain_frequencies(args, local)
+    angles = torch.outer(torch.arange(args.context, dtype=torch.float32), by_pair)
     factor = 1.0 if local is not None else _attention_factor(args)
     return angles.cos() * factor, angles.sin() * factor
 
