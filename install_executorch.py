@@ -61,10 +61,10 @@ def clean() -> None:
 
 def pinned_torch() -> str:
     """Return the requirement ``torch==…`` of pyproject.toml."""
-    found = re.search(r'"(torch==[^"]+)"', (ROOT / "pyproject.toml").read_text())
-    if found is None:
+    match = re.search(r'"(torch==[^"]+)"', (ROOT / "pyproject.toml").read_text())
+    if match is None:
         raise ValueError(f"{ROOT / 'pyproject.toml'}: expected a requirement torch==…, found none")
-    return found[1]
+    return match[1]
 
 
 def pip_install(*arguments: str) -> None:

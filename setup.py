@@ -57,13 +57,13 @@ class Modules(build_py):
 
     def _write_version(self) -> None:
         """Replace ``version.py``, which reads the source tree, by a file with the values."""
-        found = runpy.run_path(str(ROOT / "version.py"))
+        names = runpy.run_path(str(ROOT / "version.py"))
         lines = [
             "# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.",
             '"""The version, written by the build of the package."""',
             "",
             '__all__ = ["__version__", "git_version"]',
-            *(f"{name} = {found[name]!r}" for name in found["__all__"]),
+            *(f"{name} = {names[name]!r}" for name in names["__all__"]),
         ]
         (Path(self.build_lib) / "executorch" / "version.py").write_text("\n".join(lines) + "\n")
 

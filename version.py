@@ -11,9 +11,9 @@ _ROOT = Path(__file__).resolve().parent
 
 
 def _declared_version() -> str:
-    found = re.search(r'^version = "([^"]+)"', (_ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert found is not None, "pyproject.toml declares no version"
-    return found[1]
+    match = re.search(r'^version = "([^"]+)"', (_ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert match is not None, "pyproject.toml declares no version"
+    return match[1]
 
 
 def _commit() -> "str | None":

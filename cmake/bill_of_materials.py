@@ -61,20 +61,20 @@ def header_component(name: str, distribution: str, license_id: str, pattern: str
         "purl": f"pkg:pypi/{distribution}",
     }
     try:
-        found = metadata.distribution(distribution)
+        installed = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return {**component, "properties": [{"name": "executorch:version", "value": "not known to the build"}]}
     lines = [
         f"{hashlib.sha256(Path(file.locate()).read_bytes()).hexdigest()}  {file.as_posix()}\n"
-        for file in sorted(found.files or [], key=str)
+        for file in sorted(installed.files or [], key=str)
         if re.search(pattern, file.as_posix())
     ]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     return {
         **component,
-        "version": found.version,
+        "version": installed.version,
         "hashes": [{"alg": "SHA-256", "content": digest}],
-        "purl": f"{component['purl']}@{found.version}",
+        "purl": f"{component['purl']}@{installed.version}",
     }
 
 

@@ -82,12 +82,12 @@ def check_private(folder: Path, *, contents: bool = False) -> None:
         SourceUnavailable: Something belongs to another user, or others may write to it.
     """
     for path in (folder, *(sorted(folder.rglob("*")) if contents else ())):
-        found = path.stat() if path == folder else path.lstat()
-        if found.st_uid != os.geteuid():
-            raise SourceUnavailable(f"{path} belongs to user {found.st_uid}, expected {os.geteuid()}")
-        if stat.S_ISLNK(found.st_mode):
+        status = path.stat() if path == folder else path.lstat()
+        if status.st_uid != os.geteuid():
+            raise SourceUnavailable(f"{path} belongs to user {status.st_uid}, expected {os.geteuid()}")
+        if stat.S_ISLNK(status.st_mode):
             raise SourceUnavailable(f"{path} is a link, expected only files and folders")
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SourceUnavailable(
                 f"others may write to {path}: remove it, or `chmod -R go-w {folder}` if you trust it"
             )
@@ -114,9 +114,9 @@ def mirror_stanza() -> str:
     for path in (folder / "sources.list", *sorted(folder.glob("sources.list.d/*.list"))):
         lines = path.read_text().splitlines() if path.exists() else []
         for line in lines:
-            found = re.match(r"deb(?:-src)?\s+(?:\[.*?\]\s+)?(\S+)\s+\S+", line)
-            if found and _is_debian(found.group(1)):
-                return _stanza(found.group(1), "/usr/share/keyrings/debian-archive-keyring.gpg")
+            entry = re.match(r"deb(?:-src)?\s+(?:\[.*?\]\s+)?(\S+)\s+\S+", line)
+            if entry and _is_debian(entry.group(1)):
+                return _stanza(entry.group(1), "/usr/share/keyrings/debian-archive-keyring.gpg")
     raise SourceUnavailable("apt's configuration names no Debian mirror")
 
 
@@ -160,9 +160,9 @@ class PrivateApt:
             if version and archive.file in stanza:
                 chosen = f"{archive.package}={version.group(1)}"
                 listed = self._run("apt-get", "source", "--print-uris", "-qq", "--only-source", chosen)
-                found = re.search(rf"^'([^']+)' {re.escape(archive.file)} ", listed, re.M)
-                if found:
-                    return found.group(1)
+                entry = re.search(rf"^'([^']+)' {re.escape(archive.file)} ", listed, re.M)
+                if entry:
+                    return entry.group(1)
         raise SourceUnavailable(f"the mirror's suites ({SUITES}) hold no {archive.file}")
 
     def download(self, uri: str, path: Path, sha256: str) -> None:

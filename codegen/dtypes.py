@@ -67,7 +67,9 @@ def meeting(dtypes: Iterable[str], *, has_floating_number: bool) -> set[str]:
 
     A floating-point scalar promotes integers to torch's default dtype, float32.
     """
-    found = set(dtypes)
-    if has_floating_number and found and all(is_integral(dtype) for dtype in found):
-        found.add("Float")
-    return found | {common for pair in itertools.combinations(sorted(found), 2) if (common := promote(*pair))}
+    meeting_dtypes = set(dtypes)
+    if has_floating_number and meeting_dtypes and all(is_integral(dtype) for dtype in meeting_dtypes):
+        meeting_dtypes.add("Float")
+    return meeting_dtypes | {
+        common for pair in itertools.combinations(sorted(meeting_dtypes), 2) if (common := promote(*pair))
+    }

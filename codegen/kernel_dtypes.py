@@ -49,5 +49,5 @@ def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[st
             continue
         for name in reached(table, [source]):
             sources[name] |= dtypes
-    found = kernels if table is None else kernels | sources
-    return {name: frozenset(dtypes) for name, dtypes in sorted(found.items()) if dtypes < selection.dtypes}
+    restrictions = kernels if table is None else kernels | sources
+    return {name: frozenset(dtypes) for name, dtypes in sorted(restrictions.items()) if dtypes < selection.dtypes}

@@ -31,12 +31,12 @@ def _explicit_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """Operator → entries of a yaml, whose kernels are named with a C++ namespace."""
     namespace = own_namespace(path)
     functions = {row.schema.qualified_name: row.function for row in read_library(path, namespace, portable_rows())}
-    found = []
+    entries = []
     for name, entry in zip(operator_names(path), yaml.safe_load(path.read_text()) or [], strict=True):
         kernels = entry.get("kernels", [{"arg_meta": None, "kernel_name": functions[name]}])
         scope = namespace or f"{name.partition('::')[0]}::native"
         for kernel in kernels:
             if "::" not in kernel["kernel_name"]:
                 kernel["kernel_name"] = f"{scope}::{kernel['kernel_name']}"
-        found.append((name, {**entry, "kernels": kernels}))
-    return found
+        entries.append((name, {**entry, "kernels": kernels}))
+    return entries

@@ -50,12 +50,12 @@ def read_temp_bytes(header: Path) -> int:
     Raises ``CodegenError`` for a header without it.
     """
     try:
-        found = re.findall(r"^#define \w+_TEMP_BYTES (\d+)$", header.read_text(), re.M)
+        sizes = re.findall(r"^#define \w+_TEMP_BYTES (\d+)$", header.read_text(), re.M)
     except OSError as e:
         raise CodegenError(f"{header}: cannot be read: {e}") from e
-    if not found:
+    if not sizes:
         raise CodegenError(f"{header}: expected a method's TEMP_BYTES, found none")
-    return max(map(int, found))
+    return max(map(int, sizes))
 
 
 def _of_plan(plan: Table) -> MethodMemory:

@@ -32,11 +32,11 @@ def read_table(path: Path) -> dict[str, Any] | None:
 
 def reached(table: dict[str, Any], sources: Iterable[str]) -> set[str]:
     """The sources and all sources they refer to, transitively."""
-    found: set[str] = set()
+    visited: set[str] = set()
     left = list(sources)
     while left:
         source = left.pop()
-        if source not in found:
-            found.add(source)
+        if source not in visited:
+            visited.add(source)
             left += table["needs"][source]
-    return found
+    return visited

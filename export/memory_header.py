@@ -74,10 +74,10 @@ def _memory(method: MethodReport) -> dict[str, int]:
 
 def _tensors(plan: ExecutionPlan) -> dict[str, int]:
     """Return macro name → bytes of an input or output tensor; the upper bound for dynamic sizes."""
-    found = {}
+    tensors = {}
     for kind, indices in (("INPUT", plan.inputs), ("OUTPUT", plan.outputs)):
         for position, index in enumerate(indices):
             value = plan.values[index].val
             if isinstance(value, Tensor):
-                found[f"{kind}_BYTES_{position}"] = math.prod(value.sizes, start=element_size(value.scalar_type))
-    return found
+                tensors[f"{kind}_BYTES_{position}"] = math.prod(value.sizes, start=element_size(value.scalar_type))
+    return tensors

@@ -210,17 +210,17 @@ def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
         return ()
     signature = exported.graph_signature
     updated = set(signature.buffers_to_mutate.values())
-    found = []
+    constants = []
     for spec in signature.input_specs:
         value = exported.state_dict.get(spec.target, exported.constants.get(spec.target))
         if isinstance(value, torch.Tensor):
             kind: _TensorKind = "state" if spec.target in updated else "constant"
-            found.append(_large_tensor(str(spec.target), kind, value.dtype, value.shape, value.nbytes))
+            constants.append(_large_tensor(str(spec.target), kind, value.dtype, value.shape, value.nbytes))
     states = {name for name, target in signature.inputs_to_buffers.items() if target in updated}
     for planned, name in _planned_specs(exported).items():
         if name not in states:
-            found.append(_large_tensor(name, "planned", planned.dtype, planned.shape, planned.allocated_memory))
-    return tuple(sorted(found, key=lambda tensor: -tensor.bytes)[:_LARGEST])
+            constants.append(_large_tensor(name, "planned", planned.dtype, planned.shape, planned.allocated_memory))
+    return tuple(sorted(constants, key=lambda tensor: -tensor.bytes)[:_LARGEST])
 
 
 def _large_tensor(name: str, kind: _TensorKind, dtype: torch.dtype, sizes: Iterable[int], size: int) -> LargeTensor:

@@ -113,11 +113,11 @@ class ExportRecipe:
         if not isinstance(recipe, RecipeType):
             raise ValueError(f"Invalid recipe type: expected a member of a RecipeType, found {recipe!r}")
         backend = recipe.get_backend_name()
-        found = recipe_registry.create_recipe(recipe, backend, **kwargs)
-        if found is None:
+        export_recipe = recipe_registry.create_recipe(recipe, backend, **kwargs)
+        if export_recipe is None:
             supported = [one.value for one in recipe_registry.get_supported_recipes(backend)]
             raise ValueError(f"Recipe {recipe.value!r} not supported by {backend!r}. Supported: {supported}")
-        return found
+        return export_recipe
 
     @classmethod
     def combine(cls, recipes: list[ExportRecipe], recipe_name: str | None = None) -> ExportRecipe:

@@ -69,13 +69,13 @@ def load_name(name: str) -> Any:
     module_name, colon, path = name.rpartition(":")
     if not colon or not module_name or not path:
         raise UserError(f"expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it), found {name!r}")
-    found: Any = _import_file(Path(module_name)) if module_name.endswith(".py") else _import_dotted(module_name)
+    value: Any = _import_file(Path(module_name)) if module_name.endswith(".py") else _import_dotted(module_name)
     for part in path.split("."):
-        if not hasattr(found, part):
-            public = ", ".join(sorted(entry for entry in vars(found) if not entry.startswith("_"))[:12])
+        if not hasattr(value, part):
+            public = ", ".join(sorted(entry for entry in vars(value) if not entry.startswith("_"))[:12])
             raise UserError(f"{module_name} has no {path!r}; it has: {public}")
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def similar_names(name: str, names: Iterable[str]) -> str:

@@ -40,8 +40,8 @@ def _replace(node: Node) -> None:
     if len(users) == 2 and node.target is _aten.max.dim:
         return
     if len(users) != 1 or users[0].target is not operator.getitem or users[0].args[1] != 0:
-        found = ", ".join(f"{user.name} (item {user.args[1:]})" for user in users)
-        raise AssertionError(f"{node.name} ({node.target}): expected one reader, of item 0; found {found or 'none'}")
+        readers = ", ".join(f"{user.name} (item {user.args[1:]})" for user in users)
+        raise AssertionError(f"{node.name} ({node.target}): expected one reader, of item 0; found {readers or 'none'}")
     replacement = insert_before(node, _WITH_ONE_RESULT[node.target], node.args, dict(node.kwargs), node.meta["val"][0])
     replacement.meta = {**node.meta, **replacement.meta}
     users[0].replace_all_uses_with(replacement)

@@ -51,9 +51,9 @@ def get_param_tensor(exp_prog: ExportedProgram, node: fx.Node | None) -> torch.T
         return get_lifted_tensor_constant(exp_prog, node)
     if is_get_attr_node(node):
         for module in (node.graph.owning_module, exp_prog.graph_module):
-            found = getattr(module, str(node.target), None)
-            if isinstance(found, torch.Tensor):
-                return found
+            attribute = getattr(module, str(node.target), None)
+            if isinstance(attribute, torch.Tensor):
+                return attribute
     raise RuntimeError(f"node '{node.name}' ({node.op}) is neither a parameter nor a buffer nor a constant")
 
 

@@ -22,8 +22,8 @@ def merge(functions_yaml_path: str, fallback_yaml_path: str | None, output_dir: 
     for path in (functions_yaml_path, fallback_yaml_path):
         if path is None or (path == fallback_yaml_path and not Path(path).exists()):
             continue
-        found = {_operator(path, entry): entry for entry in yaml.safe_load(Path(path).read_text()) or []}
-        entries |= {name: entry for name, entry in found.items() if name not in entries}
+        additions = {_operator(path, entry): entry for entry in yaml.safe_load(Path(path).read_text()) or []}
+        entries |= {name: entry for name, entry in additions.items() if name not in entries}
     text = "\n".join(
         yaml.safe_dump([entry], default_flow_style=False, sort_keys=False, width=1000) for entry in entries.values()
     )

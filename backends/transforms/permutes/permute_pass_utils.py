@@ -170,17 +170,17 @@ class FuseOpPairsAcrossBranchesPass(ExportPass):
         """The consumers at the ends of all paths from the producer. Empty if a path crosses an operator outside
         `bypass_ops`.
         """
-        found: list[Node] = []
+        candidates: list[Node] = []
         waiting = deque(producer.users)
         while waiting:
             user = waiting.popleft()
             if user.target in bypass_ops:
                 waiting.extend(user.users)
             elif self.can_fuse_for_chain(producer, user, consumer_op_packets):
-                found.append(user)
+                candidates.append(user)
             else:
                 return []
-        return found
+        return candidates
 
     def find_and_fuse(
         self,

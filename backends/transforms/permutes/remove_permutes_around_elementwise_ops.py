@@ -186,11 +186,11 @@ def _through(node: Node, dims: list[int]) -> list[int]:
     """Permutation of a node's result, given that of its operands. Raises _Blocked for an unexpected rank."""
     if any(isinstance(source, Node) and _rank(source) > len(dims) for source in node.all_input_nodes):
         raise _Blocked
-    found = _unit_dim(node)
-    if found is not None:
+    unit_dim = _unit_dim(node)
+    if unit_dim is not None:
         if _rank(node.args[0]) != len(dims):
             raise _Blocked
-        adds, position = found
+        adds, position = unit_dim
         return _inserted(dims, position) if adds else _removed(dims, position)
     if _rank(node) != len(dims):
         raise _Blocked
@@ -201,10 +201,10 @@ def _before(node: Node, dims: list[int]) -> list[int]:
     """Permutation of a node's operands, given that of its result. Raises _Blocked for an unexpected rank."""
     if _rank(node) != len(dims):
         raise _Blocked
-    found = _unit_dim(node)
-    if found is None:
+    unit_dim = _unit_dim(node)
+    if unit_dim is None:
         return dims
-    adds, position = found
+    adds, position = unit_dim
     before = _removed(dims, position) if adds else _inserted(dims, position)
     if adds and dims[position] != position:
         raise _Blocked

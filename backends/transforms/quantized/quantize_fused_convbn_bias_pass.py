@@ -62,8 +62,8 @@ class _ModuleConstants:
     def read(self, node: Any) -> torch.Tensor | None:
         if not isinstance(node, Node) or node.op != "get_attr":
             return None
-        found = operator.attrgetter(str(node.target))(self._module)
-        return found if isinstance(found, torch.Tensor) else None
+        attribute = operator.attrgetter(str(node.target))(self._module)
+        return attribute if isinstance(attribute, torch.Tensor) else None
 
     def create(self, name: str, tensor: torch.Tensor, where: Node) -> Node:
         self._module.register_parameter(name, torch.nn.Parameter(tensor, requires_grad=False))

@@ -50,12 +50,12 @@ class FuseViewCopyTransform(ExportPass):
 
     def _later_views(self, view: Node) -> list[Node]:
         """The views after `view`, following single readers that are elementwise operators or views."""
-        found: list[Node] = []
+        views: list[Node] = []
         node = view
         while len(node.users) == 1:
             node = next(iter(node.users))
             if node.target is self.VIEW_OP:
-                found.append(node)
+                views.append(node)
             elif node.target not in self.UNARY_ELEMENTWISE_OPS:
                 break
-        return found
+        return views

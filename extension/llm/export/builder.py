@@ -48,10 +48,10 @@ class DType(Enum):
     @staticmethod
     def from_torch_dtype(dtype: torch.dtype) -> DType:
         """Return the member of torch's dtype. Raises BuilderError for another one."""
-        found = [kind for kind in DType if kind.to_torch_dtype() is dtype]
-        if not found:
+        kinds = [kind for kind in DType if kind.to_torch_dtype() is dtype]
+        if not kinds:
             raise BuilderError(f"dtype: expected float32, float16 or bfloat16, found {dtype}")
-        return found[0]
+        return kinds[0]
 
 
 class LLMEdgeManager:
@@ -292,9 +292,9 @@ def _metadata(given: Mapping[str, Any] | str | None) -> dict[str, Any]:
     if not isinstance(given, str):
         return dict(given or {})
     try:
-        found = json.loads(given)
+        entries = json.loads(given)
     except ValueError as error:
         raise BuilderError(f"metadata: expected JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise BuilderError(f"metadata: expected a JSON object, found {type(found).__name__}")
-    return found
+    if not isinstance(entries, dict):
+        raise BuilderError(f"metadata: expected a JSON object, found {type(entries).__name__}")
+    return entries

@@ -36,10 +36,10 @@ def _files(path: Path) -> list[Path]:
         return _shards(path) if path.name.endswith(".index.json") else [path]
     if (path / _INDEX).exists():
         return _shards(path / _INDEX)
-    found = sorted(path.glob("*.safetensors")) or sorted(path.glob("*.bin")) or sorted(path.glob("*.pth"))
-    if not found:
+    files = sorted(path.glob("*.safetensors")) or sorted(path.glob("*.bin")) or sorted(path.glob("*.pth"))
+    if not files:
         raise FileNotFoundError(f"checkpoint: expected *.safetensors, *.bin or *.pth in {path}")
-    return found
+    return files
 
 
 def _shards(index: Path) -> list[Path]:

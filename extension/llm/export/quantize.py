@@ -159,10 +159,10 @@ def _mode(qmode: str) -> tuple[int, bool]:
         return 4, False
     if qmode == "8da4w":
         return 4, True
-    found = re.fullmatch(r"torchao:(8da|fpa)(\d+)w", qmode)
-    if found is None or int(found[2]) not in _BITS:
+    match = re.fullmatch(r"torchao:(8da|fpa)(\d+)w", qmode)
+    if match is None or int(match[2]) not in _BITS:
         raise LlmConfigError(f"quantization.qmode: this project cannot quantize to {qmode!r}")
-    return int(found[2]), found[1] == "8da"
+    return int(match[2]), match[1] == "8da"
 
 
 def _group_size(config: QuantizationConfig, bits: int) -> int:
@@ -248,10 +248,10 @@ class QuantizedEmbedding(nn.Module):
         """The rows of the indices."""
         name = {2: "embedding_2bit", 4: "embedding_4bit", 8: "embedding_byte"}[self.bits]
         operator = getattr(torch.ops.quantized_decomposed, name)
-        found: torch.Tensor = operator.dtype(
+        rows: torch.Tensor = operator.dtype(
             self.weight, self.scales, None, self.quant_min, self.quant_max, indices, dtype=self.dtype
         )
-        return found
+        return rows
 
 
 def swap_pairs(x: torch.Tensor) -> torch.Tensor:

@@ -121,13 +121,13 @@ class ModelConfig:
 
         Raises LlmConfigError.
         """
-        found = re.fullmatch(r"(\d+),(\d+)(?:,\d+)?", self.use_attention_sink or "")
-        if found is None or "0" in found.groups():
+        match = re.fullmatch(r"(\d+),(\d+)(?:,\d+)?", self.use_attention_sink or "")
+        if match is None or "0" in match.groups():
             raise LlmConfigError(
                 "model.use_attention_sink: expected 'sink size,window size[,eviction batch size]', "
                 f"found {self.use_attention_sink!r}"
             )
-        return int(found[1]), int(found[2])
+        return int(match[1]), int(match[2])
 
 
 @dataclass
@@ -389,12 +389,12 @@ def _hints(kind: type) -> dict[str, Any]:
 def _filled(kind: type[_T], values: Mapping[str, Any]) -> _T:
     """A dataclass with these values in its fields, and in those of its sections."""
     hints = _hints(kind)
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in values.items():
         hint = hints[name]
         if isinstance(value, Mapping):
             value = _filled(hint, value)
         elif isinstance(hint, type) and issubclass(hint, Enum):
             value = hint(value)
-        found[name] = value
-    return kind(**found)
+        fields[name] = value
+    return kind(**fields)
