@@ -18,6 +18,7 @@ extensions = [
     "myst_nb",
     "breathe",
     "sphinx.ext.autodoc",
+    "break_names",
     "plain_docstrings",
     "reference_pages",
     "pictures",
@@ -51,6 +52,7 @@ breathe_domain_by_extension = {"h": "cpp"}
 cpp_id_attributes = ["ET_UNUSED"]
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the default underlines names, which then look like links
 html_title = "executorch"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

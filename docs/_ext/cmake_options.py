@@ -48,12 +48,12 @@ class Option:
 
 def options() -> list[Option]:
     """Return every declared option, in the order of the files."""
-    found = [Option(*match.group(1, 3, 4, 2)) for match in _DECLARED.finditer(DEFAULTS.read_text())]
+    declared = [Option(*match.group(1, 3, 4, 2)) for match in _DECLARED.finditer(DEFAULTS.read_text())]
     for name in FILES:
         text = (ROOT / name).read_text()
-        found += [Option(*match.group(1, 3, 2, 4)) for match in _CACHED.finditer(text)]
-        found += [Option(match[1], "BOOL", match[3], match[2]) for match in _OPTION.finditer(text)]
-    return found
+        declared += [Option(*match.group(1, 3, 2, 4)) for match in _CACHED.finditer(text)]
+        declared += [Option(match[1], "BOOL", match[3], match[2]) for match in _OPTION.finditer(text)]
+    return declared
 
 
 def _list(file: str, name: str) -> list[str]:

@@ -36,9 +36,9 @@ def commands() -> dict[str, str]:
     grep = ["git", "grep", "-lF", "--all-match", *makes_parser, "-e", "def main(", "--", "*.py"]
     listed = subprocess.run(grep, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     modules = [name.removesuffix(".py").replace("/", ".") for name in listed if not name.startswith(_NOT_COMMANDS)]
-    found = {f"executorch.{name.removesuffix('.__main__').removesuffix('.command')}": name for name in modules}
-    names = sorted(found, key=lambda name: (name not in _FIRST, name))
-    return {name: f"executorch.{found[name]}" for name in names}
+    modules_of = {f"executorch.{name.removesuffix('.__main__').removesuffix('.command')}": name for name in modules}
+    names = sorted(modules_of, key=lambda name: (name not in _FIRST, name))
+    return {name: f"executorch.{modules_of[name]}" for name in names}
 
 
 class _Parsed(Exception):

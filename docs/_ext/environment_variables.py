@@ -68,18 +68,18 @@ _SHELL = re.compile(r"\$\{([A-Z][A-Z_]+):?-")
 def names_read() -> set[str]:
     """Return the variables that tracked sources read or set a default for."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    found: set[str] = set()
+    names: set[str] = set()
     for name in listed.splitlines():
         path = ROOT / name
         if not path.is_file() or path == Path(__file__).resolve():
             continue
         if path.suffix == ".py":
-            found.update(*(pattern.findall(path.read_text()) for pattern in (_PYTHON, _MEMBER)))
+            names.update(*(pattern.findall(path.read_text()) for pattern in (_PYTHON, _MEMBER)))
         elif path.suffix in (".cpp", ".h", ".c", ".cc"):
-            found.update(_CPP.findall(path.read_text()))
+            names.update(_CPP.findall(path.read_text()))
         elif path.suffix == ".sh":
-            found.update(_SHELL.findall(path.read_text()))
-    return found - {"PATH"}
+            names.update(_SHELL.findall(path.read_text()))
+    return names - {"PATH"}
 
 
 def page() -> str:

@@ -27,12 +27,12 @@ The exit status is 0, or 1 after an error message on standard error.
 
 def rows() -> list[tuple[str, str, str]]:
     """Return name, value ("" for a truth value) and help of each option."""
-    found = _TABLE.search(SOURCE.read_text())
-    if found is None:
+    table = _TABLE.search(SOURCE.read_text())
+    if table is None:
         raise ValueError(f"{SOURCE}: expected the table kRows, found none")
     return [
         (_unquoted(match[1]), "" if match[2] == "nullptr" else _unquoted(match[2]), _unquoted(match[3]))
-        for match in _ROW.finditer(found[1])
+        for match in _ROW.finditer(table[1])
     ]
 
 

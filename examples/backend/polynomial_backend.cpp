@@ -38,24 +38,24 @@ struct Polynomial {
 };
 
 // A payload is bytes of a file: every number that execute() relies on is checked here.
-Error check(const Polynomial& found, size_t nbytes) {
+Error check(const Polynomial& polynomial, size_t nbytes) {
   ET_CHECK_OR_RETURN_ERROR(
-      found.inputs <= kMaxValues && found.steps <= kMaxValues &&
-          found.inputs + found.steps <= kMaxValues && found.outputs <= kMaxValues,
+      polynomial.inputs <= kMaxValues && polynomial.steps <= kMaxValues &&
+          polynomial.inputs + polynomial.steps <= kMaxValues && polynomial.outputs <= kMaxValues,
       DelegateInvalidCompatibility, "PolynomialBackend: more than %zu values", kMaxValues);
-  const size_t expected = found.steps * sizeof(Step) + found.outputs * sizeof(uint32_t);
+  const size_t expected = polynomial.steps * sizeof(Step) + polynomial.outputs * sizeof(uint32_t);
   ET_CHECK_OR_RETURN_ERROR(nbytes == expected, DelegateInvalidCompatibility,
                            "PolynomialBackend: expected %zu bytes of steps, found %zu", expected,
                            nbytes);
-  for (uint32_t i = 0; i < found.steps; ++i) {
-    const Step step = found.step(i);
-    const uint32_t known = found.inputs + i;
+  for (uint32_t i = 0; i < polynomial.steps; ++i) {
+    const Step step = polynomial.step(i);
+    const uint32_t known = polynomial.inputs + i;
     ET_CHECK_OR_RETURN_ERROR(step.operation <= 1 && step.a < known && step.b < known,
                              DelegateInvalidCompatibility, "PolynomialBackend: step %u is invalid",
                              static_cast<unsigned>(i));
   }
-  for (uint32_t i = 0; i < found.outputs; ++i) {
-    ET_CHECK_OR_RETURN_ERROR(found.output(i) < found.inputs + found.steps,
+  for (uint32_t i = 0; i < polynomial.outputs; ++i) {
+    ET_CHECK_OR_RETURN_ERROR(polynomial.output(i) < polynomial.inputs + polynomial.steps,
                              DelegateInvalidCompatibility,
                              "PolynomialBackend: output %u is invalid", static_cast<unsigned>(i));
   }
@@ -74,14 +74,14 @@ class PolynomialBackend final : public BackendInterface {
     memcpy(head, processed->data(), sizeof(head));
     ET_CHECK_OR_RETURN_ERROR(head[0] == kMagic, DelegateInvalidCompatibility,
                              "PolynomialBackend: the payload was written for another backend");
-    auto* const made = static_cast<Polynomial*>(context.allocate(sizeof(Polynomial)));
-    if (made == nullptr) {
+    auto* const polynomial = static_cast<Polynomial*>(context.allocate(sizeof(Polynomial)));
+    if (polynomial == nullptr) {
       return Error::MemoryAllocationFailed;
     }
     const auto* const bytes = static_cast<const uint8_t*>(processed->data());
-    *made = {head[1], head[2], head[3], bytes + sizeof(head)};
-    ET_CHECK_OK_OR_RETURN_ERROR(check(*made, processed->size() - sizeof(head)));
-    return made;
+    *polynomial = {head[1], head[2], head[3], bytes + sizeof(head)};
+    ET_CHECK_OK_OR_RETURN_ERROR(check(*polynomial, processed->size() - sizeof(head)));
+    return polynomial;
   }
 
   Error execute(BackendExecutionContext&, DelegateHandle* handle,
