@@ -106,7 +106,8 @@ def select_operators(
 
     Args:
         operators: names such as ``aten::add.out`` (``aten::`` is optional).
-        yaml_paths: operator lists in the format of a kernel library's yaml (``- func:`` and ``- op:`` entries).
+        yaml_paths: operator lists in the format of a kernel library's yaml (``- func:`` and ``- op:`` entries), or
+            saved selections (``selected_operators.yaml``).
         program_paths: ``.pte`` files: operators and dtypes of all methods, without delegates.
         include_all: select every operator of the libraries.
 
@@ -119,9 +120,17 @@ def select_operators(
     for program in programs:
         chosen.update(dict.fromkeys(program.operators, False))
         met |= {name: met.get(name, frozenset()) | dtypes for name, dtypes in program.operators.items()}
+    saved_dtypes: frozenset[str] = frozenset()
     for path in yaml_paths:
-        chosen.update(dict.fromkeys(operator_names(path), True))
+        if not isinstance(read_located(path).value, dict):
+            chosen.update(dict.fromkeys(operator_names(path), True))
+            continue
+        saved = Selection.load(path)
+        chosen.update({name: named or chosen.get(name, False) for name, named in saved.operators.items()})
+        met |= {name: met.get(name, frozenset()) | dtypes for name, dtypes in saved.operator_dtypes.items()}
+        include_all = include_all or saved.include_all
+        saved_dtypes |= saved.dtypes
     chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
     if not chosen and not include_all and not programs:
         raise CodegenError("the selection is empty: expected operators, a yaml, a program, or all operators")
-    return Selection(chosen, include_all, frozenset().union(*met.values()), met)
+    return Selection(chosen, include_all, saved_dtypes.union(*met.values()), met)

@@ -44,6 +44,19 @@ def test_operators_and_dtypes_of_several_programs_are_united(tmp_path: Path) -> 
     assert Selection.load(tmp_path / "selected_operators.yaml") == selection
 
 
+def test_a_saved_selection_is_part_of_another(tmp_path: Path) -> None:
+    saved = tmp_path / "selected_operators.yaml"
+    select_operators([], [], [PEER / "add.pte"]).save(saved)
+    assert select_operators([], [saved]) == select_operators([], [], [PEER / "add.pte"])
+    assert select_operators(["mul.out"], [saved], [PEER / "conv.pte"]) == select_operators(
+        ["mul.out"], [], [PEER / "add.pte", PEER / "conv.pte"]
+    )
+    select_operators(["add.out"]).save(saved)
+    assert select_operators([], [saved], [PEER / "add.pte"]).operators == {"aten::add.out": True}
+    select_operators(include_all=True).save(saved)
+    assert select_operators([], [saved]).include_all
+
+
 def test_dtypes_include_those_to_which_operands_promote(tmp_path: Path) -> None:
     class Compare(torch.nn.Module):
         def forward(self, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
