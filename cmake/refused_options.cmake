@@ -2,8 +2,7 @@
 # Refuses unknown options, and options of ExecuTorch that this project lacks. Ignoring an option would silently drop a part
 # that its user relies on.
 set(refused_backends
-    ARM_BAREMETAL ARM_ETHOSU_LINUX CADENCE COREAI COREML CORTEX_M CUDA ENN METAL MLX MPS NEURON NXP_NEUTRON OPENVINO QNN ROCM VGF
-    VULKAN WEBGPU)
+    ARM_ETHOSU_LINUX CADENCE COREAI COREML CORTEX_M CUDA ENN METAL MLX MPS NEURON NXP_NEUTRON OPENVINO QNN ROCM VGF VULKAN WEBGPU)
 foreach(backend ${refused_backends})
   if(EXECUTORCH_BUILD_${backend})
     message(FATAL_ERROR "EXECUTORCH_BUILD_${backend}: this project has no such backend. Leave the option out; the backend for "
@@ -12,12 +11,25 @@ foreach(backend ${refused_backends})
   endif()
 endforeach()
 set(refused_parts
-    EXTENSION_APPLE EXTENSION_LLM_APPLE EXTENSION_TRAINING KERNELS_TORCHAO SHARED WASM)
+    BUILD_CMSIS_NN_PYBINDS BUILD_EXTENSION_APPLE BUILD_EXTENSION_ETDUMP_APPLE BUILD_EXTENSION_LLM_APPLE BUILD_EXTENSION_TRAINING
+    BUILD_KERNELS_TORCHAO BUILD_NXP_NEUTRON_RUNNER BUILD_SHARED BUILD_TOKENIZERS_WASM BUILD_WASM CADENCE_CPU_RUNNER
+    COREML_BUILD_EXECUTOR_RUNNER METAL_COLLECT_STATS MLX_SWIFTPM_RESOURCES NNLIB_OPT)
 foreach(part ${refused_parts})
-  if(EXECUTORCH_BUILD_${part})
-    message(FATAL_ERROR "EXECUTORCH_BUILD_${part}: this project does not have this part. Leave the option out")
+  if(EXECUTORCH_${part})
+    message(FATAL_ERROR "EXECUTORCH_${part}: this project does not have this part. Leave the option out")
   endif()
 endforeach()
+
+# executorch_refuse(name instead): an error if the option is on; `instead` says what serves its purpose.
+function(executorch_refuse name instead)
+  if(EXECUTORCH_${name})
+    message(FATAL_ERROR "EXECUTORCH_${name}: this project has no such option. ${instead}")
+  endif()
+endfunction()
+executorch_refuse(BUILD_ARM_BAREMETAL "The preset arm-baremetal builds for Cortex-M; there is no Ethos-U backend")
+executorch_refuse(BUILD_KERNELS_CUSTOM_AOT "The project examples/portable/custom_ops builds its operators")
+executorch_refuse(BUILD_WHEEL_DO_NOT_USE "`pip wheel .` builds the wheel")
+executorch_refuse(USE_CPP_CODE_COVERAGE "test/coverage.sh measures coverage")
 
 # Former name of the option, still present in caches of earlier builds.
 if(DEFINED CACHE{EXECUTORCH_BUILD_RUNNER})
