@@ -46,6 +46,9 @@ TEST(TensorFactoryTest, MakesEveryArithmeticDtype) {
 TEST(TensorFactoryDeathTest, WrongDataEndsTheTest) {
   TensorFactory<ScalarType::Int> ints;
   EXPECT_DEATH(ints.make({2}, {1}), "1 elements for a shape of 2");
+  EXPECT_DEATH(ints.make({2, 2}, {1, 2, 3, 4}, {4, 2}), "strides with gaps or overlaps");
+  EXPECT_DEATH(ints.make({2, 2}, {1, 2, 3, 4}, {1, 1}), "strides with gaps or overlaps");
+  EXPECT_EQ(ints.make({1, 2, 3}, {1, 2, 3, 4, 5, 6}, {2, 1, 2}).strides()[0], 2);
 }
 
 TEST(TensorComparisonTest, EqualityIsExactAndClosenessIsNot) {

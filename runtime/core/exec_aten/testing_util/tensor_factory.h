@@ -35,6 +35,26 @@ inline std::vector<uint8_t> contiguous_dim_order(size_t dims) {
   return order;
 }
 
+/// Whether the strides are those of a contiguous tensor with its dimensions permuted. Sizes of 0
+/// count as 1.
+inline bool are_dense(const std::vector<int32_t>& sizes,
+                      const std::vector<executorch::aten::StridesType>& strides) {
+  const auto size = [&sizes](size_t dim) { return std::max(sizes[dim], int32_t{1}); };
+  std::vector<size_t> outer_first(sizes.size());
+  std::iota(outer_first.begin(), outer_first.end(), size_t{0});
+  std::sort(outer_first.begin(), outer_first.end(), [&](size_t a, size_t b) {
+    return std::make_pair(strides[a], size(a)) > std::make_pair(strides[b], size(b));
+  });
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (strides[outer_first[i]] != expected) {
+      return false;
+    }
+    expected *= size(outer_first[i]);
+  }
+  return true;
+}
+
 /// Returns 0, 2, 3, ..., 1.
 inline std::vector<uint8_t> channels_last_dim_order(size_t dims) {
   ET_CHECK_MSG(dims == 4 || dims == 5, "channels-last of rank %zu", dims);
@@ -69,6 +89,7 @@ class TensorFactory {
     }
     ET_CHECK_MSG(strides.size() == sizes.size(), "%zu strides for %zu sizes", strides.size(),
                  sizes.size());
+    ET_CHECK_MSG(internal::are_dense(sizes, strides), "strides with gaps or overlaps");
     std::vector<uint8_t> dim_order(sizes.size());
     ET_CHECK(stride_to_dim_order(strides.data(), strides.size(), dim_order.data()) == Error::Ok);
     const Tensor tensor = make_with_dimorder(sizes, data, dim_order, dynamism);
