@@ -23,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="install_executorch.sh", description=__doc__, allow_abbrev=False)
     parser.add_argument("-e", "--editable", action="store_true", help="install links to this tree instead of copies")
     parser.add_argument("-m", "--minimal", action="store_true", help="leave out the dependencies of the examples")
+    parser.add_argument(
+        "--only-dependencies", action="store_true", help="install what this tree and its build need, not the tree"
+    )
     parser.add_argument("--clean", action="store_true", help="delete the folders of earlier builds, install nothing")
     parser.add_argument(
         "--pybind",
@@ -46,8 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     # torch comes first and exactly, so that pip resolves no other build of it.
     pip_install(pinned_torch())
-    extras = "export" if options.minimal else "export,examples"
-    pip_install(*(["--editable"] if options.editable else []), f"{ROOT}[{extras}]")
+    extras = ["export"] if options.minimal else ["export", "examples"]
+    if options.only_dependencies:
+        pip_install(*dependencies(extras))
+    else:
+        pip_install(*(["--editable"] if options.editable else []), f"{ROOT}[{','.join(extras)}]")
     return 0
 
 
@@ -65,6 +71,18 @@ def pinned_torch() -> str:
     if match is None:
         raise ValueError(f"{ROOT / 'pyproject.toml'}: expected a requirement torch==…, found none")
     return match[1]
+
+
+def dependencies(extras: Sequence[str]) -> list[str]:
+    """Return the requirements of pyproject.toml: those of the build, of the package, and of its extras."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        from pip._vendor import tomli as tomllib
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    lists = [table["build-system"]["requires"], table["project"]["dependencies"]]
+    lists += [table["project"]["optional-dependencies"][extra] for extra in extras]
+    return [requirement for requirements in lists for requirement in requirements]
 
 
 def pip_install(*arguments: str) -> None:

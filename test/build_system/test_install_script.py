@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """install_executorch.sh installs the exact torch, then this tree with its extras."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from build_system.configuring import ROOT, run
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A tree with the scripts, and a module `pip` that only notes how it was called."""
-    for name in ("install_executorch.sh", "install_executorch.py", "pyproject.toml"):
+    for name in ("install_executorch.sh", "install_executorch.py", "install_requirements.sh", "pyproject.toml"):
         shutil.copy2(ROOT / name, tmp_path / name)
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules/pip.py").write_text(
@@ -21,9 +22,9 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _install(tree: Path, *options: str) -> tuple[int, str, list[str]]:
+def _install(tree: Path, *options: str, script: str = "install_executorch.sh") -> tuple[int, str, list[str]]:
     environment = {"PYTHONPATH": str(tree / "modules"), "PYTHON_EXECUTABLE": sys.executable}
-    done = run(tree / "install_executorch.sh", *options, **environment)
+    done = run(tree / script, *options, **environment)
     calls = (tree / "calls").read_text().splitlines() if (tree / "calls").exists() else []
     return done.returncode, done.stdout, calls
 
@@ -41,6 +42,16 @@ def test_the_exact_torch_is_installed_first(tree: Path, options: tuple[str, ...]
     code, text, calls = _install(tree, *options)
     assert code == 0, text
     assert calls == ["install torch==2.13.0", expected.format(tree=tree)]
+
+
+def test_the_requirements_are_installed_without_the_tree(tree: Path) -> None:
+    code, text, calls = _install(tree, "--minimal", script="install_requirements.sh")
+    assert code == 0, text
+    torch, others = calls
+    assert torch == "install torch==2.13.0"
+    assert {"setuptools", "numpy", "torchao"} <= {re.split("[=<>]", name)[0] for name in others.split()[1:]}
+    assert "transformers" not in others
+    assert "transformers" in _install(tree, script="install_requirements.sh")[2][-1]
 
 
 @pytest.mark.parametrize(
