@@ -20,13 +20,13 @@ foreach(part ${refused_parts})
   endif()
 endforeach()
 
-# executorch_refuse(name instead): an error if the option is on; `instead` says what serves its purpose.
+# executorch_refuse(name instead): an error if the option is on; `instead` names the replacement.
 function(executorch_refuse name instead)
   if(EXECUTORCH_${name})
-    message(FATAL_ERROR "EXECUTORCH_${name}: this project has no such option. ${instead}")
+    message(FATAL_ERROR "EXECUTORCH_${name}: this project lacks the option. ${instead}")
   endif()
 endfunction()
-executorch_refuse(BUILD_ARM_BAREMETAL "The preset arm-baremetal builds for Cortex-M; there is no Ethos-U backend")
+executorch_refuse(BUILD_ARM_BAREMETAL "The preset arm-baremetal builds for Cortex-M, without Ethos-U")
 executorch_refuse(BUILD_KERNELS_CUSTOM_AOT "The project examples/portable/custom_ops builds its operators")
 executorch_refuse(BUILD_WHEEL_DO_NOT_USE "`pip wheel .` builds the wheel")
 executorch_refuse(USE_CPP_CODE_COVERAGE "test/coverage.sh measures coverage")

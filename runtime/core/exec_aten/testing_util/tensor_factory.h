@@ -35,8 +35,8 @@ inline std::vector<uint8_t> contiguous_dim_order(size_t dims) {
   return order;
 }
 
-/// Whether the strides are those of a contiguous tensor with its dimensions permuted. Sizes of 0
-/// count as 1.
+/// True for the strides of a contiguous tensor whose dimensions are permuted. Sizes of 0 count as
+/// 1.
 inline bool are_dense(const std::vector<int32_t>& sizes,
                       const std::vector<executorch::aten::StridesType>& strides) {
   const auto size = [&sizes](size_t dim) { return std::max(sizes[dim], int32_t{1}); };
