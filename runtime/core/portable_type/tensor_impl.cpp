@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_element_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
@@ -10,23 +11,20 @@
 namespace executorch::runtime::etensor {
 namespace {
 
-// True if all sizes are non-negative and their product fits ssize_t. While no size is 0, the
-// running product is a lower bound of the largest stride. Sizes of 0 are skipped, because an empty
-// tensor has no addresses.
-bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* product) {
+// True if all sizes are non-negative and their product, with 1 in place of 0, is at most
+// kTensorElementLimit.
+bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* numel) {
   bool empty = false;
-  bool overflow = false;
+  int64_t product = 1;
   for (ssize_t i = 0; i < dim; ++i) {
-    if (sizes[i] < 0) {
+    const int64_t size = sizes[i];
+    if (size < 0 || mul_overflows(product, size == 0 ? 1 : size, &product)) {
       return false;
     }
-    empty |= sizes[i] == 0;
-    overflow |= mul_overflows(*product, static_cast<ssize_t>(sizes[i]), product);
+    empty |= size == 0;
   }
-  if (empty) {
-    *product = 0;
-  }
-  return empty || !overflow;
+  *numel = empty ? 0 : static_cast<ssize_t>(product);
+  return product <= kTensorElementLimit && (empty || *numel == product);
 }
 
 }  // namespace
@@ -34,7 +32,7 @@ bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* product)
 Result<ssize_t> safe_numel(const TensorImpl::SizesType* sizes, ssize_t dim) {
   ET_CHECK_OR_RETURN_ERROR(dim == 0 || sizes != nullptr, InvalidArgument,
                            "no sizes for a tensor of rank %zd", dim);
-  ssize_t numel = 1;
+  ssize_t numel = 0;
   ET_CHECK_OR_RETURN_ERROR(multiply(sizes, dim, &numel), InvalidArgument,
                            "a size is negative, or the elements are too many to count");
   return numel;

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_element_limit.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -107,16 +108,15 @@ class Checker final {
       is_empty = is_empty || size == 0;
       stride *= fits && size > 1 ? static_cast<uint32_t>(size) : 1;
     }
-    uint64_t bytes = 0;
-    const bool is_small =
-        !mul_overflows(stride, uint64_t{element_size}, &bytes) && bytes <= SIZE_MAX / 2;
+    const bool is_small = stride <= uint64_t{kTensorElementLimit};
+    const uint64_t bytes = is_empty || !is_small ? 0 : stride * element_size;
     ET_CHECK_OR_RETURN_ERROR(
-        fits && (is_empty || is_small), InvalidProgram,
+        fits && is_small && bytes <= SIZE_MAX / 2, InvalidProgram,
         "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
         "or strides do not fit their types",
         text(plan_.name()), index_, order_.size());
     shape_ = {sizes_.data(), order_.data(), tensor_.scalar_type(), element_size,
-              is_empty ? 0 : static_cast<size_t>(bytes)};
+              static_cast<size_t>(bytes)};
     return Error::Ok;
   }
 

@@ -261,6 +261,13 @@ Rows shapes() {
           },
           "do not fit"),
       tensor(
+          "SizesAndStridesOverflowThoughThereAreNoElements",
+          [](TestTensor& t) {
+            t.sizes = {INT32_MAX, INT32_MAX, 0};
+            t.dim_order = {0, 1, 2};
+          },
+          "do not fit"),
+      tensor(
           "RanksAreTooHigh",
           [](TestTensor& t) {
             t.sizes = Sizes(17, 1);
