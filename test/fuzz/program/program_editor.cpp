@@ -145,6 +145,9 @@ void ProgramEditor::fit(const TestTensor& tensor) {
 
 void ProgramEditor::make_constant(TestTensor& tensor) {
   const size_t bytes = bytes_of(tensor);
+  if (bytes > kMaxBytes) {
+    return;
+  }
   tensor.memory_id = 0;
   tensor.name.clear();
   tensor.location = fb::TensorDataLocation::SEGMENT;

@@ -46,7 +46,7 @@ class ProgramEditor final {
 
   /// Planned memory that no other tensor has.
   void plan_alone(testing::TestTensor& tensor);
-  /// Constant data of its own.
+  /// Constant data of its own, unless the tensor is large.
   void make_constant(testing::TestTensor& tensor);
   /// Makes the planned buffer as large as the tensor needs.
   void fit(const testing::TestTensor& tensor);
