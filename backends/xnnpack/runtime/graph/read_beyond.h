@@ -6,7 +6,9 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Bytes after the end of an operand that kernels may read. They do not affect results.
+/// Bytes after the end of an operand that kernels may read. They do not affect results: kernels
+/// multiply them by packed weights that are 0. valgrind, to which such a product is uninitialized,
+/// reports the results (executor_runner with test/data/xnnpack/quantized_images.pte).
 constexpr size_t kReadBeyond = 16;
 
 #if defined(__SANITIZE_ADDRESS__)
