@@ -246,8 +246,8 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike, booleans=True),
-    "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike, booleans=True),
+    "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike, booleans=True, takes_empty=True),
+    "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike, booleans=True, takes_empty=True),
     "permute_copy.default": Rule(_permute, on_integers=if_alike, booleans=True),
     "view_copy.default": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
     "unsqueeze_copy.default": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),

@@ -195,9 +195,11 @@ def _right_order(low: Lowering, right: Node) -> Order:
 
 
 RULES: dict[str, Rule] = {
-    "linear.default": Rule(_linear, _refuse_linear, fuses_activation=True, on_integers=if_weights(lambda node: 0)),
-    "addmm.default": Rule(_addmm, _refuse_addmm, fuses_activation=True),
-    "bmm.default": Rule(_product),
-    "mm.default": Rule(_product),
-    "matmul.default": Rule(_product, _refuse_product),
+    "linear.default": Rule(
+        _linear, _refuse_linear, fuses_activation=True, on_integers=if_weights(lambda node: 0), takes_empty=True
+    ),
+    "addmm.default": Rule(_addmm, _refuse_addmm, fuses_activation=True, takes_empty=True),
+    "bmm.default": Rule(_product, takes_empty=True),
+    "mm.default": Rule(_product, takes_empty=True),
+    "matmul.default": Rule(_product, _refuse_product, takes_empty=True),
 }

@@ -11,11 +11,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
+from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE
 from executorch.backends.xnnpack.operators.integers import if_alike
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_emptiness
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -71,6 +72,11 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     fixed = is_static([source.meta["val"].shape[dim] for dim in reduced_dims(node)])
     sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
     return None if numbers_in(sizes) else Rejection("more than one of its sizes is dynamic")
+
+
+def _refuse_mean(node: Node, program: ExportedProgram) -> Rejection | None:
+    is_quantized = operator_of(cast(Node, node.args[0])) == DEQUANTIZE
+    return _refuse(node, program) or (refusal_of_emptiness(node) if is_quantized else None)  # int8 has no NaN
 
 
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
@@ -219,8 +225,8 @@ def _cumulative(low: Lowering, node: Node) -> None:
 
 RULES: dict[str, Rule] = {
     "cumsum.default": Rule(_cumulative, _refuse_cumulative),
-    "mean.default": Rule(_mean, _refuse, on_integers=if_alike),
-    "mean.dim": Rule(_mean, _refuse, on_integers=if_alike),
-    "sum.dim_IntList": Rule(_sum, _refuse),
+    "mean.default": Rule(_mean, _refuse_mean, on_integers=if_alike, takes_empty=True),
+    "mean.dim": Rule(_mean, _refuse_mean, on_integers=if_alike, takes_empty=True),
+    "sum.dim_IntList": Rule(_sum, _refuse, takes_empty=True),
     "var.correction": Rule(_variance, _refuse_variance),
 }

@@ -12,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import operator_of, rank, tensors_of
+from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
@@ -43,6 +43,7 @@ class Rule:
     booleans: the tensors may be boolean.
     sizes: the call may read sizes that the delegate has too; `refusal` checks them.
     newer: return whether `emit` writes nodes that ExecuTorch 1.4 lacks.
+    takes_empty: in float, the delegate computes results with elements of operands without.
     """
 
     emit: Emit
@@ -54,6 +55,7 @@ class Rule:
     booleans: bool = False
     sizes: bool = False
     newer: Callable[[Node, ExportedProgram], bool] = lambda node, program: False
+    takes_empty: bool = False
 
 
 def refusal_of_tensors(
@@ -76,9 +78,7 @@ def refusal_of_tensors(
 
 def refusal_of_emptiness(node: Node) -> Rejection | None:
     """Return why a call cannot run on an operand without elements that data may select; None if its result is empty
-    too, which the delegate skips, or the operator is a concatenation, which skips such operands."""
-    if operator_of(node) == "aten.cat.default":
-        return None
+    too, which the delegate skips."""
     made = [
         math.prod(map(_expression, value.shape), start=sympy.S.One) for value in _tensor_values(node.meta.get("val"))
     ]

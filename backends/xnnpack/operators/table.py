@@ -80,4 +80,5 @@ def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
         return refusal(product, program)
     dtypes = FLOATS_AND_BOOLEANS if rule.booleans else FLOATS
     tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes, dtypes, rule.sizes)
-    return tensors or rule.refusal(node, program) or refusal_of_emptiness(node)
+    emptiness = None if rule.takes_empty else refusal_of_emptiness(node)
+    return tensors or rule.refusal(node, program) or emptiness

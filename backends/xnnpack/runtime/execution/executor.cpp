@@ -46,9 +46,16 @@ void visit_tensors(Tensors* tensors, const Node& node, const Visit& visit) {
   visit(&tensors->residual, node.residual);
 }
 
-/// Returns true if no result has elements. Fails if one has although an operand is empty, and the
-/// operator does not compute that.
-Result<bool> has_no_work(Tensors tensors, const Node& node, const Operator& op) {
+enum class Work : uint8_t {
+  None,
+  Normal,
+  /// Operands are empty; the operator computes the result from neutral elements in their place.
+  OnNeutralElements,
+};
+
+/// The work for results, which are without elements or not. Fails if a result has elements although
+/// an operand is empty, and the operator does not compute that.
+Result<Work> work_of(Tensors tensors, const Node& node, const Operator& op) {
   bool has_elements = false, has_empty = false;
   visit_tensors(&tensors, node, [&](const TensorRef* tensor, uint32_t) {
     has_empty = has_empty || (*tensor && is_empty(*tensor->shape));
@@ -56,11 +63,17 @@ Result<bool> has_no_work(Tensors tensors, const Node& node, const Operator& op) 
   for (size_t i = 0; i < node.result_count; ++i) {
     has_elements = has_elements || !is_empty(*tensors.results[i].shape);
   }
-  ET_CHECK_OR_RETURN_ERROR(!has_elements || !has_empty || op.takes_empty_operands(), NotSupported,
+  if (!has_elements) {
+    return Work::None;
+  }
+  if (!has_empty || op.takes_empty_operands()) {
+    return Work::Normal;
+  }
+  ET_CHECK_OR_RETURN_ERROR(NeutralOperands::suit(node, tensors), NotSupported,
                            "xnnpack: node %s has a result with elements although an operand is "
                            "empty: export with sizes of at least 1, or do not delegate it",
                            fb_xnnpack::EnumNameXNodeUnion(node.kind));
-  return !has_elements;
+  return Work::OnNeutralElements;
 }
 
 }  // namespace
@@ -109,18 +122,22 @@ Error Executor::create_steps(const ExecutorOptions& options) {
   }
   shapes_.resize(graph_.values.size());
   for (Step& step : steps_) {
-    visit_tensors(&step.tensors, step.node, [&](TensorRef* tensor, uint32_t id) {
-      *tensor = tensor_ref(graph_, id);
-      if (*tensor) {
-        tensor->shape = &shapes_[id];
-      }
-    });
-    step.tensors.unfused = tensor_ref(graph_, step.node.unfused);
-    if (step.tensors.unfused) {
-      step.tensors.unfused.shape = &shapes_[step.node.unfused];
-    }
+    refer_to_values(&step);
   }
   return Error::Ok;
+}
+
+void Executor::refer_to_values(Step* step) {
+  visit_tensors(&step->tensors, step->node, [&](TensorRef* tensor, uint32_t id) {
+    *tensor = tensor_ref(graph_, id);
+    if (*tensor) {
+      tensor->shape = &shapes_[id];
+    }
+  });
+  step->tensors.unfused = tensor_ref(graph_, step->node.unfused);
+  if (step->tensors.unfused) {
+    step->tensors.unfused.shape = &shapes_[step->node.unfused];
+  }
 }
 
 void Executor::find_read_arguments() {
@@ -167,7 +184,16 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
   }
   for (Step& step : steps_) {
     const char* const kind = fb_xnnpack::EnumNameXNodeUnion(step.node.kind);
-    step.is_idle = ET_UNWRAP(has_no_work(step.tensors, step.node, *step.op));
+    if (step.neutral != nullptr) {
+      step.neutral = nullptr;
+      refer_to_values(&step);
+    }
+    const Work work = ET_UNWRAP(work_of(step.tensors, step.node, *step.op));
+    step.is_idle = work == Work::None;
+    if (work == Work::OnNeutralElements) {
+      step.neutral = std::make_unique<NeutralOperands>();
+      step.neutral->replace(step.node, &step.tensors);
+    }
     const Error error = step.is_idle ? Error::Ok : step.op->reshape(step.tensors);
     ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
                              "xnnpack: node %s cannot run on inputs of these sizes", kind);
@@ -245,6 +271,9 @@ Error Executor::bind(Span<void* const> arguments, char* memory) {
     });
     if (step.is_idle) {
       continue;
+    }
+    if (step.neutral != nullptr) {
+      step.neutral->bind(&step.tensors);
     }
     const size_t bytes = step.op->scratch_bytes();
     step.tensors.scratch = bytes == 0 ? nullptr : memory + offsets_[step.scratch_block];

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/execution/empty_operands.h>
 #include <executorch/backends/xnnpack/runtime/execution/workspace.h>
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
@@ -64,10 +65,14 @@ class Executor final {
     size_t scratch_block = 0;
     /// Set while the results are empty: run() skips the step.
     bool is_idle = false;
+    /// Set while the step reduces operands without elements.
+    std::unique_ptr<NeutralOperands> neutral;
   };
 
   explicit Executor(const Payload& payload) : payload_(payload) {}
   runtime::Error create_steps(const ExecutorOptions& options);
+  /// Sets the shapes of a step's tensors to those of its values.
+  void refer_to_values(Step* step);
   void find_read_arguments();
   /// Frees converted constants that exist in packed form.
   void free_packed_constants();

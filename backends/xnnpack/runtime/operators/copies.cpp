@@ -103,6 +103,10 @@ struct BoxCopy {
 BoxCopy box_between(const Shape& from, const uint64_t* from_begin, const Shape& to,
                     const uint64_t* to_begin, const uint64_t* sizes, size_t bytes) {
   BoxCopy box;
+  if (is_empty(from)) {
+    box.rank = 1;
+    return box;
+  }
   size_t from_stride = bytes, to_stride = bytes, run = bytes;
   bool is_run = true;
   size_t rank = 0;
@@ -239,11 +243,8 @@ class Concatenate final : public Copies {
     uint64_t begin[Shape::kMaxRank] = {};
     for (size_t i = 0; i < operands_; ++i) {
       const Shape& from = *t.operands[i].shape;
-      const BoxCopy none{1, {0}};
-      boxes().push_back({is_empty(from)
-                             ? none
-                             : box_between(from, kZeros, *t.results[0].shape, begin, from.dims,
-                                           element_bytes(*t.operands[i].value)),
+      boxes().push_back({box_between(from, kZeros, *t.results[0].shape, begin, from.dims,
+                                     element_bytes(*t.operands[i].value)),
                          nullptr});
       begin[axis_] += from.dims[axis_];
     }
@@ -299,6 +300,8 @@ class Pad final : public Copies {
         1, {box_between(from, kZeros, *t.results[0].shape, begin_, from.dims, item_), nullptr});
     return Error::Ok;
   }
+
+  bool takes_empty_operands() const override { return true; }
 
   Error run() override {
     threads().in_parts(bytes_ / item_, kBytesPerTask / item_,

@@ -93,12 +93,39 @@ def test_a_concatenation_skips_empty_operands() -> None:
         torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
 
 
-def test_a_result_with_elements_of_an_empty_operand_is_refused_by_the_node_that_makes_it() -> None:
-    model = Function(lambda linear, x: linear(x).relu().sum(0))
+EMPTY_REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {
+    "sum": lambda linear, x: linear(x).relu().sum(0),
+    "mean": lambda linear, x: linear(x).mean(0) + 1,
+    "mean that keeps the dimension": lambda linear, x: linear(x).mean(0, keepdim=True).relu(),
+    "mean of all": lambda linear, x: linear(x).mean(),
+    "mean between dimensions": lambda linear, x: linear(x)[None, :, None].mean((1, 2)),
+    "half-precision mean": lambda linear, x: x.half().sigmoid().mean(0).float(),
+    "product": lambda linear, x: linear(x).t() @ x,
+    "product with a residual": lambda linear, x: (x.t() @ linear(x)).relu() + linear.weight.t(),
+    "product of half precision": lambda linear, x: (x.t().half() @ x.half()).float(),
+    "attention": lambda linear, x: F.scaled_dot_product_attention(torch.ones(2, 3, 8), x.expand(2, -1, 8), x * 2),
+    "attention with a mask": lambda linear, x: F.scaled_dot_product_attention(
+        torch.ones(1, 3, 8), x[None], x[None] * 2, attn_mask=x.sum(1)[None, None].expand(1, 3, -1)
+    ),
+    "linear layer whose weights are computed": lambda linear, x: F.linear(torch.ones(3, 1) * x[:, 0], x.t()),
+}
+
+
+@pytest.mark.parametrize("function", EMPTY_REDUCTIONS.values(), ids=EMPTY_REDUCTIONS)
+def test_a_reduction_of_no_elements_gives_what_eager_gives(function: Callable[..., torch.Tensor]) -> None:
+    model = Function(function)
     method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
-    with pytest.raises(RuntimeError, match="node Sum has a result with elements although an operand is empty"):
-        method.execute((torch.randn(0, 8),))
-    x = torch.randn(3, 8)
+    for batch in (4, 0, 8, 0, 1):
+        x = torch.randn(batch, 8)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=2e-3, atol=1e-4, equal_nan=True)
+
+
+def test_a_result_with_elements_of_an_empty_operand_is_refused_by_the_node_that_makes_it() -> None:
+    model = nn.Conv2d(3, 4, 1, padding=1)
+    method = delegated(model, (torch.randn(1, 3, 4, 8),), ({2: BATCH},))
+    with pytest.raises(RuntimeError, match="node Conv2d has a result with elements although an operand is empty"):
+        method.execute((torch.randn(1, 3, 0, 8),))
+    x = torch.randn(1, 3, 3, 8)
     torch.testing.assert_close(method.execute((x,))[0], model(x))
 
 
@@ -182,6 +209,21 @@ def test_data_may_select_no_rows(function: Callable[..., torch.Tensor]) -> None:
         expected = expected if isinstance(expected, tuple) else (expected,)
         for found, one in zip(method.execute((x,)), expected, strict=True):
             torch.testing.assert_close(found, one, equal_nan=True)
+
+
+def test_reductions_of_rows_that_data_select_are_delegated() -> None:
+    def reductions(linear: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        rows = x[x[:, 0] > 0]
+        return torch.stack([rows.sum(0), rows.mean(0), (rows.t() @ rows)[0], F.pad(rows, (0, 0, 0, 1))[0]])
+
+    model = Function(reductions)
+    exported = torch.export.export(model.eval(), (torch.randn(6, 8),))
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    graph = edge.exported_program().graph
+    assert not any(word in str(node.target) for node in graph.nodes for word in ("sum", "mean", "mm", "pad"))
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for x in (torch.randn(6, 8), -torch.ones(6, 8)):
+        torch.testing.assert_close(method.execute((x,))[0], model(x), equal_nan=True)
 
 
 def test_an_expanded_example_input_is_taken_as_dense() -> None:

@@ -1,0 +1,79 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/execution/empty_operands.h>
+
+#include <algorithm>
+
+#include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
+
+namespace executorch::backends::xnnpack {
+
+namespace {
+
+constexpr char kNaNByte = '\xff';  // These bytes are NaN in float32, float16 and bfloat16.
+
+bool is_float(Datatype datatype) {
+  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
+         datatype == Datatype::BFloat16;
+}
+
+Shape with_ones(Shape shape) {
+  std::replace(shape.dims, shape.dims + shape.rank, uint64_t{0}, uint64_t{1});
+  return shape;
+}
+
+char neutral_byte(const Node& node, const Value& value) {
+  if (node.kind == NodeKind::GlobalAvgPooling2d) {
+    return kNaNByte;
+  }
+  if (value.datatype == Datatype::Bool) {
+    return node.attention.replaces_true ? 0 : 1;  // The neutral score is not replaced.
+  }
+  return is_byte(value.datatype) ? static_cast<char>(value.zero_point) : 0;
+}
+
+}  // namespace
+
+bool NeutralOperands::suit(const Node& node, const Tensors& tensors) {
+  const bool is_mean = node.kind == NodeKind::GlobalAvgPooling2d;
+  if (!is_mean && node.kind != NodeKind::Sum && node.kind != NodeKind::BatchMatrixMultiply &&
+      node.kind != NodeKind::FullyConnected) {
+    return false;
+  }
+  return std::all_of(
+      tensors.operands, tensors.operands + node.operand_count, [&](const TensorRef& tensor) {
+        return !tensor || !is_empty(*tensor.shape) || is_float(tensor.value->datatype) ||
+               (!is_mean &&
+                (is_byte(tensor.value->datatype) || tensor.value->datatype == Datatype::Bool));
+      });
+}
+
+void NeutralOperands::replace(const Node& node, Tensors* tensors) {
+  for (size_t i = 0; i < node.operand_count; ++i) {
+    TensorRef& tensor = tensors->operands[i];
+    if (!tensor || !is_empty(*tensor.shape)) {
+      continue;
+    }
+    Replacement& made = operands_[i];
+    made.shape = with_ones(*tensor.shape);
+    made.bytes.assign(bytes_of(tensor.value->datatype, made.shape) + kReadBeyond,
+                      neutral_byte(node, *tensor.value));
+    tensor.shape = &made.shape;
+  }
+  if (tensors->unfused) {
+    unfused_ = with_ones(*tensors->unfused.shape);
+    tensors->unfused.shape = &unfused_;
+  }
+  bind(tensors);
+}
+
+void NeutralOperands::bind(Tensors* tensors) const {
+  for (size_t i = 0; i < Node::kMaxOperands; ++i) {
+    if (!operands_[i].bytes.empty()) {
+      tensors->operands[i].data = const_cast<char*>(operands_[i].bytes.data());
+    }
+  }
+}
+
+}  // namespace executorch::backends::xnnpack
