@@ -5,6 +5,7 @@ The tests add it to copies of the files, in a temporary folder.
 """
 
 import dataclasses
+import importlib
 import importlib.util
 import json
 import os
@@ -35,7 +36,15 @@ from executorch.exir.rewrite.rejection import Rejection
 from executorch.runtime import Runtime
 
 # Names that a how-to gives to what is added.
-PLACEHOLDERS = {"VerbNounPass", "verb_noun_pass", "test_verb_noun_pass"}
+PLACEHOLDERS = {
+    "libraries_of_PART",
+    "EXECUTORCH_NAME",
+    "EXECUTORCH_BUILD_",
+    "EXECUTORCH_ENABLE_",
+    "VerbNounPass",
+    "verb_noun_pass",
+    "test_verb_noun_pass",
+}
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 
@@ -202,6 +211,75 @@ def test_a_portable_operator_is_a_row_and_a_line(tmp_path: Path) -> None:
     done = subprocess.run([str(COMPILER), *flags, str(source)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "softer_out" in (tmp_path / "generated/executorch/kernels/portable/RegisterKernels.cpp").read_text()
+
+
+def test_a_cmake_option_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = 'define_overridable_option(EXECUTORCH_ENABLE_LOGGING "Compile log messages in" BOOL ON)\n'
+    added = line.replace("ENABLE_LOGGING", "ENABLE_TOYS").replace("log messages", "toys")
+    defaults = _changed("tools/cmake/preset/default.cmake", tmp_path, (line, f"{line}{added}"))
+
+    def configured(file: Path) -> subprocess.CompletedProcess[str]:
+        included = (
+            ROOT / "tools/cmake/common/preset.cmake",
+            file,
+            *(ROOT / "cmake" / f"{name}_options.cmake" for name in ("documented", "refused")),
+        )
+        folder = tmp_path / file.parent.name
+        folder.mkdir()
+        text = "".join(f'include("{path}")\n' for path in included)
+        head = "cmake_minimum_required(VERSION 3.24)\nproject(toys LANGUAGES NONE)\n"
+        (folder / "CMakeLists.txt").write_text(f'{head}{text}message(STATUS "toys: ${{EXECUTORCH_ENABLE_TOYS}}")\n')
+        command = ("cmake", "-S", folder, "-B", folder / "build", "-DEXECUTORCH_ENABLE_TOYS=ON")
+        return subprocess.run(command, capture_output=True, text=True)
+
+    done = configured(defaults)
+    assert done.returncode == 0 and "toys: ON" in done.stdout, done.stderr
+    refused = configured(ROOT / "tools/cmake/preset/default.cmake")
+    assert "EXECUTORCH_ENABLE_TOYS=ON: this project has no such option" in re.sub(r"\s+", " ", refused.stderr)
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
+    page = importlib.import_module("cmake_options")
+    monkeypatch.setattr(page, "DEFAULTS", defaults)
+    assert "| `EXECUTORCH_ENABLE_TOYS` | `ON` | Compile toys in |" in page.page()
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_a_kind_of_tokenizer_is_a_class_and_a_branch(tmp_path: Path) -> None:
+    bytes_header = """
+#pragma once
+#include <pytorch/tokenizers/tokenizer.h>
+namespace tokenizers {
+class Bytes final : public Tokenizer {
+ public:
+  Error load(const std::string&) override {
+    vocab_size_ = 256;
+    initialized_ = true;
+    return Error::Ok;
+  }
+  Result<std::vector<uint64_t>> encode(const std::string& input, int8_t, int8_t) const override {
+    return std::vector<uint64_t>(input.begin(), input.end());
+  }
+  Result<std::string> decode(uint64_t, uint64_t token, bool) const override {
+    return std::string(1, char(token));
+  }
+  Result<std::string> id_to_piece(uint64_t token) const override { return decode(0, token, false); }
+  Result<uint64_t> piece_to_id(const std::string& text) const override { return uint64_t(text[0]); }
+};
+}  // namespace tokenizers
+"""
+    (tmp_path / "pytorch/tokenizers").mkdir(parents=True)
+    (tmp_path / "pytorch/tokenizers/bytes.h").write_text(bytes_header)
+    include, branch = "#include <pytorch/tokenizers/sentencepiece.h>\n", "  if (is_sentencepiece(head)) "
+    source = _changed(
+        "extension/llm/tokenizers/open_tokenizer.cpp",
+        tmp_path,
+        (include, f"{include}#include <pytorch/tokenizers/bytes.h>\n"),
+        (branch, f'  if (head.substr(0, 5) == "bytes") return std::make_unique<Bytes>();\n{branch}'),
+    )
+    (tmp_path / "executorch").symlink_to(ROOT)
+    folders = (tmp_path, ROOT / "extension/llm/tokenizers/include")
+    flags = ("-std=c++17", "-fsyntax-only", *(f"-I{folder}" for folder in folders))
+    done = subprocess.run([str(COMPILER), *flags, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_family_of_decoders_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,6 +171,7 @@ NOT_TRACKED = {
     *("exir/passes/FOLDER/verb_noun_pass.py", "test_verb_noun_pass.py", "verb_noun.py", "devtools/command/doing.py"),
     *("tokenizer.json", "tekken.json"),
     *("NativeFunctions.h", "Functions.h", "selected_operators.yaml", "selected_dtypes.h"),
+    *("extension/llm/tokenizers/NAME.cpp", "extension/llm/tokenizers/include/pytorch/tokenizers/NAME.h"),
     "executorch/extension/c_api/executorch.h",
 }
 

@@ -4,6 +4,7 @@
 include_guard(GLOBAL)
 
 # define_overridable_option(NAME DESCRIPTION TYPE DEFAULT): declares a cache entry unless something has set it.
+# cmake/refused_options.cmake accepts declared options.
 function(define_overridable_option name description type default)
   if(NOT type MATCHES "^(BOOL|STRING|PATH|FILEPATH)$")
     message(FATAL_ERROR "define_overridable_option: ${name}: expected the type BOOL, STRING, PATH or FILEPATH, found '${type}'")
@@ -14,6 +15,7 @@ function(define_overridable_option name description type default)
   set(${name} "${default}" CACHE ${type} "${description}")
   set_property(CACHE ${name} PROPERTY TYPE ${type})
   set_property(CACHE ${name} PROPERTY HELPSTRING "${description}")
+  set_property(GLOBAL APPEND PROPERTY executorch_declared_options ${name})
 endfunction()
 
 # set_overridable_option(NAME VALUE): sets an option unless the command line or an earlier preset has set it.
