@@ -1,11 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Times the portable kernels against the peer's, operator by operator, on 64K elements and one thread.
+"""Time the portable kernels against the peer's, operator by operator, on 64K elements and one thread:
 
-``python test/benchmark/peer_operators.py [PART ...]`` measures the operators whose label holds one of the parts (all
-without any). ``EXECUTORCH_PEER_PYTHON`` names the peer's Python, ``EXECUTORCH_KERNEL_ENTRY`` the library with our
-kernels. Both sides are timed in turn, each figure being the least of all turns. The peer runs programs of one kernel
-whose inputs and outputs are not copied. From both figures, the time of a call on single elements with as many outputs
-is subtracted.
+    python test/benchmark/peer_operators.py [PART ...]
+
+PART: measure only the operators whose label contains one of the parts. `EXECUTORCH_PEER_PYTHON` names the peer's
+Python, `EXECUTORCH_KERNEL_ENTRY` the library with our kernels. Both sides are timed in turn; a figure is the minimum of
+all turns. The peer runs programs of one kernel whose inputs and outputs are not copied. The time of a call on single
+elements with as many outputs is subtracted from both figures.
 """
 
 import os
@@ -66,7 +67,7 @@ for label, name, path in map(json.loads, sys.stdin):
 
 
 def compared(case: Case, peer: Conversation, folder: Path) -> tuple[float, float] | str:
-    """Seconds of ours and of the peer's, each the least of all turns; or why the peer cannot."""
+    """Return our seconds and the peer's, each the minimum of all turns; or why the peer cannot run the operator."""
     label, name, args = case
     run = prepare(name, args)
     path = folder / "kernel.pte"
@@ -82,15 +83,15 @@ def compared(case: Case, peer: Conversation, folder: Path) -> tuple[float, float
 
 
 def call_on_single_elements(outputs: int) -> Case:
-    """With so many outputs, whose number is the label."""
+    """Return a call with this number of outputs; the number is its label."""
     return ONE_ELEMENT if outputs == 1 else (str(outputs), "aten::unbind_copy.int_out", (torch.ones(outputs, 1), 0))
 
 
 def main() -> None:
-    """Print a line a case, and at the end those in which the peer is faster."""
+    """Print a line for each case, then the cases in which the peer is faster."""
     torch.set_num_threads(1)
-    # On one core, the peer's process too: its kernels divide 64K elements among threads otherwise, and the processor
-    # time of a thread that runs elsewhere is not counted while it runs.
+    # One core for both processes: on several, the peer's kernels divide 64K elements among threads, whose processor
+    # time the clock leaves out.
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     parts = sys.argv[1:]
     cases = [case for case in operator_cases(SIDE) if not parts or any(part in case[0] for part in parts)]
@@ -102,9 +103,9 @@ def main() -> None:
         folder = Path(name)
         calls: dict[int, tuple[float, float]] = {}
         for case in tqdm(cases, unit="operator"):
-            found = compared(case, peer, folder)
-            if isinstance(found, str):
-                rows.append((case[0], None, None, None, found))
+            times = compared(case, peer, folder)
+            if isinstance(times, str):
+                rows.append((case[0], None, None, None, times))
                 continue
             count = sum(len(o) if isinstance(o, list) else 1 for o in room_for_outputs(*case[1:]))
             if count not in calls:
@@ -112,7 +113,7 @@ def main() -> None:
                 if isinstance(call, str):
                     raise RuntimeError(f"the peer cannot call an operator with {count} outputs: {call}")
                 calls[count] = call
-            ours, theirs = (seconds - one for seconds, one in zip(found, calls[count], strict=True))
+            ours, theirs = (seconds - overhead for seconds, overhead in zip(times, calls[count], strict=True))
             rows.append((case[0], ours * 1e6, theirs * 1e6, ours / theirs, ""))
             slower += [case[0]] if ours > theirs else []
     headers = ("operator", "ours, us", "peer, us", "ours / peer", "")

@@ -39,7 +39,7 @@ TEST_F(Json, ReadsEveryKindOfValue) {
   EXPECT_EQ(value->find("b")->kind, Kind::Object);
   EXPECT_EQ(value->find("c")->items.size(), 0u);
   EXPECT_EQ(value->find("d"), nullptr);
-  EXPECT_EQ(value->find_string("b"), nullptr) << "it is no string";
+  EXPECT_EQ(value->find_string("b"), nullptr) << "it is not a string";
 }
 
 TEST_F(Json, DecodesEscapes) {
