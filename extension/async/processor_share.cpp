@@ -17,11 +17,11 @@ void keep_to_share_of_processors(size_t index, size_t count) {
   const size_t begin = index * processors / count, end = (index + 1) * processors / count;
   cpu_set_t share;
   CPU_ZERO(&share);
-  size_t found = 0;
+  size_t position = 0;
   for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &usable)) continue;
-    if (found >= begin && found < end) CPU_SET(cpu, &share);
-    ++found;
+    if (position >= begin && position < end) CPU_SET(cpu, &share);
+    ++position;
   }
   (void)sched_setaffinity(0, sizeof(share),
                           &share);  // on failure the thread stays unbound, which is only slower

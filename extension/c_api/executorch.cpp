@@ -115,11 +115,11 @@ Error load(LoadedProgram& place, const void* data, size_t size, Span<const Kerne
   return Error::Ok;
 }
 
-Error describe(const Result<TensorInfo>& found, et_tensor* info) {
-  if (!found.ok()) {
-    return found.error();
+Error describe(const Result<TensorInfo>& described, et_tensor* info) {
+  if (!described.ok()) {
+    return described.error();
   }
-  const TensorInfo& tensor = *found;
+  const TensorInfo& tensor = *described;
   *info = {nullptr,
            tensor.nbytes(),
            tensor.sizes().data(),

@@ -50,10 +50,11 @@ void print_values(const MethodMeta& meta, const Values& values) {
 void print_operators(const MethodMeta& meta) {
   printf("  operators: %zu\n", meta.num_operators());
   for (size_t i = 0; i < meta.num_operators(); ++i) {
-    const runtime::OperatorName found =
+    const runtime::OperatorName operator_name =
         require(meta.operator_name(i), "the file does not name an operator");
-    const std::string overload = found.overload;
-    const std::string name = overload.empty() ? found.name : found.name + ("." + overload);
+    const std::string overload = operator_name.overload;
+    const std::string name =
+        overload.empty() ? operator_name.name : operator_name.name + ("." + overload);
     printf("    %s%s\n", name.c_str(),
            runtime::registry_has_op_function(name.c_str()) ? "" : " (no kernel)");
   }

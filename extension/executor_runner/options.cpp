@@ -228,11 +228,11 @@ Options parse_options(int argc, char** argv) {
   opterr = 0;
   int row = 0;
   // The documented program accepts options with a single dash.
-  for (int found = 0; (found = getopt_long_only(argc, argv, ":", table, &row)) != -1;) {
-    if (found == ':') {
+  for (int code = 0; (code = getopt_long_only(argc, argv, ":", table, &row)) != -1;) {
+    if (code == ':') {
       fail(std::string(argv[optind - 1]) + " needs a value; see --help");
     }
-    if (found != 0) {
+    if (code != 0) {
       fail(std::string("unknown option ") + argv[optind - 1] + "; see --help");
     }
     if (static_cast<size_t>(row) >= kRowCount) {

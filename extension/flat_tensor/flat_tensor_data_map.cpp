@@ -126,11 +126,11 @@ Error FlatTensorDataMap::read_index(const internal::FlatTensorHeader& header) {
 }
 
 Result<const FlatTensorDataMap::Entry*> FlatTensorDataMap::find(std::string_view key) const {
-  const auto found = entries_.find(key);
-  if (found == entries_.end()) {
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end()) {
     return Error::NotFound;
   }
-  return &found->second;
+  return &entry->second;
 }
 
 Result<const TensorLayout> FlatTensorDataMap::get_tensor_layout(std::string_view key) const {

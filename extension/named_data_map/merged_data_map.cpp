@@ -32,11 +32,11 @@ Result<MergedDataMap> MergedDataMap::load(runtime::Span<const NamedDataMap* cons
 
 Result<const ET_RUNTIME_NAMESPACE::NamedDataMap*> MergedDataMap::map_with(
     std::string_view key) const {
-  const auto found = maps_.find(key);
-  if (found == maps_.end()) {
+  const auto entry = maps_.find(key);
+  if (entry == maps_.end()) {
     return Error::NotFound;
   }
-  return found->second;
+  return entry->second;
 }
 
 Result<const TensorLayout> MergedDataMap::get_tensor_layout(std::string_view key) const {

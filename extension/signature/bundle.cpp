@@ -118,13 +118,13 @@ Result<Envelope> read_bundle(std::string_view text) {
   ET_CHECK_OR_RETURN_ERROR(signatures != nullptr && signatures->kind == JsonValue::Kind::Array &&
                                signatures->items.size() == 1,
                            InvalidExternalData, "signature: expected a list of one signature");
-  Envelope found;
-  found.payload_type = *ET_UNWRAP(required_string(envelope, "payloadType"));
-  found.payload =
+  Envelope result;
+  result.payload_type = *ET_UNWRAP(required_string(envelope, "payloadType"));
+  result.payload =
       ET_UNWRAP(decode_base64(*ET_UNWRAP(required_string(envelope, "payload")), "payload"));
-  found.signature = ET_UNWRAP(
+  result.signature = ET_UNWRAP(
       decode_base64(*ET_UNWRAP(required_string(&signatures->items[0], "sig")), "signature"));
-  return found;
+  return result;
 }
 
 Result<std::vector<SignedFile>> read_signed_files(const Envelope& envelope) {

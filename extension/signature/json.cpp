@@ -142,9 +142,9 @@ class Parser final {
     constexpr std::string_view kNames = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
     const char name = document_[at_++];
     if (name == 'u') return read_code_point(text);
-    const size_t found = kNames.find(name);
-    if (found == std::string_view::npos) return false;
-    text += kMeanings[found];
+    const size_t position = kNames.find(name);
+    if (position == std::string_view::npos) return false;
+    text += kMeanings[position];
     return true;
   }
 
@@ -184,8 +184,9 @@ class Parser final {
 }  // namespace
 
 const JsonValue* JsonValue::find(std::string_view name) const {
-  const auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? nullptr : &items[static_cast<size_t>(found - names.begin())];
+  const auto name_place = std::find(names.begin(), names.end(), name);
+  return name_place == names.end() ? nullptr
+                                   : &items[static_cast<size_t>(name_place - names.begin())];
 }
 
 const std::string* JsonValue::find_string(std::string_view name) const {

@@ -80,10 +80,10 @@ void factorize(const Tensor& a, Tensor& lu, Tensor& pivots, const Use& use, bool
   const Batch items(a, 2), factors(lu, 2), exchanged(pivots, 1);
   const Shape batch = items.batch();
   for (int64_t i = 0; i < batch.numel(); ++i) {
-    Lu<T> made(items.load<T>(batch, i), pivot);
-    factors.store(i, made.factors);
-    exchanged.store_integers(i, made.pivots);
-    use(i, std::move(made));
+    Lu<T> factorized(items.load<T>(batch, i), pivot);
+    factors.store(i, factorized.factors);
+    exchanged.store_integers(i, factorized.pivots);
+    use(i, std::move(factorized));
   }
 }
 
@@ -137,10 +137,10 @@ std::tuple<Tensor&, Tensor&, Tensor&> linalg_lu_factor_ex_out(KernelRuntimeConte
     bool regular = true;
     factorize<T>(
         a, lu, pivots,
-        [&](int64_t i, const Lu<T>& made) {
-          Batch(info, 0).store_integer(i, made.info);
-          regular =
-              regular && (!check_errors || expect_no_error(ctx, "linalg.lu_factor_ex", made.info));
+        [&](int64_t i, const Lu<T>& factorized) {
+          Batch(info, 0).store_integer(i, factorized.info);
+          regular = regular &&
+                    (!check_errors || expect_no_error(ctx, "linalg.lu_factor_ex", factorized.info));
         },
         pivot);
   });
@@ -179,15 +179,15 @@ std::tuple<Tensor&, Tensor&, Tensor&> lu_unpack_out(KernelRuntimeContext& ctx, c
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0, count = count_items(batch, {&p, &l, &u}); i < count; ++i) {
-      const Matrix<T> made = factors.load<T>(batch, i);
+      const Matrix<T> matrix = factors.load<T>(batch, i);
       if (unpack_pivots) {
         const Pivots rows = exchanged.load_pivots(batch, i);
         if (!expect_pivots(ctx, rows, m)) return;
         Batch(p, 2).store(i, permutation<T>(rows, m));
       }
       if (unpack_data) {
-        Batch(l, 2).store(i, lower_of(made, k));
-        Batch(u, 2).store(i, upper_of(made, k));
+        Batch(l, 2).store(i, lower_of(matrix, k));
+        Batch(u, 2).store(i, upper_of(matrix, k));
       }
     }
   });
@@ -210,10 +210,10 @@ std::tuple<Tensor&, Tensor&, Tensor&> linalg_lu_out(KernelRuntimeContext& ctx, c
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0, count = count_items(batch, {&p, &l, &u}); i < count; ++i) {
-      const Lu<T> made(items.load<T>(batch, i), pivot);
-      if (pivot) Batch(p, 2).store(i, permutation<T>(made.pivots, m));
-      Batch(l, 2).store(i, lower_of(made.factors, k));
-      Batch(u, 2).store(i, upper_of(made.factors, k));
+      const Lu<T> factorized(items.load<T>(batch, i), pivot);
+      if (pivot) Batch(p, 2).store(i, permutation<T>(factorized.pivots, m));
+      Batch(l, 2).store(i, lower_of(factorized.factors, k));
+      Batch(u, 2).store(i, upper_of(factorized.factors, k));
     }
   });
   return out;
@@ -229,9 +229,9 @@ std::tuple<Tensor&, Tensor&, Tensor&> _linalg_det_result(KernelRuntimeContext& c
   }
   visit_numbers(ctx, a.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    factorize<T>(a, lu, pivots, [&](int64_t i, const Lu<T>& made) {
-      const T sign = made.exchanges % 2 == 0 ? T(1) : T(-1);
-      Batch(result, 0).store(i, number<T>(sign * made.factors.diagonal().prod()));
+    factorize<T>(a, lu, pivots, [&](int64_t i, const Lu<T>& factorized) {
+      const T sign = factorized.exchanges % 2 == 0 ? T(1) : T(-1);
+      Batch(result, 0).store(i, number<T>(sign * factorized.factors.diagonal().prod()));
     });
   });
   return out;
@@ -250,11 +250,11 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _linalg_slogdet_sign(KernelRuntim
   }
   visit_numbers(ctx, a.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    factorize<T>(a, lu, pivots, [&](int64_t i, const Lu<T>& made) {
-      T unit = made.exchanges % 2 == 0 ? T(1) : T(-1);
+    factorize<T>(a, lu, pivots, [&](int64_t i, const Lu<T>& factorized) {
+      T unit = factorized.exchanges % 2 == 0 ? T(1) : T(-1);
       double logarithm = 0;
-      for (Eigen::Index d = 0; d < made.factors.rows(); ++d) {
-        const T value = made.factors(d, d);
+      for (Eigen::Index d = 0; d < factorized.factors.rows(); ++d) {
+        const T value = factorized.factors(d, d);
         const double size = std::abs(value);
         unit = size == 0 ? T(0) : T(unit * (value / size));
         logarithm += std::log(size);
@@ -281,10 +281,10 @@ std::tuple<Tensor&, Tensor&> linalg_inv_ex_inverse(KernelRuntimeContext& ctx, co
   visit_numbers(ctx, a.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < batch.numel(); ++i) {
-      const Lu<T> made(items.load<T>(batch, i));
-      Batch(inverse, 2).store(i, made.solve(Matrix<T>::Identity(n, n)));
-      Batch(info, 0).store_integer(i, made.info);
-      if (check_errors && !expect_no_error(ctx, "linalg.inv_ex", made.info)) return;
+      const Lu<T> factorized(items.load<T>(batch, i));
+      Batch(inverse, 2).store(i, factorized.solve(Matrix<T>::Identity(n, n)));
+      Batch(info, 0).store_integer(i, factorized.info);
+      if (check_errors && !expect_no_error(ctx, "linalg.inv_ex", factorized.info)) return;
     }
   });
   return out;
@@ -324,21 +324,22 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _linalg_solve_ex_result(
     using T = decltype(zero);
     bool regular = true;
     std::vector<Lu<T>> all;
-    factorize<T>(a, lu, pivots, [&](int64_t i, Lu<T>&& made) {
-      Batch(info, 0).store_integer(i, made.info);
-      regular = regular && (!check_errors || expect_no_error(ctx, "linalg.solve_ex", made.info));
-      all.push_back(std::move(made));
+    factorize<T>(a, lu, pivots, [&](int64_t i, Lu<T>&& factorized) {
+      Batch(info, 0).store_integer(i, factorized.info);
+      regular =
+          regular && (!check_errors || expect_no_error(ctx, "linalg.solve_ex", factorized.info));
+      all.push_back(std::move(factorized));
     });
     if (!regular) return;
     const Batch solution(result, vectors ? 1 : 2);
     for (int64_t i = 0, count = count_items(batch, {&result}); i < count; ++i) {
-      const Lu<T>& made = all[static_cast<size_t>(items.item_at(batch, i))];
+      const Lu<T>& factorized = all[static_cast<size_t>(items.item_at(batch, i))];
       const Matrix<T> given = right.load<T>(batch, i);
       if (left) {
-        solution.store(i, made.solve(given));
+        solution.store(i, factorized.solve(given));
       } else {
-        solution.store(i,
-                       Matrix<T>(made.solve(given.transpose(), Lu<T>::Of::Transpose).transpose()));
+        solution.store(
+            i, Matrix<T>(factorized.solve(given.transpose(), Lu<T>::Of::Transpose).transpose()));
       }
     }
   });
@@ -369,18 +370,19 @@ Tensor& linalg_lu_solve_out(KernelRuntimeContext& ctx, const Tensor& lu, const T
   visit_numbers(ctx, b.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     using Of = typename Lu<T>::Of;
-    Lu<T> made{Matrix<T>()};
+    Lu<T> factorized{Matrix<T>()};
     for (int64_t i = 0, count = count_items(batch, {&out}); i < count; ++i) {
-      made.factors = factors.load<T>(batch, i);
-      made.pivots = exchanged.load_pivots(batch, i);
-      if (!expect_pivots(ctx, made.pivots, n)) return;
+      factorized.factors = factors.load<T>(batch, i);
+      factorized.pivots = exchanged.load_pivots(batch, i);
+      if (!expect_pivots(ctx, factorized.pivots, n)) return;
       const Matrix<T> given = right.load<T>(batch, i);
       if (left) {
-        Batch(out, 2).store(i, made.solve(given, adjoint ? Of::Adjoint : Of::A));
+        Batch(out, 2).store(i, factorized.solve(given, adjoint ? Of::Adjoint : Of::A));
       } else if (adjoint) {  // x A^H = b, so A x^H = b^H
-        Batch(out, 2).store(i, Matrix<T>(made.solve(given.adjoint()).adjoint()));
+        Batch(out, 2).store(i, Matrix<T>(factorized.solve(given.adjoint()).adjoint()));
       } else {
-        Batch(out, 2).store(i, Matrix<T>(made.solve(given.transpose(), Of::Transpose).transpose()));
+        Batch(out, 2).store(
+            i, Matrix<T>(factorized.solve(given.transpose(), Of::Transpose).transpose()));
       }
     }
   });

@@ -15,8 +15,8 @@ struct RowTensors {
 };
 
 /// Calls f(in, out, first row, rows, threads) until all rows are done: once for float32, else row
-/// by row by way of a buffer. `min_work`: elements worth the start of a thread. False without
-/// memory for buffers; then nothing was written.
+/// by row through a buffer. `min_work`: elements worth the start of a thread. Returns false,
+/// and writes nothing, if buffers cannot be allocated.
 template <class F>
 bool for_float_rows(KernelRuntimeContext& ctx, const RowTensors& t, size_t min_work, F&& f) {
   KernelThreads threads(t.rows * t.length, min_work);

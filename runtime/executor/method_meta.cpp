@@ -102,15 +102,15 @@ bool grows(const fb::Tensor* tensor) { return tensor != nullptr && grows_unless_
 }  // namespace
 
 size_t MethodMeta::num_unbounded_tensors() const {
-  size_t found = 0;
+  size_t unbounded = 0;
   for (size_t i = 0; i < value_count(*plan_); ++i) {
-    found += grows(tensor_at(*plan_, i)) ? 1 : 0;
+    unbounded += grows(tensor_at(*plan_, i)) ? 1 : 0;
   }
   for (const int32_t index : items(plan_->inputs())) {
     // A method with a repeated input does not load, but has metadata: do not count below 0.
-    found -= found > 0 && grows(tensor_at(*plan_, static_cast<size_t>(index))) ? 1 : 0;
+    unbounded -= unbounded > 0 && grows(tensor_at(*plan_, static_cast<size_t>(index))) ? 1 : 0;
   }
-  return found;
+  return unbounded;
 }
 
 size_t MethodMeta::num_inputs() const { return count(plan_->inputs()); }
@@ -138,15 +138,15 @@ const fb::Tensor* attribute_at(const fb::ExecutionPlan& plan, size_t index) {
 }  // namespace
 
 size_t MethodMeta::num_attributes() const {
-  size_t found = attributes_.get().second;
-  if (found == 0) {
-    found = 1;
+  size_t known = attributes_.get().second;
+  if (known == 0) {
+    known = 1;
     for (size_t i = 0; i < value_count(*plan_); ++i) {
-      found += attribute_at(*plan_, i) != nullptr ? 1 : 0;
+      known += attribute_at(*plan_, i) != nullptr ? 1 : 0;
     }
-    attributes_.set({0, found});
+    attributes_.set({0, known});
   }
-  return found - 1;
+  return known - 1;
 }
 
 Result<TensorInfo> MethodMeta::attribute_tensor_meta(size_t index) const {

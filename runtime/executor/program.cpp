@@ -97,19 +97,19 @@ Result<Program> Program::load(DataLoader* loader, Verification) {
 
 Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
   const fb::SubsegmentOffsets* constants = program_->constant_segment();
-  Span<const uint8_t> found;
+  Span<const uint8_t> bytes;
   if (constants != nullptr && buffer_idx < count(constants->offsets())) {
     const size_t offset = items(constants->offsets())[buffer_idx];
     if (offset <= constants_.size()) {
-      found = {static_cast<const uint8_t*>(constants_.data()) + offset, constants_.size() - offset};
+      bytes = {static_cast<const uint8_t*>(constants_.data()) + offset, constants_.size() - offset};
     }
   } else if (buffer_idx < count(program_->constant_buffer())) {
-    found = items(program_->constant_buffer()->Get(buffer_idx)->storage());
+    bytes = items(program_->constant_buffer()->Get(buffer_idx)->storage());
   }
-  ET_CHECK_OR_RETURN_ERROR(found.size() >= nbytes, InvalidArgument,
+  ET_CHECK_OR_RETURN_ERROR(bytes.size() >= nbytes, InvalidArgument,
                            "constant %zu has %zu bytes, or does not exist; expected %zu",
-                           buffer_idx, found.size(), nbytes);
-  return static_cast<const void*>(found.data());
+                           buffer_idx, bytes.size(), nbytes);
+  return static_cast<const void*>(bytes.data());
 }
 
 size_t Program::constants_size() const {

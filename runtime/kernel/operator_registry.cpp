@@ -213,20 +213,20 @@ Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_
     return Error::OperatorMissing;
   }
   const Query query(name, meta_list);
-  Candidates found;
-  found.look_in_tables(KernelPriority::Override, query);
-  found.look_in_tables(KernelPriority::Preferred, query);
-  found.look_in(copied_kernels(), query);
-  found.look_in_tables(KernelPriority::Default, query);
+  Candidates candidates;
+  candidates.look_in_tables(KernelPriority::Override, query);
+  candidates.look_in_tables(KernelPriority::Preferred, query);
+  candidates.look_in(copied_kernels(), query);
+  candidates.look_in_tables(KernelPriority::Default, query);
 #ifdef USE_ATEN_LIB
-  if (found.best() == nullptr && g_kernel_source != nullptr) {
-    found.fallback = g_kernel_source(name);
+  if (candidates.best() == nullptr && g_kernel_source != nullptr) {
+    candidates.fallback = g_kernel_source(name);
   }
 #endif
-  if (found.best() == nullptr) {
+  if (candidates.best() == nullptr) {
     return Error::OperatorMissing;
   }
-  return found.best();
+  return candidates.best();
 }
 
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
@@ -250,9 +250,9 @@ Result<OpFunction> get_op_function_from_registry(const char* name, Span<const Te
 
 const Kernel* internal::find_in_list(const char* name, Span<const TensorMeta> meta_list,
                                      Span<const Kernel> kernel_list) {
-  Candidates found;
-  found.look_in(kernel_list, Query(name, meta_list));
-  return found.best();
+  Candidates candidates;
+  candidates.look_in(kernel_list, Query(name, meta_list));
+  return candidates.best();
 }
 
 size_t registered_kernel_count() {

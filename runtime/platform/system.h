@@ -17,8 +17,8 @@ extern "C" {
 inline const char* et_pal_get_shared_library_name([[maybe_unused]] const void* addr) {
 #if defined(ET_USE_LIBDL)
   Dl_info info;
-  const bool found = dladdr(addr, &info) != 0 && info.dli_fname != nullptr;
-  return found ? info.dli_fname : DYNAMIC_LIBRARY_NOT_FOUND;
+  const bool is_known = dladdr(addr, &info) != 0 && info.dli_fname != nullptr;
+  return is_known ? info.dli_fname : DYNAMIC_LIBRARY_NOT_FOUND;
 #else
   return DYNAMIC_LIBRARY_NOT_SUPPORTED;
 #endif

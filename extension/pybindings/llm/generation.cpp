@@ -37,23 +37,23 @@ void bind_config(py::module_& module) {
                        float temperature, int32_t num_bos, int32_t num_eos, bool ignore_eos,
                        float topp, int32_t topk, float minp, float repetition_penalty,
                        uint64_t seed, std::vector<std::string> stop_strings, bool reuse_prefix) {
-             GenerationConfig made;
-             made.echo = echo;
-             made.max_new_tokens = max_new_tokens;
-             made.warming = warming;
-             made.seq_len = seq_len;
-             made.temperature = temperature;
-             made.num_bos = num_bos;
-             made.num_eos = num_eos;
-             made.ignore_eos = ignore_eos;
-             made.topp = topp;
-             made.topk = topk;
-             made.minp = minp;
-             made.repetition_penalty = repetition_penalty;
-             made.seed = seed;
-             made.stop_strings = std::move(stop_strings);
-             made.reuse_prefix = reuse_prefix;
-             return made;
+             GenerationConfig config;
+             config.echo = echo;
+             config.max_new_tokens = max_new_tokens;
+             config.warming = warming;
+             config.seq_len = seq_len;
+             config.temperature = temperature;
+             config.num_bos = num_bos;
+             config.num_eos = num_eos;
+             config.ignore_eos = ignore_eos;
+             config.topp = topp;
+             config.topk = topk;
+             config.minp = minp;
+             config.repetition_penalty = repetition_penalty;
+             config.seed = seed;
+             config.stop_strings = std::move(stop_strings);
+             config.reuse_prefix = reuse_prefix;
+             return config;
            }),
            py::kw_only(), py::arg("echo") = true, py::arg("max_new_tokens") = -1,
            py::arg("warming") = false, py::arg("seq_len") = -1, py::arg("temperature") = 0.8f,

@@ -133,9 +133,9 @@ class PythonRunner {
     const Error error = [&] {
       const GilRelease released;
       const CallLock lock(*this);
-      const auto found = runner_->prefill(inputs, num_bos, num_eos);
-      if (found.ok()) token = *found;
-      return found.error();
+      const auto prefilled = runner_->prefill(inputs, num_bos, num_eos);
+      if (prefilled.ok()) token = *prefilled;
+      return prefilled.error();
     }();
     expect_ok(error, "prefill() failed");
     return token;

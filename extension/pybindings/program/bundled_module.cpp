@@ -37,11 +37,11 @@ TestCase BundledModule::test_case(const std::string& method, size_t index) const
   if (!suite.ok()) {
     raise_error(suite.error(), "no test cases of the method '" + method + "'");
   }
-  const Result<TestCase> found = suite->test_case(index);
-  if (!found.ok()) {
-    raise_error(found.error(), "no test case " + std::to_string(index));
+  const Result<TestCase> test_case = suite->test_case(index);
+  if (!test_case.ok()) {
+    raise_error(test_case.error(), "no test case " + std::to_string(index));
   }
-  return *found;
+  return *test_case;
 }
 
 void load_bundled_input(LoadedModule& module, const BundledModule& bundle,

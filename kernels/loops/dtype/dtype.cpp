@@ -262,22 +262,22 @@ inline constexpr bool is_stored =
 
 template <class C>
 Convert load_as(ScalarType from) {
-  Convert found = nullptr;
+  Convert load = nullptr;
   visit(from, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    if constexpr (is_loaded<T, C>) found = convert<C, T>;
+    if constexpr (is_loaded<T, C>) load = convert<C, T>;
   });
-  return found;
+  return load;
 }
 
 template <class C>
 Convert store_from(ScalarType to) {
-  Convert found = nullptr;
+  Convert store = nullptr;
   visit(to, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    if constexpr (is_stored<T, C>) found = convert<T, C>;
+    if constexpr (is_stored<T, C>) store = convert<T, C>;
   });
-  return found;
+  return store;
 }
 
 }  // namespace
@@ -332,12 +332,12 @@ Convert store(Compute from, ScalarType to) {
 }
 
 Convert move(int64_t bytes) {
-  Convert found = nullptr;
+  Convert copy = nullptr;
   visit_width(bytes, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    found = convert<T, T>;
+    copy = convert<T, T>;
   });
-  return found;
+  return copy;
 }
 
 void repeat(char* to, const char* element, int64_t bytes, int64_t n) {

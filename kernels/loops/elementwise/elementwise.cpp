@@ -346,9 +346,9 @@ class Flat {
     ScalarType dtype = ScalarType::Undefined;
     for (int i = plan_.is_condition(0) ? 1 : 0; i < plan_.operation.arity; ++i) {
       if (inputs_[i].tensor() == nullptr) continue;
-      const ScalarType found = inputs_[i].tensor()->scalar_type();
-      if (dtype != ScalarType::Undefined && dtype != found) return false;
-      dtype = found;
+      const ScalarType own = inputs_[i].tensor()->scalar_type();
+      if (dtype != ScalarType::Undefined && dtype != own) return false;
+      dtype = own;
     }
     plan_.set_common(dtype);
     if (!plan_.is_defined() || out_.scalar_type() != plan_.result) return false;

@@ -152,13 +152,13 @@ void compute(KernelRuntimeContext& ctx, const Elementwise& operation, const Argu
 
 bool elementwise_complex(KernelRuntimeContext& ctx, const Elementwise& operation,
                          const Argument* inputs, Tensor& out, const Parameters& parameters) {
-  bool found = false;
+  bool any_complex = false;
   for (int i = 0; i < operation.arity; ++i) {
     const Tensor* const tensor = inputs[i].tensor();
-    found = found || (tensor != nullptr && is_complex(tensor->scalar_type()));
+    any_complex = any_complex || (tensor != nullptr && is_complex(tensor->scalar_type()));
   }
-  if (found) compute(ctx, operation, inputs, out, parameters);
-  return found;
+  if (any_complex) compute(ctx, operation, inputs, out, parameters);
+  return any_complex;
 }
 
 }  // namespace executorch::kernels

@@ -23,9 +23,9 @@ bool check_channels(KernelRuntimeContext& ctx, const Tensor& input, const Tensor
   }
   const int64_t channels = input.size(g->batched ? 1 : 0);
   const int64_t split = g->transposed ? weight.size(0) : channels;
-  const int64_t found = g->transposed ? channels : weight.size(1) * a.groups;
+  const int64_t expected = g->transposed ? channels : weight.size(1) * a.groups;
   const int64_t outputs = g->transposed ? weight.size(1) * a.groups : weight.size(0);
-  if (!ET_EXPECT(ctx, split == found && split % a.groups == 0 && outputs % a.groups == 0,
+  if (!ET_EXPECT(ctx, split == expected && split % a.groups == 0 && outputs % a.groups == 0,
                  "input of sizes %s and weight of sizes %s do not fit %" PRId64 " groups",
                  ShapeText(input).text, ShapeText(weight).text, a.groups)) {
     return false;

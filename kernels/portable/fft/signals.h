@@ -253,13 +253,13 @@ bool real_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   const bool whole = line_length(job.to, job.dim) == job.n;
   for_each_group(job, real.lanes, [&](char* const* to, char* const* from, int64_t count) {
     read_real(job, from, real);
-    const Parts<T> found = real.transform.run(true);
+    const Parts<T> spectrum = real.transform.run(true);
     if (real.folded) {
       in_lanes<T>(real.lanes, [&](auto item) {
-        split_spectrum<ET_TYPE_OF(item)>(found, real.w, job.n / 2, real.lanes);
+        split_spectrum<ET_TYPE_OF(item)>(spectrum, real.w, job.n / 2, real.lanes);
       });
     }
-    write_complex(job, to, count, real.lanes, job.n / 2 + 1, found);
+    write_complex(job, to, count, real.lanes, job.n / 2 + 1, spectrum);
     if (whole) write_mirrored<T>(job, to, count);
   });
   return true;

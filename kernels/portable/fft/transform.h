@@ -298,8 +298,8 @@ class Transform {
     // With the parts exchanged before and after, the same passes compute the inverse.
     const Parts<T> x = forward ? input_ : input_.swapped();
     const Parts<T> y = forward ? other_ : other_.swapped();
-    const Parts<T> found = chirped_ ? run_chirped(x, y) : passes_.run(x, y, lanes_);
-    return forward ? found : found.swapped();
+    const Parts<T> transformed = chirped_ ? run_chirped(x, y) : passes_.run(x, y, lanes_);
+    return forward ? transformed : transformed.swapped();
   }
 
  private:

@@ -58,14 +58,14 @@ bool add_mask(KernelRuntimeContext& ctx, const Strided& self, const Tensor& mask
   if (coordinates == nullptr) return false;
   std::memset(coordinates, 0, sizeof(int64_t) * static_cast<size_t>(chosen * memory.rank));
   IndexWalk walk(memory);
-  int64_t found = 0;
+  int64_t written = 0;
   // The mask may have changed since it was counted: stop at `chosen`, the available room.
-  for (int64_t i = 0; i < n && found < chosen; ++i) {
+  for (int64_t i = 0; i < n && written < chosen; ++i) {
     int64_t at[kMaxRank];
     for (int d = 0; d < memory.rank; ++d) at[d] = walk.index(d);
     if (*walk.next() == 0) continue;
-    for (int d = 0; d < memory.rank; ++d) coordinates[d * chosen + found] = at[d];
-    ++found;
+    for (int d = 0; d < memory.rank; ++d) coordinates[d * chosen + written] = at[d];
+    ++written;
   }
   Shape shape;
   shape.append(chosen);
@@ -229,16 +229,16 @@ void add(char* to, int64_t to_stride, const char* from, int64_t from_stride, int
 
 // Returns a function that adds n elements to n others.
 Convert adder(ScalarType dtype) {
-  Convert found = nullptr;
+  Convert adder = nullptr;
   visit(dtype, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    found = [](char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
+    adder = [](char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
       constexpr int64_t kBytes = sizeof(T);
       to_stride == kBytes&& from_stride == kBytes ? add<T>(to, kBytes, from, kBytes, n)
                                                   : add<T>(to, to_stride, from, from_stride, n);
     };
   });
-  return found;
+  return adder;
 }
 
 // Writes `values` to self[indices], in place.

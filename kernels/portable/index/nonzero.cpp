@@ -46,18 +46,18 @@ int64_t write_places(const Strided& from, const Strided& to, int64_t limit) {
   int64_t written = 0;
   for_each_truth(from, [&](const int64_t* index, int64_t first, const char* truth, int64_t n) {
     const int64_t before = written;
-    int64_t found = before;
-    for (int64_t i = 0; i < n && found < limit; ++i) {
-      char* const row = to.data + found * row_step;
+    int64_t end = before;
+    for (int64_t i = 0; i < n && end < limit; ++i) {
+      char* const row = to.data + end * row_step;
       if (last >= 0) *reinterpret_cast<int64_t*>(row + last * step) = first + i;
-      found += element<bool>(truth, i);
+      end += element<bool>(truth, i);
     }
     for (int d = 0; d < last; ++d) {
-      for (int64_t k = before; k < found; ++k) {
+      for (int64_t k = before; k < end; ++k) {
         *reinterpret_cast<int64_t*>(to.data + k * row_step + d * step) = index[d];
       }
     }
-    written = found;
+    written = end;
   });
   return written;
 }
@@ -90,8 +90,8 @@ Tensor& nonzero_static_out(KernelRuntimeContext& ctx, const Tensor& self, int64_
     return out;
   }
   Strided rest(out);
-  const int64_t found = write_places(from, rest, size);
-  rest.narrow(0, found, size - found);
+  const int64_t places = write_places(from, rest, size);
+  rest.narrow(0, places, size - places);
   fill(ctx, rest, Scalar(fill_value));
   return out;
 }

@@ -22,9 +22,9 @@ int64_t position_of(uint64_t key, const uint64_t* keys, int64_t n, bool floating
   int64_t low = 0, high = n;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    const uint64_t found = keys[middle];
-    const bool nan = floating && found == kNanKey;
-    if (nan || (right ? found <= key : found < key)) {
+    const uint64_t middle_key = keys[middle];
+    const bool nan = floating && middle_key == kNanKey;
+    if (nan || (right ? middle_key <= key : middle_key < key)) {
       low = middle + 1;
     } else {
       high = middle;

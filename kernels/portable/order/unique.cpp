@@ -118,20 +118,20 @@ std::tuple<Tensor&, Tensor&, Tensor&> unique(KernelRuntimeContext& ctx, const Te
   auto* const lengths = allocate<int64_t>(ctx, items.count);
   auto* const runs = allocate<int64_t>(ctx, items.count);  // of each item, its run
   if (firsts == nullptr || lengths == nullptr || runs == nullptr) return result;
-  int64_t found = 0;
+  int64_t count = 0;
   for (int64_t i = 0; i < items.count; ++i) {
     if (i == 0 || !items.equal(items.order[i - 1], items.order[i])) {
-      firsts[found] = items.order[i];
-      lengths[found++] = 0;
+      firsts[count] = items.order[i];
+      lengths[count++] = 0;
     }
-    ++lengths[found - 1];
-    runs[items.order[i]] = found - 1;
+    ++lengths[count - 1];
+    runs[items.order[i]] = count - 1;
   }
-  Shape shape = how.dim.has_value() ? Shape(self) : vector_of(found);
-  if (how.dim.has_value()) shape.sizes[*how.dim] = found;
+  Shape shape = how.dim.has_value() ? Shape(self) : vector_of(count);
+  if (how.dim.has_value()) shape.sizes[*how.dim] = count;
   const Shape whole = how.dim.has_value() ? vector_of(items.count) : Shape(self);
   if (!resize(ctx, out, shape) || !resize(ctx, inverse, how.with_inverse ? whole : vector_of(0)) ||
-      !resize(ctx, counts, vector_of(how.with_counts ? found : 0)) ||
+      !resize(ctx, counts, vector_of(how.with_counts ? count : 0)) ||
       !write_values(ctx, from, how, firsts, Strided(out))) {
     return result;
   }

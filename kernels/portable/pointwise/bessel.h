@@ -85,7 +85,7 @@ struct BesselJY {
 
 /// By asymptotic expansion (9.2.5, 9.2.6).
 inline BesselJY far_bessel(double x) {
-  BesselJY found{};
+  BesselJY values{};
   const double scale = std::sqrt(2 / (kPi * x));
   for (int order = 0; order < 2; ++order) {
     double parts[2] = {1, 0}, term = 1;
@@ -99,10 +99,10 @@ inline BesselJY far_bessel(double x) {
     const double sine = std::sin(x), cosine = std::cos(x), root = std::sqrt(0.5);
     const double s = order == 0 ? (sine - cosine) * root : -(sine + cosine) * root;
     const double c = order == 0 ? (sine + cosine) * root : (sine - cosine) * root;
-    found.j[order] = scale * (parts[0] * c - parts[1] * s);
-    found.y[order] = scale * (parts[0] * s + parts[1] * c);
+    values.j[order] = scale * (parts[0] * c - parts[1] * s);
+    values.y[order] = scale * (parts[0] * s + parts[1] * c);
   }
-  return found;
+  return values;
 }
 
 /// By Miller's backward recurrence (9.12, example 1) and Neumann's series (9.1.88).
@@ -132,12 +132,12 @@ inline BesselJY near_bessel(double x) {
       }
     }
   }
-  BesselJY found{};
-  for (int order = 0; order < 2; ++order) found.j[order] = low[order] / norm;
+  BesselJY values{};
+  for (int order = 0; order < 2; ++order) values.j[order] = low[order] / norm;
   const double logarithm = std::log(x / 2) + kEulerGamma;
-  found.y[0] = 2 / kPi * (logarithm * found.j[0] - sums[0] / norm);
-  found.y[1] = 2 / kPi * ((logarithm - 1) * found.j[1] - found.j[0] / x - sums[1] / norm);
-  return found;
+  values.y[0] = 2 / kPi * (logarithm * values.j[0] - sums[0] / norm);
+  values.y[1] = 2 / kPi * ((logarithm - 1) * values.j[1] - values.j[0] / x - sums[1] / norm);
+  return values;
 }
 
 inline BesselJY bessel_jy(double x) { return x > kFar ? far_bessel(x) : near_bessel(x); }

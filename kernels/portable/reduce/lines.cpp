@@ -42,9 +42,9 @@ int64_t place_of(C best, const C* x, int64_t n) {
   using Flag = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;  // for vectors
   const auto is_best = [best](C e) { return (e == best) | (e != e); };
   int64_t i = 0;
-  for (Flag found = 0; i + kRun <= n; i += kRun) {
-    for (int64_t j = 0; j < kRun; ++j) found |= static_cast<Flag>(is_best(x[i + j]));
-    if (found != 0) break;
+  for (Flag any_best = 0; i + kRun <= n; i += kRun) {
+    for (int64_t j = 0; j < kRun; ++j) any_best |= static_cast<Flag>(is_best(x[i + j]));
+    if (any_best != 0) break;
   }
   while (i < n && !is_best(x[i])) ++i;
   return i;
@@ -121,19 +121,19 @@ bool expect_searchable(KernelRuntimeContext& ctx, const Tensor& self) {
 }
 
 template <class C>
-void search_lines(const Strided& places, const Strided& found, const Strided& from, int dim,
+void search_lines(const Strided& places, const Strided& extremes, const Strided& from, int dim,
                   bool largest, bool with_values) {
   const int64_t length = line_length(from, dim), step = line_stride(from, dim);
-  const LoopNest nest(without(places, dim), without(found, dim), without(from, dim));
+  const LoopNest nest(without(places, dim), without(extremes, dim), without(from, dim));
   const int64_t stride = nest.stride(2);
   const bool in_blocks = nest.row() > 1 && step > stride && length < INT32_MAX;
   Reader<C> reader(from.dtype);
-  const Convert writer = store(compute_type<C>, found.dtype);
+  const Convert writer = store(compute_type<C>, extremes.dtype);
   LineBlock<C> lines;
   const auto one = [&](char* place, char* value, const char* line) {
     const Best<C> best = best_of_line<C>(reader, line, length, step, largest);
     *reinterpret_cast<int64_t*>(place) = best.index;
-    if (with_values) write<C>(best.value, value, found.dtype);
+    if (with_values) write<C>(best.value, value, extremes.dtype);
   };
   const auto many = [&](char* place, char* value, const char* line, int64_t n) {
     largest ? lines.template search<true>(reader, line, stride, n, length, step)
@@ -175,9 +175,9 @@ void search(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool kee
     return;
   }
   const Strided places = with_dim(indices, self, d);
-  const Strided found = values != nullptr ? with_dim(*values, self, d) : places;
+  const Strided extremes = values != nullptr ? with_dim(*values, self, d) : places;
   visit_compute(compute_of(self.scalar_type()), [&](auto tag) {
-    search_lines<ET_TYPE_OF(tag)>(places, found, from, d, largest, values != nullptr);
+    search_lines<ET_TYPE_OF(tag)>(places, extremes, from, d, largest, values != nullptr);
   });
 }
 

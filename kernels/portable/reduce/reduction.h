@@ -145,10 +145,10 @@ inline constexpr Accumulator kAccumulator{compute_type<typename A::In>,
 /// the dtypes that are computed in it.
 template <template <class> class A>
 const Accumulator* accumulator_for(Compute compute) {
-  const Accumulator* found = nullptr;
-  const auto find = [&](auto tag) { found = &kAccumulator<A<ET_TYPE_OF(tag)>>; };
+  const Accumulator* accumulator = nullptr;
+  const auto find = [&](auto tag) { accumulator = &kAccumulator<A<ET_TYPE_OF(tag)>>; };
   visit_compute<dtypes_of("portable/reduce/reductions.cpp")>(compute, find);
-  return found;
+  return accumulator;
 }
 
 /// Sets the mask of the reduced dimensions; an empty list or none means all of them.

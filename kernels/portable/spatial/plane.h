@@ -47,7 +47,7 @@ bool expect_images(KernelRuntimeContext& ctx, const char* name, const Tensor& te
 Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes);
 
 /// A list argument of one value for all spatial dimensions or one for each, into the last of three;
-/// the first ones become `missing`. Fails the context unless every value is in [least, 2^31).
+/// the first ones become `missing`. Fails the context unless every value is in [min_value, 2^31).
 bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<int64_t> list,
                          int spatial, int64_t min_value, int64_t missing, int64_t* values);
 

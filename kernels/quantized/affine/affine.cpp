@@ -80,12 +80,12 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
   // The reference clamps in the dtype of the sum, too.
   const C lowest = step(steps.second, static_cast<C>(quant_min));
   const C highest = step(steps.second, static_cast<C>(quant_max));
-  C made[kBlock];
+  C results[kBlock];
   nest.for_each_row([&](char* const* at) {
     for (int64_t first = 0; first < nest.row(); first += kBlock) {
       const int64_t n = nest.row() - first < kBlock ? nest.row() - first : kBlock;
       const C* const from = reader(at[1] + first * nest.stride(1), nest.stride(1), n);
-      const Row<C> row{from, made, n, lowest, highest};
+      const Row<C> row{from, results, n, lowest, highest};
       const char* const parameters = at[2] + first * nest.stride(2);
       if (nest.stride(2) == 0 && steps.are_exact) {
         const auto& p = *reinterpret_cast<const Parameters*>(parameters);
@@ -96,7 +96,7 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
         quantize_each<C, added>(row, steps, parameters, nest.stride(2));
       }
       store_integers(at[0] + first * nest.stride(0), nest.stride(0),
-                     reinterpret_cast<const char*>(made), sizeof(C), n);
+                     reinterpret_cast<const char*>(results), sizeof(C), n);
     }
   });
 }
@@ -176,7 +176,7 @@ void dequantize_in(const Strided& out, const Strided& integers, const Strided& p
   const bool wraps = difference.of_integers && size_of(difference.dtype) < 4;
   const bool narrow = exact && !wraps && size_of(integers.dtype) == 1;
   Reader<int64_t> reader(integers.dtype);
-  C made[kBlock];
+  C results[kBlock];
   nest.for_each_row([&](char* const* at) {
     for (int64_t first = 0; first < nest.row(); first += kBlock) {
       const int64_t n = nest.row() - first < kBlock ? nest.row() - first : kBlock;
@@ -186,13 +186,13 @@ void dequantize_in(const Strided& out, const Strided& integers, const Strided& p
       if (narrow && nest.stride(1) == 1 && nest.stride(2) == 0 && is_small(p) &&
           (difference.of_integers || p.zero_point == static_cast<double>(p.integer_zero))) {
         const auto loop = is_byte ? dequantize_uniform<uint8_t, C> : dequantize_uniform<int8_t, C>;
-        loop(from, made, n, static_cast<C>(p.scale), static_cast<int32_t>(p.integer_zero));
+        loop(from, results, n, static_cast<C>(p.scale), static_cast<int32_t>(p.integer_zero));
       } else {
-        dequantize_each(reader(from, nest.stride(1), n), made, n, difference, computed, parameters,
-                        nest.stride(2));
+        dequantize_each(reader(from, nest.stride(1), n), results, n, difference, computed,
+                        parameters, nest.stride(2));
       }
       store_numbers(at[0] + first * nest.stride(0), nest.stride(0),
-                    reinterpret_cast<const char*>(made), sizeof(C), n);
+                    reinterpret_cast<const char*>(results), sizeof(C), n);
     }
   });
 }

@@ -25,9 +25,9 @@ struct Table {
 
 // One tensor of parameters as [rows, groups].
 Strided by_group(const Tensor& tensor) {
-  Strided made(tensor);
-  if (made.rank == 1) made.append(1, 0);
-  return made;
+  Strided parameters(tensor);
+  if (parameters.rank == 1) parameters.append(1, 0);
+  return parameters;
 }
 
 bool expect_table(KernelRuntimeContext& ctx, const Table& table, int64_t quant_min,
@@ -92,12 +92,12 @@ void unpack(const Table& table, const char* from, int64_t stride, int8_t* to) {
 
 // [groups, elements of a group] of one row.
 Strided as_groups(char* data, ScalarType dtype, int64_t groups, int64_t size, int64_t stride) {
-  Strided made;
-  made.data = data;
-  made.dtype = dtype;
-  made.append(groups, size * stride);
-  made.append(size, stride);
-  return made;
+  Strided grouped;
+  grouped.data = data;
+  grouped.dtype = dtype;
+  grouped.append(groups, size * stride);
+  grouped.append(size, stride);
+  return grouped;
 }
 
 Tensor& look_up(KernelRuntimeContext& ctx, const Table& table, int64_t quant_min, int64_t quant_max,

@@ -31,9 +31,9 @@ struct Integers {
 };
 
 Strided two_dimensions(const Tensor& tensor) {
-  Strided made(tensor);
-  if (made.rank == 1) made.append(1, 0);
-  return made;
+  Strided matrix(tensor);
+  if (matrix.rank == 1) matrix.append(1, 0);
+  return matrix;
 }
 
 bool expect_matrix(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
@@ -58,12 +58,12 @@ bool expect_matrix(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
 
 Integers integers_of(const Tensor& weight, const Tensor& scales,
                      const std::optional<Tensor>& zero_points) {
-  Integers made{Strided(weight), two_dimensions(scales), {}, zero_points.has_value(), 1};
-  if (made.has_zeros) made.zeros = two_dimensions(*zero_points);
-  const int64_t groups = made.scales.sizes[1];
-  made.group = (weight.size(1) + groups - 1) / groups;
-  made.group = made.group > 0 ? made.group : 1;
-  return made;
+  Integers integers{Strided(weight), two_dimensions(scales), {}, zero_points.has_value(), 1};
+  if (integers.has_zeros) integers.zeros = two_dimensions(*zero_points);
+  const int64_t groups = integers.scales.sizes[1];
+  integers.group = (weight.size(1) + groups - 1) / groups;
+  integers.group = integers.group > 0 ? integers.group : 1;
+  return integers;
 }
 
 // Number of partial sums, so that the compiler can vectorize the sum.

@@ -13,10 +13,10 @@ namespace {
 // One set of parameters, which must outlive the places.
 ParameterPlaces everywhere(const Tensor& like, Parameters& one, ScalarType scales,
                            ScalarType zeros) {
-  ParameterPlaces made{Strided(like), scales, zeros};
-  made.places.data = reinterpret_cast<char*>(&one);
-  for (int d = 0; d < made.places.rank; ++d) made.places.strides[d] = 0;
-  return made;
+  ParameterPlaces repeated{Strided(like), scales, zeros};
+  repeated.places.data = reinterpret_cast<char*>(&one);
+  for (int d = 0; d < repeated.places.rank; ++d) repeated.places.strides[d] = 0;
+  return repeated;
 }
 
 // The element of a tensor that has only one.
@@ -112,11 +112,11 @@ bool by_row(KernelRuntimeContext& ctx, const Tensor& tensor, const Tensor& scale
 
 // A matrix as [rows, groups of a row, elements of a group].
 Strided grouped(const Tensor& matrix, int64_t group_size) {
-  Strided made(matrix);
-  made.append(group_size, made.strides[1]);
-  made.sizes[1] /= group_size;
-  made.strides[1] *= group_size;
-  return made;
+  Strided groups(matrix);
+  groups.append(group_size, groups.strides[1]);
+  groups.sizes[1] /= group_size;
+  groups.strides[1] *= group_size;
+  return groups;
 }
 
 bool by_group(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t* group_size,
@@ -219,18 +219,18 @@ Tensor& quantize_per_channel_out(KernelRuntimeContext& ctx, const Tensor& input,
                                  const Tensor& scales, const Tensor& zero_points, int64_t axis,
                                  int64_t quant_min, int64_t quant_max, ScalarType dtype,
                                  Tensor& out) {
-  ParameterPlaces made;
+  ParameterPlaces places;
   if (!expect_floating(ctx, "input", input) ||
       !ET_EXPECT(ctx, input.scalar_type() != ScalarType::Double,
                  "input must be float32, float16 or bfloat16, found float64") ||
       !expect_integers(ctx, "out", out, dtype, quant_min, quant_max) ||
       !resize_like(ctx, out, input) ||
-      !along(ctx, input, axis, scales, &zero_points, Towards::Integers, made)) {
+      !along(ctx, input, axis, scales, &zero_points, Towards::Integers, places)) {
     return out;
   }
   // Numbers of 16 bits are float32 before they meet a scale.
-  made.scales = promote(made.scales, ScalarType::Float);
-  quantize(Strided(out), Strided(input), made, Added::AfterRounding, quant_min, quant_max);
+  places.scales = promote(places.scales, ScalarType::Float);
+  quantize(Strided(out), Strided(input), places, Added::AfterRounding, quant_min, quant_max);
   return out;
 }
 
@@ -239,29 +239,29 @@ Tensor& dequantize_per_channel_out(KernelRuntimeContext& ctx, const Tensor& inpu
                                    int64_t axis, int64_t quant_min, int64_t quant_max,
                                    ScalarType dtype, std::optional<ScalarType> out_dtype,
                                    Tensor& out) {
-  ParameterPlaces made;
+  ParameterPlaces places;
   if (!expect_integers(ctx, "input", input, dtype, quant_min, quant_max) ||
       !expect_floating(ctx, "out", out) ||
       !expect_dtype(ctx, "out", out, out_dtype.value_or(ScalarType::Float)) ||
       !resize_like(ctx, out, input) ||
-      !along(ctx, input, axis, scales, given(zero_points), Towards::Numbers, made)) {
+      !along(ctx, input, axis, scales, given(zero_points), Towards::Numbers, places)) {
     return out;
   }
-  dequantize(Strided(out), Strided(input), made, product_dtype(made));
+  dequantize(Strided(out), Strided(input), places, product_dtype(places));
   return out;
 }
 
 Tensor& quantize_per_token_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& scales,
                                const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
                                ScalarType dtype, Tensor& out) {
-  ParameterPlaces made;
+  ParameterPlaces places;
   if (!expect_floating(ctx, "input", input) ||
       !expect_integers(ctx, "out", out, dtype, quant_min, quant_max) ||
       !resize_like(ctx, out, input) ||
-      !by_row(ctx, input, scales, &zero_points, Towards::Integers, made)) {
+      !by_row(ctx, input, scales, &zero_points, Towards::Integers, places)) {
     return out;
   }
-  quantize(Strided(out), Strided(input), made, Added::BeforeRounding, quant_min, quant_max);
+  quantize(Strided(out), Strided(input), places, Added::BeforeRounding, quant_min, quant_max);
   return out;
 }
 
@@ -269,14 +269,14 @@ Tensor& dequantize_per_token_out(KernelRuntimeContext& ctx, const Tensor& input,
                                  const Tensor& scales, const Tensor& zero_points, int64_t quant_min,
                                  int64_t quant_max, ScalarType dtype, ScalarType output_dtype,
                                  Tensor& out) {
-  ParameterPlaces made;
+  ParameterPlaces places;
   if (!expect_integers(ctx, "input", input, dtype, quant_min, quant_max) ||
       !expect_floating(ctx, "out", out) || !expect_dtype(ctx, "out", out, output_dtype) ||
       !resize_like(ctx, out, input) ||
-      !by_row(ctx, input, scales, &zero_points, Towards::Numbers, made)) {
+      !by_row(ctx, input, scales, &zero_points, Towards::Numbers, places)) {
     return out;
   }
-  dequantize(Strided(out), Strided(input), made, product_dtype(made));
+  dequantize(Strided(out), Strided(input), places, product_dtype(places));
   return out;
 }
 
@@ -284,14 +284,14 @@ Tensor& quantize_per_channel_group_out(KernelRuntimeContext& ctx, const Tensor& 
                                        const Tensor& scales, const Tensor& zero_points,
                                        int64_t quant_min, int64_t quant_max, ScalarType dtype,
                                        int64_t group_size, Tensor& out) {
-  ParameterPlaces made;
+  ParameterPlaces places;
   if (!expect_floating(ctx, "input", input) ||
       !expect_integers(ctx, "out", out, dtype, quant_min, quant_max) ||
       !resize_like(ctx, out, input) ||
-      !by_group(ctx, input, &group_size, scales, &zero_points, Towards::Integers, made)) {
+      !by_group(ctx, input, &group_size, scales, &zero_points, Towards::Integers, places)) {
     return out;
   }
-  quantize(grouped(out, group_size), grouped(input, group_size), made, Added::BeforeRounding,
+  quantize(grouped(out, group_size), grouped(input, group_size), places, Added::BeforeRounding,
            quant_min, quant_max);
   return out;
 }
@@ -301,14 +301,14 @@ Tensor& dequantize_per_channel_group_out(KernelRuntimeContext& ctx, const Tensor
                                          const std::optional<Tensor>& zero_points,
                                          int64_t quant_min, int64_t quant_max, ScalarType dtype,
                                          int64_t group_size, ScalarType output_dtype, Tensor& out) {
-  ParameterPlaces made;
+  ParameterPlaces places;
   if (!expect_integers(ctx, "input", input, dtype, quant_min, quant_max) ||
       !expect_floating(ctx, "out", out) || !expect_dtype(ctx, "out", out, output_dtype) ||
       !resize_like(ctx, out, input) ||
-      !by_group(ctx, input, &group_size, scales, given(zero_points), Towards::Numbers, made)) {
+      !by_group(ctx, input, &group_size, scales, given(zero_points), Towards::Numbers, places)) {
     return out;
   }
-  dequantize(grouped(out, group_size), grouped(input, group_size), made, product_dtype(made));
+  dequantize(grouped(out, group_size), grouped(input, group_size), places, product_dtype(places));
   return out;
 }
 

@@ -94,7 +94,7 @@ void DepthwisePlane::run(const Plane& image, const Plane& out, int64_t begin, in
                          char* room) const {
   const ConvGeometry& g = layer_.geometry;
   auto* const sums = reinterpret_cast<int32_t*>(room);
-  auto* const made = reinterpret_cast<int8_t*>(sums + up(g.out[2], kBeyond) * kBeyond);
+  auto* const results = reinterpret_cast<int8_t*>(sums + up(g.out[2], kBeyond) * kBeyond);
   auto* const offsets = reinterpret_cast<int32_t*>(room + sums_);
   auto* const weights = reinterpret_cast<Factor*>(offsets + taps_);
   Factor* const plane = weights + taps_;
@@ -112,8 +112,8 @@ void DepthwisePlane::run(const Plane& image, const Plane& out, int64_t begin, in
           reinterpret_cast<int8_t*>(out.data + c * out.channel_stride + y * out.strides[1]);
       const bool near = out.strides[2] == 1;
       loops_.requantize(sums, layer_.scales + c, layer_.offsets + c, false, layer_.limits,
-                        near ? to : made, width);
-      for (int64_t x = 0; x < width && !near; ++x) to[x * out.strides[2]] = made[x];
+                        near ? to : results, width);
+      for (int64_t x = 0; x < width && !near; ++x) to[x * out.strides[2]] = results[x];
     }
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 // Bytes of panels kept for all rows of the weights, so that a widened row serves many columns. They
 // fit the level 2 cache.
-constexpr int64_t kHeldBytes = sizeof(Factor) > 1 ? 128 * 1024 : 0;
+constexpr int64_t kPanelBytes = sizeof(Factor) > 1 ? 128 * 1024 : 0;
 
 int64_t rounded_up(int64_t depth) { return (depth + kTogether - 1) / kTogether * kTogether; }
 
@@ -27,7 +27,7 @@ Division division_of(const IntegerLoops& loops, const FusedLayer& layer) {
                   kMinProducts);
 }
 
-// One image.
+// The product of one image's windows with the weights.
 class Product {
  public:
   Product(const IntegerLoops& loops, const FusedLayer& layer, const Plane& image, const Plane& out)
@@ -110,15 +110,15 @@ class Product {
   // `rows` channels at the positions from `first` on.
   void write(int64_t channel, int64_t rows, int64_t first, const int32_t* sums) const {
     const int64_t n = columns_at(first);
-    int8_t made[IntegerLoops::kMaxRows * IntegerLoops::kMaxColumns];
+    int8_t tile[IntegerLoops::kMaxRows * IntegerLoops::kMaxColumns];
     auto* const to = reinterpret_cast<int8_t*>(out_.data) + channel * out_.channel_stride;
     const bool direct = flat_ && n == loops_.columns;
     loops_.requantize_tile(sums, rows, layer_.scales + channel, layer_.offsets + channel,
-                           layer_.limits, direct ? to + first : made,
+                           layer_.limits, direct ? to + first : tile,
                            direct ? out_.channel_stride : loops_.columns);
     for (int64_t j = 0; j < n && !direct; ++j) {
       int8_t* const at = to + (out_.at(place_of(first + j).at) - out_.data);
-      for (int64_t i = 0; i < rows; ++i) at[i * out_.channel_stride] = made[i * loops_.columns + j];
+      for (int64_t i = 0; i < rows; ++i) at[i * out_.channel_stride] = tile[i * loops_.columns + j];
     }
   }
 
@@ -164,7 +164,7 @@ LayerProduct::Room::Room(const IntegerLoops& loops, const FusedLayer& largest) {
   panel = aligned(k * loops.columns * int64_t(sizeof(Factor)));
   panels = largest.geometry.groups > 1 || panel == 0
                ? 1
-               : std::clamp<int64_t>(kHeldBytes / panel, 1, panels_of(loops, largest));
+               : std::clamp<int64_t>(kPanelBytes / panel, 1, panels_of(loops, largest));
   rows = sizeof(Factor) > 1 ? aligned(loops.rows * k * int64_t(sizeof(Factor))) : 0;
   windows = aligned(WindowPanels::room(loops, largest.windows.taps()));
 }

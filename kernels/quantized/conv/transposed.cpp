@@ -18,13 +18,13 @@ constexpr int64_t kMaxCentredTerms = (1 << 16) - 1;
 
 // The loops of phase 0, which has the most outputs, with the most taps that any phase has.
 WindowLoops largest_phase(const ConvGeometry& g) {
-  WindowLoops made{{g.axis(0, 0), g.axis(1, 0), g.axis(2, 0)}};
+  WindowLoops loops{{g.axis(0, 0), g.axis(1, 0), g.axis(2, 0)}};
   for (int d = 0; d < kSpatial; ++d) {
     for (int64_t phase = 1; phase < g.phases(d); ++phase) {
-      made.axis[d].taps = std::max(made.axis[d].taps, g.axis(d, phase).taps);
+      loops.axis[d].taps = std::max(loops.axis[d].taps, g.axis(d, phase).taps);
     }
   }
-  return made;
+  return loops;
 }
 
 // The weights [inputs, outputs of a group, taps] as a phase needs them.

@@ -42,8 +42,8 @@ struct Result {
         quant_min(static_cast<float>(out.quant_min)),
         quant_max(static_cast<float>(out.quant_max)) {}
   float integer(float number) const {
-    const float made = std::nearbyint(number * inverse) + zero_point;
-    return made < quant_min ? quant_min : made > quant_max ? quant_max : made;
+    const float rounded = std::nearbyint(number * inverse) + zero_point;
+    return rounded < quant_min ? quant_min : rounded > quant_max ? quant_max : rounded;
   }
 };
 
@@ -63,7 +63,7 @@ void combine_rows(const LoopNest& nest, const Operand& a, const Operand& b, cons
   const Result result(out);
   Reader<float> read_left(a.tensor.scalar_type()), read_right(b.tensor.scalar_type());
   const Convert convert = store(Compute::Float, out.tensor.scalar_type());
-  float made[kBlock];
+  float results[kBlock];
   nest.for_each_row([&](char* const* at) {
     for (int64_t first = 0; first < nest.row(); first += kBlock) {
       const int64_t count = nest.row() - first < kBlock ? nest.row() - first : kBlock;
@@ -75,9 +75,9 @@ void combine_rows(const LoopNest& nest, const Operand& a, const Operand& b, cons
               to[i] = res.integer(Computed::of(l.number(p[i]), r.number(q[i])));
             }
           },
-          +made, x, y, left, right, result, count);
-      convert(at[0] + first * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(made),
-              sizeof(float), count);
+          +results, x, y, left, right, result, count);
+      convert(at[0] + first * nest.stride(0), nest.stride(0),
+              reinterpret_cast<const char*>(results), sizeof(float), count);
     }
   });
 }

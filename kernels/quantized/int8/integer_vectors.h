@@ -166,14 +166,14 @@ void dots(int64_t k, const Factor* x, int64_t x_step, int inputs, const int8_t* 
 void tap_sums(const Factor* in, const int32_t* offsets, const Factor* weights, int64_t taps,
               int32_t* sums, int64_t n) {
   for (int64_t q = 0; q < n; q += 2 * kLanes) {
-    Pairs::Lanes made[2] = {Pairs::zero(), Pairs::zero()};
+    Pairs::Lanes lanes[2] = {Pairs::zero(), Pairs::zero()};
     for (int64_t t = 0; t < taps; t += 2) {
       int32_t pair;
       std::memcpy(&pair, weights + t, sizeof(pair));
       Pairs::plus_taps(Pairs::load(in + offsets[t] + q), Pairs::load(in + offsets[t + 1] + q),
-                       Pairs::repeated(pair), made);
+                       Pairs::repeated(pair), lanes);
     }
-    Pairs::store_taps(sums + q, made);
+    Pairs::store_taps(sums + q, lanes);
   }
 }
 
@@ -235,11 +235,11 @@ void requantize_tile(const int32_t* sums, int64_t rows, const float* scales, con
   const Limits copy = limits;
   for (int64_t i = 0; i < rows; ++i) {
     const float scale = scales[i], offset = offsets[i];
-    int8_t made[kColumns];
+    int8_t row[kColumns];
     for (int j = 0; j < kColumns; ++j) {
-      made[j] = rounded(static_cast<float>(sums[i * kColumns + j]) * scale + offset, copy);
+      row[j] = rounded(static_cast<float>(sums[i * kColumns + j]) * scale + offset, copy);
     }
-    std::memcpy(out + i * step, made, kColumns);
+    std::memcpy(out + i * step, row, kColumns);
   }
 }
 

@@ -9,9 +9,9 @@ namespace executorch::kernels::quantized {
 namespace {
 
 bool expect_byte(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  const ScalarType found = tensor.scalar_type();
-  return ET_EXPECT(ctx, found == ScalarType::Char || found == ScalarType::Byte,
-                   "%s must be int8 or uint8, found %s", name, name_of(found));
+  const ScalarType dtype = tensor.scalar_type();
+  return ET_EXPECT(ctx, dtype == ScalarType::Char || dtype == ScalarType::Byte,
+                   "%s must be int8 or uint8, found %s", name, name_of(dtype));
 }
 
 }  // namespace

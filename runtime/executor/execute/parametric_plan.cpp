@@ -124,7 +124,7 @@ Error ParametricPlan::verify_steps(const fb::ExecutionPlan& plan, const MethodBl
 Error ParametricPlan::verify_tensors(const fb::ExecutionPlan& plan, const MethodBlock& block) {
   const Span<uint32_t> words = block.plan_words;
   size_t next = kHeader + kStep * size_t{steps_};
-  uint32_t found = 0;
+  uint32_t matched = 0;
   uint32_t tensors = 0;
   for (size_t i = 0; i < value_count(plan); ++i) {
     const fb::Tensor* tensor = tensor_at(plan, i);
@@ -148,16 +148,16 @@ Error ParametricPlan::verify_tensors(const fb::ExecutionPlan& plan, const Method
     // From here on, this word is the tensor's index among the method's tensors.
     words[next] = slot;
     next += kRecord + sizes;
-    ++found;
+    ++matched;
   }
   for (const Input& input : block.inputs) {
     ET_CHECK_OR_RETURN_ERROR(!is_in_buffer(input.tensor), InvalidProgram,
                              "method '%s', parametric plan: an input lies in planned buffer 1",
                              text(plan.name()));
   }
-  ET_CHECK_OR_RETURN_ERROR(found == tensors_ && next == words.size(), InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(matched == tensors_ && next == words.size(), InvalidProgram,
                            "method '%s', parametric plan: %u tensors in %zu words, found %u in %zu",
-                           text(plan.name()), tensors_, words.size(), found, next);
+                           text(plan.name()), tensors_, words.size(), matched, next);
   return Error::Ok;
 }
 

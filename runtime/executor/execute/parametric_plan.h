@@ -40,7 +40,8 @@ class ParametricPlan final {
   ParametricPlan() = default;
 
   /// Verifies `block.plan_words`, which must not be empty.
-  /// @retval Error::InvalidProgram The log says what is wrong. Error::NotSupported Another version.
+  /// @retval Error::InvalidProgram After a message.
+  /// @retval Error::NotSupported The plan has another version.
   [[nodiscard]] ET_WEAK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
                                    const MethodBlock& block);
 

@@ -67,8 +67,8 @@ class Marker final {
     if (limit > kCandidatesOnStack) {
       candidates = temp.allocateList<Candidate>(limit);
     }
-    const size_t found = candidates == nullptr || limit == 0 ? 0 : find_candidates(candidates);
-    const size_t left = keep_apart({candidates, found});
+    const size_t listed = candidates == nullptr || limit == 0 ? 0 : find_candidates(candidates);
+    const size_t left = keep_apart({candidates, listed});
     compare_all({candidates, left});
     clear_uses();
     for (size_t i = 0; i < left; ++i) {
@@ -141,7 +141,7 @@ class Marker final {
   /// Returns the number of inputs and outputs that have planned memory and are used as unaliased
   /// values must be. Writes them to `candidates` unless that is null.
   size_t find_candidates(Candidate* candidates) const {
-    size_t found = 0;
+    size_t listed = 0;
     const auto add = [&](int32_t value, uint8_t wanted) {
       const auto index = static_cast<size_t>(value);
       const fb::Tensor* const tensor = tensor_at(plan_, index);
@@ -159,9 +159,9 @@ class Marker final {
       }
       if (candidates != nullptr) {
         // GCC mistakes a copy of a local range for a pointer to it (-Wdangling-pointer).
-        candidates[found] = {planned_range(*tensor), static_cast<uint32_t>(value), 0};
+        candidates[listed] = {planned_range(*tensor), static_cast<uint32_t>(value), 0};
       }
-      ++found;
+      ++listed;
     };
     for (const int32_t input : items(plan_.inputs())) {
       add(input, kDelegateOperand);
@@ -169,7 +169,7 @@ class Marker final {
     for (const int32_t output : items(plan_.outputs())) {
       add(output, kOneResult);
     }
-    return found;
+    return listed;
   }
 
   /// Sorts candidates by place and removes those that overlap another one, or are listed twice.

@@ -41,22 +41,22 @@ struct KindCounts {
 };
 
 void count_values(const fb::ExecutionPlan& plan, MethodCounts* counts) {
-  KindCounts found;
+  KindCounts kinds;
   counts->values = value_count(plan);
   for (size_t i = 0; i < counts->values; ++i) {
     const fb::EValue& value = value_at(plan, i);
     const auto kind = static_cast<size_t>(value.val_type());
-    found.values[kind] += 1;
-    found.items[kind] += list_size(value);
+    kinds.values[kind] += 1;
+    kinds.items[kind] += list_size(value);
     if (value.val_type() == fb::KernelTypes::Tensor) {
       count_tensor(as<fb::Tensor>(value), counts);
     }
   }
-  const auto values = [&found](fb::KernelTypes kind) {
-    return found.values[static_cast<size_t>(kind)];
+  const auto values = [&kinds](fb::KernelTypes kind) {
+    return kinds.values[static_cast<size_t>(kind)];
   };
-  const auto items = [&found](fb::KernelTypes kind) {
-    return found.items[static_cast<size_t>(kind)];
+  const auto items = [&kinds](fb::KernelTypes kind) {
+    return kinds.items[static_cast<size_t>(kind)];
   };
   counts->strings = values(fb::KernelTypes::String);
   counts->double_lists = values(fb::KernelTypes::DoubleList);
