@@ -16,7 +16,7 @@ _PARAGRAPH = re.compile(r"(?<=<p>)[^<]+")
 _NAME = re.compile(r"\S*[._]\S+")
 _MACRO = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 # After a separator, and between the words of CamelCase; not before the suffix of a file.
-_BREAK = re.compile(r"(?<=[/_:,({=])(?=\w)|(?<=\.)(?=\w{4})|(?<=[a-z0-9])(?=[A-Z])")
+_BREAK = re.compile(r"(?<=[/_:,({=])(?=\w)|(?<=\w\.)(?=\w{4})|(?<=[a-z0-9])(?=[A-Z])")
 # Such as &gt;, which is one character.
 _REFERENCE = re.compile(r"(&#?\w+;)")
 _OPTION = re.compile(r"^-+\w")
