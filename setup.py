@@ -22,6 +22,7 @@ from bill_of_materials import bill_of_materials  # noqa: E402
 
 FIRST_ZIP_DATE = 315532800  # 1980-01-01, the earliest date of a zip archive
 NOT_SHIPPED = {"build", "docs", "test", "cmake"}
+PACKAGE_DATA = ["*.pyi", "py.typed", "*.yaml", "*.json", "config/*.yaml", "config/*.json"]
 SHIPPED_EXAMPLES = {"models", "portable", "xnnpack"}  # documented packages below executorch.examples
 
 
@@ -159,7 +160,7 @@ setup(
     package_dir={"executorch": "."},
     package_data={
         "executorch": ["kernels/*/functions.yaml", "kernels/*.json", "runtime/schema/*.fbs", "plugins.ini"],
-        **{name: ["*.pyi", "py.typed", "*.yaml", "*.json"] for name in package_names()[1:]},
+        **dict.fromkeys(package_names()[1:], PACKAGE_DATA),
     },
     # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.
     ext_modules=[Extension("executorch.extension.pybindings._portable_lib", sources=[])],

@@ -60,6 +60,8 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/plugins.ini",
         "executorch/runtime/py.typed",
         "executorch/kernels/portable/functions.yaml",
+        "executorch/examples/models/llama/config/llama_xnnpack.yaml",
+        "executorch/examples/models/qwen3/config/0_6b_config.json",
         "executorch/examples/models/toy_model.py",
         "executorch/examples/portable/scripts/export.py",
         "executorch/examples/xnnpack/aot_compiler.py",
