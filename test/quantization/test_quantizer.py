@@ -65,12 +65,13 @@ def test_a_convolutional_model_is_one_delegate_of_integers(settings: dict[str, b
     assert sqnr(reference, run(lowered, images()[0])) > 25
 
 
+@pytest.mark.parametrize("is_per_channel", [True, False], ids=["per channel", "per tensor"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
-def test_linear_layers_are_quantized_dynamically(dtype: torch.dtype) -> None:
+def test_linear_layers_are_quantized_dynamically(dtype: torch.dtype, is_per_channel: bool) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 10)).to(dtype)
     data = [(torch.randn(3, 64, dtype=dtype),) for _ in range(2)]
-    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True)
+    config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=True)
     converted = quantized(model, XNNPACKQuantizer().set_global(config), data)
     lowered = lowered_on_xnnpack(converted, data[0])
     assert len(operators(lowered.exported_program().graph)) == 2

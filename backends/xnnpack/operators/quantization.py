@@ -59,7 +59,8 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     if rejection is not None:
         return rejection
     real, integer = (source, node) if operator_of(node) == QUANTIZE else (node, source)
-    rejection = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (parameters.dtype,))
+    floats = FLOATS if real is node and is_constant(program, source) else (torch.float32,)
+    rejection = refusal_of_tensor(real, floats) or refusal_of_tensor(integer, (parameters.dtype,))
     represented = stands_for(integer)
     if rejection is None and represented is not None and not parameters.is_as(represented):
         return Rejection(f"another reader dequantizes {integer.name} with other parameters")
