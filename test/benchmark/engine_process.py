@@ -66,7 +66,7 @@ that each engine's quantizer changed to int8."""
 
 
 def with_peaks(engines: Sequence[Engine]) -> list[Engine]:
-    """The engines, and for each precision of their products the bare multiply-add instructions (peak.py)."""
+    """The engines, and the bare multiply-add instructions of each precision of their products (peak/)."""
     precisions = dict.fromkeys(engine.products for engine in engines)
     return [*engines, *(Engine(f"peak-{name}", f"peak-{name}", products=name) for name in precisions)]
 

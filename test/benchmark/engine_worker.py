@@ -141,7 +141,7 @@ def _openvino(precision: str | None, int8: bool = False) -> Callable[..., Prepar
 
 def _peak(precision: str) -> Callable[..., Prepared]:
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
-        from benchmark.peak import multiply_adds, product_operations
+        from benchmark.peak.multiply_adds import multiply_adds, product_operations
 
         operations = product_operations(model, inputs)
         return Prepared(multiply_adds(precision, operations, threads), {"operations": operations})

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The time of bare multiply-add instructions, as many as a model's products have: a bound for every engine.
 
-``engine/peak.cpp`` has the instructions. The C++ compiler (``CXX``, else ``c++``) translates it for this processor,
+``multiply_adds.cpp`` has the instructions. The C++ compiler (``CXX``, else ``c++``) translates it for this processor,
 with OpenMP for the threads. Convolutions count as they are defined: the share of Winograd's form, which multiplies
 less, may exceed 1.
 """
@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).resolve().parents[2]
-_SOURCES = ("test/benchmark/engine/peak.cpp", "kernels/engine/instruction_set.cpp")
+_ROOT = Path(__file__).resolve().parents[3]
+_SOURCES = ("test/benchmark/peak/multiply_adds.cpp", "kernels/engine/instruction_set.cpp")
 
 
 class NoPeakError(RuntimeError):
@@ -30,14 +30,14 @@ def product_operations(model: Any, inputs: tuple[Any, ...]) -> int:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    # Recurrent layers of oneDNN are one operator, which torch has no formula for.
+    # Without oneDNN, recurrent layers are products; oneDNN has one operator for them, which torch has no formula for.
     with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
         model(*inputs)
     return int(counter.get_total_flops())
 
 
 def multiply_adds(precision: str, operations: float, threads: int) -> Callable[[], None]:
-    """Return a call that executes so many operations by bare instructions on so many threads.
+    """Return a call that executes this number of operations by bare instructions, divided among threads.
 
     The instruction is the one of the highest set in effect. Raises NoPeakError without compiler or instruction.
     """

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Multiply-add instructions alone: operands in registers, and as many independent sums as hide the
-// latency. Products of so many operations cannot take less time on this processor. peak.py compiles
-// this file and calls it.
+// latency. Their time bounds that of products on this processor from below.
+// multiply_adds.py compiles this file and calls it.
 #include <executorch/kernels/engine/instruction_set.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Instruction {
 
 #if defined(__x86_64__)
 constexpr size_t kSums = 12, kTiles = 6;
-/// In float32, 1; in bfloat16, 1 and 0; in int8, small numbers. Sums of them stay normal numbers.
+/// The bits of 1 in float32, of 1 and 0 in bfloat16. Sums of such products stay normal numbers.
 constexpr uint32_t kFactors = 0x3f800000;
 
 // Assembly, because a compiler may change the order of intrinsics, spill sums, or fold the loop.
@@ -121,7 +121,7 @@ const char* peak_name(const void* instruction) {
   return static_cast<const Instruction*>(instruction)->name;
 }
 
-/// Executes at least so many operations, divided among so many threads.
+/// Executes at least this number of operations, divided among the threads.
 void peak_run(const void* instruction, double operations, int threads) {
   const Instruction& row = *static_cast<const Instruction*>(instruction);
   const auto rounds = size_t(operations / double(threads) / double(row.operations)) + 1;

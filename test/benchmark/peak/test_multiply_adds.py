@@ -8,9 +8,9 @@ import platform
 import pytest
 import torch
 
-from .engine_process import ENGINES, PRECISIONS, with_peaks
-from .engine_report import Measurement, share_of_peak
-from .peak import NoPeakError, instruction_name, multiply_adds, product_operations
+from ..engine_process import ENGINES, PRECISIONS, with_peaks
+from ..engine_report import Measurement, share_of_peak
+from .multiply_adds import NoPeakError, instruction_name, multiply_adds, product_operations
 
 
 def test_operations_of_a_linear_layer_are_two_for_each_weight_and_row() -> None:
