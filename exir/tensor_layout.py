@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from executorch.exir.scalar_type import ScalarType, to_scalar_type
+from executorch.exir.tensor import dim_order_from_stride
 
-__all__ = ["TensorLayout"]
+__all__ = ["TensorLayout", "dim_order_from_stride"]
 
 
 @dataclass

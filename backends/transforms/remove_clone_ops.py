@@ -52,16 +52,17 @@ class RemoveCloneOpsTransform(ExportPass):
     def _is_removable(self, node: Node) -> bool:
         source: Any = node.args[0]
         between = source.op == "placeholder" and any(user.op == "output" for user in node.users)
-        return not _changes_layout(node, source) and not (between and self._preserve_input_output_copies)
+        return not self._is_non_identity_clone(node) and not (between and self._preserve_input_output_copies)
 
-
-def _changes_layout(node: Node, source: Node) -> bool:
-    before, after = source.meta.get("val"), node.meta.get("val")
-    if before is None:
-        return False
-    if node.target is _clone:
-        memory_format = argument(node, "memory_format")
-        if memory_format in (None, torch.preserve_format):
+    def _is_non_identity_clone(self, node: Node) -> bool:
+        """Return whether a copy changes the layout."""
+        source: Any = node.args[0]
+        before, after = source.meta.get("val"), node.meta.get("val")
+        if before is None:
             return False
-        return not before.is_contiguous(memory_format=memory_format)
-    return node.target is _clone_dim_order and after is not None and after.dim_order() != before.dim_order()
+        if node.target is _clone:
+            memory_format = argument(node, "memory_format")
+            if memory_format in (None, torch.preserve_format):
+                return False
+            return not before.is_contiguous(memory_format=memory_format)
+        return node.target is _clone_dim_order and after is not None and after.dim_order() != before.dim_order()

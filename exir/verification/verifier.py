@@ -15,7 +15,8 @@ from torch.export import ExportedProgram
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.dialects.autograd_rules import autograd_safe_rules
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.dialects.edge_rules import core_aten_rules, edge_rules
+from executorch.exir.dialects.edge_rules import core_aten_rules, edge_rules, legal_dtypes
+from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.dialects.verifier import Rule, verify
 from executorch.exir.error import VerificationError
 
@@ -95,6 +96,15 @@ def AutogradSafeATenVerifier(class_only: bool = False) -> Any:
     """A verifier of autograd-safe ATen: programs of torch.export that can be trained. ExecuTorch 1.4 has none."""
     verifier = _verifier("AUTOGRAD_SAFE_ATEN", autograd_safe_rules())
     return verifier if class_only else verifier()
+
+
+# Names that `transformers.exporters` replaces while it exports.
+_EXECUTORCH_SYM_OPS = frozenset(PRIM_OF_PYTHON_FUNCTION.values())
+
+
+def _check_tensor_args_matching_op_allowed_dtype(gm: fx.GraphModule) -> None:
+    """Raise VerificationError if an edge operator does not take the dtypes of a call."""
+    verify(gm, [legal_dtypes(())], "dtypes of edge operators")
 
 
 __all__ = ["AutogradSafeATenVerifier", "EXIRATenDialectVerifier", "EXIREdgeDialectVerifier", "WellFormed"]

@@ -11,6 +11,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/schema": set(),
     "exir/debug_handle_utils": set(),
     "exir/dim_order_utils": set(),
+    "exir/sym_util": set(),
     "exir/error": set(),
     "exir/plugins": {"exir/plugins", "exir/lowered_backend_module"},  # finds parts of every layer in plugins.ini
     "exir/format": {"exir/format", "exir/schema", "exir/scalar_type", "exir/tensor", "exir/tensor_layout"},
@@ -20,7 +21,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/memory": {"exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/tensor"},
     "exir/passes": {"exir/passes", "exir/rewrite", "exir/memory", "exir/dialects", "exir/operator", "exir/error"}
     | {"exir/graph_module", "exir/pass_base", "exir/tensor", "exir/schema", "exir/scalar_type", "exir/delegate"}
-    | {"exir/debug_handle_utils", "exir/dim_order_utils"},
+    | {"exir/debug_handle_utils", "exir/dim_order_utils", "exir/sym_util"},
     "exir/decompose": {"exir/decompose", "exir/rewrite", "exir/dialects", "exir/operator", "exir/error"}
     | {"exir/graph_module", "exir/pass_base", "exir/debug_handle_utils"},
     "exir/emit": {"exir/emit", "exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"}

@@ -2,7 +2,7 @@
 """Documented module paths: `executorch.exir.passes.NAME` of ExecuTorch is the module `NAME` of one of the folders.
 
 `executorch.exir.passes` calls `register_modules`. Scripts of users import these paths; nothing inside the project does.
-The modules of this folder only rename.
+The modules of this folder rename, and add names that other packages import.
 """
 
 import sys
@@ -10,8 +10,12 @@ from types import ModuleType
 
 from executorch.exir.passes.documented import (
     _quant_patterns_and_replacements,
+    executorch_prim_ops_registry,
     replace_aten_with_edge_pass,
     replace_sym_size_op_pass,
+    replace_view_copy_with_view_pass,
+    spec_prop_pass,
+    sym_shape_eval_pass,
 )
 from executorch.exir.passes.edge import (
     debug_handle_generator_pass,
@@ -21,8 +25,6 @@ from executorch.exir.passes.edge import (
 )
 from executorch.exir.passes.memory import (
     memory_planning_pass,
-    spec_prop_pass,
-    sym_shape_eval_pass,
 )
 from executorch.exir.passes.quantized import (
     quant_fusion_pass,
@@ -47,9 +49,6 @@ from executorch.exir.passes.state import (
     insert_write_back_for_buffers_pass,
     reinplace,
 )
-from executorch.exir.passes.views import (
-    replace_view_copy_with_view_pass,
-)
 
 DOCUMENTED_MODULES = (
     _quant_patterns_and_replacements,
@@ -58,6 +57,7 @@ DOCUMENTED_MODULES = (
     convert_constant_dim_order_pass,
     cse_pass,
     debug_handle_generator_pass,
+    executorch_prim_ops_registry,
     external_constants_pass,
     init_mutable_pass,
     insert_write_back_for_buffers_pass,

@@ -28,24 +28,23 @@ class PruneEmptyTensorsPass(GraphPass):
         for module in all_graph_modules(graph_module):
             for node in list(module.graph.nodes):
                 if node.op == "call_function" and node.target in _FULL:
-                    modified |= _prune(module, node)
-        if modified:
-            graph_module.graph.eliminate_dead_code()
+                    operands = node.args[0]
+                    self.remove_empty_tensors_from_cat(module, node)
+                    modified |= node.args[0] != operands or not node.users
+            module.graph.eliminate_dead_code()
         return PassResult(graph_module, modified)
 
-
-def _prune(graph_module: GraphModule, node: Node) -> bool:
-    operands: Any = node.args[0]
-    kept = [operand for operand in operands if guard_or_true(operand.meta["val"].numel() != 0)]
-    if len(kept) == len(operands):
-        return False
-    if kept:
-        node.update_arg(0, kept)
-        return True
-    value = node.meta["val"]
-    with graph_module.graph.inserting_after(node):
-        full = graph_module.graph.call_function(_FULL[node.target], (list(value.shape), 0), {"dtype": value.dtype})
-    full.meta = dict(node.meta)
-    node.replace_all_uses_with(full)
-    graph_module.graph.erase_node(node)
-    return True
+    def remove_empty_tensors_from_cat(self, graph_module: GraphModule, cat_node: Node) -> None:
+        """Remove the empty operands of a `cat`. If all are empty, its readers read a `full` instead."""
+        operands: Any = cat_node.args[0]
+        kept = [operand for operand in operands if guard_or_true(operand.meta["val"].numel() != 0)]
+        if kept:
+            cat_node.update_arg(0, kept)
+            return
+        value = cat_node.meta["val"]
+        with graph_module.graph.inserting_after(cat_node):
+            full = graph_module.graph.call_function(
+                _FULL[cat_node.target], (list(value.shape), 0), {"dtype": value.dtype}
+            )
+        full.meta = dict(cat_node.meta)
+        cat_node.replace_all_uses_with(full)

@@ -100,3 +100,18 @@ def test_out_variants_are_made_of_a_graph_without_specs() -> None:
     (split,) = [node for node in changed.graph.nodes if "split" in str(node.target)]
     assert [value.shape for value in split.meta["val"]] == [(10,)]
     assert len(list(filter_nodes([split.args, split.kwargs]))) == 2
+
+
+def test_a_subclass_decides_which_operands_of_cat_are_removed() -> None:
+    class KeepAll(PruneEmptyTensorsPass):
+        def remove_empty_tensors_from_cat(self, graph_module: torch.fx.GraphModule, cat_node: torch.fx.Node) -> None:
+            seen.append(cat_node.name)
+
+    class Join(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.cat([x, x[:0]])
+
+    seen: list[str] = []
+    program = to_edge(export(Join(), (torch.ones(2, 3),))).exported_program()
+    assert not KeepAll()(program.graph_module).modified
+    assert len(seen) == 1

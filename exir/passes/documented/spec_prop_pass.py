@@ -1,0 +1,15 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Façade of `exir.passes.memory.spec_prop_pass`, with the name that `transformers.exporters` imports."""
+
+from torch import fx
+from torch.export import ExportGraphSignature
+
+from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass, make_spec
+
+__all__ = ["SpecPropPass", "make_spec"]
+
+
+def _is_mutable_buffer(node: fx.Node, graph_signature: ExportGraphSignature) -> bool:
+    """Return whether a placeholder is a buffer that the program writes."""
+    buffer = graph_signature.inputs_to_buffers.get(str(node.target))
+    return buffer is not None and buffer in graph_signature.buffers_to_mutate.values()
