@@ -106,7 +106,7 @@ struct AxisSamples {
   void set(const GridAxis<T>& axis, int tap, int64_t i, T at, T weight) {
     const auto pixel = static_cast<int32_t>(at);
     const bool within = (pixel >= 0) & (pixel < axis.size);
-    offsets[tap][i] = std::clamp(pixel, 0, axis.size - 1) * axis.stride;
+    offsets[tap][i] = std::clamp<int32_t>(pixel, 0, axis.size - 1) * axis.stride;
     weights[tap][i] = within ? weight : T(0);
     inside[tap][i] = within;
   }
