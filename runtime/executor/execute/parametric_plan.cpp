@@ -8,6 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/load/alias_model.h>
+#include <executorch/runtime/executor/load/value_loader.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -194,6 +195,22 @@ Result<size_t> ParametricPlan::bytes(const fb::ExecutionPlan& plan, const Method
   return static_cast<size_t>(height);
 }
 
+namespace {
+
+/// Resets values, and the flags of tensors, to those of the program.
+void reset_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
+  point_values(plan, block);
+  for (size_t i = 0; i < block.flags.size(); ++i) {
+    const fb::Tensor* const tensor = tensor_at(plan, i);
+    if (tensor != nullptr) {
+      const int kept = block.flags[i] & ~(kLateValue | kResizableValue);
+      block.flags[i] = static_cast<uint8_t>(kept | flags_of(*tensor, tensor_source(*tensor)));
+    }
+  }
+}
+
+}  // namespace
+
 Error ParametricPlan::place(const fb::ExecutionPlan& plan, const MethodBlock& block,
                             HierarchicalAllocator& memory, size_t program_size) {
   const size_t size = ET_UNWRAP(bytes(plan, block));
@@ -208,6 +225,7 @@ Error ParametricPlan::place(const fb::ExecutionPlan& plan, const MethodBlock& bl
   for (uint32_t i = 0; i < tensors_; ++i, record += kRecord + record[2]) {
     ET_CHECK_OK_OR_RETURN_ERROR(place_tensor(record, block, size, base));
   }
+  reset_values(plan, block);
   ET_CHECK_OK_OR_RETURN_ERROR(
       AliasModel(plan, block, program_size, /*is_loaded=*/true).check(),
       "method '%s': for inputs of these sizes the parametric plan makes values overlap",

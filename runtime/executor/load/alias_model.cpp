@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/load/alias_model.h>
 
+#include <string.h>
+
 #include <new>
 #include <utility>
 
@@ -29,13 +31,6 @@ using executorch::runtime::internal::value_at;
 // Functions that only this file calls are inline: the compiler merges those with one caller, which
 // makes the code smaller and loading faster.
 
-namespace {
-
-/// The end of a list of values.
-constexpr uint32_t kEnd = (1u << 29) - 1;
-
-}  // namespace
-
 struct AliasModel::Role {
   static constexpr uint32_t kWrite = 1;
   /// Read; must not overlap a written value.
@@ -48,15 +43,11 @@ struct AliasModel::Role {
 };
 
 Error AliasModel::check() {
-  static_assert(sizeof(Node) <= sizeof(EValue) && alignof(Node) <= alignof(EValue) &&
-                    sizeof(Place) <= sizeof(EValue) && alignof(Place) <= alignof(EValue),
-                "nodes, and later places, are built in the memory of values");
-  for (EValue& value : block_.values) {
-    value.~EValue();
-  }
+  static_assert(sizeof(Node) == sizeof(EValue) && alignof(Node) <= alignof(EValue),
+                "nodes are built in the memory of values");
   set_up();
   const Error error = check_all();
-  make_values(plan_, block_);
+  restore_values();
   return error;
 }
 
@@ -64,18 +55,42 @@ inline void AliasModel::set_up() {
   nodes_ = reinterpret_cast<Node*>(block_.values.data());
   uint32_t tensors = 0;
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    const fb::EValue& value = value_at(plan_, i);
-    const fb::Tensor* const tensor = value.val_as_Tensor();
-    Node& node = *new (&nodes_[i]) Node{i, i, kEnd << Role::kBits, 0, 0, kNoTensor};
-    if (tensor == nullptr) {
-      node.slot = tensors_in(value).empty() ? kNoTensor : kTensorList;
+    EValue& value = block_.values[i];
+    if (value.isTensor()) {
+      uint8_t& flags = block_.flags[i];
+      value.~EValue();
+      new (&nodes_[i]) Node{i,
+                            i,
+                            kEnd << Role::kBits,
+                            (flags & kResizableValue) != 0,
+                            (flags & kLateValue) != 0,
+                            0,
+                            tensors++};
+      flags &= static_cast<uint8_t>(~kResizableValue);
     } else {
-      node.slot = tensors++;
-      node.is_resizable = tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC;
-      if (tensor->allocation_info() == nullptr) {
-        node.is_given = tensor_source(*tensor) == TensorSource::None;
-        block_.flags[i] |= node.is_given != 0 ? kLateValue : kConstantValue;
-      }
+      const bool has_tensors = value.isTensorList() || value.isListOptionalTensor();
+      const EValue::Payload::TriviallyCopyablePayload payload = value.payload.copyable_union;
+      const auto tag = static_cast<uint32_t>(value.tag);
+      uint64_t words = 0;
+      static_assert(sizeof(words) == sizeof(payload), "a node keeps the payload");
+      memcpy(&words, &payload, sizeof(words));
+      new (&nodes_[i]) Node{0, 0, tag, 0, 0, 0, has_tensors ? kTensorList : kNoTensor};
+      nodes_[i].set_words(words);
+    }
+  }
+  find_inputs();
+}
+
+inline void AliasModel::restore_values() {
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    const Node node = nodes_[i];
+    EValue& value = *new (&block_.values[i]) EValue();
+    if (node.slot < kTensorList) {
+      value = EValue(tensor_in(block_.tensors[node.slot]));
+    } else {
+      const uint64_t words = node.words();
+      memcpy(&value.payload.copyable_union, &words, sizeof(words));
+      value.tag = static_cast<Tag>(node.use);
     }
   }
 }
@@ -90,7 +105,7 @@ inline Error AliasModel::check_all() {
   // Without views and moves, each value is a class of its own.
   const size_t related = has_views_ || views_outlive_ ? block_.flags.size() : 0;
   for (uint32_t i = 0; i < related; ++i) {
-    block_.flags[i] |= block_.flags[find(i)] & kConstantValue;
+    block_.flags[i] |= is_tensor(i) ? block_.flags[find(i)] & kConstantValue : 0;
   }
   consume_inputs();
   return Error::Ok;
@@ -98,9 +113,9 @@ inline Error AliasModel::check_all() {
 
 ET_INLINE_UNLESS_SMALL bool AliasModel::is_view_call(const Instruction& loaded) const {
   // The full name decides: the file may split it into name and overload differently.
-  return loaded.opcode == Opcode::Kernel && loaded.number >= 3 &&
-         is_tensor(index_of(loaded.arguments[0])) && is_tensor(index_of(loaded.arguments[2])) &&
-         is_view(*plan_.operators()->Get(loaded.op));
+  return loaded.opcode == Opcode::Kernel && is_view(kernel_of(loaded).name_) &&
+         loaded.number >= 3 && is_tensor(index_of(loaded.arguments[0])) &&
+         is_tensor(index_of(loaded.arguments[2]));
 }
 
 /// Merges the classes of the source and the destination of a move or view.
@@ -184,11 +199,10 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
   size_t first_written = arguments.size();
   const bool is_view = loaded.has_late_memory;
   loaded.has_late_memory = false;
-  late_ = false;
+  seen_flags_ = 0;
   list_ = kEnd;
   if (loaded.opcode == Opcode::Kernel) {
-    // After loading, use the kernel that was last found for the operator.
-    const Kernel& kernel = is_loaded_ ? *block_.kernels[loaded.op] : *loaded.source;
+    const Kernel& kernel = kernel_of(loaded);
     written = kernel.written_;
     loaded.kernel = is_loaded_ ? loaded.kernel : kernel.op_;
     first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
@@ -197,7 +211,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
   }
   if (is_view) {
     // It reads its base's address and sizes; it writes neither to the base nor to the view.
-    use(index_of(arguments[0]));
+    use(block_.flags[index_of(arguments[0])]);
     block_.flags[index_of(arguments[2])] |= kMadeView;
     return Error::Ok;
   }
@@ -214,9 +228,53 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
         text(plan_.name()), index_, static_cast<size_t>(&delegate - block_.delegates.data()),
         outputs, arguments.size());
   }
-  const Error error = check_call(arguments, written, first_written);
-  loaded.has_late_memory = late_;
+  const bool is_plain = ET_SHORTCUTS && is_plain_call(arguments, written, first_written);
+  const Error error = is_plain ? Error::Ok : check_call(arguments, written, first_written);
+  loaded.has_late_memory = (seen_flags_ & kLateValue) != 0;
   return error;
+}
+
+/// Returns true for most correct calls, with the effects of check_call(), which would accept them:
+/// one tensor is written to, all tensors are classes of their own and no views, and no other one
+/// shares bytes with the written one.
+inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
+                                      size_t first_written) {
+  const uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
+  size_t result = first_written;
+  if (bits != 0) {
+    for (result = 0; (bits >> result & 1) == 0;) {
+      ++result;
+    }
+  }
+  if (result >= arguments.size() || bits >> result > 1 || first_written + 1 < arguments.size()) {
+    return false;
+  }
+  const Node* const nodes = nodes_;
+  uint8_t* const all_flags = block_.flags.data();
+  const uint32_t out = index_of(arguments[result]);
+  if (!is_tensor(out) || (all_flags[out] & kConstantValue) != 0) {
+    return false;
+  }
+  const PlannedRange place = range(out);
+  uint8_t seen_flags = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const uint32_t value = index_of(arguments[i]);
+    const Node& node = nodes[value];
+    if (node.slot == kNoTensor) {
+      continue;
+    }
+    const bool is_out = value == out && (i == result || i + 1 == arguments.size());
+    if (node.slot == kTensorList || node.root != value || node.next != value ||
+        (all_flags[value] & kViewValue) != 0 ||
+        (!is_out && (value == out || range(value).overlaps(place)))) {
+      return false;
+    }
+    seen_flags |= all_flags[value];
+  }
+  seen_flags_ = seen_flags;
+  nodes_[out].is_near_input |= place.overlaps(inputs_);
+  all_flags[out] |= kWrittenValue | (nodes[out].is_resizable != 0 ? kResizedValue : 0);
+  return true;
 }
 
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written,
@@ -227,29 +285,35 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_call(Span<EValue*> arguments, uin
   const uint32_t read = is_apart ? Role::kRead : Role::kReadInPlace;
   const uint32_t read_first =
       is_apart && (written & Kernel::kDisjointButFirst) == 0 ? Role::kRead : Role::kReadInPlace;
-  for (int pass = 0; pass < 2; ++pass) {
-    uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
-    for (size_t i = 0; i < arguments.size(); ++i, bits >>= 1) {
-      const bool is_written = i >= first_written || (bits & 1) != 0;
-      if (is_written == (pass != 0)) {
-        continue;
-      }
-      const uint32_t value = index_of(arguments[i]);
-      const uint32_t slot = nodes_[value].slot;
-      if (slot == kNoTensor) {
-        continue;
-      }
-      const uint32_t role = is_written ? Role::kWrite : i == 0 ? read_first : read;
-      const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
-      if (slot == kTensorList) {
-        ET_CHECK_OK_OR_RETURN_ERROR(touch_list(i, value, role, returned));
-      } else if ((nodes_[value].use & returned) == 0) {
-        ET_CHECK_OK_OR_RETURN_ERROR(touch(i, value, role));
-      }
+  const uint64_t all_bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
+  uint64_t bits = all_bits;
+  for (size_t i = 0; i < arguments.size(); ++i, bits >>= 1) {
+    if (i >= first_written || (bits & 1) != 0) {
+      ET_CHECK_OK_OR_RETURN_ERROR(give_role(i, arguments[i], Role::kWrite, 0));
     }
-    written_ = pass == 0 ? list_ : written_;
+  }
+  written_ = list_;
+  bits = all_bits;
+  for (size_t i = 0; i < arguments.size() && i < first_written; ++i, bits >>= 1) {
+    if ((bits & 1) == 0) {
+      const uint32_t returned = i + 1 == arguments.size() ? Role::kWrite : 0;
+      ET_CHECK_OK_OR_RETURN_ERROR(give_role(i, arguments[i], i == 0 ? read_first : read, returned));
+    }
   }
   return check_places();
+}
+
+/// Gives a role to an argument unless it is neither a tensor nor a list, or has the role
+/// `returned`.
+ET_INLINE_UNLESS_SMALL Error AliasModel::give_role(size_t argument, const EValue* tensors,
+                                                   uint32_t role, uint32_t returned) {
+  const uint32_t value = index_of(tensors);
+  const Node& node = nodes_[value];
+  if (node.slot == kTensorList) {
+    return touch_list(argument, value, role, returned);
+  }
+  return node.slot == kNoTensor || (node.use & returned) != 0 ? Error::Ok
+                                                              : touch(argument, value, role);
 }
 
 /// Gives the tensors of a list a role, except those with the role `returned`.
@@ -264,17 +328,20 @@ Error AliasModel::touch_list(size_t argument, uint32_t value, uint32_t role, uin
 
 /// Gives a role to the value and to all that may be the same tensor, if the rules allow it.
 ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
+  // Copies of the pointers: the compiler would load them again after each change of a flag.
+  Node* const nodes = nodes_;
+  uint8_t* const all_flags = block_.flags.data();
   const uint32_t root = find(value);
-  const uint8_t flags = block_.flags[value];
-  const uint8_t class_flags = block_.flags[root];
-  late_ |= (class_flags & kLateValue) != 0;
-  use(value);
+  const uint8_t flags = all_flags[value];
+  const uint8_t class_flags = all_flags[root];
+  seen_flags_ |= class_flags;
+  use(flags);
   const bool writes = role == Role::kWrite;
   const bool is_constant = writes && (class_flags & kConstantValue) != 0;
   const bool is_view = writes && (flags & kViewValue) != 0;
   // A value that is written to already may be read as well if the kernel allows that and never
   // changes its sizes.
-  const bool is_same = (nodes_[root].use & Role::kWrite) != 0 &&
+  const bool is_same = (nodes[root].use & Role::kWrite) != 0 &&
                        (role != Role::kReadInPlace || (class_flags & kResizedValue) != 0);
   ET_CHECK_OR_RETURN_ERROR(
       !is_constant && !is_view && !is_same, InvalidProgram,
@@ -285,7 +352,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
                   : "may be the same tensor as another argument that is written to or resized");
   uint32_t member = root;
   do {
-    Node& node = nodes_[member];
+    Node& node = nodes[member];
     uint32_t use = node.use;
     if ((use & Role::kMask) == 0) {
       use = list_ << Role::kBits;
@@ -293,8 +360,8 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
     }
     node.use = use | role;
     if (writes) {
-      block_.flags[member] |= kWrittenValue;
-      block_.flags[root] |= node.is_resizable != 0 ? kResizedValue : 0;
+      all_flags[member] |= kWrittenValue;
+      all_flags[root] |= node.is_resizable != 0 ? kResizedValue : 0;
     }
     member = node.next;
     ET_CHECK_OR_RETURN_ERROR(member == root || spend(), InvalidProgram,
@@ -306,8 +373,8 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
 }
 
 /// A view that is used before it is made may still refer to memory of the last execution.
-ET_INLINE_UNLESS_SMALL void AliasModel::use(uint32_t value) {
-  views_outlive_ |= (block_.flags[value] & (kViewValue | kMadeView)) == kViewValue;
+ET_INLINE_UNLESS_SMALL void AliasModel::use(uint8_t flags) {
+  views_outlive_ |= (flags & (kViewValue | kMadeView)) == kViewValue;
 }
 
 /// Checks that no written value shares bytes with another one, except with a whole value that the
@@ -315,12 +382,14 @@ ET_INLINE_UNLESS_SMALL void AliasModel::use(uint32_t value) {
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
   const auto in_file = [this](uint32_t value) { return planned_range(*tensor_at(plan_, value)); };
   (void)in_file;  // for the message alone
-  for (uint32_t written = written_; written != kEnd; written = nodes_[written].use >> Role::kBits) {
+  Node* const nodes = nodes_;
+  for (uint32_t written = written_; written != kEnd; written = nodes[written].use >> Role::kBits) {
     const PlannedRange place = range(written);
+    nodes[written].is_near_input |= place.overlaps(inputs_);
     const uint32_t root = find(written);
     // Each pair of written values is compared once.
     uint32_t other = place.buffer == 0 ? written : list_;
-    for (; other != written; other = nodes_[other].use >> Role::kBits) {
+    for (; other != written; other = nodes[other].use >> Role::kBits) {
       ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
                                "method '%s', instruction %zu: too many arguments are written to "
                                "for the size of the file",
@@ -328,7 +397,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
       if (find(other) == root) {
         continue;
       }
-      const uint32_t role = nodes_[other].use & Role::kMask;
+      const uint32_t role = nodes[other].use & Role::kMask;
       const PlannedRange own = range(other);
       const bool may_overlap =
           role == Role::kReadInPlace && own.begin == place.begin && own.end == place.end;
@@ -342,9 +411,9 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
           role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
     }
   }
-  while (list_ != kEnd) {
-    uint32_t& use = nodes_[list_].use;
-    list_ = use >> Role::kBits;
+  for (uint32_t value = list_; value != kEnd;) {
+    uint32_t& use = nodes[value].use;
+    value = use >> Role::kBits;
     use = 0;
   }
   return Error::Ok;

@@ -27,10 +27,10 @@ class AliasModel final {
              size_t program_size, bool is_loaded = false)
       : plan_(plan), block_(block), budget_{kWorkPerByte * program_size}, is_loaded_(is_loaded) {}
 
-  /// Adds to block.flags, which marks inputs; fills Input::is_consumed and
-  /// Instruction::has_late_memory; replaces Instruction::source by Instruction::kernel. Uses the
-  /// memory of block.values as working memory and then restores the values of the
-  /// program.
+  /// Adds to block.flags, which marks inputs and has flags_of() each tensor; fills
+  /// Input::is_consumed and Instruction::has_late_memory; replaces Instruction::source by
+  /// Instruction::kernel. block.values are those of the program; uses their memory as working
+  /// memory and then restores them.
   /// @retval Error::InvalidProgram After a message with method, instruction and value.
   Error check();
 
@@ -45,7 +45,8 @@ class AliasModel final {
   /// Budget of visits beyond one for each argument: values of a class, pairs of places.
   static constexpr size_t kWorkPerByte = 2;
 
-  /// State of a value while the method is checked.
+  /// State of a value while the method is checked. Other values than tensors have their payload in
+  /// the first two words and their tag in the third.
   struct Node {
     /// Parent in the union-find tree of the class; the representative is its own parent.
     uint32_t root;
@@ -59,37 +60,52 @@ class AliasModel final {
     uint32_t is_resizable : 1;
     /// Its memory is the caller's.
     uint32_t is_given : 1;
+    /// It is written to and may overlap an input.
+    uint32_t is_near_input : 1;
     /// The tensor's place in block.tensors; for other values one of the two numbers below.
-    uint32_t slot : 30;
+    uint32_t slot : 29;
+
+    /// The first two words as one. When all instructions are checked: where the tensor begins in
+    /// planned memory. `use` is then the next tensor by place.
+    uint64_t words() const { return uint64_t{next} << 32 | root; }
+    void set_words(uint64_t words) {
+      root = static_cast<uint32_t>(words);
+      next = static_cast<uint32_t>(words >> 32);
+    }
   };
-  static constexpr uint32_t kNoTensor = (1u << 30) - 1;
+  /// The end of a list of values.
+  static constexpr uint32_t kEnd = (1u << 29) - 1;
+  static constexpr uint32_t kNoTensor = kEnd;
   static constexpr uint32_t kTensorList = kNoTensor - 1;
   /// Buffer number of address ranges; ranges of the file have the file's buffer numbers.
   static constexpr uint32_t kAddresses = UINT32_MAX;
-  /// Where a value begins in planned memory.
-  struct Place {
-    uintptr_t begin;
-    uint32_t value;
-    uint32_t slot;
-  };
   struct Role;
 
   Error check_all();
   void set_up();
+  void find_inputs();
+  void restore_values();
 
   Error link(Instruction& loaded);
   Error check_shown(uint32_t base, uint32_t view) const;
   Error check_instruction(Instruction& loaded);
+  bool is_plain_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
   Error check_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
+  Error give_role(size_t argument, const EValue* tensors, uint32_t role, uint32_t returned);
   Error touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
   Error touch(size_t argument, uint32_t value, uint32_t role);
-  void use(uint32_t value);
+  void use(uint8_t flags);
   Error check_places();
-  size_t list_places(Place* places) const;
+  uint32_t list_places();
+  uint32_t merge_places(uint32_t left, uint32_t right);
   void consume_inputs();
 
   uint32_t find(uint32_t value);
   bool is_view_call(const Instruction& loaded) const;
+  /// After loading, the kernel that was last found for the operator.
+  const Kernel& kernel_of(const Instruction& call) const {
+    return is_loaded_ ? *block_.kernels[call.op] : *call.source;
+  }
   bool is_tensor(uint32_t value) const { return nodes_[value].slot < kTensorList; }
   /// The index of an argument's value.
   uint32_t index_of(const EValue* value) const {
@@ -98,11 +114,10 @@ class AliasModel final {
   /// The tensor's current bytes. Memory that a parametric plan assigns later is taken from the plan
   /// in the file.
   PlannedRange range(uint32_t value) const {
-    const Node& node = nodes_[value];
-    return node.is_given != 0 ? PlannedRange() : range(value, node.slot);
+    return nodes_[value].is_given != 0 ? PlannedRange() : own_range(value);
   }
-  ET_INLINE_OR_SHARED PlannedRange range(uint32_t value, uint32_t slot) const {
-    const auto& tensor = tensor_in(block_.tensors[slot]);
+  ET_INLINE_OR_SHARED PlannedRange own_range(uint32_t value) const {
+    const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot]);
     const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
     if (begin == 0) {
       namespace lean = executorch::runtime::internal;  // in builds for at::Tensor, another one
@@ -122,8 +137,11 @@ class AliasModel final {
   uint32_t list_ = 0;
   uint32_t written_ = 0;
   size_t index_ = 0;
+  /// A range around all inputs with planned memory.
+  PlannedRange inputs_{0, UINT64_MAX, 0};
   bool is_loaded_;
-  bool late_ = false;
+  /// Flags of the instruction's values.
+  uint8_t seen_flags_ = 0;
   bool has_views_ = false;
   bool views_outlive_ = false;
 };

@@ -2,81 +2,98 @@
 // Finds inputs that an execution destroys, because the plan reuses their memory for other values.
 #include <executorch/runtime/executor/load/alias_model.h>
 
-#include <new>
-
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 using executorch::runtime::internal::PlannedRange;
 
-/// Lists inputs with planned memory, and written values that may overlap them, sorted by place.
-/// Returns their number.
-size_t AliasModel::list_places(Place* places) const {
-  PlannedRange inputs{0, UINT64_MAX, 0};
+/// Merges two lists that are sorted by place.
+uint32_t AliasModel::merge_places(uint32_t left, uint32_t right) {
+  uint32_t merged = kEnd;
+  uint32_t* last = &merged;
+  while (left != kEnd && right != kEnd) {
+    uint32_t& first = nodes_[right].words() < nodes_[left].words() ? right : left;
+    *last = first;
+    last = &nodes_[first].use;
+    first = *last;
+  }
+  *last = left != kEnd ? left : right;
+  return merged;
+}
+
+/// Call it before the instructions are checked.
+void AliasModel::find_inputs() {
   for (const Input& input : block_.inputs) {
     const PlannedRange own =
         input.tensor == nullptr ? PlannedRange() : range(index_of(input.value));
     if (own.buffer != 0) {
-      inputs = {own.buffer, own.begin < inputs.begin ? own.begin : inputs.begin,
-                own.end > inputs.end ? own.end : inputs.end};
+      inputs_ = {own.buffer, own.begin < inputs_.begin ? own.begin : inputs_.begin,
+                 own.end > inputs_.end ? own.end : inputs_.end};
+      nodes_[index_of(input.value)].is_near_input = 1;
     }
   }
-  size_t found = 0;
-  bool in_order = true;
-  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    const uint32_t slot = nodes_[i].slot;
-    const bool counts = (block_.flags[i] & (kInputValue | kWrittenValue)) != 0 && is_tensor(i);
-    const PlannedRange own = counts ? range(i) : PlannedRange();
-    if (own.overlaps(inputs)) {
-      const auto begin = static_cast<uintptr_t>(own.begin);
-      in_order = in_order && (found == 0 || begin >= places[found - 1].begin);
-      new (&places[found++]) Place{begin, i, slot};
-    }
-  }
-  // A heap sort, skipped if the places are in order. std::sort is faster, with twice the code.
-  size_t unsorted = in_order ? 0 : found;
-  for (size_t start = found / 2; unsorted > 1;) {
-    Place moved = places[start];
-    if (start > 0) {
-      moved = places[--start];
-    } else {
-      moved = places[--unsorted];
-      places[unsorted] = places[0];
-    }
-    size_t hole = start;
-    for (size_t child = 2 * hole + 1; child < unsorted; child = 2 * hole + 1) {
-      child += child + 1 < unsorted && places[child].begin < places[child + 1].begin ? 1 : 0;
-      if (moved.begin >= places[child].begin) {
-        break;
-      }
-      places[hole] = places[child];
-      hole = child;
-    }
-    places[hole] = moved;
-  }
-  return found;
 }
 
-/// Marks the inputs whose planned memory is written to for another value. Invalidates the nodes.
+/// Lists inputs with planned memory, and written values that may overlap them, sorted by place.
+/// Afterwards nodes have no classes.
+uint32_t AliasModel::list_places() {
+  // A merge sort of the runs that are sorted already. sorted[i] are 2^i runs or none.
+  constexpr size_t kLists = 30;
+  uint32_t sorted[kLists];
+  for (uint32_t& list : sorted) {
+    list = kEnd;
+  }
+  uint32_t run = kEnd;
+  uint32_t last = kEnd;
+  const auto end_run = [&] {
+    size_t i = 0;
+    for (; sorted[i] != kEnd; ++i) {
+      run = merge_places(sorted[i], run);
+      sorted[i] = kEnd;
+    }
+    sorted[i] = run;
+  };
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    Node& node = nodes_[i];
+    if (node.is_near_input == 0) {
+      continue;
+    }
+    const PlannedRange own = range(i);
+    node.set_words(own.begin);
+    node.use = kEnd;
+    if (run != kEnd && nodes_[last].words() <= own.begin) {
+      nodes_[last].use = i;
+    } else {
+      if (run != kEnd) {
+        end_run();
+      }
+      run = i;
+    }
+    last = i;
+  }
+  for (const uint32_t list : sorted) {
+    run = merge_places(list, run);
+  }
+  return run;
+}
+
+/// Marks the inputs whose planned memory is written to for another value.
 void AliasModel::consume_inputs() {
-  auto* const places = reinterpret_cast<Place*>(block_.values.data());
-  const size_t found = list_places(places);
   // The largest end of the written values so far, and the first place that may still overlap.
   uint64_t written = 0;
-  size_t first = 0;
-  for (size_t i = 0; i < found; ++i) {
-    const Place place = places[i];
-    const PlannedRange own = range(place.value, place.slot);
-    uint8_t& flags = block_.flags[place.value];
+  uint32_t first = list_places();
+  for (uint32_t i = first; i != kEnd; i = nodes_[i].use) {
+    const PlannedRange own = range(i);
+    uint8_t& flags = block_.flags[i];
     flags |= own.begin < written ? kConsumedInput : 0;
     if ((flags & kWrittenValue) == 0) {
       continue;
     }
     // A place that ends before this one overlaps no later one.
-    for (; first < i; ++first) {
-      if (range(places[first].value, places[first].slot).overlaps(own)) {
-        block_.flags[places[first].value] |= kConsumedInput;
+    for (; first != i; first = nodes_[first].use) {
+      if (range(first).overlaps(own)) {
+        block_.flags[first] |= kConsumedInput;
       }
     }
     written = written < own.end ? own.end : written;

@@ -24,9 +24,9 @@ using executorch::runtime::internal::text;
 #ifdef USE_ATEN_LIB
 
 Error ValueLoader::make_unbounded(const fb::Tensor& tensor, Span<const int32_t> sizes) {
-  block_.tensors[used_.tensors++] = make_growing_tensor(
-      static_cast<et::ScalarType>(tensor.scalar_type()), sizes, items(tensor.dim_order()),
-      dynamic_allocator_, &block_.growths[used_.growths++]);
+  *next_slot() = make_growing_tensor(static_cast<et::ScalarType>(tensor.scalar_type()), sizes,
+                                     items(tensor.dim_order()), dynamic_allocator_,
+                                     &block_.growths[used_.growths++]);
   return Error::Ok;
 }
 
@@ -43,7 +43,7 @@ Error ValueLoader::make_unbounded(const fb::Tensor& tensor, Span<const int32_t> 
   used_.strides += rank;
   used_.sizes += rank;
   ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(growth.sizes, dim_order, rank, strides));
-  auto* impl = new (&block_.tensors[used_.tensors++]) et::TensorImpl(
+  auto* impl = new (next_slot()) et::TensorImpl(
       static_cast<et::ScalarType>(tensor.scalar_type()), static_cast<ssize_t>(rank), growth.sizes,
       nullptr, dim_order, strides, TensorShapeDynamism::DYNAMIC_UNBOUND);
   executorch::runtime::internal::make_growing(*impl, dynamic_allocator_, &growth);

@@ -66,31 +66,27 @@ EValue value_of(const fb::EValue& source, const MethodBlock& block, size_t index
 }  // namespace
 
 void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
-  for (EValue& value : block.values) {
-    value.~EValue();
-  }
-  make_values(plan, block);
-}
-
-void make_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
   size_t found[static_cast<size_t>(Kind::MAX) + 1] = {};
   for (size_t i = 0; i < block.values.size(); ++i) {
     const fb::EValue& source = value_at(plan, i);
-    new (&block.values[i])
-        EValue(value_of(source, block, found[static_cast<size_t>(source.val_type())]++));
+    block.values[i] = value_of(source, block, found[static_cast<size_t>(source.val_type())]++);
   }
 }
 
 Error ValueLoader::load() {
   for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
     const fb::EValue& source = value_at(plan_, used_.value);
+    size_t& used = used_.of_kind[static_cast<size_t>(source.val_type())];
     if (source.val_type() == Kind::Tensor) {
-      ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(as<fb::Tensor>(source)));
+      const auto& tensor = as<fb::Tensor>(source);
+      source_ = tensor_source(tensor);
+      block_.flags[used_.value] |= flags_of(tensor, source_);
+      ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(tensor));
     } else {
-      load_list(source);
+      load_list(source, used);
     }
+    block_.values[used_.value] = value_of(source, block_, used++);
   }
-  point_values(plan_, block_);
   return Error::Ok;
 }
 
@@ -104,21 +100,22 @@ ET_INLINE_UNLESS_SMALL Error ValueLoader::load_tensor(const fb::Tensor& tensor) 
   return load_unbounded_tensor(*this, tensor);
 }
 
-Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
-  const TensorBytes bytes = bytes_of(tensor);
+ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_aligned(const fb::Tensor& tensor,
+                                                               TensorBytes bytes) {
   void* data = ET_UNWRAP(bind(tensor, bytes.all));
   ET_CHECK_OR_RETURN_ERROR((reinterpret_cast<uintptr_t>(data) & (bytes.element - 1)) == 0,
                            InvalidArgument,
                            "method '%s', tensor %zu: memory at %p, expected a multiple of its "
                            "elements' %zu bytes",
                            text(plan_.name()), used_.value, data, bytes.element);
-  return make_tensor(tensor, data, bytes.all, &block_.tensors[used_.tensors++]);
+  return data;
 }
 
 #ifdef USE_ATEN_LIB
 
-Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t nbytes,
-                               TensorSlot* slot) {
+Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
+  const TensorBytes bytes = bytes_of(tensor);
+  void* data = ET_UNWRAP(bind_aligned(tensor, bytes));
   const auto file_sizes = items(tensor.sizes());
   const size_t rank = file_sizes.size();
   int64_t sizes[kTensorDimensionLimit];
@@ -128,15 +125,40 @@ Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t nbyt
   }
   ET_CHECK_OK_OR_RETURN_ERROR(
       dim_order_to_stride(sizes, items(tensor.dim_order()).data(), rank, strides));
-  *slot = tensor_over_memory(static_cast<et::ScalarType>(tensor.scalar_type()), {sizes, rank},
-                             {strides, rank}, data, nbytes);
+  *next_slot() = tensor_over_memory(static_cast<et::ScalarType>(tensor.scalar_type()),
+                                    {sizes, rank}, {strides, rank}, data, bytes.all);
   return Error::Ok;
 }
 
 #else
 
-ET_INLINE_UNLESS_SMALL Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t,
-                                                      TensorSlot* slot) {
+namespace {
+
+/// Returns true if the tensor has the type and shape of `other`, and neither is ever resized: both
+/// may use the same arrays, which `other` found in the file.
+inline bool is_alike(const fb::Tensor& tensor, const et::TensorImpl& other) {
+  return tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC &&
+         other.shape_dynamism() == TensorShapeDynamism::STATIC &&
+         items(tensor.sizes()).data() == other.sizes().data() &&
+         items(tensor.dim_order()).data() == other.dim_order().data() &&
+         static_cast<et::ScalarType>(tensor.scalar_type()) == other.scalar_type();
+}
+
+}  // namespace
+
+Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
+  et::TensorImpl* const made = next_slot();
+  if (ET_SHORTCUTS && made != block_.tensors.data() && is_alike(tensor, made[-1])) {
+    new (made) et::TensorImpl(made[-1]);
+  } else {
+    make_tensor(tensor, made);
+    bytes_ = {static_cast<size_t>(made->element_size()), made->nbytes()};
+  }
+  made->set_data(ET_UNWRAP(bind_aligned(tensor, bytes_)));
+  return Error::Ok;
+}
+
+ET_INLINE_UNLESS_SMALL void ValueLoader::make_tensor(const fb::Tensor& tensor, TensorSlot* slot) {
   const auto file_sizes = items(tensor.sizes());
   const auto file_order = items(tensor.dim_order());
   const size_t rank = file_sizes.size();
@@ -154,15 +176,14 @@ ET_INLINE_UNLESS_SMALL Error ValueLoader::make_tensor(const fb::Tensor& tensor, 
   // They fit: the program has been verified.
   dim_order_to_stride_nocheck(sizes, dim_order, rank, strides);
   new (slot) et::TensorImpl(static_cast<et::ScalarType>(tensor.scalar_type()),
-                            static_cast<ssize_t>(rank), sizes, data, dim_order, strides,
+                            static_cast<ssize_t>(rank), sizes, nullptr, dim_order, strides,
                             static_cast<TensorShapeDynamism>(tensor.shape_dynamism()));
-  return Error::Ok;
 }
 
 #endif  // USE_ATEN_LIB
 
 ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
-  switch (tensor_source(tensor)) {
+  switch (source_) {
     case TensorSource::None:
       return nullptr;
     case TensorSource::Planned:
@@ -266,38 +287,37 @@ EValue** ValueLoader::point_at(Span<const T> indices) {
   return pointers;
 }
 
-inline void ValueLoader::load_list(const fb::EValue& source) {
+inline void ValueLoader::load_list(const fb::EValue& source, size_t index) {
   const auto list = list_items(source);
-  size_t& used = used_.of_kind[static_cast<size_t>(source.val_type())];
   switch (source.val_type()) {
     case Kind::String: {
       const flatbuffers::String& text = *as<fb::String>(source).string_val();
-      new (&block_.strings[used++]) et::ArrayRef<char>(text.c_str(), text.size());
+      new (&block_.strings[index]) et::ArrayRef<char>(text.c_str(), text.size());
       break;
     }
     case Kind::DoubleList:
-      new (&block_.double_lists[used++])
+      new (&block_.double_lists[index])
           et::ArrayRef<double>(reinterpret_cast<const double*>(list.data()), list.size());
       break;
     case Kind::BoolList:
       // Verified to be 0 and 1.
-      new (&block_.bool_lists[used++])
+      new (&block_.bool_lists[index])
           et::ArrayRef<bool>(reinterpret_cast<const bool*>(list.data()), list.size());
       break;
     case Kind::IntList:
-      new (&block_.int_lists[used++]) BoxedEvalueList<int64_t>(
+      new (&block_.int_lists[index]) BoxedEvalueList<int64_t>(
           point_at(list_items<int64_t>(source)), block_.int_items.data() + used_.int_items,
           static_cast<int>(list.size()));
       used_.int_items += list.size();
       break;
     case Kind::TensorList:
-      new (&block_.tensor_lists[used++]) BoxedEvalueList<et::Tensor>(
+      new (&block_.tensor_lists[index]) BoxedEvalueList<et::Tensor>(
           point_at(list), block_.tensor_items.data() + used_.tensor_items,
           static_cast<int>(list.size()));
       used_.tensor_items += list.size();
       break;
     case Kind::OptionalTensorList:
-      new (&block_.optional_lists[used++]) BoxedEvalueList<std::optional<et::Tensor>>(
+      new (&block_.optional_lists[index]) BoxedEvalueList<std::optional<et::Tensor>>(
           point_at(list), block_.optional_items.data() + used_.optional_items,
           static_cast<int>(list.size()));
       used_.optional_items += list.size();

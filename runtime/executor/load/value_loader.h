@@ -5,6 +5,8 @@
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/plan/tensor_source.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/schema/program_generated.h>
 
@@ -15,10 +17,21 @@ namespace internal {
 /// Resets every value to the program's: its number, its tensor, its list. Execution changes values
 /// (loop counters, moved tensors); this restores them.
 void point_values(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
-/// The same where block.values is memory without values.
-void make_values(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
 
-/// Makes tensors and lists. All arguments must outlive it.
+/// Bits of ValueFlag that AliasModel starts from: who gives the tensor memory, and whether its
+/// sizes may change.
+inline uint8_t flags_of(const executorch_flatbuffer::Tensor& tensor,
+                        executorch::runtime::internal::TensorSource source) {
+  using executorch::runtime::internal::TensorSource;
+  const bool is_resizable =
+      tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::STATIC;
+  const int memory = source == TensorSource::None          ? kLateValue
+                     : tensor.allocation_info() == nullptr ? kConstantValue
+                                                           : 0;
+  return static_cast<uint8_t>(memory | (is_resizable ? kResizableValue : 0));
+}
+
+/// Makes tensors, lists and values. All arguments must outlive it.
 class ValueLoader final {
  public:
   /// `memory` may lack planned memory and a dynamic allocator. Counts in `external_made`
@@ -34,6 +47,7 @@ class ValueLoader final {
         block_(*block),
         external_made_(*external_made) {}
 
+  /// Adds flags_of() each tensor to block.flags, which marks inputs.
   Error load();
 
   // Load one tensor, with or without a bound on its sizes.
@@ -44,16 +58,25 @@ class ValueLoader final {
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
   /// Makes an unbounded tensor, which has no memory yet: one of `sizes` is 0.
   Error make_unbounded(const executorch_flatbuffer::Tensor& tensor, Span<const int32_t> sizes);
-  Error make_tensor(const executorch_flatbuffer::Tensor& tensor, void* data, size_t nbytes,
-                    TensorSlot* slot);
-  /// The address of a tensor's data; null if it is given at run time.
+  /// The memory of the tensor that is loaded next.
+  TensorSlot* next_slot() const {
+    constexpr auto kKind = static_cast<size_t>(executorch_flatbuffer::KernelTypes::Tensor);
+    return &block_.tensors[used_.of_kind[kKind]];
+  }
+#ifndef USE_ATEN_LIB
+  void make_tensor(const executorch_flatbuffer::Tensor& tensor, TensorSlot* slot);
+#endif
+  /// The address of a tensor's data, aligned to its elements; null if it is given at run time.
+  Result<void*> bind_aligned(const executorch_flatbuffer::Tensor& tensor,
+                             executorch::runtime::internal::TensorBytes bytes);
   Result<void*> bind(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Result<void*> bind_planned(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Result<void*> bind_constant(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Result<void*> bind_mutable(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Result<void*> bind_external(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Error check_layout(const executorch_flatbuffer::Tensor& tensor, const char* key) const;
-  void load_list(const executorch_flatbuffer::EValue& source);
+  /// `index` is the value's number among those of its kind.
+  void load_list(const executorch_flatbuffer::EValue& source, size_t index);
   /// Pointers to the values of a list; -1 becomes null.
   template <typename T>
   EValue** point_at(Span<const T> items);
@@ -65,11 +88,16 @@ class ValueLoader final {
   const NamedDataMap& data_;
   MethodBlock& block_;
   size_t& external_made_;
+  /// That of the tensor that is loaded next.
+  executorch::runtime::internal::TensorSource source_{};
+#ifndef USE_ATEN_LIB
+  /// Bytes of the last tensor with a bound.
+  executorch::runtime::internal::TensorBytes bytes_{};
+#endif
 
   /// How much of the block's arrays has been used.
   struct Used {
     size_t value = 0;
-    size_t tensors = 0;
     size_t sizes = 0;
     size_t strides = 0;
     size_t growths = 0;

@@ -7,10 +7,13 @@
 
 /// ET_INLINE_UNLESS_SMALL marks a function with one or two callers in a hot loop.
 /// ET_INLINE_OR_SHARED marks a function in a header; builds for size compile it once.
+/// ET_SHORTCUTS is 0 in builds for size, which do without faster ways to the same result.
 #if defined(__OPTIMIZE_SIZE__)
 #define ET_INLINE_UNLESS_SMALL inline
 #define ET_INLINE_OR_SHARED ET_NOINLINE inline
+#define ET_SHORTCUTS 0
 #else
 #define ET_INLINE_UNLESS_SMALL ET_INLINE
 #define ET_INLINE_OR_SHARED inline
+#define ET_SHORTCUTS 1
 #endif

@@ -91,6 +91,8 @@ enum ValueFlag : uint8_t {
   kInputValue = 4,
   /// Destination of a MoveCall of a tensor.
   kMovedValue = 8,
+  /// Until AliasModel reads it: the tensor may be resized.
+  kResizableValue = 16,
   /// While loading: an earlier instruction makes the view.
   kMadeView = 16,
   /// While loading: the plan reuses the memory of the input, which is not a view, for another
