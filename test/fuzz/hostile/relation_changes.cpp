@@ -71,8 +71,19 @@ class Lister final {
     add("is planned alone", [=](ProgramEditor& e) { e.plan_alone(e.tensor_at(a)); });
     add_to("has no memory", a, [](TestTensor& t) { t.memory_id = t.data_buffer_idx = 0; });
     add_to("has initial data", a, [](TestTensor& t) { t.data_buffer_idx = 1; });
-    add_to("is found by name", a, [](TestTensor& t) {
-      t.name = "executorch.plan.forward";
+    // In a data file; the second tensor of that name shares its data.
+    for (const int32_t shared : {a, tensors_.back()}) {
+      add("is found by name", [=](ProgramEditor& e) {
+        for (const int32_t value : {a, shared}) {
+          TestTensor& tensor = e.tensor_at(value);
+          tensor.name = "w";
+          tensor.location = fb::TensorDataLocation::EXTERNAL;
+        }
+        e.tensor_at(a).memory_id = 0;
+      });
+    }
+    add_to("has initial data by name", a, [](TestTensor& t) {
+      t.name = "w";
       t.location = fb::TensorDataLocation::EXTERNAL;
     });
   }

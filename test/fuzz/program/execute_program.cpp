@@ -16,9 +16,10 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "fuzz/engine/features.h"
-#include "fuzz/program/given_tensor.h"
-#include "fuzz/program/method_memory.h"
-#include "fuzz/program/piece_loader.h"
+#include "fuzz/given/given_data_map.h"
+#include "fuzz/given/given_tensor.h"
+#include "fuzz/given/method_memory.h"
+#include "fuzz/given/piece_loader.h"
 #include "fuzz/program/program_values.h"
 #include "runtime/silent_tracer.h"
 
@@ -240,6 +241,7 @@ Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
   const auto values = is_varied ? read_program(bytes) : std::nullopt;
   PieceLoader loader(bytes,
                      values.has_value() ? constant_ranges(*values) : std::vector<ConstantRange>());
+  const GivenDataMap data(values.value_or(testing::TestProgram()), random);
   const Result<Program> program = Program::load(&loader);
   outcome.load = program.error();
   for (size_t i = 0; program.ok() && i < program->num_methods(); ++i) {
@@ -258,7 +260,7 @@ Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
     } else if (is_varied && !random.one_in(3)) {
       tracer = &noter;
     }
-    Result<Method> method = program->load_method(name, memory.manager.get(), tracer);
+    Result<Method> method = program->load_method(name, memory.manager.get(), tracer, &data);
     if (method.ok()) {
       ++outcome.methods_loaded;
       outcome.methods_executed +=

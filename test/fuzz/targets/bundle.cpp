@@ -10,8 +10,8 @@
 #include <executorch/runtime/executor/program.h>
 
 #include "fuzz/engine/features.h"
-#include "fuzz/program/method_memory.h"
-#include "fuzz/program/piece_loader.h"
+#include "fuzz/given/method_memory.h"
+#include "fuzz/given/piece_loader.h"
 
 using namespace executorch::fuzz;
 using executorch::bundled_program::Bundle;

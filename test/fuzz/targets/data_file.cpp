@@ -7,7 +7,7 @@
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 
 #include "fuzz/engine/features.h"
-#include "fuzz/program/piece_loader.h"
+#include "fuzz/given/piece_loader.h"
 
 using namespace executorch::fuzz;
 using executorch::extension::FlatTensorDataMap;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include "fuzz/program/method_memory.h"
+#include "fuzz/given/method_memory.h"
 
 #include <stdlib.h>
 

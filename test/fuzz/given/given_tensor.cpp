@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include "fuzz/program/given_tensor.h"
+#include "fuzz/given/given_tensor.h"
 
 #include <string.h>
 

@@ -1,20 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include "fuzz/program/piece_loader.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz/given/piece_loader.h"
 
 #include <algorithm>
 
+#include "fuzz/given/checked_copy.h"
 #include "fuzz/program/program_editor.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(address, size) (static_cast<void>(0))
-#define ASAN_UNPOISON_MEMORY_REGION(address, size) (static_cast<void>(0))
-#endif
 
 namespace executorch::fuzz {
 
@@ -37,29 +27,13 @@ std::vector<ConstantRange> constant_ranges(const testing::TestProgram& program) 
   return made;
 }
 
-namespace {
-
-void give_back(void* origin, void* data, size_t size) {
-  ASAN_UNPOISON_MEMORY_REGION(data, size);
-  if (size > 0 && memcmp(origin, data, size) != 0) {
-    fprintf(stderr, "SUMMARY: a constant, or the program, was written to\n");
-    abort();
-  }
-  delete[] static_cast<uint8_t*>(data);
-}
-
-}  // namespace
-
 Result<FreeableBuffer> PieceLoader::load(size_t offset, size_t size,
                                          const SegmentInfo& info) const {
   if (offset > bytes_.size() || size > bytes_.size() - offset) {
     return Error::InvalidArgument;
   }
-  auto* const copy = new uint8_t[size];
-  const uint8_t* const origin = bytes_.data() + offset;
-  if (size > 0) {
-    memcpy(copy, origin, size);
-  }
+  FreeableBuffer made = checked_copy({bytes_.data() + offset, size});
+  auto* const copy = static_cast<uint8_t*>(const_cast<void*>(made.data()));
   if (info.segment_type == SegmentInfo::Type::Constant && !constants_.empty()) {
     ASAN_POISON_MEMORY_REGION(copy, size);
     for (const ConstantRange& range : constants_) {
@@ -69,7 +43,7 @@ Result<FreeableBuffer> PieceLoader::load(size_t offset, size_t size,
       }
     }
   }
-  return FreeableBuffer(copy, size, &give_back, const_cast<uint8_t*>(origin));
+  return made;
 }
 
 }  // namespace executorch::fuzz
