@@ -9,6 +9,8 @@
 #endif
 
 #include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/gemm/pack_avx512.h>
+#include <executorch/kernels/engine/pack/transpose_block.h>
 #include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/runtime/core/portable_type/bfloat16.h>
 #include <executorch/runtime/core/portable_type/half.h>
@@ -25,8 +27,10 @@ constexpr int64_t kChunkKeys = 64;
 constexpr int64_t kMaxSplitQueries = 4;
 
 constexpr int64_t kBlockKeys = 64;
-/// Rows of queries that pass a block of keys together.
-constexpr int64_t kMaxRows = 64;
+/// Rows of queries whose products stay in registers.
+constexpr int64_t kTileRows = 6;
+/// Rows of queries that pass a block of keys together: whole tiles, for groups of 1 to 6 as well.
+constexpr int64_t kMaxRows = 60;
 constexpr int64_t kRowAlignment = 16;
 /// With fewer rows, transposing the keys costs more than it saves.
 constexpr int64_t kTransposedRows = 8;

@@ -132,7 +132,8 @@ struct Problem {
 
 constexpr Case kCases[] = {{1, 0, 1, 1, 8},    {1, 200, 6, 2, 64}, {3, 64, 4, 4, 13},
                            {70, 5, 6, 1, 32},  {130, 0, 3, 3, 16}, {2, 63, 130, 2, 16},
-                           {1, 129, 7, 1, 16}, {4, 66, 4, 4, 32},  {1, 70, 2, 2, 128}};
+                           {1, 129, 7, 1, 16}, {4, 66, 4, 4, 32},  {1, 70, 2, 2, 128},
+                           {25, 90, 3, 1, 48}, {67, 3, 4, 2, 24}};
 
 void expect_formula(Problem& problem, engine::InstructionSet set) {
   engine::CallingThread thread;
@@ -189,12 +190,29 @@ TEST(AttentionTest, ReadsEveryHalf) {
 }
 
 TEST(AttentionTest, NaNAmongTheScoresGivesNaN) {
-  for (const int64_t channels : {16, 5}) {
-    Problem problem({1, 99, 1, 1, channels}, false);
-    problem.key[size_t(70 * channels)] = NAN;
-    engine::CallingThread thread;
-    problem.run(thread, engine::instruction_set());
-    for (const float number : problem.out) EXPECT_TRUE(std::isnan(number));
+  engine::CallingThread thread;
+  for (const int64_t queries : {1, 40}) {
+    for (const int64_t channels : {16, 5}) {
+      const Case sizes{queries, 140 - queries, 2, 1, channels};
+      Problem one_key(sizes, false), every_key(sizes, false);
+      one_key.key[size_t(70 * channels)] = NAN;
+      for (float& number : every_key.key) number = NAN;
+      for (Problem* problem : {&one_key, &every_key}) {
+        problem->run(thread, engine::instruction_set());
+        for (const float number : problem->out) EXPECT_TRUE(std::isnan(number));
+      }
+    }
+  }
+}
+
+TEST(AttentionTest, NaNInAQueryStaysInItsRow) {
+  constexpr int64_t kQueries = 40, kChannels = 16, kNaN = 7;
+  Problem problem({kQueries, 100, 1, 1, kChannels}, false);
+  problem.query[size_t(kNaN * kChannels)] = NAN;
+  engine::CallingThread thread;
+  problem.run(thread, engine::instruction_set());
+  for (int64_t i = 0; i < kQueries * kChannels; ++i) {
+    EXPECT_EQ(std::isnan(problem.out[size_t(i)]), i / kChannels == kNaN);
   }
 }
 
