@@ -25,6 +25,14 @@ CASES = {
     "vmap": lambda x: torch.vmap(lambda row: row.sin() * row.sum())(x),
     "vmap of a product": lambda x: torch.vmap(torch.dot)(x, x.flip(0)),
     "jvp": lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))[1],
+    "jvp of composite operators": lambda x: torch.func.jvp(
+        lambda y: torch.nn.functional.layer_norm(y, (8,)).softmax(-1) @ y.t(), (x,), (x.cos(),)
+    )[1],
+    "jvp of attention": lambda x: torch.func.jvp(
+        lambda y: torch.nn.functional.scaled_dot_product_attention(y[None], y[None], y[None]).logsumexp(-1),
+        (x,),
+        (torch.ones_like(x),),
+    )[1],
 }
 
 
@@ -44,3 +52,15 @@ def test_a_gradient_that_torch_export_records_wrongly_is_refused_with_the_way_th
     program = to_edge(torch.export.export(traced, (x,))).to_executorch()
     (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
     torch.testing.assert_close(found, model(x))
+
+
+def test_a_transform_that_torch_cannot_trace_again_is_refused_and_left() -> None:
+    model, x = Transformed(CASES["jvp"]).eval(), torch.randn(4, 8)
+    program = torch.export.export(model, (x,), strict=False)
+    unwrap = next(node for node in program.graph.nodes if "_unwrap_for_grad" in str(node.target))
+    unwrap.args = (None, 1)
+    with pytest.raises(ExportError, match=r"cannot trace this program's transforms again.*Run the transform first"):
+        to_edge(program)
+    again = to_edge(torch.export.export(model, (x,), strict=False)).to_executorch()
+    (found,) = Runtime.get().load_program(again.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(found, x.cos())
