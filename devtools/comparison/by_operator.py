@@ -73,7 +73,7 @@ def compare(
     """
     begin(Step.LOWERING)
     exported = model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
-    lowered, data = _made_and_bytes(program, exported, lower, method)
+    lowered, data = _lowered_and_bytes(program, exported, lower, method)
     edge = to_edge(exported).exported_program()
     reference = Reference(edge)
     begin(Step.MODEL)
@@ -92,10 +92,14 @@ def compare(
     begin(Step.DELEGATES)
     tensors = [tensor for pair in pairs_of(computed.values, block.events) for tensor in _tensors(pair)]
     pairs = [pair for _, pair in tensors]
-    values = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
+    values = [_ComparedValue.of(pair, part) for part, pair in tensors] + _inside(
+        data, method, block.events, computed.last()
+    )
     plan = plan_of(checked_program(data).program.execution_plan, method)
     parts, notes = bisect_wrong_delegates(pairs, lowered, own, plan, lambda a, b: _differs(a, b, rtol, atol))
-    values += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
+    values += [
+        _ComparedValue.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None
+    ]
     begin(Step.FIRST)
     with torch.no_grad():
         expected = tree_leaves(Reference(exported).returned(inputs))
@@ -104,7 +108,7 @@ def compare(
     return Comparison(_gaps(values, reference, computed, inputs, rtol, atol), differ, notes)
 
 
-def _made_and_bytes(
+def _lowered_and_bytes(
     program: ExecutorchProgramManager | bytes | str | os.PathLike[str],
     exported: ExportedProgram,
     lower: Lower | None,
@@ -124,7 +128,7 @@ def _only_tensors(values: Iterable[object]) -> list[torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ComparedValue:
     """A value that the program computed for `node` in its `turn`-th run.
 
     nodes: all fused nodes, the operator's own first. part: index of the result, for a node with several. step: scale of
@@ -143,17 +147,19 @@ class _Found:
     part: int | None = None
 
     @staticmethod
-    def of(pair: Pair, part: int | None) -> _Found:
+    def of(pair: Pair, part: int | None) -> _ComparedValue:
         ran = pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_")
         is_quantized = pair.found.dtype in (torch.int8, torch.uint8) and "quantize_per" in str(pair.node.target)
         instruction = pair.event._instruction_id or 0
         step = 1.0 if is_quantized else 0.0
-        return _Found(pair.node, pair.turn, pair.nodes, pair.expected, pair.found, step, ran, instruction, False, part)
+        return _ComparedValue(
+            pair.node, pair.turn, pair.nodes, pair.expected, pair.found, step, ran, instruction, False, part
+        )
 
     @staticmethod
-    def of_part(part: Part, node: fx.Node) -> _Found:
+    def of_part(part: Part, node: fx.Node) -> _ComparedValue:
         ran = f"{part.backend}: recompiled up to this node"
-        return _Found(node, -1, (node,), part.expected, part.found, 0.0, ran, part.instruction, True)
+        return _ComparedValue(node, -1, (node,), part.expected, part.found, 0.0, ran, part.instruction, True)
 
 
 def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
@@ -164,7 +170,7 @@ def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
     return next(iter(same or alike[-1:]), None)
 
 
-def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[_Found]:
+def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[_ComparedValue]:
     """Values of operators inside the delegates that can be opened."""
     inner_values = []
     for event in events:
@@ -175,7 +181,7 @@ def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[f
         for inside in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
             ran = f"{backend}: {inside.kind}"
             inner_values.append(
-                _Found(
+                _ComparedValue(
                     inside.node, -1, inside.nodes, inside.expected, inside.found, inside.step, ran, instruction, True
                 )
             )
@@ -183,7 +189,7 @@ def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[f
 
 
 def _gaps(
-    values: Sequence[_Found],
+    values: Sequence[_ComparedValue],
     reference: Reference,
     computed: Computed,
     inputs: Sequence[Any],
@@ -217,7 +223,7 @@ def _gaps(
     return [gap for _, gap in sorted(gaps.values(), key=lambda item: item[0])]
 
 
-def _known_once(values: Sequence[_Found], computed: Computed) -> dict[fx.Node, Any]:
+def _known_once(values: Sequence[_ComparedValue], computed: Computed) -> dict[fx.Node, Any]:
     """The program's values of the nodes that ran once, converted to what their readers expect."""
     known: dict[fx.Node, Any] = {}
     parts: dict[fx.Node, dict[int, torch.Tensor]] = {}

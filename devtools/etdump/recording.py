@@ -57,36 +57,36 @@ def record_runs(
     )
     if method not in loaded.method_names:
         raise ValueError(f"the program has no method '{method}': expected one of {sorted(loaded.method_names)}")
-    ready = loaded.load_method(method)
+    loaded_method = loaded.load_method(method)
     returned: list[Any] = []
     for _ in progress(range(warm_up + runs)):
-        returned = list(ready.execute(inputs))
+        returned = list(loaded_method.execute(inputs))
     with tempfile.TemporaryDirectory() as folder:
         trace, debug = Path(folder) / "trace.etdp", Path(folder) / "debug.bin"
         loaded.write_etdump_result_to_file(str(trace), str(debug) if debug_bytes else None)
         etdump, values = trace.read_bytes(), debug.read_bytes() if debug_bytes else b""
-    read = read_trace(etdump)
-    executions = [run for run in read.runs if run.name == EXECUTE]
+    recorded = read_trace(etdump)
+    executions = [run for run in recorded.runs if run.name == EXECUTE]
     left_out = {id(run) for run in executions[:warm_up]}
-    read.runs = [run for run in read.runs if id(run) not in left_out]
-    return Recording(etdump, read, values, returned)
+    recorded.runs = [run for run in recorded.runs if id(run) not in left_out]
+    return Recording(etdump, recorded, values, returned)
 
 
 def random_inputs(program: bytes, method: str = "forward", seed: int = 0) -> list[Any]:
-    """Random inputs of a method's dtypes and upper-bound sizes: normally distributed floats; integers 0 or 1, which are
-    valid as indices.
+    """Return random inputs of a method's dtypes and upper-bound sizes.
 
+    Floats are normally distributed. Integers are 0 or 1, which are valid as indices.
     Raises ValueError for an input that is not a tensor or whose dtype numpy lacks.
     """
     loaded = Runtime.get().load_program(program)
     if method not in loaded.method_names:
         raise ValueError(f"the program has no method '{method}': expected one of {sorted(loaded.method_names)}")
-    stated = loaded.metadata(method)
+    metadata = loaded.metadata(method)
     generator = np.random.default_rng(seed)
     inputs: list[Any] = []
-    for index in range(stated.num_inputs()):
+    for index in range(metadata.num_inputs()):
         try:
-            tensor = stated.input_tensor_meta(index)
+            tensor = metadata.input_tensor_meta(index)
         except RuntimeError as error:
             raise ValueError(f"input {index} of '{method}' is not a tensor: pass inputs ({error})") from error
         try:

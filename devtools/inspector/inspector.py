@@ -26,7 +26,7 @@ from executorch.devtools.inspector.debug_values import DebugBuffer
 from executorch.devtools.inspector.event import Event, MetadataParser
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
 from executorch.devtools.inspector.exported_reference import EXPORTED, comparable, exported_reference
-from executorch.devtools.inspector.numeric_gap import last_pairs, pairs_of
+from executorch.devtools.inspector.numeric_gap import Pair, last_pairs, pairs_of
 from executorch.devtools.inspector.numerical_comparator import (
     IntermediateOutputMapping,
     L1Comparator,
@@ -255,19 +255,9 @@ class Inspector:
         """
         import pandas as pd
 
-        program = self._reference_program(reference_graph, not disable_debug_handle_valdiation)
-        assert self._etrecord is not None
-        inputs = self._etrecord._representative_inputs
-        if inputs is None:
-            raise ValueError("the record lacks representative inputs: call ETRecord.update_representative_inputs()")
-        events = [event for block in self.event_blocks for event in block.events]
-        if not any(event.debug_data for event in events):
-            raise ValueError("the trace lacks values: record them with debug_buffer_size and pass debug_buffer_path")
         comparator = _comparator(distance)
         comparator.inspector = comparator.inspector or self
-        pairs = last_pairs(pairs_of(Reference(program).run(inputs).values, events))
-        if reference_graph == EXPORTED:
-            pairs = comparable(pairs)
+        pairs = self._pairs_with_reference(reference_graph, not disable_debug_handle_valdiation)
         mapping: IntermediateOutputMapping = {}
         by_handles: dict[tuple[int, ...], list[Any]] = {}
         for pair in pairs:
@@ -294,6 +284,19 @@ class Inspector:
                 }
             )
         return pd.DataFrame(rows)
+
+    def _pairs_with_reference(self, reference_graph: str | None, validate_handles: bool) -> list[Pair]:
+        """Return the runtime's last values beside those of the reference program."""
+        program = self._reference_program(reference_graph, validate_handles)
+        assert self._etrecord is not None
+        inputs = self._etrecord._representative_inputs
+        if inputs is None:
+            raise ValueError("the record lacks representative inputs: call ETRecord.update_representative_inputs()")
+        events = [event for block in self.event_blocks for event in block.events]
+        if not any(event.debug_data for event in events):
+            raise ValueError("the trace lacks values: record them with debug_buffer_size and pass debug_buffer_path")
+        pairs = last_pairs(pairs_of(Reference(program).run(inputs).values, events))
+        return comparable(pairs) if reference_graph == EXPORTED else pairs
 
 
 def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorBase:

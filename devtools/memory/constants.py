@@ -18,8 +18,9 @@ _MAX_USERS = 16
 
 
 def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, int]:
-    """Module path → bytes of constants in the methods' graphs and delegates. A name used by several graphs counts once.
-    Delegates may store constants in another form and size.
+    """Return the bytes of constants in the methods' graphs and delegates, by module path.
+
+    A name used by several graphs counts once. Delegates may store constants in another form and size.
     """
     sizes: dict[str, tuple[str, int]] = {}
     for method, program in programs.items():
@@ -41,7 +42,7 @@ def _with_delegates(program: ExportedProgram) -> Iterable[ExportedProgram]:
 
 
 def _constants(program: ExportedProgram) -> Iterable[tuple[Node, str, int]]:
-    """(name, bytes) of the constants that a graph reads. Mutable state is excluded, because it is in an arena."""
+    """Yield node, name and bytes of the constants that a graph reads; not of mutable state, which is in an arena."""
     signature = program.graph_signature
     names = {
         **signature.inputs_to_parameters,
@@ -73,7 +74,7 @@ def _module_of_user(node: Node) -> str:
 
 
 def constants_of_file(program: Program) -> dict[str, int]:
-    """Module path → bytes of constants of a file, by their names in it; "" for unnamed ones."""
+    """Return the bytes of a file's constants by module path, as their names in the file give it; "" without a name."""
     buffers: dict[int, BytesLike] = {index: buffer.storage for index, buffer in enumerate(program.constant_buffer)}
     names: dict[int, str] = {}
     for plan in program.execution_plan:

@@ -81,26 +81,26 @@ class QuantizationReport:
     def to_json(self) -> str:
         """Return a JSON object; null for layers without noise."""
         layers = [{**asdict(layer), "sqnr": _finite(layer.sqnr)} for layer in self.layers]
-        summary = {"layers": layers, "sqnr": _finite(self.sqnr), "in_float": [asdict(one) for one in self.in_float]}
+        summary = {"layers": layers, "sqnr": _finite(self.sqnr), "in_float": [asdict(layer) for layer in self.in_float]}
         return json.dumps(summary, indent=2)
 
     def __str__(self) -> str:
         rows = [
             [
-                one.layer,
-                one.operator,
-                one.scheme,
-                f"{one.weight_bits}/{one.operand_bits}",
-                f"{one.sqnr:.1f}",
-                one.runs,
-                one.why,
+                layer.layer,
+                layer.operator,
+                layer.scheme,
+                f"{layer.weight_bits}/{layer.operand_bits}",
+                f"{layer.sqnr:.1f}",
+                layer.runs,
+                layer.why,
             ]
-            for one in self.layers
+            for layer in self.layers
         ]
         titles = ["layer", "operator", "scheme", "bits w/a", "SQNR dB", "runs", "why"]
         lines = [tabulate(rows, titles), f"result: SQNR {self.sqnr:.1f} dB"]
         if self.in_float:
-            inside = [(one.layer, one.operator, one.runs, one.why) for one in self.in_float]
+            inside = [(call.layer, call.operator, call.runs, call.why) for call in self.in_float]
             lines += ["", tabulate(inside, ["layer", "in float", "runs", "why"])]
         return "\n".join(lines)
 

@@ -62,7 +62,7 @@ def leave_sensitive_layers_in_float(
         report = quantization_report(captured, quantized, calls)
         if report.sqnr >= budget:
             return Sensitivity(tuple(left), report, quantized)
-        candidates = sorted((layer for layer in report.layers if layer.scheme != "float"), key=lambda one: one.sqnr)
+        candidates = sorted((layer for layer in report.layers if layer.scheme != "float"), key=lambda layer: layer.sqnr)
         names = [name for name in dict.fromkeys(candidate.layer for candidate in candidates) if name not in left]
         if not names:
             raise _unreachable(report, budget)
