@@ -56,7 +56,7 @@ def read_program_use(path: Path) -> ProgramUse:
 
 def _operator_names(plan: Table) -> list[str]:
     operators = plan.operators or []
-    return [f"{one.name}.{one.overload}" if one.overload else str(one.name) for one in operators]
+    return [f"{op.name}.{op.overload}" if op.overload else str(op.name) for op in operators]
 
 
 def _kernel_calls(plan: Table) -> Iterable[Table]:

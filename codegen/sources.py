@@ -124,11 +124,8 @@ def registration(
     With a selection, kernels of our libraries accept only its dtypes. primitives: operators of kernels/prim_ops to add
     to the table. aten_operators: operators that use ATen's kernels.
     """
-    overloaded = {name for name, count in Counter(name for name, _ in {(r.function, _type(r)) for r in rows}).items()
-                  if count > 1}  # fmt: skip
-    texts = [
-        (row.schema.qualified_name, _row(row, _served(row, selection), row.function in overloaded)) for row in rows
-    ]
+    types = Counter(function for function, _ in {(row.function, _type(row)) for row in rows})
+    texts = [(row.schema.qualified_name, _row(row, _served(row, selection), types[row.function] > 1)) for row in rows]
     texts += [(name, f'prim_ops::primitive("{name}")') for name in primitives]
     texts.sort(key=lambda text: text[0].encode())
     table = "".join(f"    {text},\n" for _, text in texts)

@@ -17,7 +17,10 @@ from executorch.exir.pass_base import ExportedProgramPassBase, ExportedProgramPa
 
 
 def _flatten(passes: Sequence[Any]) -> list[Callable[..., Any]]:
-    return [one for entry in passes for one in (_flatten(entry) if isinstance(entry, (list, tuple)) else [entry])]
+    flat: list[Callable[..., Any]] = []
+    for entry in passes:
+        flat += _flatten(entry) if isinstance(entry, (list, tuple)) else [entry]
+    return flat
 
 
 def _name(one: object) -> str:
@@ -50,7 +53,7 @@ class PassManager(fx_passes.PassManager):
         steps: int = 1,
     ) -> None:
         super().__init__(
-            passes=[_with_result(one) for one in _flatten(passes or [])],
+            passes=[_with_result(one_pass) for one_pass in _flatten(passes or [])],
             run_checks_after_each_pass=run_checks_after_each_pass,
             suppress_check_failures=suppress_check_failures,
             steps=steps,

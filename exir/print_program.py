@@ -69,9 +69,9 @@ def print_program(
         print(f"method {plan.name}: arenas {plan.non_const_buffer_sizes[1:]} bytes", file=out)
         print(f"  inputs  {', '.join(map(show, plan.inputs))}", file=out)
         for chain in plan.chains:
-            for number, instruction in enumerate(chain.instructions):
+            for index, instruction in enumerate(chain.instructions):
                 name, args = _instruction(plan, instruction.instr_args)
-                print(f"  {number:4} {name}({', '.join(map(show, args))})", file=out)
+                print(f"  {index:4} {name}({', '.join(map(show, args))})", file=out)
         print(f"  outputs {', '.join(map(show, plan.outputs))}", file=out)
 
 

@@ -224,4 +224,4 @@ def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
 
 
 def _large_tensor(name: str, kind: _TensorKind, dtype: torch.dtype, sizes: Iterable[int], size: int) -> LargeTensor:
-    return LargeTensor(name, kind, str(dtype).removeprefix("torch."), tuple(int(one) for one in sizes), size)
+    return LargeTensor(name, kind, str(dtype).removeprefix("torch."), tuple(map(int, sizes)), size)

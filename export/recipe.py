@@ -115,7 +115,7 @@ class ExportRecipe:
         backend = recipe.get_backend_name()
         export_recipe = recipe_registry.create_recipe(recipe, backend, **kwargs)
         if export_recipe is None:
-            supported = [one.value for one in recipe_registry.get_supported_recipes(backend)]
+            supported = [kind.value for kind in recipe_registry.get_supported_recipes(backend)]
             raise ValueError(f"Recipe {recipe.value!r} not supported by {backend!r}. Supported: {supported}")
         return export_recipe
 

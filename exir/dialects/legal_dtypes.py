@@ -63,9 +63,9 @@ def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:
         value = node.meta.get("val")
         several = isinstance(value, (list, tuple)) and len(op._schema.returns) > 1
         results: list[object] = list(value) if isinstance(value, (list, tuple)) and several else [value]
-        for index, one in enumerate(results):
+        for index, result in enumerate(results):
             names.append(f"result {index}" if several else "result")
-            found.append(frozenset(tensor.dtype for tensor in tensors_in(one)))
+            found.append(frozenset(tensor.dtype for tensor in tensors_in(result)))
     return names, tuple(found)
 
 

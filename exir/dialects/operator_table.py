@@ -59,10 +59,7 @@ class DtypeRow:
         inputs, arrow, outputs = pattern.partition("->")
         if not arrow:
             raise ValueError(f"dtypes of an operator: expected 'T T -> T: float32 …', found {text!r}")
-        sets = {
-            variable: frozenset(_dtype(name) for word in part.split() for name in named.get(word, word).split())
-            for variable, part in zip("TU", ranges.split("/"), strict=False)
-        }
+        sets = {variable: _dtypes(part, named) for variable, part in zip("TU", ranges.split("/"), strict=False)}
         return DtypeRow(text, (*inputs.split(), *outputs.split()), len(outputs.split()), sets)
 
     def fits(self, found: Found) -> bool:
@@ -86,6 +83,11 @@ class DtypeRow:
         if word in ("?", "T+U"):
             return frozenset()
         return self.sets[word] if word in self.sets else frozenset({_dtype(word)})
+
+
+def _dtypes(words: str, named: Mapping[str, str]) -> frozenset[torch.dtype]:
+    """Parse names of dtypes and of sets of them."""
+    return frozenset(_dtype(name) for word in words.split() for name in named.get(word, word).split())
 
 
 def _dtype(name: str) -> torch.dtype:

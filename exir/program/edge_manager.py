@@ -137,7 +137,7 @@ class EdgeProgramManager:
         if origin is not None and known and origin.is_useful_to(by_method) and origin.is_current(self._edge_programs):
             from executorch.exir.program.lowering import lower
 
-            wanted = {name: [one] for name, one in by_method.items()}
+            wanted = {name: [partitioner] for name, partitioner in by_method.items()}
             record = self._etrecord is not None
             return lower(origin.exported, wanted, self._config_methods, self.compile_config, generate_etrecord=record)
         return self._with(to_backend(MethodProgramsPartitionerSpec(self._edge_programs, by_method)))

@@ -26,9 +26,13 @@ Passes = Sequence[object] | FxPassManager | ExportedProgramPassManager | Callabl
 def program_for(program: ExportedProgram, passes: Passes) -> ExportedProgram:
     """Return the program that `passes` may change: a copy, or `program` if an attribute of a pass refers to it."""
     listed = getattr(passes, "passes", passes)
-    listed = [getattr(one, "__wrapped__", one) for one in (listed if isinstance(listed, Sequence) else [listed])]
-    made_for_it = any(value is program for one in listed for value in getattr(one, "__dict__", {}).values())
-    return program if made_for_it else copy_program(program)
+    callables = listed if isinstance(listed, Sequence) else [listed]
+    refers_to_it = any(
+        value is program
+        for function in callables
+        for value in getattr(getattr(function, "__wrapped__", function), "__dict__", {}).values()
+    )
+    return program if refers_to_it else copy_program(program)
 
 
 def run_passes(program: ExportedProgram, passes: Passes) -> ExportedProgram:

@@ -148,7 +148,7 @@ class LoweringReport:
 def fallbacks_of(graph_module: fx.GraphModule) -> tuple[Fallback, ...]:
     """Return the fallbacks, the most expensive first."""
     fallbacks = [_fallback(node, op.name()) for node, op in operators_of(graph_module) if FALLBACK in node.meta]
-    return tuple(sorted(fallbacks, key=lambda one: (-one.flops, -one.bytes)))
+    return tuple(sorted(fallbacks, key=lambda fallback: (-fallback.flops, -fallback.bytes)))
 
 
 def _fallback(node: fx.Node, operator: str) -> Fallback:
@@ -262,10 +262,10 @@ def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> Non
     if strict:
         nodes = {node.name: node for node, _ in operators_of(graph_module)}
         hint = "EdgeCompileConfig.strict is set: a fallback from a requested partitioner is an error"
-        findings = [(nodes[one.node], _why(one)) for one in fallbacks]
+        findings = [(nodes[fallback.node], _why(fallback)) for fallback in fallbacks]
         raise VerificationError("strict delegation", [*findings, (None, hint)])
-    total = sum(one.flops for one in fallbacks)
-    lines = [f"{one.operator} ({one.flops:,} FLOPs) from {one.source or one.node}: {_why(one)}" for one in fallbacks]
+    total = sum(fallback.flops for fallback in fallbacks)
+    lines = [f"{x.operator} ({x.flops:,} FLOPs) from {x.source or x.node}: {_why(x)}" for x in fallbacks]
     listed = "".join(f"\n  {line}" for line in lines[:_LISTED])
     more = f"\n  and {len(fallbacks) - _LISTED} more" if len(fallbacks) > _LISTED else ""
     _logger.warning(

@@ -85,13 +85,13 @@ def fallback_table(fallbacks: Iterable[Fallback]) -> str:
         ("fallback", "FLOPs", "bytes", "reason", "source"),
         (
             (
-                one.operator,
-                f"{one.flops:,}",
-                f"{one.bytes:,}",
-                "; ".join(f"{partitioner}: {reason}" for partitioner, reason in one.reasons.items()),
-                one.source or one.module or one.node,
+                fallback.operator,
+                f"{fallback.flops:,}",
+                f"{fallback.bytes:,}",
+                "; ".join(f"{partitioner}: {reason}" for partitioner, reason in fallback.reasons.items()),
+                fallback.source or fallback.module or fallback.node,
             )
-            for one in fallbacks
+            for fallback in fallbacks
         ),
     )
 

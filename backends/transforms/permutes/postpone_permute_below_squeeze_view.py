@@ -37,9 +37,9 @@ class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(RemoveOrReplacePassInterf
         if len(users) != 1 or users[0].target not in VIEWS:
             return False
         view = users[0]
-        if any(one.meta.get("val") is None for one in (source, node, view)):
+        if any(member.meta.get("val") is None for member in (source, node, view)):
             return False
-        sizes, permuted, viewed = (list(one.meta["val"].shape) for one in (source, node, view))
+        sizes, permuted, viewed = (list(member.meta["val"].shape) for member in (source, node, view))
         if permuted == viewed:
             view.replace_all_uses_with(node)
             return True

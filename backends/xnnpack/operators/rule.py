@@ -106,7 +106,7 @@ def _expression(size: int | torch.SymInt) -> sympy.Expr:
 
 def _tensor_values(value: object) -> list[torch.Tensor]:
     values = value if isinstance(value, (list, tuple)) else [value]
-    return [one for one in values if isinstance(one, torch.Tensor)]
+    return [value for value in values if isinstance(value, torch.Tensor)]
 
 
 def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> Rejection | None:

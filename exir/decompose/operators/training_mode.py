@@ -31,8 +31,8 @@ def batch_norm_by_the_batch(
         given = (input, weight, bias, running_mean, running_var, momentum, eps)
         return (*_aten._native_batch_norm_legit_no_training(*given), running_mean.clone(), running_var.clone())
     result, mean, rstd = _aten._native_batch_norm_legit.no_stats(input, weight, bias, True, momentum, eps)
-    others = [dim for dim in range(input.dim()) if dim != 1]
-    variance = torch.var(input.to(running_var.dtype), others, correction=1)
+    reduced_dims = [dim for dim in range(input.dim()) if dim != 1]
+    variance = torch.var(input.to(running_var.dtype), reduced_dims, correction=1)
     new_mean = running_mean * (1 - momentum) + mean.to(running_mean.dtype) * momentum
     return result, mean, rstd, new_mean, running_var * (1 - momentum) + variance * momentum
 

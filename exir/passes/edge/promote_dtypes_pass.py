@@ -38,8 +38,8 @@ def _promoted_positions(op: OpOverload) -> tuple[int, ...]:
 
 
 def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
-    operands = [node.args[index] for index in positions if index < len(node.args)]
-    nodes = [operand for one in operands for operand in _items(one) if isinstance(operand, fx.Node)]
+    arguments = [node.args[index] for index in positions if index < len(node.args)]
+    nodes = [operand for argument in arguments for operand in _items(argument) if isinstance(operand, fx.Node)]
     values = [operand.meta["val"] for operand in nodes]
     if len({value.dtype for value in values}) < 2:
         return False

@@ -43,7 +43,7 @@ def _source(node: fx.Node) -> fx.Node | None:
     is_copy = getattr(getattr(node.target, "_schema", None), "name", "") == "aten::copy"
     first = node.args[int(is_copy)] if node.args else None
     if isinstance(first, (list, tuple)):
-        filled = [one for one in first if not _is_empty(one)]
+        filled = [item for item in first if not _is_empty(item)]
         first = filled[0] if len(filled) == 1 else None
     return first if isinstance(first, fx.Node) else None
 
