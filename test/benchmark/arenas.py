@@ -34,9 +34,9 @@ def measure(name: str) -> dict[str, Any]:
     from executorch.exir import to_edge
 
     model, inputs = make(name)
-    made = to_edge(torch.export.export(model, inputs)).to_executorch()
-    figures: dict[str, Any] = {"arena": sum(made.executorch_program.execution_plan[0].non_const_buffer_sizes)}
-    plans = getattr(made, "memory_plans", None)
+    program = to_edge(torch.export.export(model, inputs)).to_executorch()
+    figures: dict[str, Any] = {"arena": sum(program.executorch_program.execution_plan[0].non_const_buffer_sizes)}
+    plans = getattr(program, "memory_plans", None)
     if plans is not None:
         plan = plans["forward"]
         figures |= {"bound": plan.lower_bound, "tensors": len(plan.tensors), "optimal": plan.is_optimal}

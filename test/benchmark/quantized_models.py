@@ -49,8 +49,8 @@ def quantized(
 def on_xnnpack(model: Any, inputs: Inputs, sizes: Any = None) -> bytes:
     """A program of the model."""
     exported = torch.export.export(model, inputs, dynamic_shapes=sizes)
-    made = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
-    buffer: bytes = made.buffer
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+    buffer: bytes = program.buffer
     return buffer
 
 

@@ -56,11 +56,11 @@ def run(made: ExecutorchProgramManager, data: bytes | None) -> torch.Tensor:
 
 
 def test_all_weights_go_to_one_file() -> None:
-    made = compiled()
-    assert set(made.data_files) == {FILE}
-    _, entries = deserialize_flat_tensor(made.data_files[FILE])
+    program = compiled()
+    assert set(program.data_files) == {FILE}
+    _, entries = deserialize_flat_tensor(program.data_files[FILE])
     assert set(entries) == {"a.weight", "a.bias", "b.weight", "b.bias", "scale"}
-    torch.testing.assert_close(run(made, made.data_files[FILE]), Model()(*X))
+    torch.testing.assert_close(run(program, program.data_files[FILE]), Model()(*X))
 
 
 class Attributes(torch.nn.Module):
@@ -78,24 +78,24 @@ class Attributes(torch.nn.Module):
 @pytest.mark.parametrize("strict", [False, True])
 def test_tensor_attributes_are_weights_and_tensors_in_the_code_are_not(strict: bool) -> None:
     exported = torch.export.export(Attributes(), X, strict=strict)
-    made = to_edge(exported).to_executorch(ExecutorchBackendConfig(external_constants=True))
-    _, entries = deserialize_flat_tensor(made.data_files[FILE])
+    program = to_edge(exported).to_executorch(ExecutorchBackendConfig(external_constants=True))
+    _, entries = deserialize_flat_tensor(program.data_files[FILE])
     assert set(entries) == {"a", "b.offset"}
-    torch.testing.assert_close(run(made, made.data_files[FILE]), Attributes()(*X))
+    torch.testing.assert_close(run(program, program.data_files[FILE]), Attributes()(*X))
 
 
 def test_a_function_chooses_the_file_of_each_weight() -> None:
-    made = compiled(lambda node: "biases" if node.name.endswith("bias") else None)
-    assert set(made.data_files) == {"biases"}
-    _, entries = deserialize_flat_tensor(made.data_files["biases"])
+    program = compiled(lambda node: "biases" if node.name.endswith("bias") else None)
+    assert set(program.data_files) == {"biases"}
+    _, entries = deserialize_flat_tensor(program.data_files["biases"])
     assert set(entries) == {"a.bias", "b.bias"}
-    torch.testing.assert_close(run(made, made.data_files["biases"]), Model()(*X))
+    torch.testing.assert_close(run(program, program.data_files["biases"]), Model()(*X))
 
 
 def test_one_program_runs_with_other_weights() -> None:
-    made, other = compiled(), compiled(model=Model(1))
-    assert made.buffer == other.buffer
-    torch.testing.assert_close(run(made, other.data_files[FILE]), Model(1)(*X))
+    program, other = compiled(), compiled(model=Model(1))
+    assert program.buffer == other.buffer
+    torch.testing.assert_close(run(program, other.data_files[FILE]), Model(1)(*X))
 
 
 @needs_xnnpack
@@ -104,13 +104,13 @@ def test_weights_of_delegates_go_to_the_files_that_the_unlifted_module_names() -
     tagged = torch.export.export(model, X).module()
     delegate_external_constants_pass_unlifted(tagged, lambda node: "a" if node.name.startswith("a_") else None)
     lowered = to_edge_transform_and_lower(torch.export.export(tagged, X), partitioner=[XnnpackPartitioner()])
-    made = lowered.to_executorch()
-    assert set(made.data_files) == {"a"}
-    buffers, _ = deserialize_flat_tensor(made.data_files["a"])
+    program = lowered.to_executorch()
+    assert set(program.data_files) == {"a"}
+    buffers, _ = deserialize_flat_tensor(program.data_files["a"])
     assert sorted(map(len, buffers)) == [5 * 4, 5 * 3 * 4]
-    torch.testing.assert_close(run(made, made.data_files["a"]), Model()(*X))
+    torch.testing.assert_close(run(program, program.data_files["a"]), Model()(*X))
     with pytest.raises(NotFoundError, match="failed: Error::NotFound"):
-        run(made, None)
+        run(program, None)
 
 
 def test_values_computed_from_external_weights_of_delegates_are_computed_at_run_time() -> None:
@@ -125,29 +125,29 @@ def test_values_computed_from_external_weights_of_delegates_are_computed_at_run_
     model = Gate()
     tagged = torch.export.export(model, X).module()
     delegate_external_constants_pass_unlifted(tagged, lambda node: "gates")
-    made = to_edge_transform_and_lower(
+    program = to_edge_transform_and_lower(
         torch.export.export(tagged, X), partitioner=[XnnpackPartitioner()]
     ).to_executorch()
-    buffers, _ = deserialize_flat_tensor(made.data_files["gates"])
+    buffers, _ = deserialize_flat_tensor(program.data_files["gates"])
     assert list(map(len, buffers)) == [3 * 4]
-    torch.testing.assert_close(run(made, made.data_files["gates"]), model(*X))
+    torch.testing.assert_close(run(program, program.data_files["gates"]), model(*X))
 
 
 def test_methods_share_weights_and_different_values_of_one_weight_are_refused() -> None:
     model = Model()
     exported = torch.export.export(model, X)
     config = ExecutorchBackendConfig(external_constants=True)
-    made = to_edge({"one": exported, "two": exported}).to_executorch(config)
-    buffers, entries = deserialize_flat_tensor(made.data_files[FILE])
+    program = to_edge({"one": exported, "two": exported}).to_executorch(config)
+    buffers, entries = deserialize_flat_tensor(program.data_files[FILE])
     assert len(buffers) == len(entries) == 5
     with pytest.raises(Exception, match=r"a\.weight"):
         to_edge({"one": exported, "two": torch.export.export(Model(1), X)}).to_executorch(config)
 
 
 def test_files_are_written_beside_the_program_and_found_by_the_runner(tmp_path: Path) -> None:
-    made = compiled()
-    made.save(str(tmp_path / "model.pte"))
-    made.write_tensor_data_to_file(tmp_path)
+    program = compiled()
+    program.save(str(tmp_path / "model.pte"))
+    program.write_tensor_data_to_file(tmp_path)
     out = Runtime.get().load_program(tmp_path / "model.pte", data_path=tmp_path / f"{FILE}.ptd")
     torch.testing.assert_close(out.load_method("forward").execute(X)[0], Model()(*X))
     starter = [sys.executable, "-m", "executorch.extension.executor_runner.command"]
@@ -157,12 +157,12 @@ def test_files_are_written_beside_the_program_and_found_by_the_runner(tmp_path: 
 
 
 def test_a_program_without_its_weights_names_a_missing_one() -> None:
-    made = compiled()
+    program = compiled()
     with pytest.raises(NotFoundError, match=r"no data named 'a\.weight'"):
-        run(made, None)
+        run(program, None)
     biases = compiled(lambda node: "biases" if node.name.endswith("bias") else None).data_files["biases"]
     with pytest.raises(NotFoundError, match=r"no data named 'a\.weight'"):
-        run(made, biases)
+        run(program, biases)
 
 
 def test_weights_of_another_shape_are_refused_by_name() -> None:
@@ -171,19 +171,19 @@ def test_weights_of_another_shape_are_refused_by_name() -> None:
 
 
 def test_an_invalid_data_file_is_refused() -> None:
-    made = compiled()
-    for data in (b"", b"\0" * 100, made.buffer):
+    program = compiled()
+    for data in (b"", b"\0" * 100, program.buffer):
         with pytest.raises(InvalidProgramError, match="data file"):
-            run(made, data)
+            run(program, data)
     with pytest.raises(OSError, match=r"nothing\.ptd"):
-        Runtime.get().load_program(made.buffer, data_path="nothing.ptd")
+        Runtime.get().load_program(program.buffer, data_path="nothing.ptd")
 
 
 @hypothesis.settings(derandomize=True, max_examples=300, deadline=None)
 @hypothesis.given(st.data())
 def test_no_damage_to_a_data_file_crashes_the_loader(data: st.DataObject) -> None:
-    made = compiled_once()
-    damaged = bytearray(made.data_files[FILE])
+    program = compiled_once()
+    damaged = bytearray(program.data_files[FILE])
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, min(len(damaged), 700) - 1))
         damaged[at] = data.draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xFF]))
@@ -191,7 +191,7 @@ def test_no_damage_to_a_data_file_crashes_the_loader(data: st.DataObject) -> Non
         del damaged[data.draw(st.integers(0, len(damaged))) :]
     # InvalidArgumentError: a damaged offset makes data unaligned for its elements.
     with contextlib.suppress(InvalidProgramError, NotFoundError, InvalidArgumentError):
-        run(made, bytes(damaged))
+        run(program, bytes(damaged))
 
 
 def test_a_data_file_of_the_peer_is_read() -> None:
@@ -211,9 +211,9 @@ def test_the_documented_serializer_reads_what_it_wrote() -> None:
 
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_the_peer_reads_our_data_file(tmp_path: Path) -> None:
-    made = compiled()
-    made.save(str(tmp_path / "model.pte"))
-    made.write_tensor_data_to_file(tmp_path)
+    program = compiled()
+    program.save(str(tmp_path / "model.pte"))
+    program.write_tensor_data_to_file(tmp_path)
     script = f"""
 import torch
 from executorch.extension.pybindings.portable_lib import _load_for_executorch

@@ -105,8 +105,8 @@ def _lower(case, **options):
 @pytest.mark.parametrize("case", CASES)
 def test_every_size_gives_eager_results_and_the_small_ones_take_less(case, planned_input):
     module, inputs, _, sizes = CASES[case]
-    made = _lower(case, alloc_graph_input=planned_input)
-    method = Runtime.get().load_program(made.buffer).load_method("forward")
+    program = _lower(case, alloc_graph_input=planned_input)
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
     limit = method.metadata.memory_planned_buffer_sizes()
     torch.manual_seed(0)
     eager, needs = module().eval(), {}
@@ -124,10 +124,10 @@ def test_every_size_gives_eager_results_and_the_small_ones_take_less(case, plann
 
 
 def test_the_need_grows_with_the_product_of_the_sizes():
-    made = _lower("convolutions")
-    plan = made.exported_program().graph_module.meta["parametric_plan"]
+    program = _lower("convolutions")
+    plan = program.exported_program().graph_module.meta["parametric_plan"]
     needs = {size: plan.need({(0, 2): size, (0, 3): size}) for size in (8, 64, 256)}
-    assert needs[256] == made.executorch_program.execution_plan[0].non_const_buffer_sizes[1]
+    assert needs[256] == program.executorch_program.execution_plan[0].non_const_buffer_sizes[1]
     assert needs[64] <= needs[256] / 15
     assert needs[8] <= needs[64] / 50
 
@@ -142,15 +142,15 @@ def test_inputs_outside_of_the_declared_bounds_are_refused():
 def test_without_dynamic_sizes_there_is_no_second_plan():
     planner = MemoryPlanningPass(parametric=True)
     edge = to_edge(export(Pyramid().eval(), _pyramid(16, 16)))
-    made = edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
-    assert KEY_PREFIX.encode() not in made.buffer
+    program = edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
+    assert KEY_PREFIX.encode() not in program.buffer
 
 
 def test_damaged_plans_are_refused_or_stay_within_their_memory():
     """The runtime must not crash, whatever the words are; what still runs stays within the limit."""
-    made = _lower("attention")
-    (words,) = made._emitter_output.plan_data.values()
-    file = made.buffer
+    program = _lower("attention")
+    (words,) = program._emitter_output.plan_data.values()
+    file = program.buffer
     start = file.index(words)
     chance = random.Random(1)
     refused = 0
@@ -179,11 +179,11 @@ print(json.dumps([tensor.tolist() for tensor in found]))
 
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_a_runtime_without_parametric_plans_runs_the_plan_for_the_largest_sizes(tmp_path):
-    made = _lower("attention")
-    made.save(str(tmp_path / "model.pte"))
+    program = _lower("attention")
+    program.save(str(tmp_path / "model.pte"))
     (x,) = _sequence(9)
     torch.save(x, tmp_path / "x.pt")
     printed = peer.run_script(_PEER, ["model.pte", "x.pt"], tmp_path)
     (theirs,) = json.loads(printed.splitlines()[-1])
-    (ours,) = Runtime.get().load_program(made.buffer).load_method("forward").execute((x,))
+    (ours,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
     torch.testing.assert_close(ours, torch.tensor(theirs), **LAYERS)

@@ -91,8 +91,8 @@ CALLS = [("forward", X), ("read", SCALE), ("forward", X), ("forward", (2 * X[0],
 
 @pytest.mark.parametrize("first", ["forward", "read", "reset"])
 def test_methods_share_their_state_in_arenas_that_are_shared(first):
-    made = _lower(_methods(), share_mutable_buffers=True)
-    program = Runtime.get().load_program(made.buffer, share_memory_arenas=True)
+    lowered = _lower(_methods(), share_mutable_buffers=True)
+    program = Runtime.get().load_program(lowered.buffer, share_memory_arenas=True)
     program.load_method(first)
     methods = {name: program.load_method(name) for name in ("forward", "read", "reset")}
     eager = _eager_together()
@@ -120,9 +120,9 @@ def test_weights_of_all_methods_are_one():
 
 
 def test_state_can_be_exported_given_back_and_reset():
-    made = _lower({"forward": export(Cache(), X)})
-    module = _load_for_executorch_from_buffer(made.buffer)
-    method = Runtime.get().load_program(made.buffer).load_method("forward")._method
+    program = _lower({"forward": export(Cache(), X)})
+    module = _load_for_executorch_from_buffer(program.buffer)
+    method = Runtime.get().load_program(program.buffer).load_method("forward")._method
     method(X)
     kept = {name: method.get_attribute(name).clone() for name in ("cache", "at")}
     second = method(X)

@@ -59,8 +59,8 @@ class Windowed(nn.Module):
         positions = torch.arange(mask.shape[-1])
         far = input_pos[0] + torch.arange(seqlen)[:, None] - positions >= self.window
         far &= positions >= self.sink
-        made = F.scaled_dot_product_attention(q, k, v, mask.masked_fill(far, float("-inf")), enable_gqa=True)
-        return made.transpose(1, 2).reshape(bsz, seqlen, -1)
+        attended = F.scaled_dot_product_attention(q, k, v, mask.masked_fill(far, float("-inf")), enable_gqa=True)
+        return attended.transpose(1, 2).reshape(bsz, seqlen, -1)
 
 
 def chunks(tokens, sizes):

@@ -50,10 +50,10 @@ class Mixed(nn.Module):
 
 def lowered(module, inputs, concurrent=True, **kwargs) -> bytes:
     planner = MemoryPlanningPass(concurrent=concurrent)
-    made = to_edge(export(module, inputs, strict=True, **kwargs)).to_executorch(
+    program = to_edge(export(module, inputs, strict=True, **kwargs)).to_executorch(
         ExecutorchBackendConfig(memory_planning_pass=planner)
     )
-    return made.buffer
+    return program.buffer
 
 
 def load(data: bytes, **options):

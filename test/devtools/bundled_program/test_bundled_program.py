@@ -58,8 +58,10 @@ def test_tensors_are_dense_bytes_in_their_dim_order(dtype: torch.dtype) -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x.reshape(-1)
 
-    made = to_edge(torch.export.export(Cast(), (plain,))).to_executorch()
-    bundle = BundledProgram(made, suite(MethodTestCase((plain,)), MethodTestCase((last,)), MethodTestCase((plain.mT,))))
+    program = to_edge(torch.export.export(Cast(), (plain,))).to_executorch()
+    bundle = BundledProgram(
+        program, suite(MethodTestCase((plain,)), MethodTestCase((last,)), MethodTestCase((plain.mT,)))
+    )
     cases = bundle.serialize_to_schema().method_test_suites[0].test_cases
     for tensor, case in zip((plain, last, plain.mT), cases, strict=True):
         value = case.inputs[0].val

@@ -47,9 +47,9 @@ def test_nearly_all_time_of_mobilenet_is_attributed_to_operators_and_modules() -
     edge = to_edge_transform_and_lower(
         torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()], generate_etrecord=True
     )
-    made = edge.to_executorch()
-    recording = record_runs(made.buffer, inputs, runs=5, warm_up=1, threads=1)
-    steps = steps_of(execution_of(blocks_with_sources(recording.trace, made.get_etrecord(), "forward")))
+    program = edge.to_executorch()
+    recording = record_runs(program.buffer, inputs, runs=5, warm_up=1, threads=1)
+    steps = steps_of(execution_of(blocks_with_sources(recording.trace, program.get_etrecord(), "forward")))
     assert attributed_share(steps) >= 0.95
     modules = {step.module for step in steps if step.is_attributed}
     assert {"conv_stem", "blocks.3.1.conv_dw", "conv_head", "classifier"} <= modules

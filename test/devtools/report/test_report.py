@@ -84,10 +84,10 @@ def test_contents_of_the_file_need_no_run_and_no_record(model: TwoBlocks, tmp_pa
 
 
 def test_the_memory_of_a_file_is_that_of_its_plan(model: TwoBlocks) -> None:
-    made = to_edge(torch.export.export(model, (X,))).to_executorch()
-    plan = analyze_run(made, runs=0).memory
+    program = to_edge(torch.export.export(model, (X,))).to_executorch()
+    plan = analyze_run(program, runs=0).memory
     assert plan is not None
-    assert plan.size == made.memory_plans["forward"].size
+    assert plan.size == program.memory_plans["forward"].size
     assert plan.arenas[0].most_alive <= plan.size
     for one in plan.tensors:
         for other in plan.tensors:

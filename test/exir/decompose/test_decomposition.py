@@ -43,9 +43,9 @@ def _operators(program: ExportedProgram) -> Counter[str]:
 @pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:.*LeafSpec:FutureWarning")
 def test_models_get_the_operators_that_a_trace_gives(name: str, unroll: bool) -> None:
     program = export(*make(name))
-    made = copy_program(program)
-    assert decompose_graph(made, decomposition_table(unroll_recurrent=unroll), [])
-    assert _operators(made) == _operators(_traced(program, [], unroll))
+    decomposed = copy_program(program)
+    assert decompose_graph(decomposed, decomposition_table(unroll_recurrent=unroll), [])
+    assert _operators(decomposed) == _operators(_traced(program, [], unroll))
 
 
 IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
@@ -62,11 +62,11 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
 def test_in_place_calls_become_functional(what: str) -> None:
     x = torch.randn(2, 3)
     program = export(Calls(IN_PLACE[what]), (x,))
-    made = copy_program(program)
-    assert decompose_graph(made, decomposition_table(), [])
-    targets = [node.target for node in made.graph.nodes if node.op == "call_function"]
+    decomposed = copy_program(program)
+    assert decompose_graph(decomposed, decomposition_table(), [])
+    targets = [node.target for node in decomposed.graph.nodes if node.op == "call_function"]
     assert not any(getattr(target, "_schema", None) is not None and target._schema.is_mutable for target in targets)
-    torch.testing.assert_close(made.module()(x), Calls(IN_PLACE[what])(x))
+    torch.testing.assert_close(decomposed.module()(x), Calls(IN_PLACE[what])(x))
 
 
 class Counts(torch.nn.Module):
@@ -93,13 +93,13 @@ WRITTEN: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
 def test_state_written_in_place_is_returned_as_a_trace_returns_it(what: str) -> None:
     model, inputs = WRITTEN[what]
     program = export(deepcopy(model), inputs)
-    made = copy_program(program)
-    assert decompose_graph(made, decomposition_table(), [])
+    decomposed = copy_program(program)
+    assert decompose_graph(decomposed, decomposition_table(), [])
     traced = _traced(program, [])
-    assert [(spec.kind, spec.target) for spec in made.graph_signature.output_specs] == [
+    assert [(spec.kind, spec.target) for spec in decomposed.graph_signature.output_specs] == [
         (spec.kind, spec.target) for spec in traced.graph_signature.output_specs
     ]
-    runs = made.module(), deepcopy(model)
+    runs = decomposed.module(), deepcopy(model)
     for _ in range(3):
         found, expected = ((run(*given), given) for run in runs for given in [[value.clone() for value in inputs]])
         torch.testing.assert_close(found, expected)
@@ -126,12 +126,12 @@ def test_sizes_may_vary(what: str) -> None:
     model = Calls(ON_SIZES_THAT_VARY[what])
     program = export(model, (torch.randn(5, 3),), dynamic_shapes=(({0: Dim("n", min=2, max=9)},),))
     ranges = str(program.range_constraints)
-    made = copy_program(program)
-    assert decompose_graph(made, decomposition_table(), [])
-    assert str(made.range_constraints) == str(program.range_constraints) == ranges
+    decomposed = copy_program(program)
+    assert decompose_graph(decomposed, decomposition_table(), [])
+    assert str(decomposed.range_constraints) == str(program.range_constraints) == ranges
     for rows in (5, 2, 9):
         x = torch.randn(rows, 3)
-        torch.testing.assert_close(made.module()(x), model(x))
+        torch.testing.assert_close(decomposed.module()(x), model(x))
 
 
 LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
@@ -184,8 +184,8 @@ def test_kept_operators_stay_whole_wherever_they_are_called() -> None:
 def test_nodes_of_a_decomposed_call_keep_its_line_and_module() -> None:
     program = export(torch.nn.Sequential(torch.nn.Linear(3, 4)), (torch.randn(2, 3),))
     (linear,) = [node for node in program.graph.nodes if node.op == "call_function"]
-    made = decompose(program)
-    calls = [node for node in made.graph.nodes if node.op == "call_function"]
+    decomposed = decompose(program)
+    calls = [node for node in decomposed.graph.nodes if node.op == "call_function"]
     assert len(calls) == 2
     for node in calls:
         assert node.meta["nn_module_stack"] == linear.meta["nn_module_stack"]

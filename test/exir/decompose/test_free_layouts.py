@@ -44,8 +44,8 @@ CASES: dict[str, Heads] = {
 def test_a_view_of_attention_matches_eager(name: str, dynamic: bool) -> None:
     module = OfAttention(CASES[name])
     shapes = ({0: Dim("b", min=1, max=8), 1: Dim("t", min=2, max=40)},) if dynamic else None
-    made = to_edge(export(module, (X,), dynamic_shapes=shapes)).exported_program().module()
-    torch.testing.assert_close(made(X), module(X), **LAYER)
+    edge_module = to_edge(export(module, (X,), dynamic_shapes=shapes)).exported_program().module()
+    torch.testing.assert_close(edge_module(X), module(X), **LAYER)
 
 
 STRIDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -67,5 +67,5 @@ class Function(torch.nn.Module):
 @pytest.mark.parametrize("name", STRIDED)
 def test_as_strided_matches_eager(name: str) -> None:
     module, x = Function(STRIDED[name]), torch.randn(4, 5)
-    made = to_edge(export(module, (x,))).exported_program().module()
-    torch.testing.assert_close(made(x), module(x))
+    edge_module = to_edge(export(module, (x,))).exported_program().module()
+    torch.testing.assert_close(edge_module(x), module(x))

@@ -106,8 +106,8 @@ def test_a_pattern_is_replaced() -> None:
         return traced
 
     def replace(graph_module: GraphModule) -> PassResult:
-        made = subgraph_rewriter.replace_pattern_with_filters(graph_module, as_edge(pattern), as_edge(replacement))
-        return PassResult(graph_module, bool(made))
+        matches = subgraph_rewriter.replace_pattern_with_filters(graph_module, as_edge(pattern), as_edge(replacement))
+        return PassResult(graph_module, bool(matches))
 
     changed = to_edge(export(MulAdd(), (X, y))).transform([replace])
     torch.testing.assert_close(changed.exported_program().module()(X, y), (X - y).relu())

@@ -150,10 +150,10 @@ def test_kernels_that_must_be_linked_are_named(
 ) -> None:
     library.define("mul3.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
     with caplog.at_level(logging.WARNING):
-        made = _own().to_executorch()
+        program = _own().to_executorch()
     assert "pitfalls::mul3.out" in caplog.text and "link" in caplog.text
-    assert made.verdict.methods[0].to_link == ("pitfalls::mul3.out",)
-    assert "kernels to link: pitfalls::mul3.out" in str(made.verdict)
+    assert program.verdict.methods[0].to_link == ("pitfalls::mul3.out",)
+    assert "kernels to link: pitfalls::mul3.out" in str(program.verdict)
 
     manifest = tmp_path / "board.json"
     operators = {name: {} for name in installed_kernels()}

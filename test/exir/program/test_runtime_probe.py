@@ -84,9 +84,9 @@ def test_without_the_runtime_the_report_notes_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "executorch.export.runtime_probe", None)  # importing it raises ImportError
     installed_runtime.installed_runtime.cache_clear()
     try:
-        made = to_edge(export(torch.nn.ReLU(), (torch.ones(1),))).to_executorch().verdict
+        report = to_edge(export(torch.nn.ReLU(), (torch.ones(1),))).to_executorch().verdict
     finally:
         monkeypatch.undo()
         installed_runtime.installed_runtime.cache_clear()
-    assert made.methods[0].method_allocator_bytes is None and "not installed" in str(made)
-    assert isinstance(made, verdict.LoweringReport)
+    assert report.methods[0].method_allocator_bytes is None and "not installed" in str(report)
+    assert isinstance(report, verdict.LoweringReport)

@@ -23,21 +23,21 @@ def _edge(model=None, *inputs):
 
 
 def test_a_program_can_be_looked_at_and_written(tmp_path):
-    made = _edge().to_executorch()
-    assert isinstance(made, ExecutorchProgramManager)
-    assert made.methods == {"forward"} and made.config_methods == set()
+    program = _edge().to_executorch()
+    assert isinstance(program, ExecutorchProgramManager)
+    assert program.methods == {"forward"} and program.config_methods == set()
     stream = io.BytesIO()
-    made.write_to_file(stream)
-    made.save(str(tmp_path / "a.pte"))
-    assert made.buffer == stream.getvalue() == (tmp_path / "a.pte").read_bytes()
-    assert made.buffer[4:8] == b"ET12"
-    assert made.executorch_program.execution_plan[0].name == "forward"
-    assert made.debug_handle_map["forward"] and made.delegate_map == {"forward": {}}
-    made.write_tensor_data_to_file(str(tmp_path))
+    program.write_to_file(stream)
+    program.save(str(tmp_path / "a.pte"))
+    assert program.buffer == stream.getvalue() == (tmp_path / "a.pte").read_bytes()
+    assert program.buffer[4:8] == b"ET12"
+    assert program.executorch_program.execution_plan[0].name == "forward"
+    assert program.debug_handle_map["forward"] and program.delegate_map == {"forward": {}}
+    program.write_tensor_data_to_file(str(tmp_path))
     with pytest.raises(ValueError, match=r"\.pte"):
-        made.save(str(tmp_path / "a.bin"))
+        program.save(str(tmp_path / "a.bin"))
     with pytest.raises(KeyError, match="forward"):
-        made.exported_program("missing")
+        program.exported_program("missing")
 
 
 def test_the_program_reads_as_text():
@@ -110,10 +110,10 @@ def test_users_own_operators_bring_their_kernels():
             def forward(self, x):
                 return torch.ops.p1_custom.mul3(x)
 
-        made = _edge(Custom(), X).to_executorch()
-        (op,) = made.executorch_program.execution_plan[0].operators
+        program = _edge(Custom(), X).to_executorch()
+        (op,) = program.executorch_program.execution_plan[0].operators
         assert (op.name, op.overload) == ("p1_custom::mul3", "out")
-        graph_module = made.exported_program().graph_module
+        graph_module = program.exported_program().graph_module
         assert operators_to_link(graph_module, installed_kernels()) == ["p1_custom::mul3.out"]
 
 

@@ -69,12 +69,12 @@ def test_fused_convolutions_match_their_reference(case: tuple[Any, ...], extreme
     batch, inputs, sizes, outputs, kernel, stride, padding, dilation, groups = case
     x = integers(batch, inputs, *sizes, extreme=extreme)
     weight = integers(outputs, inputs // groups, *kernel, seed=2, extreme=extreme)
-    made = channels(outputs, weight[0].numel())
+    parameters = channels(outputs, weight[0].numel())
     layouts = (x, x.contiguous(memory_format=LAST)) if x.dim() == 4 else (x,)
     for dtype, (zero, *out) in itertools.product(
         layouts, ((-128, 127, -128, 127), (5, -3, -3, 60), (127, -128, -128, 127))
     ):
-        check("convolution", dtype, zero, weight, *made, stride, padding, dilation, groups, *out)
+        check("convolution", dtype, zero, weight, *parameters, stride, padding, dilation, groups, *out)
 
 
 # batch, inputs, sizes, outputs, kernel, stride, padding, dilation, output padding, groups
@@ -96,12 +96,12 @@ def test_fused_transposed_convolutions_match_their_reference(case: tuple[Any, ..
     batch, inputs, sizes, outputs, kernel, *places = case
     x = integers(batch, inputs, *sizes, extreme=extreme)
     weight = integers(inputs, outputs // case[-1], *kernel, seed=2, extreme=extreme)
-    made = channels(outputs, weight[:, 0].numel())
+    parameters = channels(outputs, weight[:, 0].numel())
     layouts = (x, x.contiguous(memory_format=LAST)) if x.dim() == 4 else (x,)
     for dtype, (zero, *out) in itertools.product(
         layouts, ((-128, 127, -128, 127), (5, -3, -3, 60), (127, 0, -128, 127))
     ):
-        check("transposed_convolution", dtype, zero, weight, *made, *places, *out)
+        check("transposed_convolution", dtype, zero, weight, *parameters, *places, *out)
 
 
 def test_ties_round_to_even() -> None:
@@ -134,9 +134,9 @@ def test_fused_linear_layers_match_their_reference(extreme: bool) -> None:
         (2, 200, 5),
     ):
         x, weight = integers(rows, depth, extreme=extreme), integers(outputs, depth, seed=3, extreme=extreme)
-        made = channels(outputs, depth)
+        parameters = channels(outputs, depth)
         for out in ((0, -128, 127), (-128, -128, 127), (127, -5, 100)):
-            check("linear", x, weight, *made, *out)
+            check("linear", x, weight, *parameters, *out)
         check("product", x, weight)
     check("linear", integers(2, 3, 20), integers(6, 20, seed=1), *channels(6, 20), 3, -128, 127)
 

@@ -144,9 +144,9 @@ class _Arguments:
             (ctypes.c_int32 * rank)(*strides),
             (ctypes.c_uint8 * rank)(*order),
         )
-        made = _Tensor(tensor.data_ptr(), *fields, DTYPE_CODES[tensor.dtype], rank, int(resizable))
-        self._alive += [tensor, made, *fields]
-        return made
+        described = _Tensor(tensor.data_ptr(), *fields, DTYPE_CODES[tensor.dtype], rank, int(resizable))
+        self._alive += [tensor, described, *fields]
+        return described
 
     def value(self, value: Any, schema_type: str, resizable: bool = False) -> _Value:
         kind, content = kind_of(value, schema_type)

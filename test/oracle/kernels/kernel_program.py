@@ -47,8 +47,8 @@ class _Plan:
         """Memory is the caller's: no place in an arena. Outputs may turn out smaller."""
         dynamism = s.TensorShapeDynamism.DYNAMIC_BOUND if places is self.outputs else s.TensorShapeDynamism.STATIC
         kind = s.ScalarType(DTYPE_CODES[tensor.dtype])
-        made = s.Tensor(kind, 0, list(tensor.shape), dim_order_of(tensor), False, 0, 0, None, dynamism)
-        places.append(self.add(made))
+        described = s.Tensor(kind, 0, list(tensor.shape), dim_order_of(tensor), False, 0, 0, None, dynamism)
+        places.append(self.add(described))
         return places[-1]
 
     def argument(self, value: Any, schema_type: str, places: list[int]) -> int:

@@ -37,15 +37,15 @@ def _numbers(*shape: int) -> torch.Tensor:
 def test_a_grouped_product_of_torch_is_one_operator_and_copies_no_weights() -> None:
     inputs = (_numbers(10, 8), torch.tensor([2, 2, 10], dtype=torch.int32))
     model = _Experts()
-    made = to_edge(torch.export.export(model, inputs)).to_executorch()
-    assert made.verdict.methods[0].kernels == {"grouped::grouped_mm.out": 1}
+    program = to_edge(torch.export.export(model, inputs)).to_executorch()
+    assert program.verdict.methods[0].kernels == {"grouped::grouped_mm.out": 1}
     assert_matches_eager(model, inputs, (_numbers(10, 8), torch.tensor([0, 9, 10], dtype=torch.int32)), atol=0.02)
 
 
 def test_a_batched_grouped_product_of_torch_is_a_batched_product() -> None:
     inputs = (_numbers(2, 8, 16), _numbers(2, 16, 8))
-    made = to_edge(torch.export.export(_Batched(), inputs)).to_executorch()
-    assert made.verdict.methods[0].kernels == {"aten::bmm.out": 1}
+    program = to_edge(torch.export.export(_Batched(), inputs)).to_executorch()
+    assert program.verdict.methods[0].kernels == {"aten::bmm.out": 1}
     assert_matches_eager(_Batched(), inputs, atol=0.1)
 
 

@@ -62,17 +62,17 @@ def lower(name, **options):
     )
 
 
-def order_of(made):
-    (words,) = [data for key, data in made._emitter_output.plan_data.items() if key == KEY_PREFIX + "forward"]
+def order_of(program):
+    (words,) = [data for key, data in program._emitter_output.plan_data.items() if key == KEY_PREFIX + "forward"]
     version, tasks, pairs, *rest = struct.unpack(f"<{len(words) // 4}I", words)
     assert version == 1 and len(rest) == tasks + 2 * pairs
     return rest[:tasks], list(zip(rest[tasks::2], rest[tasks + 1 :: 2], strict=True))
 
 
 def test_branches_have_no_order_between_them() -> None:
-    made = lower("branches")
-    ends, pairs = order_of(made)
-    assert len(ends) == 13 and ends[-1] == len(made.executorch_program.execution_plan[0].chains[0].instructions)
+    program = lower("branches")
+    ends, pairs = order_of(program)
+    assert len(ends) == 13 and ends[-1] == len(program.executorch_program.execution_plan[0].chains[0].instructions)
     reach = {task: {task} for task in range(len(ends))}
     for early, late in pairs:
         reach[late] |= reach[early]
@@ -85,9 +85,9 @@ def test_branches_have_no_order_between_them() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_order_that_the_file_allows_keeps_the_plan(name: str) -> None:
     """The check by execution accepts random orders of the nodes that obey the pairs alone."""
-    made = lower(name)
-    ends, pairs = order_of(made)
-    module = made.exported_program().graph_module
+    program = lower(name)
+    ends, pairs = order_of(program)
+    module = program.exported_program().graph_module
     assert all(0 <= early < late < len(ends) for early, late in pairs)
     plan = module.meta["memory_plan"]
     assert plan.arenas[0].size >= plan.arenas[0].lower_bound
@@ -137,8 +137,8 @@ def test_a_chain_takes_no_more_memory_than_without_concurrency() -> None:
     sizes = []
     for concurrent in (False, True):
         planner = MemoryPlanningPass(concurrent=concurrent)
-        made = to_edge(program).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
-        sizes.append(made.executorch_program.execution_plan[0].non_const_buffer_sizes)
+        lowered = to_edge(program).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
+        sizes.append(lowered.executorch_program.execution_plan[0].non_const_buffer_sizes)
     assert sizes[0] == sizes[1]
 
 

@@ -83,24 +83,24 @@ def _names(module: GraphModule) -> list[str]:
 def test_patterns_become_operators_on_integers(
     model: torch.nn.Module, inputs: tuple[torch.Tensor, ...], fused: list[str], left: int
 ) -> None:
-    made = _edge(model, inputs).transform([QuantFusionPass(_fix_node_meta_val=True)])
-    names = _names(made.exported_program().graph_module)
+    program = _edge(model, inputs).transform([QuantFusionPass(_fix_node_meta_val=True)])
+    names = _names(program.exported_program().graph_module)
     assert set(fused) <= set(names), names
     assert sum("quantize_per" in name for name in names) == left, names
     for again in (inputs, tuple(torch.randn_like(x) * 3 if x.is_floating_point() else x + 0 for x in inputs)):
-        torch.testing.assert_close(made.exported_program().module()(*again), model(*again), rtol=0, atol=1e-6)
+        torch.testing.assert_close(program.exported_program().module()(*again), model(*again), rtol=0, atol=1e-6)
 
 
 def test_fusion_and_constant_folding_by_one_option() -> None:
     config = ExecutorchBackendConfig(do_quant_fusion_and_const_prop=True, check_target=False)
     for zero, points in ((0, 0), (2, 1)):
-        made = _edge(Rows(zero), INDICES).to_executorch(config)
-        (call,) = (n for n in made.exported_program().graph.nodes if "embedding_byte" in str(n.target))
+        program = _edge(Rows(zero), INDICES).to_executorch(config)
+        (call,) = (n for n in program.exported_program().graph.nodes if "embedding_byte" in str(n.target))
         known = [
             source for source in call.all_input_nodes if source.op == "placeholder" and source.meta["val"].dim() == 1
         ]
         assert len(known) == 1 + points  # scales, and zero points where they are not 0, converted ahead of time
-        (operator,) = made.executorch_program.execution_plan[0].operators
+        (operator,) = program.executorch_program.execution_plan[0].operators
         assert (operator.name, operator.overload) == ("quantized_decomposed::embedding_byte", "out")
 
 
@@ -121,9 +121,9 @@ def test_a_table_that_the_program_quantizes_is_stored_as_integers() -> None:
     model = QuantizedWhileRunning()
     edge = _edge(model, INDICES)
     torch.testing.assert_close(edge.exported_program().module()(*INDICES), model(*INDICES))
-    made = edge.to_executorch(ExecutorchBackendConfig(check_target=False))
-    assert [operator.name for operator in made.executorch_program.execution_plan[0].operators] == [
+    program = edge.to_executorch(ExecutorchBackendConfig(check_target=False))
+    assert [operator.name for operator in program.executorch_program.execution_plan[0].operators] == [
         "quantized_decomposed::embedding_byte"
     ]
-    read = [node.meta["val"] for node in made.exported_program().graph.nodes if node.op == "placeholder"]
+    read = [node.meta["val"] for node in program.exported_program().graph.nodes if node.op == "placeholder"]
     assert [tensor.dtype for tensor in read if tensor.dim() == 2 and tensor.shape[0] == 10] == [torch.int8]

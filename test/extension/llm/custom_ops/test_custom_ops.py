@@ -273,8 +273,8 @@ def test_cross_attention_finds_its_cache_again():
         def forward(self, v, c):
             return torch.ops.executorch.update_cross_attn_cache(v, c), *torch.ops.executorch.alias(v, c)
 
-    made, first, second = lower(Branches(), (value, cache)).execute((value, cache))
-    assert torch.equal(made, torch.cat((value, cache[:, :, 3:]), 2))
+    joined, first, second = lower(Branches(), (value, cache)).execute((value, cache))
+    assert torch.equal(joined, torch.cat((value, cache[:, :, 3:]), 2))
     assert torch.equal(first, value)
     assert torch.equal(second, cache)
 

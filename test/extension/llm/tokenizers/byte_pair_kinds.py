@@ -32,19 +32,19 @@ KINDS: dict[str, tuple[dict[str, Any], Any, Any]] = {
 def trained(name: str, folder: Path) -> Tokenizer:
     """Return a tokenizer of a kind; `folder` has its file."""
     options, divided, normalizer = KINDS[name]
-    made = Tokenizer(models.BPE(**options))
+    tokenizer = Tokenizer(models.BPE(**options))
     is_bytes = divided is not None
     if is_bytes:
-        made.pre_tokenizer = divided
+        tokenizer.pre_tokenizer = divided
     if normalizer is not None:
-        made.normalizer = normalizer
-    made.decoder = decoders.ByteLevel() if is_bytes else SENTENCES
+        tokenizer.normalizer = normalizer
+    tokenizer.decoder = decoders.ByteLevel() if is_bytes else SENTENCES
     special = ["<unk>", "<s>", "</s>", *([] if is_bytes else [f"<0x{byte:02X}>" for byte in range(256)])]
     alphabet = pre_tokenizers.ByteLevel.alphabet() if is_bytes else []
     texts = LINES if is_bytes else WORDS
     trainer = trainers.BpeTrainer(
         vocab_size=900, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
-    made.train_from_iterator(texts, trainer)
-    made.save(str(folder / "tokenizer.json"))
-    return made
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer

@@ -53,21 +53,21 @@ class Reference:
 @functools.cache
 def byte_ranks(size: int) -> dict[bytes, int]:
     """A byte-level vocabulary: pieces with the order of merges."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(LLAMA_WORDS), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    made.train_from_iterator(
+    tokenizer.train_from_iterator(
         LINES, trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
     )
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     byte_of = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
-    return {bytes(byte_of[c] for c in piece): rank for piece, rank in made.get_vocab().items()}
+    return {bytes(byte_of[c] for c in piece): rank for piece, rank in tokenizer.get_vocab().items()}
 
 
 def write_tiktoken(path: Path, ranks: dict[bytes, int]) -> Path:
@@ -196,9 +196,9 @@ def unigram_of(model: str, **options: Any) -> Tokenizer:
     """A Unigram model with the pieces of a sentencepiece model."""
     reference = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model(model))
     pieces = [(reference.id_to_piece(i), reference.get_score(i)) for i in range(reference.get_piece_size())]
-    made = Tokenizer(models.Unigram(pieces, reference.unk_id(), **options))
-    made.add_special_tokens(["<s>", "</s>"])
-    return made
+    tokenizer = Tokenizer(models.Unigram(pieces, reference.unk_id(), **options))
+    tokenizer.add_special_tokens(["<s>", "</s>"])
+    return tokenizer
 
 
 def char_map_of(model: str) -> bytes:
@@ -231,45 +231,47 @@ def char_map_of(model: str) -> bytes:
 
 def word_pieces(**options: Any) -> Tokenizer:
     """A WordPiece model as of BERT."""
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=12))  # type: ignore[call-arg]
-    made.normalizer = normalizers.BertNormalizer(**options)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=12))  # type: ignore[call-arg]
+    tokenizer.normalizer = normalizers.BertNormalizer(**options)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     trainer = trainers.WordPieceTrainer(vocab_size=800, special_tokens=special, show_progress=False)
-    made.train_from_iterator(LINES, trainer)
-    made.decoder = decoders.WordPiece(prefix="##")
-    cls, sep = (made.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-    made.post_processor = processors.TemplateProcessing(
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+    tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", cls), ("[SEP]", sep)]
     )
-    return made
+    return tokenizer
 
 
 def cased_word_pieces() -> Tokenizer:
-    made = word_pieces(lowercase=False, strip_accents=True)
-    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer = word_pieces(lowercase=False, strip_accents=True)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation("contiguous")]
     )
-    made.add_tokens([AddedToken("export", single_word=True), AddedToken("TENSOR", normalized=True)])
-    return made
+    tokenizer.add_tokens([AddedToken("export", single_word=True), AddedToken("TENSOR", normalized=True)])
+    return tokenizer
 
 
 def t5() -> Tokenizer:
-    made = unigram_of("sentencepiece unigram")
-    made.normalizer = normalizers.Sequence(
+    tokenizer = unigram_of("sentencepiece unigram")
+    tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Precompiled(char_map_of("sentencepiece unigram")), normalizers.Replace(Regex(" {2,}"), " ")]
     )
-    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
-    made.decoder = decoders.Metaspace(prepend_scheme="first")
-    made.add_special_tokens([AddedToken("[MASK]", lstrip=True, rstrip=True), AddedToken("123456", lstrip=True)])
-    made.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
-    return made
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="first")
+    tokenizer.add_special_tokens([AddedToken("[MASK]", lstrip=True, rstrip=True), AddedToken("123456", lstrip=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    return tokenizer
 
 
 def albert() -> Tokenizer:
-    made = unigram_of("sentencepiece unigram, bytes", byte_fallback=True)
-    made.normalizer = normalizers.Sequence(
+    tokenizer = unigram_of("sentencepiece unigram, bytes", byte_fallback=True)
+    tokenizer.normalizer = normalizers.Sequence(
         [
             normalizers.Nmt(),
             normalizers.NFKD(),
@@ -278,12 +280,12 @@ def albert() -> Tokenizer:
             normalizers.Lowercase(),
         ]
     )
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always", split=False)]
     )
-    made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="always")])
-    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
-    return made
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="always")])
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
+    return tokenizer
 
 
 def around_texts(made: Tokenizer) -> Tokenizer:
@@ -293,24 +295,24 @@ def around_texts(made: Tokenizer) -> Tokenizer:
 
 
 def word_level() -> Tokenizer:
-    made = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # type: ignore[call-arg]
-    made.normalizer = normalizers.Lowercase()
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # type: ignore[call-arg]
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     special = ["[UNK]", "<s>", "</s>"]
-    made.train_from_iterator(
+    tokenizer.train_from_iterator(
         LINES, trainers.WordLevelTrainer(vocab_size=900, special_tokens=special, show_progress=False)
     )
-    return around_texts(made)
+    return around_texts(tokenizer)
 
 
 def byte_pairs_with_affixes(fuse_unk: bool, **affixes: str) -> Tokenizer:
-    made = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=fuse_unk, **affixes))  # type: ignore[arg-type]
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=fuse_unk, **affixes))  # type: ignore[arg-type]
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     special = ["<unk>", "<s>", "</s>"]
-    made.train_from_iterator(
+    tokenizer.train_from_iterator(
         LINES, trainers.BpeTrainer(vocab_size=1200, special_tokens=special, show_progress=False, **affixes)
     )
-    return around_texts(made)
+    return around_texts(tokenizer)
 
 
 AFFIXES = {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"}
