@@ -160,8 +160,10 @@ Error set_tensor(Method& method, size_t index, const et_tensor& given) {
   ET_CHECK_OR_RETURN_ERROR(
       given.dtype >= 0 && given.dtype < static_cast<int>(ScalarType::NumOptions), InvalidArgument,
       "input %zu: unknown dtype %d", index, given.dtype);
-  TensorImpl impl(static_cast<ScalarType>(given.dtype), static_cast<ssize_t>(given.rank), sizes,
-                  given.data, order, strides);
+  const auto dtype = static_cast<ScalarType>(given.dtype);
+  const auto rank = static_cast<ssize_t>(given.rank);
+  ET_CHECK_OK_OR_RETURN_ERROR(executorch::aten::safe_nbytes(dtype, sizes, rank).error());
+  TensorImpl impl(dtype, rank, sizes, given.data, order, strides);
   ET_CHECK_OR_RETURN_ERROR(impl.nbytes() == given.nbytes, InvalidArgument,
                            "input %zu: sizes and dtype give %zu bytes, nbytes is %zu", index,
                            impl.nbytes(), given.nbytes);

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_element_limit.h>
+#include <executorch/runtime/core/exec_aten/util/empty_tensor_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
@@ -11,8 +11,8 @@
 namespace executorch::runtime::etensor {
 namespace {
 
-// True if all sizes are non-negative and their product, with 1 in place of 0, is at most
-// kTensorElementLimit.
+// True if all sizes are non-negative and their product fits ssize_t, or is at most
+// kEmptyTensorLimit with 1 in place of 0.
 bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* numel) {
   bool empty = false;
   int64_t product = 1;
@@ -24,7 +24,7 @@ bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* numel) {
     empty |= size == 0;
   }
   *numel = empty ? 0 : static_cast<ssize_t>(product);
-  return product <= kTensorElementLimit && (empty || *numel == product);
+  return empty ? product <= kEmptyTensorLimit : *numel == product;
 }
 
 }  // namespace

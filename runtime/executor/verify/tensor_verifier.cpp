@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
+#include <executorch/runtime/core/exec_aten/util/empty_tensor_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_element_limit.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -108,10 +108,12 @@ class Checker final {
       is_empty = is_empty || size == 0;
       stride *= fits && size > 1 ? static_cast<uint32_t>(size) : 1;
     }
-    const bool is_small = stride <= uint64_t{kTensorElementLimit};
-    const uint64_t bytes = is_empty || !is_small ? 0 : stride * element_size;
+    uint64_t bytes = 0;
+    const bool is_small =
+        is_empty ? stride <= uint64_t{kEmptyTensorLimit}
+                 : !mul_overflows(stride, uint64_t{element_size}, &bytes) && bytes <= SIZE_MAX / 2;
     ET_CHECK_OR_RETURN_ERROR(
-        fits && is_small && bytes <= SIZE_MAX / 2, InvalidProgram,
+        fits && is_small, InvalidProgram,
         "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
         "or strides do not fit their types",
         text(plan_.name()), index_, order_.size());

@@ -150,6 +150,16 @@ TEST_F(CApiTest, RefusesADimOrderThatRepeats) {
   et_method_unload(&method_);
 }
 
+TEST_F(CApiTest, RefusesEmptyInputsOfHugeSizes) {
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  const int32_t sizes[3] = {INT32_MAX, INT32_MAX, 0};
+  const et_tensor tensor = {nullptr, 0, sizes, nullptr, 3, ET_FLOAT32};
+  const LogCapture log;
+  EXPECT_EQ(et_method_set_input(&method_, 0, &tensor), kInvalidArgument);
+  EXPECT_TRUE(log.contains("too many to count")) << log.text();
+  et_method_unload(&method_);
+}
+
 TEST_F(CApiTest, RefusesMemoryAtANullPointer) {
   const et_method_memory right = memory_;
   memory_.method.data = nullptr;

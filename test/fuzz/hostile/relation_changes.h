@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every way to change one relation of a program: what shares memory with what, what a call, list,
-// view, move, free or jump refers to, and the sizes and dtypes that have to agree.
+// Every way to change one relation of a program: tensors that share memory, references of calls,
+// lists, views, moves, frees and jumps, and sizes and dtypes that have to agree.
 #pragma once
 
 #include <functional>

@@ -110,7 +110,7 @@ TEST(RelationPairs, OfEveryKernelsRecordedCallsStayInsideTheirMemory) {
     plan.chains.emplace_back();
     fuzz::ProgramEditor editor(program, plan, random);
     fuzz::add_recorded_call(editor, call);
-    // The second call reads what the first has written.
+    // Two calls, between which places, arguments and views can be shared.
     fuzz::add_recorded_call(editor, call);
     pairs.run(program);
   }
