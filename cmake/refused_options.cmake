@@ -46,6 +46,7 @@ list(FILTER declared INCLUDE REGEX "^EXECUTORCH_")
 list(TRANSFORM declared REPLACE "^EXECUTORCH_" "")
 list(TRANSFORM optional_parts PREPEND BUILD_ OUTPUT_VARIABLE optional)
 list(APPEND known_options ${declared} ${optional} ${always_so})
+list(SORT known_options)
 get_cmake_property(entries CACHE_VARIABLES)
 list(FILTER entries INCLUDE REGEX
      "^EXECUTORCH_(BUILD|CADENCE|COREML|DISABLE|DTYPE|ENABLE|FLATBUFFERS|LOG|METAL|MLX|NNLIB|OPTIMIZE|PAL|SELECT|THREADPOOL|USE|VULKAN|XNNPACK)_")
