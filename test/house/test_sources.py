@@ -46,6 +46,7 @@ def test_no_file_has_a_vague_name() -> None:
     documented = (
         "exir/backend",
         "backends/transforms",
+        "backends/xnnpack/utils",
         "extension/export_util",
         "examples/portable",
         "examples/xnnpack/quantization",
