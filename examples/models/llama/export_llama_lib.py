@@ -22,7 +22,7 @@ from executorch.examples.models.llama.kv_cache import SlidingWindow
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.lora import add_adapter, read_adapter
 from executorch.examples.models.llama.model_args import ModelArgs
-from executorch.examples.models.llama.presets import params_of
+from executorch.examples.models.llama.presets import download, params_of
 from executorch.examples.models.llama.short_conv import ShortConv
 from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
@@ -63,10 +63,15 @@ _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 def export_llama(config: LlmConfig) -> str:
     """Export the model that the configuration names; return the path of the file.
 
+    A published model without `base.checkpoint` is downloaded; other weights without a checkpoint are random.
+
     Raises LlmConfigError for options that are invalid or that this project does not support, ModelArgsError,
     CheckpointFileError, GGUFError and CheckpointError for files, OSError for those that cannot be read or written.
     """
     config.refuse_unsupported()
+    folder = download(config.base.model_class) if config.base.checkpoint is None else None
+    if folder is not None:
+        config = dataclasses.replace(config, base=dataclasses.replace(config.base, checkpoint=str(folder)))
     if config.debug.profile_path is None:
         return _export(config)
     with CProfilerFlameGraph(config.debug.profile_path):

@@ -29,7 +29,7 @@ def _table(rows: str) -> tuple[OlderOption, ...]:
 
 OLDER_OPTIONS = _table("""
 --model | base.model_class | which decoder; sizes without a checkpoint come from it
--c --checkpoint | base.checkpoint | safetensors, PyTorch or GGUF file, or a Hugging Face folder; none: random weights
+-c --checkpoint | base.checkpoint | safetensors, PyTorch or GGUF file, or Hugging Face folder; else downloaded or random
 -p --params | base.params | params.json or config.json with the sizes
 --adapter_checkpoint | base.lora_config.adapter_checkpoint | LoRA adapter: a file or a folder
 --adapter_config | base.lora_config.adapter_config | the adapter's sizes, JSON of PEFT
