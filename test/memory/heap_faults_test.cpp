@@ -70,8 +70,18 @@ class EveryHeapRequest : public ::testing::TestWithParam<ModuleCase> {
     if (outputs.ok()) {
       *first = outputs->at(0).toTensor().const_data_ptr<float>()[0];
     }
+    const Error described = outputs.ok() ? describe(module) : outputs.error();
     *has_failed = failing.has_failed();
-    return outputs.error();
+    return described;
+  }
+
+  /// Reads the texts of every operator of a delegate.
+  static Error describe(Module& module) {
+    const runtime::Method* const method = ET_UNWRAP(module.method(GetParam().method));
+    return method->describe_delegates([](size_t, const runtime::DelegateOperator& found) {
+      ASSERT_NE(found.name, nullptr);
+      ASSERT_NE(found.values, nullptr);
+    });
   }
 
   static runtime::Result<std::vector<runtime::EValue>> execute_on(

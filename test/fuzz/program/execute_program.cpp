@@ -232,6 +232,15 @@ class Execution final {
   std::map<size_t, std::unique_ptr<uint8_t[]>> outputs_;
 };
 
+/// Reads the texts of every operator of a delegate.
+void describe(const Method& method) {
+  const Error error = method.describe_delegates([](size_t delegate,
+                                                   const runtime::DelegateOperator& found) {
+    note_feature(strlen(found.name) + strlen(found.precision) + strlen(found.values) + delegate);
+  });
+  note_feature(static_cast<uint64_t>(error));
+}
+
 }  // namespace
 
 Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
@@ -263,6 +272,9 @@ Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
     Result<Method> method = program->load_method(name, memory.manager.get(), tracer, &data);
     if (method.ok()) {
       ++outcome.methods_loaded;
+      if (is_varied && random.one_in(8)) {
+        describe(*method);
+      }
       outcome.methods_executed +=
           Execution(*method, random, is_varied, tracer == &noter ? &noter : nullptr).run() ? 1 : 0;
     }
