@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/async/memory_effects.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
@@ -23,6 +24,13 @@ enum Space : uint32_t { kValues, kData, kDelegates, kBuffers };
 constexpr size_t kMaskBits = 62;
 constexpr uint64_t kArguments = (uint64_t{1} << kMaskBits) - 1;
 
+/// Bytes of a planned buffer.
+struct Place {
+  uint32_t buffer = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
 class Collector final {
  public:
   Collector(const fb::ExecutionPlan& plan, const MethodBlock& block,
@@ -31,6 +39,7 @@ class Collector final {
         block_(block),
         effects_(*effects),
         shown_(count(plan.values())),
+        places_(count(plan.values())),
         has_value_(count(plan.values())) {
     std::iota(shown_.begin(), shown_.end(), 0);
     for (size_t i = 0; i < has_value_.size(); ++i) {
@@ -45,7 +54,7 @@ class Collector final {
   }
 
   bool collect() {
-    if (!for_each_instruction(&Collector::link_view)) return false;
+    if (!for_each_instruction(&Collector::link_view) || !find_places()) return false;
     return for_each_instruction(&Collector::effect);
   }
 
@@ -175,19 +184,42 @@ class Collector final {
     has_value_[at] = has_value_[at] || is_written;
   }
 
-  void touch_data(int32_t index, bool is_written) {
-    const fb::Tensor* tensor = value(index).val_as_Tensor();
-    if (tensor == nullptr) return;
-    const uint64_t key = shown(static_cast<size_t>(index));
-    add(kData, key, key + 1, is_written);
-    const fb::AllocationDetails* place = tensor->allocation_info();
-    if (place == nullptr) return;
-    const uint64_t begin = uint64_t{place->memory_offset_high()} << 32 | place->memory_offset_low();
-    uint64_t size = elementSize(static_cast<executorch::aten::ScalarType>(tensor->scalar_type()));
-    for (const int32_t extent : items(tensor->sizes())) {
+  /// Finds the planned bytes of each source with its views; false if they are in several buffers.
+  bool find_places() {
+    for (size_t i = 0; i < shown_.size(); ++i) {
+      const fb::Tensor* tensor = value(static_cast<int32_t>(i)).val_as_Tensor();
+      if (tensor == nullptr || tensor->allocation_info() == nullptr) continue;
+      const Place found = place_of(*tensor);
+      Place& place = places_[shown(i)];
+      if (found.begin == found.end) continue;
+      if (place.begin == place.end) {
+        place = found;
+      } else if (place.buffer == found.buffer) {
+        place.begin = std::min(place.begin, found.begin);
+        place.end = std::max(place.end, found.end);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static Place place_of(const fb::Tensor& tensor) {
+    const fb::AllocationDetails& where = *tensor.allocation_info();
+    const uint64_t begin = uint64_t{where.memory_offset_high()} << 32 | where.memory_offset_low();
+    uint64_t size = elementSize(static_cast<executorch::aten::ScalarType>(tensor.scalar_type()));
+    for (const int32_t extent : items(tensor.sizes())) {
       size *= static_cast<uint64_t>(extent);
     }
-    if (size > 0) add(kBuffers + place->memory_id(), begin, begin + size, is_written);
+    return {where.memory_id(), begin, begin + size};
+  }
+
+  void touch_data(int32_t index, bool is_written) {
+    if (value(index).val_as_Tensor() == nullptr) return;
+    const size_t key = shown(static_cast<size_t>(index));
+    add(kData, key, key + 1, is_written);
+    const Place& place = places_[key];
+    if (place.begin < place.end) add(kBuffers + place.buffer, place.begin, place.end, is_written);
   }
 
   /// Reading a list also writes its cache of items.
@@ -224,6 +256,8 @@ class Collector final {
   std::vector<MemoryEffect>& effects_;
   /// Value → value whose data it refers to; views link to their source.
   std::vector<size_t> shown_;
+  /// The places of sources, which include those of their views.
+  std::vector<Place> places_;
   std::vector<bool> has_value_;
   uint32_t instruction_ = 0;
 };

@@ -23,8 +23,9 @@ struct MemoryEffect {
   bool is_written;
 };
 
-/// Collects all effects of a loaded method. Returns false if the method moves tensors, because
-/// their data is then unknown.
+/// Collects all effects of a loaded method. A view touches its source's data and place. Returns
+/// false if the method moves tensors, because their data is then unknown, or if a tensor is a view
+/// of tensors in several planned buffers.
 ///
 /// The backend reports which arguments a delegate writes. Without a report, arguments that have a
 /// value before the call count as read, all others as written.

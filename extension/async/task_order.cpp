@@ -210,7 +210,7 @@ Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPl
   }
   std::vector<MemoryEffect> effects;
   if (!collect_memory_effects(plan, block, &effects)) {
-    return undivided(method, instructions, "it moves tensors");
+    return undivided(method, instructions, "tensors are moved, or views are of several buffers");
   }
   if (ends.size() > kMaxTasks || !find_meetings(std::move(effects), ends, &pairs)) {
     return undivided(method, instructions, "it has too many tasks");

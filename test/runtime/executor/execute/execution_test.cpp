@@ -132,6 +132,36 @@ TEST(ExecutionTest, OrderThatTheFileLeavesOutIsAdded) {
   pool.run_all();
 }
 
+TEST(ExecutionTest, AViewIsReadBeforeItsSourcesPlaceIsWrittenAgain) {
+  TestProgram program = branches({1, 4, 0, 1, 2, 3, 4});
+  TestPlan& plan = program.plans[0];
+  // 3: a view of 1; 4: in the place of 1; 6: the sizes of the view
+  plan.values = {tensor(TestTensor{}),
+                 planned(2, 0),
+                 planned(2, 8),
+                 tensor(TestTensor{}),
+                 planned(2, 0),
+                 integer(2),
+                 list(fb::KernelTypes::IntList, {5})};
+  plan.outputs = {2};
+  plan.operators.emplace_back("executorch_prim::et_view", "default");
+  plan.chains = {{kernel(0, {0, 0, 1, 1}), kernel(2, {1, 6, 3, 3}), kernel(0, {3, 3, 2, 2}),
+                  kernel(0, {0, 0, 4, 4})}};
+  LoadedMethod method(program);
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  ASSERT_EQ(pool.waiting.size(), 1);
+  pool.run(0);
+  // Each task has one follower, which runs after it; none is left to another thread.
+  EXPECT_EQ(pool.waiting.size(), 0);
+  pool.run_all();
+  EXPECT_EQ(execution->wait(), Error::Ok);
+  EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+}
+
 TEST(ExecutionTest, AProgramWithoutAnOrderIsOneTaskAndLogsIt) {
   TestProgram program = branches(kOrder);
   program.named_data.clear();
