@@ -14,6 +14,6 @@
 #define ET_SHORTCUTS 0
 #else
 #define ET_INLINE_UNLESS_SMALL ET_INLINE
-#define ET_INLINE_OR_SHARED inline
+#define ET_INLINE_OR_SHARED ET_INLINE
 #define ET_SHORTCUTS 1
 #endif
