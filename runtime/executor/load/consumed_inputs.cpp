@@ -36,7 +36,7 @@ void AliasModel::find_inputs() {
 }
 
 /// Lists inputs with planned memory, and written values that may overlap them, sorted by place.
-/// Afterwards nodes have no classes.
+/// It overwrites the classes of their nodes.
 uint32_t AliasModel::list_places() {
   // A merge sort of the runs that are sorted already. sorted[i] are 2^i runs or none.
   constexpr size_t kLists = 30;

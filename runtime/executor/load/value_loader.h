@@ -58,7 +58,7 @@ class ValueLoader final {
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
   /// Makes an unbounded tensor, which has no memory yet: one of `sizes` is 0.
   Error make_unbounded(const executorch_flatbuffer::Tensor& tensor, Span<const int32_t> sizes);
-  /// The memory of the tensor that is loaded next.
+  /// The memory of the tensor that is being loaded.
   TensorSlot* next_slot() const {
     constexpr auto kKind = static_cast<size_t>(executorch_flatbuffer::KernelTypes::Tensor);
     return &block_.tensors[used_.of_kind[kKind]];
@@ -88,7 +88,7 @@ class ValueLoader final {
   const NamedDataMap& data_;
   MethodBlock& block_;
   size_t& external_made_;
-  /// That of the tensor that is loaded next.
+  /// The source of the tensor that is being loaded.
   executorch::runtime::internal::TensorSource source_{};
 #ifndef USE_ATEN_LIB
   /// Bytes of the last tensor with a bound.
