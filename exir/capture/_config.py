@@ -69,8 +69,9 @@ class ExecutorchBackendConfig:
     fuse_quantized: outside of delegates, replace dequantize, compute, quantize by operators on int8,
         `quantized_fused::…`, if the target has their kernels (addition; passes/quantized/fuse_quantized_pass.py).
     tune_for_optimized_kernels: outside of delegates, store images between convolutions in channels last, and compute
-        hardsigmoid, hardswish and silu by one operator each (addition; docs/passes.md). Faster with this project's
-        optimized kernels; runtimes of ExecuTorch 1.4 may lack these operators or misread layouts.
+        hardsigmoid, hardswish, silu, and products of one row with transposed matrices by one operator each (addition;
+        docs/passes.md). Faster with this project's optimized kernels; runtimes of ExecuTorch 1.4 may lack these
+        operators or misread layouts.
     check_target: raise an error for calls without a kernel on the target, by operator, dtypes and dim order, and for
         delegates that their backend rejects (addition; program/target.py).
     target_manifest: the operators of the target: the path of a table (form: dialects/operator_table.py) or of a kernel

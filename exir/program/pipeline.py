@@ -33,6 +33,7 @@ from executorch.exir.passes.simplify.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.simplify.fold_constants import fold_constants
 from executorch.exir.passes.simplify.lower_permute_rank_pass import LowerPermuteRankPass
 from executorch.exir.passes.simplify.recompose_activations import recompose_activations
+from executorch.exir.passes.simplify.recompose_linear import recompose_linear
 from executorch.exir.passes.simplify.remove_noop_pass import RemoveNoopPass
 from executorch.exir.passes.simplify.use_channels_last_pass import UseChannelsLastPass
 from executorch.exir.passes.state.external_constants_pass import tag_external_constants, tag_external_mutable_weights
@@ -135,7 +136,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         _on_graph(CancelRearrangementsPass()),  # before no-ops: a permute and its inverse become one
         _on_graph(RemoveNoopPass()),  # users' passes and delegation may leave some
         # Before equal calls become one: equal activations do so too.
-        *([recompose_activations] if config.tune_for_optimized_kernels else []),
+        *([recompose_activations, recompose_linear] if config.tune_for_optimized_kernels else []),
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
     if config.external_constants:
