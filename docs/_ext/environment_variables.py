@@ -42,6 +42,8 @@ TESTS = {
     "EXECUTORCH_PEER_PYTHON": "a Python with ExecuTorch 1.4.1, for tests and benchmarks that compare with it",
     "BENCHMARK_PYTHON": "a Python with onnxruntime and openvino, for `python -m test.benchmark`",
     "LLAMA_CPP_PYTHON": "a Python with llama-cpp-python, for `python -m test.benchmark.llm`",
+    "ONNXRUNTIME_GENAI_PYTHON": "a Python with onnxruntime-genai and transformers, for the same",
+    "OPENVINO_GENAI_PYTHON": "a Python with openvino-genai, for the same",
     "XNNPACK_DIRECT": "the library `xnnpack_direct`, for the benchmark's engine of that name",
     "EXECUTORCH_ATEN_RUNNER": "`executor_runner_aten`, for tests of ATen mode",
     "EXECUTORCH_DEMO_PYTHON": "a Python extension with the demo backends, in place of the one found in the build",

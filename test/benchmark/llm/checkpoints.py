@@ -1,7 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Random weights of a shape as a checkpoint for export_llama, and the same weights in a GGUF file.
+"""Random weights of a shape as a checkpoint for export_llama, and the same weights in files of other engines.
 
-``python checkpoints.py CHECKPOINT FILE.gguf TYPE`` writes the latter.
+``python checkpoints.py CHECKPOINT FILE.gguf TYPE`` writes a GGUF file, ``python checkpoints.py CHECKPOINT FILE.gguf
+TYPE-vocabulary`` one with a vocabulary, and ``python checkpoints.py CHECKPOINT FOLDER hugging-face`` a folder of
+transformers.
 """
 
 from __future__ import annotations
@@ -24,6 +26,20 @@ _LAYER_NAMES = {
     "feed_forward.w1.weight": "ffn_gate.weight",
     "feed_forward.w2.weight": "ffn_down.weight",
     "feed_forward.w3.weight": "ffn_up.weight",
+}
+# Our name behind "layers.N." → transformers' behind "model.layers.N.".
+_HUGGING_FACE_NAMES = {
+    "attention_norm.weight": "input_layernorm.weight",
+    "ffn_norm.weight": "post_attention_layernorm.weight",
+    "attention.wq.weight": "self_attn.q_proj.weight",
+    "attention.wk.weight": "self_attn.k_proj.weight",
+    "attention.wv.weight": "self_attn.v_proj.weight",
+    "attention.wo.weight": "self_attn.o_proj.weight",
+    "attention.q_norm.weight": "self_attn.q_norm.weight",
+    "attention.k_norm.weight": "self_attn.k_norm.weight",
+    "feed_forward.w1.weight": "mlp.gate_proj.weight",
+    "feed_forward.w2.weight": "mlp.down_proj.weight",
+    "feed_forward.w3.weight": "mlp.up_proj.weight",
 }
 
 
@@ -77,8 +93,8 @@ def with_names_of_peer(path: Path) -> Path:
     return renamed
 
 
-def write_gguf(checkpoint: Path, path: Path, kind: str) -> None:
-    """Write the checkpoint with matrices of a type of llama.cpp: F32, Q4_0, Q8_0. The file has no vocabulary."""
+def write_gguf(checkpoint: Path, path: Path, kind: str, with_vocabulary: bool = False) -> None:
+    """Write the checkpoint with matrices of a type of llama.cpp: F32, F16, BF16, Q4_0, Q8_0."""
     import gguf
     import numpy as np
     import torch
@@ -97,10 +113,14 @@ def write_gguf(checkpoint: Path, path: Path, kind: str) -> None:
     writer.add_rope_freq_base(params["rope_theta"])
     writer.add_layer_norm_rms_eps(params["norm_eps"])
     writer.add_vocab_size(params["vocab_size"])
-    writer.add_tokenizer_model("none")
+    if with_vocabulary:
+        _add_vocabulary(writer, params["vocab_size"])
+        writer.add_file_type(gguf.LlamaFileType[f"MOSTLY_{kind}"])
+    else:
+        writer.add_tokenizer_model("none")
     chosen = gguf.GGMLQuantizationType[kind]
     for name, weight in torch.load(checkpoint, mmap=True, weights_only=True).items():
-        if name == "output.weight":  # llama.cpp takes the embedding
+        if name == "output.weight":  # readers take the embedding
             continue
         values = weight.numpy()
         if values.ndim == 1:
@@ -121,5 +141,89 @@ def _gguf_name(name: str) -> str:
     return {"tok_embeddings.weight": "token_embd.weight", "norm.weight": "output_norm.weight"}[name]
 
 
+def _vocabulary(size: int) -> list[str]:
+    """Return special tokens, the bytes as byte-level BPE writes them, and placeholders."""
+    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    shifted = iter(range(256, 512))
+    found = ["<pad>", "<s>", "</s>"] + [chr(byte if byte in printable else next(shifted)) for byte in range(256)]
+    return (found + [f"token{i}" for i in range(len(found), size)])[:size]
+
+
+def _add_vocabulary(writer: Any, size: int) -> None:
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("smollm")
+    writer.add_token_list(_vocabulary(size))
+    writer.add_token_types([3, 3, 3] + [1] * (size - 3))  # 3: control, 1: normal
+    writer.add_token_merges(["h i"])
+    writer.add_pad_token_id(0)
+    writer.add_unk_token_id(0)
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_add_bos_token(False)
+    writer.add_chat_template("{{ messages[0].content }}")
+
+
+def write_hugging_face(checkpoint: Path, folder: Path) -> None:
+    """Write the checkpoint as a folder that transformers loads."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir(exist_ok=True)
+    params = json.loads(checkpoint.with_name("params.json").read_text())
+    heads = {"attention.wq.weight": params["n_heads"], "attention.wk.weight": params["n_kv_heads"]}
+    is_qwen = bool(params.get("use_qk_norm"))
+    weights = {}
+    for name, weight in torch.load(checkpoint, mmap=True, weights_only=True).items():
+        if name == "output.weight":
+            continue
+        own = name.split(".", 2)[-1]
+        if own in heads and not is_qwen:  # from rotations of neighbours to rotations of halves
+            weight = weight.unflatten(0, (heads[own], -1, 2)).transpose(1, 2).flatten(0, 2)
+        weights[_hugging_face_name(name)] = weight.contiguous()
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    config = {
+        "architectures": ["Qwen3ForCausalLM" if is_qwen else "LlamaForCausalLM"],
+        "model_type": "qwen3" if is_qwen else "llama",
+        "hidden_size": params["dim"],
+        "intermediate_size": params["hidden_dim"],
+        "num_hidden_layers": params["n_layers"],
+        "num_attention_heads": params["n_heads"],
+        "num_key_value_heads": params["n_kv_heads"],
+        "head_dim": params["head_dim"],
+        "vocab_size": params["vocab_size"],
+        "rope_theta": params["rope_theta"],
+        "rms_norm_eps": params["norm_eps"],
+        "max_position_embeddings": 1 << 15,
+        "tie_word_embeddings": True,
+        "torch_dtype": "float32",
+    }
+    special = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    tokens = {token: i for i, token in enumerate(_vocabulary(min(259, params["vocab_size"])))}
+    model = {"type": "BPE", "vocab": tokens, "merges": []}
+    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    files = {
+        "config.json": config | special,
+        "generation_config.json": special,
+        "tokenizer.json": {"version": "1.0", "added_tokens": [], "model": model},
+        "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast", **names},
+    }
+    for file, content in files.items():
+        (folder / file).write_text(json.dumps(content))
+
+
+def _hugging_face_name(name: str) -> str:
+    if name.startswith("layers."):
+        _, layer, rest = name.split(".", 2)
+        return f"model.layers.{layer}.{_HUGGING_FACE_NAMES[rest]}"
+    return {"tok_embeddings.weight": "model.embed_tokens.weight", "norm.weight": "model.norm.weight"}[name]
+
+
+def _write(checkpoint: Path, path: Path, kind: str) -> None:
+    if kind == "hugging-face":
+        write_hugging_face(checkpoint, path)
+    else:
+        write_gguf(checkpoint, path, kind.removesuffix("-vocabulary"), kind.endswith("-vocabulary"))
+
+
 if __name__ == "__main__":
-    write_gguf(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    _write(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

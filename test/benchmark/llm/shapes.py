@@ -59,7 +59,7 @@ SHAPES = {
     "smollm2-135m": DecoderShape("smollm2", "llama", 576, 1536, 30, 9, 3, 64, 49152, 1e5, 1e-5),
     "qwen3-0.6b": DecoderShape("qwen3_0_6b", "qwen3", 1024, 3072, 28, 16, 8, 128, 151936, 1e6, 1e-6, is_qwen=True),
     "llama-3.2-1b": DecoderShape("llama3_2", "llama", 2048, 8192, 16, 32, 8, 64, 128256, 5e5, 1e-5),
-    "tiny": DecoderShape("smollm2", "llama", 64, 128, 2, 4, 2, 16, 256, 1e4, 1e-5),
+    "tiny": DecoderShape("smollm2", "llama", 64, 128, 2, 4, 2, 16, 512, 1e4, 1e-5),
 }
 """Shapes by name; "tiny" checks that an engine runs."""
 

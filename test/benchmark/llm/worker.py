@@ -16,18 +16,52 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+Clock = Callable[[], float]
+"""Returns seconds since some moment."""
 CHUNK = 512
 """Tokens of the longest prefill."""
 
 
 class Decoder(Protocol):
-    """A loaded decoder."""
+    """A loaded decoder. Times are seconds of `clock`."""
+
+    def prefill(self, count: int, clock: Clock) -> float:
+        """Return the time of the logits after a prompt of `count` tokens."""
+
+    def step(self, cached: int, steps: int, clock: Clock) -> float:
+        """Return the least time of a step behind `cached` tokens."""
+
+
+class _Evaluator:
+    """A decoder whose engine evaluates tokens at any position."""
+
+    _filled = 0
 
     def evaluate(self, count: int, position: int) -> None:
         """Compute the logits after `count` tokens that begin at a position; earlier positions are cached."""
+        raise NotImplementedError
+
+    def prefill(self, count: int, clock: Clock) -> float:
+        self._filled = 0
+        start = clock()
+        self.evaluate(count, 0)
+        return clock() - start
+
+    def step(self, cached: int, steps: int, clock: Clock) -> float:
+        if self._filled != cached:
+            for position in range(0, cached, CHUNK):
+                self.evaluate(min(CHUNK, cached - position), position)
+            self._filled = cached
+        self.evaluate(1, cached)
+        best = float("inf")
+        for _ in range(steps):
+            start = clock()
+            self.evaluate(1, cached)
+            best = min(best, clock() - start)
+        return best
 
 
-class Executorch:
+class Executorch(_Evaluator):
     """A program of export_llama on our runtime, which needs no torch."""
 
     def __init__(self, file: str, threads: int, context: int) -> None:
@@ -69,7 +103,7 @@ class Peer(Executorch):
         return torch.tensor(values)
 
 
-class LlamaCpp:
+class LlamaCpp(_Evaluator):
     """A GGUF file on llama.cpp, by its C interface."""
 
     def __init__(self, file: str, threads: int, context: int) -> None:
@@ -101,21 +135,89 @@ class LlamaCpp:
         lib.llama_get_logits_ith(self._context, count - 1)
 
 
-KINDS: dict[str, Callable[[str, int, int], Decoder]] = {"ours": Executorch, "peer": Peer, "llama.cpp": LlamaCpp}
+class OnnxruntimeGenai(_Evaluator):
+    """A folder of its model builder on onnxruntime-genai."""
+
+    def __init__(self, file: str, threads: int, context: int) -> None:
+        import onnxruntime_genai
+
+        config = onnxruntime_genai.Config(str(Path(file).parent))
+        session = {"intra_op_num_threads": threads, "inter_op_num_threads": 1}
+        config.overlay(json.dumps({"model": {"decoder": {"session_options": session}}}))
+        self._model = onnxruntime_genai.Model(config)
+        params = onnxruntime_genai.GeneratorParams(self._model)
+        params.set_search_options(max_length=context, do_sample=False, batch_size=1)
+        self._generator = onnxruntime_genai.Generator(self._model, params)
+        self._length = 0
+
+    def evaluate(self, count: int, position: int) -> None:
+        import numpy as np
+
+        if position != self._length:
+            self._generator.rewind_to(position)
+        self._generator.append_tokens(np.array([[3 + (7 * i) % 251 for i in range(count)]], dtype=np.int32))
+        self._length = position + count
 
 
-def _clock(threads: int) -> Callable[[], float]:
+class OpenvinoGenai:
+    """A GGUF file with a vocabulary on openvino-genai, whose pipeline evaluates whole prompts only."""
+
+    def __init__(self, file: str, threads: int, context: int) -> None:
+        import openvino_genai
+
+        self._genai = openvino_genai
+        self._pipeline = openvino_genai.LLMPipeline(file, "CPU", INFERENCE_NUM_THREADS=threads)
+        self._prompts = 0
+
+    def _generate(self, prompt: int, generated: int, at_token: Callable[[], None]) -> None:
+        import numpy as np
+        import openvino
+
+        self._prompts += 1  # the pipeline keeps prefixes of earlier prompts
+        tokens = np.array([[3 + (7 * i + 13 * self._prompts) % 251 for i in range(prompt)]], dtype=np.int64)
+        config = self._genai.GenerationConfig()
+        config.max_new_tokens, config.ignore_eos, config.do_sample = generated, True, False
+        genai = self._genai
+
+        class Streamer(genai.StreamerBase):  # type: ignore[misc, name-defined]
+            def write(self, _: Any) -> Any:
+                at_token()
+                return genai.StreamingStatus.RUNNING
+
+            def end(self) -> None:
+                pass
+
+        inputs = genai.TokenizedInputs(openvino.Tensor(tokens), openvino.Tensor(np.ones_like(tokens)))
+        self._pipeline.generate(inputs, config, Streamer())
+
+    def prefill(self, count: int, clock: Clock) -> float:
+        start = clock()
+        self._generate(count, 1, lambda: None)
+        return clock() - start
+
+    def step(self, cached: int, steps: int, clock: Clock) -> float:
+        """Return the mean time, because the pipeline reports tokens from another thread than it computes on."""
+        times: list[float] = []
+        self._generate(cached, steps + 1, lambda: times.append(clock()))
+        return (times[-1] - times[0]) / steps
+
+
+KINDS: dict[str, Callable[[str, int, int], Decoder]] = {
+    "ours": Executorch,
+    "peer": Peer,
+    "llama.cpp": LlamaCpp,
+    "onnxruntime-genai": OnnxruntimeGenai,
+    "openvino-genai": OpenvinoGenai,
+}
+
+
+def _clock(threads: int) -> Clock:
     return time.process_time if threads == 1 else time.perf_counter
 
 
 def _resident_megabytes() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _fill(decoder: Decoder, cached: int) -> None:
-    for position in range(0, cached, CHUNK):
-        decoder.evaluate(min(CHUNK, cached - position), position)
 
 
 def read_bandwidth(threads: int) -> float:
@@ -147,35 +249,21 @@ def main() -> None:
         return
     start = clock()
     decoder = KINDS[kind](file, threads, context)
-    decoder.evaluate(1, 0)
+    decoder.prefill(1, clock)
     first = clock() - start
     resident = _resident_megabytes()
     del decoder  # load again without the imports
     start = clock()
     decoder = KINDS[kind](file, threads, context)
     loaded = clock() - start
-    decoder.evaluate(1, 0)
+    decoder.prefill(1, clock)
     print(json.dumps({"first load": first, "load": loaded, "resident": resident}), file=answers, flush=True)
-    filled = 0
     for line in sys.stdin:
         request = json.loads(line)
         if "prefill" in request:
-            filled = 0
-            start = clock()
-            decoder.evaluate(request["prefill"], 0)
-            seconds = clock() - start
+            seconds = decoder.prefill(request["prefill"], clock)
         else:
-            cached, steps = request["decode"], request["steps"]
-            if filled != cached:
-                _fill(decoder, cached)
-                filled = cached
-            decoder.evaluate(1, cached)
-            best = float("inf")
-            for _ in range(steps):
-                start = clock()
-                decoder.evaluate(1, cached)
-                best = min(best, clock() - start)
-            seconds = best
+            seconds = decoder.step(request["decode"], request["steps"], clock)
         print(seconds, file=answers, flush=True)
 
 
