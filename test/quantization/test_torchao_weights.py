@@ -75,6 +75,17 @@ def test_weights_of_half_precision_stay_integers(name: str) -> None:
     assert len(lowered.to_executorch().buffer) < share * 4 * (128 * 256 + 256 * 64) + 8192
 
 
+def test_products_of_four_bits_equal_eager_with_scales_in_bfloat16() -> None:
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(96, 40)), (torch.randn(5, 96),)
+    quantize_(model, CONFIGS["8da4w"][0])
+    scale = model[0].weight.scale
+    program = run(lowered_on_xnnpack(model, x), x)
+    assert not torch.equal(scale, scale.bfloat16().float())
+    scale.copy_(scale.bfloat16().float())
+    torch.testing.assert_close(program, model(*x), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 8, 15, 17])
 def test_each_row_has_its_own_parameters_however_many_rows_a_tile_has(rows: int) -> None:
     torch.manual_seed(0)
