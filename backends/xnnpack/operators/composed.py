@@ -52,7 +52,7 @@ class _Formula:
     def number(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value, dtype=self._dtype or self._node.meta["val"].dtype))
 
-    def finish(self, kind: type, *operands: g.ValueId) -> None:
+    def finish(self, kind: Callable[..., object], *operands: g.ValueId) -> None:
         if self._dtype is not None:
             kind, operands = g.Convert, (self.step(kind, *operands),)
         self._low.add(kind(*operands, self._low.result(self._node, self._order)), self._node)
@@ -123,44 +123,49 @@ def _logarithm_of_one_more(f: _Formula, node: Node) -> None:
     f.finish(g.Select, f.compare(g.Equal, rounded, f.number(0.0)), f.x, product)
 
 
-def _square_root(f: _Formula, node: Node) -> None:
-    f.finish(g.SquareRoot, f.x)
-
-
-def _inverse_root(f: _Formula, node: Node) -> None:
-    f.finish(g.ReciprocalSquareRoot, f.x)
-
-
-def _square(f: _Formula, node: Node) -> None:
-    f.finish(g.Square, f.x)
-
-
-def _cube(f: _Formula, node: Node) -> None:
-    f.finish(g.Multiply, f.step(g.Square, f.x), f.x)
-
-
-def _fourth(f: _Formula, node: Node) -> None:
-    f.finish(g.Square, f.step(g.Square, f.x))
-
-
-_POWERS: dict[float, Callable[[_Formula, Node], None]] = {
-    -1: _reciprocal,
-    -0.5: _inverse_root,
-    0.5: _square_root,
-    2: _square,
-    3: _cube,
-    4: _fourth,
-}
+_MAX_EXPONENT = 8
 
 
 def _refuse_power(node: Node, program: ExportedProgram) -> Rejection | None:
-    if node.args[1] in _POWERS:
+    exponent = node.args[1]
+    if not isinstance(exponent, (int, float)) or not 0 < abs(exponent) <= _MAX_EXPONENT:
+        is_product = False
+    elif exponent < 0:  # the inverse of sqrt(-0) is -inf, but a power is +inf
+        is_product = exponent % 1 == 0 or exponent == -0.5
+    else:
+        is_product = 4 * exponent % 1 == 0
+    if is_product:
         return None
-    return Rejection(f"exponent is {node.args[1]}, expected one of {sorted(_POWERS)}")
+    return Rejection(
+        f"exponent is {exponent}, expected -0.5, a positive multiple of 0.25 or a negative integer, of at most "
+        f"{_MAX_EXPONENT}"
+    )
 
 
 def _power(f: _Formula, node: Node) -> None:
-    _POWERS[cast(float, node.args[1])](f, node)
+    exponent, made = float(cast(float, node.args[1])), {1.0: f.x}
+
+    def value(exponent: float) -> g.ValueId:
+        if exponent not in made:
+            kind, operands = last_step(exponent)
+            made[exponent] = f.step(kind, *map(value, operands))
+        return made[exponent]
+
+    def last_step(exponent: float) -> tuple[Callable[..., object], tuple[float, ...]]:
+        """The last operator of a power, and the exponents of its operands."""
+        if exponent == -0.5:
+            return g.ReciprocalSquareRoot, (1.0,)
+        if exponent < 0:
+            return partial(g.Div, f.number(1.0)), (-exponent,)
+        if exponent == 1:
+            return g.Copy, (1.0,)
+        part = 2.0 ** math.floor(math.log2(exponent))
+        if part < exponent:
+            return g.Multiply, (part, exponent - part)
+        return (g.Square, (part / 2,)) if part > 1 else (g.SquareRoot, (part * 2,))
+
+    kind, operands = last_step(exponent)
+    f.finish(kind, *map(value, operands))
 
 
 # Above this x, 1 + exp(x) == exp(x) in float32.

@@ -80,6 +80,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "truncation": lambda: (torch.trunc, (_r(5, 7) * 5,)),
     "reciprocal": lambda: (lambda x: (x.abs() + 1).reciprocal(), (_r(5),)),
     "powers": lambda: (lambda x: x**3 + x**4 + (x.abs() + 1) ** -0.5 + (x.abs() + 1) ** 0.5, (_r(5, 3),)),
+    "inverse powers": lambda: (lambda x: x**-1 + x**-2 + x**-3 + x**-4, (_r(5, 3).abs() + 1,)),
+    "powers of quarters": lambda: (lambda x: x**0.25 + x**0.75 + x**1.5 + x**2.25, (_r(5, 3).abs(),)),
+    "higher powers": lambda: (lambda x: (x**5 + x**6 + x**7 + x**8) * x**1.0, (_r(5, 3) / 2,)),
+    "distance of absolute values": lambda: (lambda x: nn.functional.normalize(x, p=1), (_r(5, 3),)),
     "prelu of a matrix": lambda: (_random(nn.PReLU(5)), (_r(3, 5),)),
     "prelu of images": lambda: (_random(nn.PReLU(3)), (_r(2, 3, 4, 5),)),
     "prelu of one slope": lambda: (nn.PReLU(), (_r(2, 3, 4),)),
@@ -190,6 +194,12 @@ def test_compositions_match_eager(name: str) -> None:
 def test_compositions_in_half_precision_match_eager(name: str, dtype: torch.dtype, tolerance: float) -> None:
     module, inputs = _make({**CASES, **SINGLE_ONLY}[name])
     check(module.to(dtype), tuple(tensor.to(dtype) for tensor in inputs), tolerance)
+
+
+def test_powers_of_special_values_match_eager() -> None:
+    exponents = (-8, -3, -2, -1, -0.5, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 5, 6.75, 7, 8)
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), float("nan"), 1e-20, 1e20, 3e-39, -2.5])
+    check(Function(lambda x: tuple(x**exponent for exponent in exponents)), (x,), 2e-6)
 
 
 def _kinds(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[str]:
