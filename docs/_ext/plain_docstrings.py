@@ -20,6 +20,7 @@ _SECTION = re.compile(r"^(Args|Returns|Raises|Attributes):\s*$")
 _ITEM = re.compile(r"^(?P<names>[A-Za-z_][\w.]*(?:(?:, | / )[\w./]+)*): (?P<text>.+)$", re.S)
 _RAISES = re.compile(r"(?<=\.) (?=Raises )")
 _CODE = re.compile(r"(`+[^`\n]+`+)")
+_OF_NAMED_TUPLE = "Alias for field number"  # Python's docstring of a field
 _SPECIAL = re.compile(r"([\\*|]|_(?=\W|$))")
 
 
@@ -101,7 +102,8 @@ def _names_of(obj: Any) -> set[str]:
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = to_rst(lines, _names_of(obj))
+    written = [line for line in lines if not line.startswith(_OF_NAMED_TUPLE)]
+    lines[:] = to_rst(written, _names_of(obj))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
