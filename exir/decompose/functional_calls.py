@@ -14,6 +14,7 @@ from functools import cache
 import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
+from torch.fx.node import map_arg
 
 from executorch.exir.decompose.call_body import is_composite
 from executorch.exir.operator.convert import is_functional, is_written_argument
@@ -24,18 +25,21 @@ _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
 
 @cache
 def functional_form(op: OpOverload) -> OpOverload | None:
-    """Return the functional form of an in-place operator (`relu_` → `relu`), or None."""
+    """Return the functional form of an in-place operator (`relu_` → `relu`), or None. Overloads of both may have
+    different names: that of `pow_.Scalar` is `pow.Tensor_Scalar`."""
     arguments = op._schema.arguments
     writes = [is_written_argument(item) for item in arguments]
     name = op._schema.name.split("::")[1]
     if not name.endswith("_") or not writes[0] or any(writes[1:]):
         return None
     packet = getattr(getattr(torch.ops, op.namespace), name.removesuffix("_"), None)
-    if packet is None or op._overloadname not in packet.overloads():
-        return None
-    overload: OpOverload = getattr(packet, op._overloadname)
-    names = [item.name for item in arguments]
-    return overload if [item.name for item in overload._schema.arguments] == names and is_functional(overload) else None
+    overloads = [] if packet is None else [getattr(packet, overload) for overload in packet.overloads()]
+    forms = [overload for overload in overloads if is_functional(overload) and _parameters(overload) == _parameters(op)]
+    return next((form for form in forms if form._overloadname == op._overloadname), forms[0] if forms else None)
+
+
+def _parameters(op: OpOverload) -> list[tuple[str, str, object]]:
+    return [(item.name, str(item.type), item.default_value) for item in op._schema.arguments]
 
 
 def updates_statistics(node: fx.Node) -> bool:
@@ -99,9 +103,16 @@ def is_fresh(target: object) -> bool:
     return isinstance(target, OpOverload) and is_functional(target) and not is_composite(target)
 
 
+def _keeps_dtype(functional: OpOverload, node: fx.Node) -> bool:
+    """Return whether the functional form has the dtype that the call writes: not `x.gt_(0)`, unless x is boolean."""
+    args, kwargs = map_arg((node.args, node.kwargs), lambda source: source.meta["val"])
+    found = functional(*args, **kwargs)
+    return not isinstance(found, torch.Tensor) or found.dtype == node.meta["val"].dtype
+
+
 def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state: Collection[fx.Node]) -> bool:
     functional, written = functional_form(node.target), node.args[0]
-    if functional is None or not isinstance(written, fx.Node):
+    if functional is None or not isinstance(written, fx.Node) or not _keeps_dtype(functional, node):
         return False
     names, where = memory.names(written), position[node]
     for alias in memory.group(written):

@@ -11,10 +11,12 @@ import torch
 from models import make
 from torch.export import Dim, ExportedProgram, export
 
+from executorch.exir import to_edge
 from executorch.exir.decompose import decomposition
 from executorch.exir.decompose.decomposition import decompose, decomposition_table
 from executorch.exir.decompose.graph_decomposition import decompose_graph
 from executorch.exir.rewrite.program_copy import copy_program
+from executorch.runtime import Runtime
 
 aten = torch.ops.aten
 
@@ -55,6 +57,8 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
     "with itself": lambda x: (lambda y: y.mul_(y))(x + 1),
     "with a decomposition": lambda x: torch.nn.functional.hardswish(x + 1, inplace=True),
     "read under its old name": lambda x: (lambda y: (y.relu_(), y + 1))(x - 1),
+    "with a functional overload of another name": lambda x: (x.abs() + 1).pow_(-0.5).floor_divide_(x),
+    "a power of tensors": lambda x: (x.abs() + 1).pow_(x),
 }
 
 
@@ -67,6 +71,17 @@ def test_in_place_calls_become_functional(what: str) -> None:
     targets = [node.target for node in decomposed.graph.nodes if node.op == "call_function"]
     assert not any(getattr(target, "_schema", None) is not None and target._schema.is_mutable for target in targets)
     torch.testing.assert_close(decomposed.module()(x), Calls(IN_PLACE[what])(x))
+
+
+@pytest.mark.parametrize("compare", [torch.Tensor.gt_, torch.Tensor.logical_and_], ids=["gt", "logical and"])
+def test_a_comparison_in_place_keeps_the_dtype(compare: Callable[..., torch.Tensor]) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return compare(x + 1, x.flip(0)) * 2
+
+    x = torch.randn(2, 3)
+    program = to_edge(export(Calls(function), (x,))).to_executorch()
+    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(found, function(x))
 
 
 class Counts(torch.nn.Module):
