@@ -76,7 +76,7 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
 
 def _refuse_mean(node: Node, program: ExportedProgram) -> Rejection | None:
     is_quantized = operator_of(cast(Node, node.args[0])) == DEQUANTIZE
-    return _refuse(node, program) or (refusal_of_emptiness(node) if is_quantized else None)  # int8 has no NaN
+    return _refuse(node, program) or (refusal_of_emptiness(node) if is_quantized else None)  # NaN is not an int8
 
 
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:

@@ -1,13 +1,19 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/execution/empty_operands.h>
 
+#include <string.h>
+
 #include <algorithm>
+#include <new>
 
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
+
+using runtime::Error;
 
 namespace {
 
@@ -49,7 +55,7 @@ bool NeutralOperands::suit(const Node& node, const Tensors& tensors) {
       });
 }
 
-void NeutralOperands::replace(const Node& node, Tensors* tensors) {
+Error NeutralOperands::replace(const Node& node, Tensors* tensors) {
   for (size_t i = 0; i < node.operand_count; ++i) {
     TensorRef& tensor = tensors->operands[i];
     if (!tensor || !is_empty(*tensor.shape)) {
@@ -57,8 +63,11 @@ void NeutralOperands::replace(const Node& node, Tensors* tensors) {
     }
     Replacement& made = operands_[i];
     made.shape = with_ones(*tensor.shape);
-    made.bytes.assign(bytes_of(tensor.value->datatype, made.shape) + kReadBeyond,
-                      neutral_byte(node, *tensor.value));
+    const size_t bytes = bytes_of(tensor.value->datatype, made.shape) + kReadBeyond;
+    made.memory.reset(new (std::nothrow) char[bytes]);
+    ET_CHECK_OR_RETURN_ERROR(made.memory != nullptr, MemoryAllocationFailed,
+                             "xnnpack: cannot allocate %zu bytes for neutral elements", bytes);
+    memset(made.memory.get(), neutral_byte(node, *tensor.value), bytes);
     tensor.shape = &made.shape;
   }
   if (tensors->unfused) {
@@ -66,12 +75,13 @@ void NeutralOperands::replace(const Node& node, Tensors* tensors) {
     tensors->unfused.shape = &unfused_;
   }
   bind(tensors);
+  return Error::Ok;
 }
 
 void NeutralOperands::bind(Tensors* tensors) const {
   for (size_t i = 0; i < Node::kMaxOperands; ++i) {
-    if (!operands_[i].bytes.empty()) {
-      tensors->operands[i].data = const_cast<char*>(operands_[i].bytes.data());
+    if (operands_[i].memory != nullptr) {
+      tensors->operands[i].data = operands_[i].memory.get();
     }
   }
 }

@@ -2,7 +2,7 @@
 // Reductions over no elements: an empty operand gets one neutral element in each empty dimension.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 
@@ -17,17 +17,18 @@ class NeutralOperands final {
 
   /// Gives empty operands the shapes and memory of neutral elements. Operators reshaped and bound
   /// with these tensors read this object's memory.
-  void replace(const Node& node, Tensors* tensors);
+  /// @retval Error::MemoryAllocationFailed
+  runtime::Error replace(const Node& node, Tensors* tensors);
   /// Gives replaced operands their memory again, after a binding of the values' own.
   void bind(Tensors* tensors) const;
 
  private:
   struct Replacement {
     Shape shape;
-    std::vector<char> bytes;
+    std::unique_ptr<char[]> memory;
   };
 
-  /// By operand; without bytes where the operand has elements.
+  /// By operand; without memory where the operand has elements.
   Replacement operands_[Node::kMaxOperands];
   Shape unfused_;
 };

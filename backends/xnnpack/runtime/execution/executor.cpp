@@ -192,7 +192,7 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
     step.is_idle = work == Work::None;
     if (work == Work::OnNeutralElements) {
       step.neutral = std::make_unique<NeutralOperands>();
-      step.neutral->replace(step.node, &step.tensors);
+      ET_CHECK_OK_OR_RETURN_ERROR(step.neutral->replace(step.node, &step.tensors));
     }
     const Error error = step.is_idle ? Error::Ok : step.op->reshape(step.tensors);
     ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
