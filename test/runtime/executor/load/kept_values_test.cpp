@@ -60,7 +60,8 @@ TEST(KeptValues, AreMovedByExecutionsAlone) {
 
 TEST(KeptValues, ShowNothingIfTheyAreViewsOfEachOther) {
   TestProgram program = related_program();
-  plan(program).values.push_back(tensor(without_memory(fb::ScalarType::FLOAT, {2}, {0})));
+  plan(program).values[kView] = planned(2, 0);
+  plan(program).values.push_back(planned(2, 0));
   code(program) = {kernel(kApart, {kView, kView, kOther, kOther}), view_of(kView, kAdded),
                    view_of(kAdded, kView)};
   LoadedMethod method(program, 64);
