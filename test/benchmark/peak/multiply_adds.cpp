@@ -4,7 +4,6 @@
 // multiply_adds.py compiles this file and calls it.
 #include <executorch/kernels/engine/instruction_set.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
