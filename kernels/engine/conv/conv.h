@@ -55,8 +55,6 @@ struct ConvWeights {
 
   /// [outputs, kernel_height, kernel_width, group_inputs]: the fastest to pack.
   static ConvWeights ohwi(const Conv2dParams& params, const float* data, const float* bias);
-  /// [outputs, group_inputs, kernel_height, kernel_width]
-  static ConvWeights oihw(const Conv2dParams& params, const float* data, const float* bias);
   /// [kernel_height, kernel_width, outputs], for group_inputs == 1 (depthwise)
   static ConvWeights hwo(const Conv2dParams& params, const float* data, const float* bias);
 };

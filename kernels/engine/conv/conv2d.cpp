@@ -93,11 +93,6 @@ ConvWeights ConvWeights::ohwi(const Conv2dParams& p, const float* data, const fl
   return {data, p.kernel_height * line, line, p.group_inputs, 1, bias};
 }
 
-ConvWeights ConvWeights::oihw(const Conv2dParams& p, const float* data, const float* bias) {
-  const size_t plane = p.kernel_height * p.kernel_width;
-  return {data, p.group_inputs * plane, p.kernel_width, 1, plane, bias};
-}
-
 ConvWeights ConvWeights::hwo(const Conv2dParams& p, const float* data, const float* bias) {
   const size_t outputs = p.groups * p.group_outputs;
   return {data, 1, p.kernel_width * outputs, outputs, 1, bias};

@@ -68,8 +68,10 @@ void QGemm::pack_dynamic(const QRightMatrix& right, const float* scales, const f
   }
 }
 
-void QGemm::run(const QGemmCall& call, Threads& threads) const {
-  const AddResidual add = residual_kernel(tiles_->set);
+/// Calls compute(rows of the left operand, first row, packed weights, columns, offset of the first
+/// result) for each tile.
+template <class Call, class Compute>
+void QGemm::for_each_tile(const Call& call, Threads& threads, const Compute& compute) const {
   const QDivision division = divide(*tiles_, 1, call.rows, columns_, depth_, threads.count());
   for_each_item(threads, division.items(), [&](size_t item, size_t) {
     const QItem at = division.at(item, call.rows, columns_);
@@ -79,32 +81,32 @@ void QGemm::run(const QGemmCall& call, Threads& threads) const {
     for (size_t row = at.row; row < at.row + at.rows; row += left.count) {
       left.count = std::min(tiles_->rows, at.row + at.rows - row);
       left.first = call.left + row * call.left_stride;
-      const size_t to = row * call.out_stride + at.column;
-      tiles_->to_bytes(left, packed, at.columns, call.out + to, call.out_stride, call.to);
-      if (call.residual != nullptr) {
-        add({&call.sum, call.residual + to, call.out_stride}, left.count, at.columns, call.out + to,
-            call.out_stride);
-      }
+      compute(left, row, packed, at.columns, row * call.out_stride + at.column);
     }
   });
 }
 
+void QGemm::run(const QGemmCall& call, Threads& threads) const {
+  const AddResidual add = residual_kernel(tiles_->set);
+  for_each_tile(
+      call, threads,
+      [&](const QLeftRows& left, size_t, const int8_t* packed, size_t columns, size_t to) {
+        tiles_->to_bytes(left, packed, columns, call.out + to, call.out_stride, call.to);
+        if (call.residual != nullptr) {
+          add({&call.sum, call.residual + to, call.out_stride}, left.count, columns, call.out + to,
+              call.out_stride);
+        }
+      });
+}
+
 void QGemm::run_dynamic(const DynamicQGemmCall& call, Threads& threads) const {
-  const QDivision division = divide(*tiles_, 1, call.rows, columns_, depth_, threads.count());
-  for_each_item(threads, division.items(), [&](size_t item, size_t) {
-    const QItem at = division.at(item, call.rows, columns_);
-    QLeftRows left = rows_of(call.left, call.left_stride, depth_);
-    const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
-                                 at.column / tiles_->panel * tiles_->panel_bytes(1, depth_);
-    for (size_t row = at.row; row < at.row + at.rows; row += left.count) {
-      left.count = std::min(tiles_->rows, at.row + at.rows - row);
-      left.first = call.left + row * call.left_stride;
-      const QDynamic how = {call.zero_points + row, call.row_scales + row, 1, call.clamp_min,
-                            call.clamp_max};
-      tiles_->to_floats(left, packed, at.columns, call.out + row * call.out_stride + at.column,
-                        call.out_stride, how);
-    }
-  });
+  for_each_tile(
+      call, threads,
+      [&](const QLeftRows& left, size_t row, const int8_t* packed, size_t columns, size_t to) {
+        const QDynamic how = {call.zero_points + row, call.row_scales + row, 1, call.clamp_min,
+                              call.clamp_max};
+        tiles_->to_floats(left, packed, columns, call.out + to, call.out_stride, how);
+      });
 }
 
 }  // namespace executorch::kernels::engine

@@ -84,6 +84,9 @@ class QGemm {
   void run_dynamic(const DynamicQGemmCall& call, Threads& threads) const;
 
  private:
+  template <class Call, class Compute>
+  void for_each_tile(const Call& call, Threads& threads, const Compute& compute) const;
+
   const QGemmTiles* tiles_ = nullptr;
   size_t columns_ = 0, depth_ = 0;
 };

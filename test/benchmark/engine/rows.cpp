@@ -127,9 +127,6 @@ void time_rows(Bench& bench) {
     call.epsilon = 1e-5f;
     bench.time("layer norm 197 x " + std::to_string(length),
                [&](InstructionSet set) { layer_norm(call, bench.alone, set); });
-    call.bias = nullptr;
-    bench.time("rms norm 197 x " + std::to_string(length),
-               [&](InstructionSet set) { rms_norm(call, bench.alone, set); });
   }
 }
 

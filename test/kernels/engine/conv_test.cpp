@@ -59,8 +59,9 @@ struct Operands {
 
 ConvWeights weights_of(const Case& c, const Operands& o) {
   const float* const bias = c.has_bias ? o.bias.data() : nullptr;
-  return c.is_oihw ? ConvWeights::oihw(c.params, o.weights.data(), bias)
-                   : ConvWeights::ohwi(c.params, o.weights.data(), bias);
+  if (!c.is_oihw) return ConvWeights::ohwi(c.params, o.weights.data(), bias);
+  const size_t plane = c.params.kernel_height * c.params.kernel_width;
+  return {o.weights.data(), c.params.group_inputs * plane, c.params.kernel_width, 1, plane, bias};
 }
 
 Floats run(const Case& c, const Operands& o, const Conv2d& conv, Threads& threads) {
