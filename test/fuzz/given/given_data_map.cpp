@@ -23,7 +23,7 @@ GivenDataMap::GivenDataMap(const testing::TestProgram& program, Random& random) 
   for (const testing::TestPlan& plan : program.plans) {
     for (const testing::TestValue& value : plan.values) {
       const bool is_named = value.kind == fb::KernelTypes::Tensor && !value.tensor.name.empty();
-      if (is_named && find(value.tensor.name) == nullptr) {
+      if (is_named && value.tensor.name != kNameWithoutData && find(value.tensor.name) == nullptr) {
         add(value.tensor, random);
       }
     }

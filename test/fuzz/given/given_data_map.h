@@ -11,8 +11,12 @@
 
 namespace executorch::fuzz {
 
-/// Data for every name that the program's tensors have: one entry a name, which tensors of that
-/// name share. Now and then an entry has another dtype, other sizes, or fewer bytes than its sizes.
+/// The name that no GivenDataMap has.
+inline constexpr char kNameWithoutData[] = "nowhere";
+
+/// Data for every other name that the program's tensors have: one entry a name, which tensors of
+/// that name share. Now and then an entry has another dtype, other sizes, or fewer bytes than its
+/// sizes.
 class GivenDataMap final : public runtime::NamedDataMap {
  public:
   GivenDataMap(const testing::TestProgram& program, Random& random);

@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "fuzz/given/given_data_map.h"
 #include "fuzz/hostile/hostile_programs.h"
 
 namespace executorch::testing {
@@ -309,9 +310,9 @@ Rows shapes() {
           "ExternalDataIsNowhere",
           [](TestTensor& t) {
             t.location = fb::TensorDataLocation::EXTERNAL;
-            t.name = "weight";
+            t.name = fuzz::kNameWithoutData;
           },
-          "no data named 'weight'"),
+          "no data named"),
       row("ATensorWithoutElementsLiesAtTheEnd",
           [](W& w) {
             const int32_t made = w.planned(kFloat, {4});

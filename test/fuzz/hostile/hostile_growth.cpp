@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "fuzz/given/given_data_map.h"
 #include "fuzz/hostile/hostile_programs.h"
 
 namespace executorch::testing {
@@ -244,10 +245,10 @@ Rows names() {
       extra(
           "ANamedTensorIsExternalAndPlanned",
           [](TestTensor& t) {
-            t.name = "a";
+            t.name = fuzz::kNameWithoutData;
             t.location = fb::TensorDataLocation::EXTERNAL;
           },
-          "no data named 'a'"),
+          "no data named"),
       row(
           "AnOperatorsNameIsLong",
           [](W& w) { w.call("aten::" + std::string(1 << 12, 'a') + ".out", {input(w)}); },

@@ -134,6 +134,19 @@ void Arguments::write_sizes_back() {
   }
 }
 
+/// True if tensors can have the sizes of a value, or of its items.
+bool can_be_made(const OracleValue& value) {
+  switch (value.kind) {
+    case kTensor:
+      return aten::safe_numel(value.tensor->sizes, value.tensor->rank).ok();
+    case kTensorList:
+    case kOptionalTensorList:
+      return std::all_of(value.items, value.items + value.integer, can_be_made);
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 namespace oracle {
@@ -144,6 +157,7 @@ KernelRun run_kernel(const char* name, OracleValue* values, int64_t count,
   static const bool registered [[maybe_unused]] =
       rt::register_pal(rt::PalImpl::create(keep_message, "kernel_entry.cpp"));
   messages = &log;
+  if (!std::all_of(values, values + count, can_be_made)) return {Error::InvalidArgument, false};
   Arguments arguments;
   std::deque<EValue> storage;
   std::vector<EValue*> stack;
