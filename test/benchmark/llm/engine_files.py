@@ -50,7 +50,7 @@ class Request:
 
     @property
     def reduces_cache(self) -> bool:
-        """Whether the cache has another dtype than the model."""
+        """True if the cache and the model differ in dtype."""
         return self.engine == "ours" and self.bits != 16 and self.cache != "fp32"
 
 
@@ -100,7 +100,7 @@ def _written(request: Request, path: Path, kind: str) -> list[str]:
 
 def _kind(request: Request, kinds: dict[int, str]) -> str:
     if request.bits not in kinds:
-        raise EngineUnavailable(f"{request.engine} has no weights of {request.bits} bits on CPUs")
+        raise EngineUnavailable(f"{request.engine} supports no {request.bits}-bit weights on CPUs")
     return kinds[request.bits]
 
 
