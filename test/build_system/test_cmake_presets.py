@@ -2,6 +2,7 @@
 """Presets choose options; an option on the command line wins over the preset."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -69,3 +70,13 @@ def test_users_write_presets_with_the_documented_functions(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
     found = cached(tmp_path / "build")
     assert (found["EXECUTORCH_LOG_LEVEL"], found["EXECUTORCH_BUILD_EXECUTOR_RUNNER"]) == ("Fatal", "ON")
+
+
+@pytest.mark.skipif(shutil.which("arm-none-eabi-g++") is None, reason="the package gcc-arm-none-eabi is not installed")
+def test_the_kernels_compile_for_boards() -> None:
+    build = ROOT / "build" / "arm-baremetal"  # kept, so that later runs compile changed sources alone
+    done = run("cmake", "--preset", "arm-baremetal", "--fresh", "-B", build, f"-DPython3_EXECUTABLE={sys.executable}")
+    assert done.returncode == 0, done.stdout
+    done = run("cmake", "--build", build, "--parallel", "2", "--target", "portable_kernels", "quantized_kernels")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (build / "kernels" / "libportable_kernels.a").exists()
