@@ -144,6 +144,9 @@ def _refuse_power(node: Node, program: ExportedProgram) -> Rejection | None:
 
 def _power(f: _Formula, node: Node) -> None:
     exponent, made = float(cast(float, node.args[1])), {1.0: f.x}
+    if exponent % 1 != 0 and abs(exponent) != 0.5:  # PyTorch takes only these as roots; others give +inf and +0
+        finite = f.step(g.Select, f.compare(g.Equal, f.x, f.number(-math.inf)), f.number(math.inf), f.x)
+        made[1.0] = f.step(g.Add, finite, f.number(0.0))
 
     def value(exponent: float) -> g.ValueId:
         if exponent not in made:

@@ -198,8 +198,9 @@ def test_compositions_in_half_precision_match_eager(name: str, dtype: torch.dtyp
 
 def test_powers_of_special_values_match_eager() -> None:
     exponents = (-8, -3, -2, -1, -0.5, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 5, 6.75, 7, 8)
-    x = torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), float("nan"), 1e-20, 1e20, 3e-39, -2.5])
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan"), 1e-20, 1e20, 3e-39, -2.5])
     check(Function(lambda x: tuple(x**exponent for exponent in exponents)), (x,), 2e-6)
+    check(Function(lambda x: tuple(torch.copysign(x, x**exponent) for exponent in (0.25, 2.25))), (x,), 0)
 
 
 def _kinds(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[str]:
