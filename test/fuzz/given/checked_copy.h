@@ -9,12 +9,7 @@
 #include <executorch/runtime/core/freeable_buffer.h>
 #include <executorch/runtime/core/span.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(address, size) (static_cast<void>(0))
-#define ASAN_UNPOISON_MEMORY_REGION(address, size) (static_cast<void>(0))
-#endif
+#include <sanitizer/asan_interface.h>  // its macros do nothing without the sanitizer
 
 namespace executorch::fuzz {
 
