@@ -22,7 +22,6 @@ namespace internal {
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
 using executorch::runtime::internal::as;
-using executorch::runtime::internal::bytes_of;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::list_items;
 using executorch::runtime::internal::planned_offset;
@@ -112,6 +111,8 @@ ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_aligned(const fb::Tensor&
 }
 
 #ifdef USE_ATEN_LIB
+
+using executorch::runtime::internal::bytes_of;
 
 Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
   const TensorBytes bytes = bytes_of(tensor);
