@@ -85,9 +85,8 @@ struct BoxCopy {
   }
 
   template <class Element>
-  static inline __attribute__((always_inline)) void copy_steps(const char* from, size_t from_step,
-                                                               char* to, size_t to_step,
-                                                               size_t part) {
+  static __attribute__((always_inline)) void copy_steps(const char* from, size_t from_step,
+                                                        char* to, size_t to_step, size_t part) {
     for (size_t i = 0; i < part; ++i) {
       Element element;
       memcpy(&element, from + i * from_step, sizeof(element));
