@@ -264,7 +264,7 @@ std::vector<Call> images() {
 std::vector<Call> matrices() {
 #ifdef FUZZ_HAS_LINALG
   // Matrices without elements in a batch that is larger than memory.
-  const Sizes many = {kWide, kWide, 0, 0}, many_rows = {kWide, kWide, 0};
+  const Sizes many = {kWide, kWide / 4, 0, 0}, many_rows = {kWide, kWide / 4, 0};
   return {
       {"SolutionOfAnyPivot",
        "aten::linalg_lu_solve.out",
