@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
+#include <executorch/runtime/executor/plan/planned_range.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
@@ -16,6 +16,8 @@ namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::is_view;
 using executorch::runtime::internal::items;
+using executorch::runtime::internal::planned_range;
+using executorch::runtime::internal::PlannedRange;
 
 namespace {
 
@@ -23,13 +25,6 @@ enum Space : uint32_t { kValues, kData, kDelegates, kBuffers };
 /// Number of arguments that Kernel::written_ has bits for.
 constexpr size_t kMaskBits = 62;
 constexpr uint64_t kArguments = (uint64_t{1} << kMaskBits) - 1;
-
-/// Bytes of a planned buffer.
-struct Place {
-  uint32_t buffer = 0;
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
 
 class Collector final {
  public:
@@ -188,15 +183,14 @@ class Collector final {
   bool find_places() {
     for (size_t i = 0; i < shown_.size(); ++i) {
       const fb::Tensor* tensor = value(static_cast<int32_t>(i)).val_as_Tensor();
-      if (tensor == nullptr || tensor->allocation_info() == nullptr) continue;
-      const Place found = place_of(*tensor);
-      Place& place = places_[shown(i)];
-      if (found.begin == found.end) continue;
-      if (place.begin == place.end) {
-        place = found;
-      } else if (place.buffer == found.buffer) {
-        place.begin = std::min(place.begin, found.begin);
-        place.end = std::max(place.end, found.end);
+      const PlannedRange own = tensor == nullptr ? PlannedRange() : planned_range(*tensor);
+      PlannedRange& place = places_[shown(i)];
+      if (own.buffer == 0) continue;
+      if (place.buffer == 0) {
+        place = own;
+      } else if (place.buffer == own.buffer) {
+        place.begin = std::min(place.begin, own.begin);
+        place.end = std::max(place.end, own.end);
       } else {
         return false;
       }
@@ -204,22 +198,12 @@ class Collector final {
     return true;
   }
 
-  static Place place_of(const fb::Tensor& tensor) {
-    const fb::AllocationDetails& where = *tensor.allocation_info();
-    const uint64_t begin = uint64_t{where.memory_offset_high()} << 32 | where.memory_offset_low();
-    uint64_t size = elementSize(static_cast<executorch::aten::ScalarType>(tensor.scalar_type()));
-    for (const int32_t extent : items(tensor.sizes())) {
-      size *= static_cast<uint64_t>(extent);
-    }
-    return {where.memory_id(), begin, begin + size};
-  }
-
   void touch_data(int32_t index, bool is_written) {
     if (value(index).val_as_Tensor() == nullptr) return;
     const size_t key = shown(static_cast<size_t>(index));
     add(kData, key, key + 1, is_written);
-    const Place& place = places_[key];
-    if (place.begin < place.end) add(kBuffers + place.buffer, place.begin, place.end, is_written);
+    const PlannedRange& place = places_[key];
+    if (place.buffer != 0) add(kBuffers + place.buffer, place.begin, place.end, is_written);
   }
 
   /// Reading a list also writes its cache of items.
@@ -257,7 +241,7 @@ class Collector final {
   /// Value → value whose data it refers to; views link to their source.
   std::vector<size_t> shown_;
   /// The places of sources, which include those of their views.
-  std::vector<Place> places_;
+  std::vector<PlannedRange> places_;
   std::vector<bool> has_value_;
   uint32_t instruction_ = 0;
 };
