@@ -14,10 +14,10 @@ from functools import cache
 import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
-from torch.fx.node import map_arg
 
 from executorch.exir.decompose.call_body import is_composite
 from executorch.exir.operator.convert import is_functional, is_written_argument
+from executorch.exir.rewrite.node_rewrite import with_values
 
 # Arguments that, if true, make an operator update its running statistics, which the schema does not declare.
 _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
@@ -105,9 +105,8 @@ def is_fresh(target: object) -> bool:
 
 def _keeps_dtype(functional: OpOverload, node: fx.Node) -> bool:
     """Return whether the functional form has the dtype that the call writes: not `x.gt_(0)`, unless x is boolean."""
-    args, kwargs = map_arg((node.args, node.kwargs), lambda source: source.meta["val"])
-    found = functional(*args, **kwargs)
-    return not isinstance(found, torch.Tensor) or found.dtype == node.meta["val"].dtype
+    value = functional(*with_values(node.args), **with_values(node.kwargs))
+    return not isinstance(value, torch.Tensor) or value.dtype == node.meta["val"].dtype
 
 
 def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state: Collection[fx.Node]) -> bool:

@@ -4,6 +4,7 @@
 from torch import fx
 from torch.export import ExportGraphSignature
 
+from executorch.exir.memory.lifetimes.specs import mutable_buffer_names
 from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass, make_spec
 
 __all__ = ["SpecPropPass", "make_spec"]
@@ -11,5 +12,4 @@ __all__ = ["SpecPropPass", "make_spec"]
 
 def _is_mutable_buffer(node: fx.Node, graph_signature: ExportGraphSignature) -> bool:
     """Return whether a placeholder is a buffer that the program writes."""
-    buffer = graph_signature.inputs_to_buffers.get(str(node.target))
-    return buffer is not None and buffer in graph_signature.buffers_to_mutate.values()
+    return str(node.target) in mutable_buffer_names(graph_signature)
