@@ -19,11 +19,6 @@ namespace {
 
 constexpr char kNaNByte = '\xff';  // These bytes are NaN in float32, float16 and bfloat16.
 
-bool is_float(Datatype datatype) {
-  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
-         datatype == Datatype::BFloat16;
-}
-
 Shape with_ones(Shape shape) {
   std::replace(shape.dims, shape.dims + shape.rank, uint64_t{0}, uint64_t{1});
   return shape;

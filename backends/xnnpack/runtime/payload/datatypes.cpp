@@ -100,14 +100,16 @@ fb::XNNQuantParams parameters_of(Datatype datatype) {
   }
 }
 
+bool is_float(Datatype datatype) {
+  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
+         datatype == Datatype::BFloat16;
+}
+
 bool is_byte(Datatype datatype) {
   return datatype == Datatype::QInt8 || datatype == Datatype::QUInt8;
 }
 
-bool can_be_limited(Datatype datatype) {
-  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
-         datatype == Datatype::BFloat16 || is_byte(datatype);
-}
+bool can_be_limited(Datatype datatype) { return is_float(datatype) || is_byte(datatype); }
 
 bool can_be_bias(Datatype operand, Datatype bias) {
   switch (bias) {

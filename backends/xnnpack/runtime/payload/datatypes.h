@@ -11,6 +11,9 @@ namespace executorch::backends::xnnpack {
 /// The bits of an element; 0 for a datatype of a later format.
 uint8_t bits_of(fb_xnnpack::Datatype datatype);
 
+/// True for float32, float16 and bfloat16.
+bool is_float(fb_xnnpack::Datatype datatype);
+
 /// True for quantized bytes with one scale for all.
 bool is_byte(fb_xnnpack::Datatype datatype);
 
