@@ -142,11 +142,11 @@ def _gguf_name(name: str) -> str:
 
 
 def _vocabulary(size: int) -> list[str]:
-    """Return special tokens, the bytes as byte-level BPE writes them, and placeholders."""
-    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    shifted = iter(range(256, 512))
-    found = ["<pad>", "<s>", "</s>"] + [chr(byte if byte in printable else next(shifted)) for byte in range(256)]
-    return (found + [f"token{i}" for i in range(len(found), size)])[:size]
+    """Return special tokens, the characters of byte-level BPE, and placeholders."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    tokens = ["<pad>", "<s>", "</s>", *sorted(ByteLevel.alphabet())]
+    return (tokens + [f"token{i}" for i in range(len(tokens), size)])[:size]
 
 
 def _add_vocabulary(writer: Any, size: int) -> None:
