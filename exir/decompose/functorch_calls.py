@@ -63,7 +63,7 @@ def without_functorch(program: ExportedProgram) -> ExportedProgram:
 def _leave_transforms(depth: int) -> None:
     """Leave the transforms that a failed run entered: torch would nest later ones in them."""
     torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
-    if forward_ad._current_level < 0:  # the caller is not inside `dual_level`
+    if forward_ad._current_level < 0:  # outside of the caller's `dual_level`
         with contextlib.suppress(RuntimeError):  # no level is entered
             torch._C._exit_dual_level(level=0)
 

@@ -86,7 +86,7 @@ class DtypeRow:
 
 
 def _dtypes(words: str, named: Mapping[str, str]) -> frozenset[torch.dtype]:
-    """Parse names of dtypes and of sets of them."""
+    """Parse names of dtypes, and of sets of dtypes."""
     return frozenset(_dtype(name) for word in words.split() for name in named.get(word, word).split())
 
 

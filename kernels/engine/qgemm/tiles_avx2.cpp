@@ -3,7 +3,7 @@
 // prepared once for all columns: extended to 16 bits, so that one multiplication is two steps along
 // depth, or moved by 128 for AVX-VNNI, whose products of bytes take one operand without a sign, and
 // are four steps. Multiplying bytes with AVX2 alone (vpmaddubsw) takes 3/4 of the instructions, but
-// its sums of two products exceed 16 bits where two weights are above 128 together: the largest
+// its sums of two products exceed 16 bits where two weights add up to more than 128: the largest
 // weight of a column is 127, so nearly every column has such a pair. No sum is added up across a
 // register. The loops are assembly: for AVX2, 12 sums, two vectors of weights, one element and a
 // product take all 16 registers.
