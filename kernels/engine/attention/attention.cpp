@@ -9,7 +9,7 @@
 #endif
 
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/gemm/pack_avx512.h>
+#include <executorch/kernels/engine/gemm/pack/pack_avx512.h>
 #include <executorch/kernels/engine/pack/transpose_block.h>
 #include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/runtime/core/portable_type/bfloat16.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <executorch/kernels/engine/conv/conv.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 namespace executorch::kernels::engine {
 

@@ -7,7 +7,7 @@
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
 #include <executorch/kernels/engine/gemm/driver.h>
-#include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/gemm/pack/pack_panels.h>
 #include <executorch/kernels/engine/scratch_size.h>
 
 namespace executorch::kernels::engine {

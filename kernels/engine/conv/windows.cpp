@@ -10,7 +10,7 @@
 #include <executorch/kernels/engine/eltwise/activation.h>
 #include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/gemm/driver.h>
-#include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/gemm/pack/pack_panels.h>
 
 namespace executorch::kernels::engine {
 namespace {

@@ -9,7 +9,7 @@
 #include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
-#include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/gemm/pack/pack_panels.h>
 #include <executorch/kernels/engine/scratch_size.h>
 
 namespace executorch::kernels::engine {

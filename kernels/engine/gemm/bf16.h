@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <executorch/kernels/engine/gemm/gemm.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 #include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
@@ -15,7 +15,7 @@ namespace executorch::kernels::engine {
 void narrow_to_pairs(const float* from, size_t count, float* to);
 /// to[i] = the pair of first[i] and second[i]; a null `second` is zeros.
 void pair_up(const float* first, const float* second, size_t count, float* to);
-/// pack_weights() of pack_panels.h for tiles of bfloat16.
+/// pack_weights() of pack/pack_panels.h for tiles of bfloat16.
 void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                 float* to);
 

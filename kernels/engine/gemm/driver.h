@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 namespace executorch::kernels::engine {
 

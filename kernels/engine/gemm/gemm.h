@@ -30,7 +30,7 @@ namespace executorch::kernels::engine {
 /// Alignment of packed operands and of scratch memory, in bytes.
 inline constexpr size_t kAlignment = 64;
 
-struct GemmTiles;  // gemm/tiles.h
+struct GemmTiles;  // gemm/tiles/tiles.h
 
 /// A right operand. Element (d, c) is data[d * depth_stride + c * column_stride]. Packing is
 /// fastest if one of the strides is 1.

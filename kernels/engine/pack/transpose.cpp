@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/gemm/pack_avx512.h>
+#include <executorch/kernels/engine/gemm/pack/pack_avx512.h>
 #include <executorch/kernels/engine/pack/transpose_block.h>
 #include <executorch/kernels/engine/threads.h>
 

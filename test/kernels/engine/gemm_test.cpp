@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/engine/gemm/few_rows.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 #include <string>
 

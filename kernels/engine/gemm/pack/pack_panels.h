@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include <executorch/kernels/engine/gemm/gemm.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 namespace executorch::kernels::engine {
 

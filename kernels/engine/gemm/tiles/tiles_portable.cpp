@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tiles in the compiler's vectors of 16 bytes (SSE2, NEON) and in single floats.
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/gemm/pack_rows.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/pack/pack_rows.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 #include <cstring>
 

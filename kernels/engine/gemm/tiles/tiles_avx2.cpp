@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tiles of up to 6 rows x 16 columns for AVX2 and FMA. The loops are assembly: 12 sums, two vectors
 // of weights and two elements take all 16 registers, and compilers (GCC 12) spill sums.
-#include <executorch/kernels/engine/gemm/pack_rows.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/pack/pack_rows.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

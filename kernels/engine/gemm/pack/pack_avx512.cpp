@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/gemm/pack_avx512.h>
+#include <executorch/kernels/engine/gemm/pack/pack_avx512.h>
 #include <executorch/kernels/engine/simd/avx512.h>
 
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/gemm/pack_panels.h>
+#include <executorch/kernels/engine/gemm/pack/pack_panels.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tiles of float32 for AVX-512.
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/gemm/pack_avx512.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/pack/pack_avx512.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 #include <executorch/kernels/engine/simd/avx512.h>
 
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@ INLINE __m512 multiply_add(__m512 element, __m512 weights, __m512 sum) {
   return _mm512_fmadd_ps(element, weights, sum);
 }
 
-#include <executorch/kernels/engine/gemm/tiles_avx512.inc>
+#include <executorch/kernels/engine/gemm/tiles/tiles_avx512.inc>
 
 }  // namespace
 

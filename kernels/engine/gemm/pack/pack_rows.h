@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 #include <executorch/kernels/engine/pack/transpose_block.h>
 
 namespace executorch::kernels::engine {

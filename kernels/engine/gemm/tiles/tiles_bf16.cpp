@@ -3,8 +3,8 @@
 // instruction adds both products of a pair to a float32 sum, rounds to nearest whatever the
 // rounding mode is, and takes subnormal numbers for zero.
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/gemm/pack_avx512.h>
-#include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/gemm/pack/pack_avx512.h>
+#include <executorch/kernels/engine/gemm/tiles/tiles.h>
 #include <executorch/kernels/engine/simd/avx512.h>
 
 #if defined(__x86_64__)
@@ -18,7 +18,7 @@ INLINE __m512 multiply_add(__m512 element, __m512 weights, __m512 sum) {
   return _mm512_dpbf16_ps(sum, (__m512bh)element, (__m512bh)weights);
 }
 
-#include <executorch/kernels/engine/gemm/tiles_avx512.inc>
+#include <executorch/kernels/engine/gemm/tiles/tiles_avx512.inc>
 
 }  // namespace
 
