@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
-#include <executorch/backends/xnnpack/runtime/weights/quick_digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/quick_digest.h>
 #include <stdio.h>
 #include <string.h>
 

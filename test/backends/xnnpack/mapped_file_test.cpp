@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include <executorch/backends/xnnpack/runtime/weights/mapped_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/mapped_file.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

@@ -9,9 +9,9 @@
 #include <iterator>
 #include <string>
 
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
-#include <executorch/backends/xnnpack/runtime/weights/digest_key.h>
-#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest_key.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/packed_file.h>
 
 #include "fuzz/engine/features.h"
 #include "fuzz/engine/random.h"
@@ -21,7 +21,7 @@ using namespace executorch::fuzz;
 
 namespace {
 
-// backends/xnnpack/runtime/weights/packed_file.h has the format.
+// backends/xnnpack/runtime/weights/file/packed_file.h has the format.
 constexpr size_t kHeader = 72;
 
 /// Sets the digest of header and tables, where they lie in the file.

@@ -11,7 +11,7 @@
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
-#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/event_tracer.h>

@@ -2,7 +2,7 @@
 // The library of operators that the engine lacks: XNNPACK, or none (EXECUTORCH_XNNPACK_LIBRARY).
 #pragma once
 
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -9,8 +9,8 @@
 
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
-#include <executorch/backends/xnnpack/runtime/weights/constant_digests.h>
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/constant_digests.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 namespace executorch::backends::xnnpack {
 

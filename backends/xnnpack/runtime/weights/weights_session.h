@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/weights/file/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/weights/packed_arena.h>
-#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 #include <executorch/backends/xnnpack/runtime/weights/weight_keys.h>
 #include <executorch/runtime/core/function_ref.h>

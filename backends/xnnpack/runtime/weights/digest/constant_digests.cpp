@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/constant_digests.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/constant_digests.h>
 
 #include <map>
 #include <mutex>
 #include <utility>
 
-#include <executorch/backends/xnnpack/runtime/weights/quick_digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/quick_digest.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/digest_key.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest_key.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-#include <executorch/backends/xnnpack/runtime/weights/digest_key.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest_key.h>
 
 namespace executorch::backends::xnnpack {
 

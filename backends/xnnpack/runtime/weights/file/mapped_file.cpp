@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/mapped_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/mapped_file.h>
 
 #ifdef __linux__
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include <executorch/backends/xnnpack/runtime/weights/file_time.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/file_time.h>
 #endif
 
 namespace executorch::backends::xnnpack {

@@ -7,9 +7,9 @@
 
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
-#include <executorch/backends/xnnpack/runtime/weights/mapped_file.h>
-#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/mapped_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/packed_file.h>
 
 namespace executorch::backends::xnnpack {
 

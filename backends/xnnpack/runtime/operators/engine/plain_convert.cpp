@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>

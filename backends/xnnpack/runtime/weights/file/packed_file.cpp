@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/packed_file.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <atomic>
 #include <vector>
 
-#include <executorch/backends/xnnpack/runtime/weights/file_time.h>
-#include <executorch/backends/xnnpack/runtime/weights/fingerprint.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/fingerprint.h>
+#include <executorch/backends/xnnpack/runtime/weights/file/file_time.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {

@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/quick_digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/quick_digest.h>
 
 #include <string.h>
 
-#include <executorch/backends/xnnpack/runtime/weights/digest_key.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest_key.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

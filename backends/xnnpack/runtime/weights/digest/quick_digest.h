@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
-#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/kernels/engine/planes/planes.h>
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 #include <string.h>
 

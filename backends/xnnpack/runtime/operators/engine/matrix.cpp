@@ -3,7 +3,7 @@
 // to bfloat16.
 #include <algorithm>
 
-#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/gemm/gemm.h>

@@ -2,7 +2,7 @@
 // Functions of one byte by a table that the nodes of the function compute when it is created.
 #include <map>
 
-#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/weights/fingerprint.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/fingerprint.h>
 
 #include <string.h>
 
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
-#include <executorch/backends/xnnpack/runtime/weights/engine_digest.h>
+#include <executorch/backends/xnnpack/runtime/weights/digest/engine_digest.h>
 #include <executorch/kernels/engine/instruction_set.h>
 
 namespace executorch::backends::xnnpack {
