@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/byte_pairs.h>
+#include <executorch/extension/llm/tokenizers/pieces/byte_pairs.h>
 
 namespace tokenizers {
 

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include <executorch/extension/llm/tokenizers/file.h>
-#include <executorch/extension/llm/tokenizers/merge.h>
+#include <executorch/extension/llm/tokenizers/pieces/merge.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 

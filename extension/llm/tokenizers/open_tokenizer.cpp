@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/base64.h>
-#include <executorch/extension/llm/tokenizers/file.h>
-#include <executorch/extension/llm/tokenizers/protobuf.h>
+#include <executorch/extension/llm/tokenizers/read/base64.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
+#include <executorch/extension/llm/tokenizers/read/protobuf.h>
 #include <executorch/runtime/platform/log.h>
 #ifdef EXECUTORCH_HAS_HF_TOKENIZER
 #include <pytorch/tokenizers/hf_tokenizer.h>

@@ -9,11 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <executorch/extension/llm/tokenizers/base64.h>
-#include <executorch/extension/llm/tokenizers/byte_pairs.h>
-#include <executorch/extension/llm/tokenizers/file.h>
-#include <executorch/extension/llm/tokenizers/json.h>
 #include <executorch/extension/llm/tokenizers/open_tokenizer.h>
+#include <executorch/extension/llm/tokenizers/pieces/byte_pairs.h>
+#include <executorch/extension/llm/tokenizers/read/base64.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
+#include <executorch/extension/llm/tokenizers/read/json.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace tokenizers {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/base64.h>
-#include <executorch/extension/llm/tokenizers/byte_pairs.h>
-#include <executorch/extension/llm/tokenizers/file.h>
+#include <executorch/extension/llm/tokenizers/pieces/byte_pairs.h>
+#include <executorch/extension/llm/tokenizers/read/base64.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace tokenizers {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include <executorch/extension/llm/tokenizers/hf/model.h>
-#include <executorch/extension/llm/tokenizers/unigram.h>
+#include <executorch/extension/llm/tokenizers/pieces/unigram.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 

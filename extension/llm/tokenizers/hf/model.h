@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include <executorch/extension/llm/tokenizers/char_map.h>
-#include <executorch/extension/llm/tokenizers/keyed_hash.h>
-#include <executorch/extension/llm/tokenizers/merge.h>
-#include <executorch/extension/llm/tokenizers/piece_index.h>
+#include <executorch/extension/llm/tokenizers/pieces/char_map.h>
+#include <executorch/extension/llm/tokenizers/pieces/keyed_hash.h>
+#include <executorch/extension/llm/tokenizers/pieces/merge.h>
+#include <executorch/extension/llm/tokenizers/pieces/piece_index.h>
 #include <executorch/extension/llm/tokenizers/regex.h>
 #include <executorch/extension/llm/tokenizers/text_budget.h>
 

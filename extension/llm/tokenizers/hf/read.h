@@ -5,7 +5,7 @@
 #include <string>
 
 #include <executorch/extension/llm/tokenizers/hf/model.h>
-#include <executorch/extension/llm/tokenizers/json.h>
+#include <executorch/extension/llm/tokenizers/read/json.h>
 
 namespace tokenizers::internal {
 

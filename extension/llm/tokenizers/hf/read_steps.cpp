@@ -3,8 +3,8 @@
 #include <cctype>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/base64.h>
 #include <executorch/extension/llm/tokenizers/hf/read.h>
+#include <executorch/extension/llm/tokenizers/read/base64.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 
 namespace tokenizers::internal {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/merge.h>
+#include <executorch/extension/llm/tokenizers/pieces/merge.h>
 #include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/text_budget.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>

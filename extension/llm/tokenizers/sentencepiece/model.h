@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <executorch/extension/llm/tokenizers/char_map.h>
-#include <executorch/extension/llm/tokenizers/keyed_hash.h>
-#include <executorch/extension/llm/tokenizers/piece_index.h>
-#include <executorch/extension/llm/tokenizers/unigram.h>
+#include <executorch/extension/llm/tokenizers/pieces/char_map.h>
+#include <executorch/extension/llm/tokenizers/pieces/keyed_hash.h>
+#include <executorch/extension/llm/tokenizers/pieces/piece_index.h>
+#include <executorch/extension/llm/tokenizers/pieces/unigram.h>
 #include <pytorch/tokenizers/result.h>
 
 namespace tokenizers::internal {

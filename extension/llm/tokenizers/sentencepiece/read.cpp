@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/file.h>
-#include <executorch/extension/llm/tokenizers/protobuf.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
+#include <executorch/extension/llm/tokenizers/read/protobuf.h>
 #include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/tokenizers/ends.h>
-#include <executorch/extension/llm/tokenizers/file.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
 #include <executorch/extension/llm/tokenizers/sentencepiece/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <executorch/extension/llm/tokenizers/keyed_hash.h>
+#include <executorch/extension/llm/tokenizers/pieces/keyed_hash.h>
 
 namespace tokenizers::internal {
 namespace {

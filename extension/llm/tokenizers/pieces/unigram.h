@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <executorch/extension/llm/tokenizers/piece_index.h>
+#include <executorch/extension/llm/tokenizers/pieces/piece_index.h>
 
 namespace tokenizers::internal {
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/llm/tokenizers/file.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
 
 #include <algorithm>
 #include <filesystem>

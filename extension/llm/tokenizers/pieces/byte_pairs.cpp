@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/llm/tokenizers/byte_pairs.h>
+#include <executorch/extension/llm/tokenizers/pieces/byte_pairs.h>
 
 #include <algorithm>
 
-#include <executorch/extension/llm/tokenizers/file.h>
-#include <executorch/extension/llm/tokenizers/merge.h>
+#include <executorch/extension/llm/tokenizers/pieces/merge.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 

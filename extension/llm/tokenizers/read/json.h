@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <executorch/extension/llm/tokenizers/file.h>
+#include <executorch/extension/llm/tokenizers/read/file.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace tokenizers::internal {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <executorch/extension/llm/tokenizers/keyed_hash.h>
-#include <executorch/extension/llm/tokenizers/piece_index.h>
+#include <executorch/extension/llm/tokenizers/pieces/keyed_hash.h>
+#include <executorch/extension/llm/tokenizers/pieces/piece_index.h>
 #include <executorch/extension/llm/tokenizers/regex.h>
 
 namespace tokenizers::internal {
