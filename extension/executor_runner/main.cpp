@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include <executorch/extension/data_loader/file_data_loader.h>
-#include <executorch/extension/executor_runner/event_record.h>
-#include <executorch/extension/executor_runner/failure.h>
-#include <executorch/extension/executor_runner/listing.h>
-#include <executorch/extension/executor_runner/loaded_method.h>
+#include <executorch/extension/executor_runner/load/loaded_method.h>
+#include <executorch/extension/executor_runner/load/program_file.h>
 #include <executorch/extension/executor_runner/options.h>
-#include <executorch/extension/executor_runner/output.h>
-#include <executorch/extension/executor_runner/program_file.h>
+#include <executorch/extension/executor_runner/report/event_record.h>
+#include <executorch/extension/executor_runner/report/failure.h>
+#include <executorch/extension/executor_runner/report/listing.h>
+#include <executorch/extension/executor_runner/report/output.h>
 #include <executorch/extension/executor_runner/test_cases.h>
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/extension/threadpool/threadpool.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 
 namespace executorch::extension::executor_runner {
 namespace {

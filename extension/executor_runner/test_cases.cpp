@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include <executorch/devtools/bundled_program/bundled_program.h>
-#include <executorch/extension/executor_runner/event_record.h>
-#include <executorch/extension/executor_runner/failure.h>
-#include <executorch/extension/executor_runner/loaded_method.h>
+#include <executorch/extension/executor_runner/load/loaded_method.h>
+#include <executorch/extension/executor_runner/report/event_record.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 
 namespace executorch::extension::executor_runner {

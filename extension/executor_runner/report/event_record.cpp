@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/event_record.h>
+#include <executorch/extension/executor_runner/report/event_record.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 
 namespace executorch::extension::executor_runner {

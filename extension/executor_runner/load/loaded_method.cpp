@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/loaded_method.h>
+#include <executorch/extension/executor_runner/load/loaded_method.h>
 
 #include <stdio.h>
 
 #include <utility>
 
-#include <executorch/extension/executor_runner/data_source.h>
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/load/data_source.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 #include <executorch/runtime/platform/clock.h>
 
 namespace executorch::extension::executor_runner {

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/program_file.h>
+#include <executorch/extension/executor_runner/load/program_file.h>
 
 #include <algorithm>
 
-#include <executorch/extension/executor_runner/data_source.h>
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/load/data_source.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 
 namespace executorch::extension::executor_runner {
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/output.h>
+#include <executorch/extension/executor_runner/report/output.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <executorch/extension/evalue_util/print_evalue.h>
-#include <executorch/extension/executor_runner/failure.h>
-#include <executorch/extension/executor_runner/listing.h>
+#include <executorch/extension/executor_runner/report/failure.h>
+#include <executorch/extension/executor_runner/report/listing.h>
 
 namespace executorch::extension::executor_runner {
 namespace {

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/listing.h>
+#include <executorch/extension/executor_runner/report/listing.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/executor_runner/data_source.h>
+#include <executorch/extension/executor_runner/load/data_source.h>
 
 #include <executorch/extension/data_loader/mmap_data_loader.h>
-#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/report/failure.h>
 #include <executorch/extension/signature/signed_files.h>
 #include <executorch/extension/signature/verified_data_loader.h>
 
