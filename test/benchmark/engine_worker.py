@@ -60,7 +60,7 @@ def _executorch(
         half = getattr(torch, dtype)
         model, inputs = model.to(half), tuple(x.to(half) if x.is_floating_point() else x for x in inputs)
         if int8:
-            from benchmark.int8_models import torchao_model
+            from benchmark.quantization.int8_models import torchao_model
 
             model = torchao_model(model, inputs)
         exported = torch.export.export(model, inputs)
@@ -104,7 +104,7 @@ def _onnxruntime(int8: bool) -> Callable[..., Prepared]:
 
         path = _onnx_file(model, inputs, folder)
         if int8:
-            from benchmark.int8_models import onnxruntime_file
+            from benchmark.quantization.int8_models import onnxruntime_file
 
             path = onnxruntime_file(model, inputs, path)
         options = onnxruntime.SessionOptions()
@@ -126,7 +126,7 @@ def _openvino(precision: str | None, int8: bool = False) -> Callable[..., Prepar
 
         source: Any = str(_onnx_file(model, inputs, folder))
         if int8:
-            from benchmark.int8_models import openvino_model
+            from benchmark.quantization.int8_models import openvino_model
 
             source = openvino_model(model, inputs, source)
         settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import torch
 from tabulate import tabulate
 
-from .engine_process import Engine, EngineProcess
-from .quantized_models import Digits, MiniLM, quantized
+from ..engine_process import Engine, EngineProcess
+from .models import Digits, MiniLM, quantized
 
-WORKER = Path(__file__).with_name("quantized_worker.py")
+WORKER = Path(__file__).with_name("worker.py")
 PEER = "EXECUTORCH_PEER_PYTHON"
 SEEDS = 3
 IMAGES = 8
@@ -170,7 +170,7 @@ def main() -> None:
     parser.add_argument("--embedding-bits", type=int, choices=(4, 8, 32), default=8, help="of MiniLM's tables")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])

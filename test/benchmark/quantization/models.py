@@ -24,7 +24,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import to_edge_transform_and_lower
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "minilm"
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "minilm"
 Inputs = tuple[torch.Tensor, ...]
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Lowers a quantized, exported model to XNNPACK under the interpreter that runs this file, and times it on request.
 
-``PYTHON quantized_worker.py ENGINE FOLDER THREADS``: the folder has ``exported.pt2`` and ``inputs.pt``; results are
+``PYTHON worker.py ENGINE FOLDER THREADS``: the folder has ``exported.pt2`` and ``inputs.pt``; results are
 written to ``ENGINE.pt`` there. The protocol is that of engine_worker.py. Ours and the peer have one API.
 """
 
@@ -19,8 +19,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")  # libraries print; answers go to the real output alone
     os.dup2(2, 1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    # Libraries import a package called `kernels`; leave out this folder, whose `kernels.py` they would find first.
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    # Leave out this folder: its `models.py` would hide the package of the tests' models.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
     import torch
     import torch.ao.quantization.fx._decomposed  # defines the operators
     from benchmark.engine_worker import least_seconds
