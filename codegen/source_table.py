@@ -11,7 +11,7 @@ from typing import Any
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 TABLE = KERNELS / "sources.json"
 """``kernels``: C++ name without ``NAMESPACE`` → source file. ``needs``: source file → source files it refers to.
-test/oracle/kernels/kernel_source_table.py writes it from the built libraries.
+test/oracle/kernels/tables/kernel_source_table.py writes it from the built libraries.
 """
 
 FOLDERS = ("portable", "quantized", "loops")

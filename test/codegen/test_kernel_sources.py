@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from oracle.kernels.kernel_source_table import newest_build, source_table
+from oracle.kernels.tables.kernel_source_table import newest_build, source_table
 
 from executorch.codegen import kernel_sources as module
 from executorch.codegen import select_operators
@@ -17,7 +17,7 @@ def _all_sources() -> list[str]:
 
 
 def test_the_table_has_all_that_sources_refer_to() -> None:
-    """Otherwise run test/oracle/kernels/kernel_source_table.py; missing entries only cost build time"""
+    """Otherwise run test/oracle/kernels/tables/kernel_source_table.py; missing entries only cost build time"""
     table, built = json.loads(TABLE.read_text()), source_table(newest_build())
     known = table["kernels"]
     assert {name for name, source in built["kernels"].items() if known.get(name, source) != source} == set()

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernels.dtype_rows import named_dtype_sets, rows_of
-from oracle.kernels.edge_table import BUILT_IN, entry_of, examples, kernel_of, listed_kernels
-from oracle.kernels.kernel_dtypes import worth
 from oracle.kernels.kernel_examples import EXAMPLES
+from oracle.kernels.tables.dtype_rows import named_dtype_sets, rows_of
+from oracle.kernels.tables.edge_table import BUILT_IN, entry_of, examples, kernel_of, listed_kernels
+from oracle.kernels.tables.kernel_dtypes import worth
 
 from executorch.exir.dialects.operator_table import EDGE_OPERATORS, DtypeRow, OperatorTable, edge_operators
 
-COMMAND = "python test/oracle/kernels/edge_table.py"
+COMMAND = "python test/oracle/kernels/tables/edge_table.py"
 F16, F32, I32, I64, BOOL = torch.float16, torch.float32, torch.int32, torch.int64, torch.bool
 # Probing takes the longer, the more tensors; the whole table is written by the command.
 FEW_TENSORS = sorted({kernel_of(e.op) for e in EXAMPLES if worth(e)[0] <= 2})

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import torch
-from oracle.kernels.kernel_dtypes import Example
+from oracle.kernels.tables.kernel_dtypes import Example
 
 from executorch.exir.dialects import grouped_ops, recurrent_ops  # noqa: F401  # grouped_ops defines grouped::…
 

@@ -13,7 +13,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from oracle.kernels import edge_table, kernel_source_table
+from oracle.kernels.tables import edge_table, kernel_source_table
 
 if __name__ == "__main__":
     edge_table.main(sys.argv[1:])

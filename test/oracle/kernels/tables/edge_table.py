@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Writes executorch/exir/dialects/edge_operators.json from what the built kernels take:
 
-    python test/oracle/kernels/edge_table.py [NAME ...]
+    python test/oracle/kernels/tables/edge_table.py [NAME ...]
 
 NAME: kernels to look at again (`aten::add.out`); default all, which takes about a minute. Run it after adding or
 widening a kernel.
@@ -21,12 +21,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from oracle.kernels.dtype_rows import named_dtype_sets, rows_of
-from oracle.kernels.kernel_dtypes import Example, KernelProbe, is_usable, worth
 from oracle.kernels.kernel_entry import registered_kernels
 from oracle.kernels.kernel_examples import EXAMPLES
+from oracle.kernels.tables.dtype_rows import named_dtype_sets, rows_of
+from oracle.kernels.tables.kernel_dtypes import Example, KernelProbe, is_usable, worth
 
 from executorch.exir.dialects.operator_table import EDGE_OPERATORS
 from executorch.exir.operator.convert import find_out_variant, to_copy_variant

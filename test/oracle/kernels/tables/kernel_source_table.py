@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Write kernels/sources.json from the symbols of a build's kernel libraries:
 
-    python test/oracle/kernels/kernel_source_table.py [BUILD]
+    python test/oracle/kernels/tables/kernel_source_table.py [BUILD]
 
 BUILD: the build's folder, by default the newest below build/. Run it after adding or moving a kernel, and when a source
 of kernels/ begins to refer to another.
