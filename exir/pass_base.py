@@ -27,8 +27,8 @@ from executorch.exir import memory
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
-from executorch.exir.proxy_value import ExportPassBaseError as ExportPassBaseError
-from executorch.exir.proxy_value import ProxyValue as ProxyValue
+from executorch.exir.rewrite.proxy_value import ExportPassBaseError as ExportPassBaseError
+from executorch.exir.rewrite.proxy_value import ProxyValue as ProxyValue
 
 Argument = Any
 Fn = Callable[..., Any]

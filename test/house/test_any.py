@@ -32,7 +32,7 @@ ALLOWED = {
         program/single_program.py serde/program_bytes.py verification/verifier.py passes/standalone/to_device_pass.py
     """,
     "values and passes of the documented interfaces of torch.fx passes": """
-        pass_base.py pass_manager.py passes/standalone/const_prop_pass.py program/transform.py proxy_value.py
+        pass_base.py pass_manager.py passes/standalone/const_prop_pass.py program/transform.py rewrite/proxy_value.py
     """,
     "parts that are loaded by name, and results whose type the first argument selects": """
         backend/backend_api.py plugins/registry.py program/executorch_manager.py tensor.py
