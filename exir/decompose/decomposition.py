@@ -31,6 +31,7 @@ from executorch.exir.decompose.operators.recurrent_layers import RECURRENT_DECOM
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.program_copy import copy_program
+from executorch.exir.rewrite.written_state import use_buffers_for_written_parameters
 
 _NON_STRICT_ERROR = "expected compiled_fn to be GraphModule"
 """torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""
@@ -78,9 +79,13 @@ def decompose(
     unroll_recurrent: unroll the steps of recurrent layers, as PyTorch does. By default, layers remain one call.
     Raises `ExportError` for nested control flow that neither torch nor `decompose_graph` supports.
     """
-    kept = list(preserve)
+    decomposed = _decomposed(use_buffers_for_aliased_constants(program), list(preserve), unroll_recurrent)
+    use_buffers_for_written_parameters(decomposed)
+    return decomposed
+
+
+def _decomposed(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:
     table = decomposition_table(kept, unroll_recurrent)
-    program = use_buffers_for_aliased_constants(program)
     rewritten = _rewritten(program, table, kept) if has_fixed_sizes(program) else None
     if rewritten is not None:
         return rewritten

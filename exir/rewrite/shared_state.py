@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Make a buffer state in methods that only read it, if another method updates it.
+"""Make a buffer or parameter state in methods that only read it, if another method updates it.
 
-The reading method returns the buffer as its own new value, which marks it as state in the signature without a copy.
+The reading method returns it as its own new value, which marks it as state in the signature without a copy.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
 
+_KINDS = (InputKind.PARAMETER, InputKind.BUFFER)
+
 
 def updated_buffers(programs: Iterable[ExportedProgram]) -> set[str]:
     """Return the names of the buffers that any of the methods updates."""
@@ -18,15 +20,17 @@ def updated_buffers(programs: Iterable[ExportedProgram]) -> set[str]:
 
 
 def read_as_state(programs: Mapping[str, ExportedProgram], names: set[str]) -> None:
-    """Rewrite the methods that only read buffers with these names, in place."""
+    """Rewrite the methods that only read buffers or parameters with these names, in place."""
     for program in programs.values():
         signature = program.graph_signature
         own = set(signature.buffers_to_mutate.values())
         nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
         output = program.graph.output_node()
         for spec in signature.input_specs:
-            if spec.kind is not InputKind.BUFFER or spec.target not in names - own or not nodes[spec.arg.name].users:
+            if spec.kind not in _KINDS or spec.target not in names - own or not nodes[spec.arg.name].users:
                 continue
+            if spec.kind is InputKind.PARAMETER:
+                spec.kind, spec.persistent = InputKind.BUFFER, True
             signature.output_specs.insert(
                 0, OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(name=spec.arg.name), spec.target)
             )
