@@ -49,9 +49,9 @@ def main() -> int:
     torch.set_num_threads(1)
     tqdm.tqdm.monitor_interval = 0  # a thread, which forked processes would lack
     pattern = re.compile(options.match)
-    warm_up(options.ways)
     rule = replace(RULES[options.rule], seed=options.seed)
     cases = [one for suite in options.suites for one in SUITES[suite](rule) if pattern.search(one.key)]
+    warm_up(options.ways)
     if options.sample:
         return _sample(cases, options)
     records = Records(options.results)

@@ -29,11 +29,21 @@ _MAX_WEIGHTS = 200_000_000
 _CACHE_LENGTH = 32
 
 
+# What models of transformers import. A process forked from one that has imported them saves 0.7 s.
+_IMPORTED_BY_MODELS = (
+    *("generation", "generation.utils", "integrations.executorch", "masking_utils", "modeling_layers"),
+    *("modeling_utils", "processing_utils", "utils.output_capturing"),
+)
+
+
 def _library() -> Any:
     """Import transformers without the warnings about torchao's libraries for other machines."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import transformers
+
+        for name in _IMPORTED_BY_MODELS:
+            importlib.import_module(f"transformers.{name}")
     transformers.logging.set_verbosity_error()
     logging.getLogger("transformers").setLevel(logging.ERROR)
     return transformers
