@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle.tolerances import LAYER
 from torch.export import ExportedProgram, export
 
@@ -37,20 +38,11 @@ from executorch.exir.pass_base import ExportPass
 
 _aten: Any = torch.ops.aten
 _last: Any = torch.ops.channels_last
-Function = Callable[..., Any]
+_Computation = Callable[..., Any]
 
 
-class _Module(torch.nn.Module):
-    def __init__(self, function: Function) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: torch.Tensor) -> Any:
-        return self.function(*args)
-
-
-def _edge(function: Function, *inputs: torch.Tensor) -> ExportedProgram:
-    model = function if isinstance(function, torch.nn.Module) else _Module(function)
+def _edge(function: _Computation, *inputs: torch.Tensor) -> ExportedProgram:
+    model = function if isinstance(function, torch.nn.Module) else Function(function)
     config = EdgeCompileConfig(_check_ir_validity=False)
     return to_edge(export(model.eval(), inputs), compile_config=config).exported_program()
 
@@ -78,7 +70,7 @@ def _quantized(value: torch.Tensor) -> torch.Tensor:
 
 _IMAGE = torch.randn(2, 3, 4, 5)
 
-CASES: list[tuple[str, ExportPass, Function, list[str]]] = [
+CASES: list[tuple[str, ExportPass, _Computation, list[str]]] = [
     ("two permutes are one", FuseCascadedTransposeOrPermuteOps(),
      lambda x: _permute(_permute(x, 0, 2, 3, 1), 1, 0, 2, 3), ["permute_copy"]),
     ("permutes that cancel through a view are a view", FuseCascadedTransposeOrPermuteOps(),
@@ -124,7 +116,7 @@ CASES: list[tuple[str, ExportPass, Function, list[str]]] = [
 
 @pytest.mark.parametrize(("made", "function", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_a_pass_keeps_the_results_and_leaves_these_operators(
-    made: ExportPass, function: Function, expected: list[str]
+    made: ExportPass, function: _Computation, expected: list[str]
 ) -> None:
     program = _edge(function, _IMAGE)
     result = made(program.graph_module)
@@ -163,7 +155,7 @@ def test_int64_is_computed_in_int32_between_conversions() -> None:
 def test_attention_is_decomposed_with_its_results(settings: dict[str, Any]) -> None:
     heads = 2 if settings.get("enable_gqa") else 4
     inputs = (torch.randn(1, 4, 5, 8), torch.randn(1, heads, 5, 8), torch.randn(1, heads, 5, 8))
-    attention = _Module(lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, **settings))
+    attention = Function(lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, **settings))
     graph_module = export(attention, inputs).graph_module
     DecomposeScaledDotProductAttention()(graph_module)
     assert "scaled_dot_product_attention" not in _calls(graph_module)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from models import make
+from models.function_module import Function
 from torch.export import Dim, ExportedProgram, export
 
 from executorch.exir import to_edge
@@ -19,15 +20,6 @@ from executorch.exir.rewrite.program_copy import copy_program
 from executorch.runtime import Runtime
 
 aten = torch.ops.aten
-
-
-class Calls(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
 
 
 def _traced(program: ExportedProgram, kept: list[Any], unroll: bool = False) -> ExportedProgram:
@@ -65,12 +57,12 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
 @pytest.mark.parametrize("what", IN_PLACE)
 def test_in_place_calls_become_functional(what: str) -> None:
     x = torch.randn(2, 3)
-    program = export(Calls(IN_PLACE[what]), (x,))
+    program = export(Function(IN_PLACE[what]), (x,))
     decomposed = copy_program(program)
     assert decompose_graph(decomposed, decomposition_table(), [])
     targets = [node.target for node in decomposed.graph.nodes if node.op == "call_function"]
     assert not any(getattr(target, "_schema", None) is not None and target._schema.is_mutable for target in targets)
-    torch.testing.assert_close(decomposed.module()(x), Calls(IN_PLACE[what])(x))
+    torch.testing.assert_close(decomposed.module()(x), Function(IN_PLACE[what])(x))
 
 
 @pytest.mark.parametrize("compare", [torch.Tensor.gt_, torch.Tensor.logical_and_], ids=["gt", "logical and"])
@@ -79,7 +71,7 @@ def test_a_comparison_in_place_keeps_the_dtype(compare: Callable[..., torch.Tens
         return compare(x + 1, x.flip(0)) * 2
 
     x = torch.randn(2, 3)
-    program = to_edge(export(Calls(function), (x,))).to_executorch()
+    program = to_edge(export(Function(function), (x,))).to_executorch()
     (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
     torch.testing.assert_close(found, function(x))
 
@@ -95,9 +87,9 @@ class Counts(torch.nn.Module):
 
 
 WRITTEN: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
-    "an input": (Calls(lambda x: x.add_(1).mul_(2) * 2), (torch.randn(3),)),
+    "an input": (Function(lambda x: x.add_(1).mul_(2) * 2), (torch.randn(3),)),
     "an input that is returned": (
-        Calls(lambda x, y: (y + x.mul_(y), x, y.copy_(x[0]))),
+        Function(lambda x, y: (y + x.mul_(y), x, y.copy_(x[0]))),
         (torch.ones(2, 3), torch.rand(3)),
     ),
     "a buffer": (Counts(), (torch.randn(3),)),
@@ -138,7 +130,7 @@ ON_SIZES_THAT_VARY: dict[str, Callable[[torch.Tensor], Any]] = {
 
 @pytest.mark.parametrize("what", ON_SIZES_THAT_VARY)
 def test_sizes_may_vary(what: str) -> None:
-    model = Calls(ON_SIZES_THAT_VARY[what])
+    model = Function(ON_SIZES_THAT_VARY[what])
     program = export(model, (torch.randn(5, 3),), dynamic_shapes=(({0: Dim("n", min=2, max=9)},),))
     ranges = str(program.range_constraints)
     decomposed = copy_program(program)
@@ -151,15 +143,15 @@ def test_sizes_may_vary(what: str) -> None:
 
 LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
     "a view read after its base was written": (
-        Calls(lambda x: (lambda y, v: (y.add_(1), v * 2))(*(lambda y: (y, y[0]))(x * 2))),
+        Function(lambda x: (lambda y, v: (y.add_(1), v * 2))(*(lambda y: (y, y[0]))(x * 2))),
         (torch.randn(2, 3),),
     ),
     "a base read after its view was written": (
-        Calls(lambda x: (lambda y: (y[0].zero_(), y + 1))(x * 2)),
+        Function(lambda x: (lambda y: (y[0].zero_(), y + 1))(x * 2)),
         (torch.randn(2, 3),),
     ),
     "a view of an input read after it was written": (
-        Calls(lambda x: (lambda v: (x.add_(1), v * 2))(x[0])),
+        Function(lambda x: (lambda v: (x.add_(1), v * 2))(x[0])),
         (torch.randn(2, 3),),
     ),
 }
@@ -181,7 +173,7 @@ def test_equal_calls_keep_their_results_apart() -> None:
         h, c = torch.zeros_like(x), torch.zeros_like(x)
         return torch.addcmul(x, h + 1, c + 2) - torch.addcmul(h, c, x)
 
-    program = export(Calls(forward), (torch.randn(3),))
+    program = export(Function(forward), (torch.randn(3),))
     x = torch.randn(3)
     torch.testing.assert_close(decompose(program).module()(x), forward(x))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle.tolerances import LAYER
 from torch.export import Dim, export
 
@@ -53,15 +54,6 @@ STRIDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "a computed transposed tensor": lambda x: (x.t() + 1).as_strided((2, 3), (1, 4)),
     "a slice": lambda x: x[1:].as_strided((2, 3), (1, 4)),
 }
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
 
 
 @pytest.mark.parametrize("name", STRIDED)

@@ -1,25 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Programs of torch.vmap and torch.func run: the transforms are gone before the program is verified."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
+from models.function_module import Function
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from executorch.exir import to_edge
 from executorch.exir.error import ExportError
 from executorch.runtime import Runtime
-
-
-class Transformed(torch.nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.function(x)
-
 
 CASES = {
     "vmap": lambda x: torch.vmap(lambda row: row.sin() * row.sum())(x),
@@ -38,14 +27,14 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_transformed_function_matches_eager(name: str) -> None:
-    model, x = Transformed(CASES[name]).eval(), torch.randn(4, 8)
+    model, x = Function(CASES[name]).eval(), torch.randn(4, 8)
     program = to_edge(torch.export.export(model, (x,))).to_executorch()
     (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
     torch.testing.assert_close(found, model(x))
 
 
 def test_a_gradient_that_torch_export_records_wrongly_is_refused_with_the_way_that_works() -> None:
-    model, x = Transformed(torch.func.grad(lambda x: (x.sin() * x).sum())).eval(), torch.randn(4)
+    model, x = Function(torch.func.grad(lambda x: (x.sin() * x).sum())).eval(), torch.randn(4)
     with pytest.raises(ExportError, match=r"a limit of torch.export\. Run the transform first"):
         to_edge(torch.export.export(model, (x,), strict=False))
     traced = make_fx(model)(x)
@@ -55,7 +44,7 @@ def test_a_gradient_that_torch_export_records_wrongly_is_refused_with_the_way_th
 
 
 def test_a_transform_that_torch_cannot_trace_again_is_refused_and_left() -> None:
-    model, x = Transformed(CASES["jvp"]).eval(), torch.randn(4, 8)
+    model, x = Function(CASES["jvp"]).eval(), torch.randn(4, 8)
     program = torch.export.export(model, (x,), strict=False)
     unwrap = next(node for node in program.graph.nodes if "_unwrap_for_grad" in str(node.target))
     unwrap.args = (None, 1)

@@ -1,12 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The peer's runtime runs what we emit for control flow and sizes, with eager's numbers (if it is installed)."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle import peer
 from oracle.tolerances import LAYER
 from torch._higher_order_ops.map import map as torch_map
@@ -26,15 +26,6 @@ for name, calls in torch.load(sys.argv[2]).items():
     found[name] = [[each.clone() for each in program.run_method(name, (x,))] for x in calls]
 torch.save(found, sys.argv[3])
 """
-
-
-class Calls(torch.nn.Module):
-    def __init__(self, function: Callable[[torch.Tensor], Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
 
 
 def branches(x: torch.Tensor) -> Any:
@@ -62,7 +53,7 @@ def test_control_flow(tmp_path: Path) -> None:
     x = torch.linspace(-0.9, 1.1, 12).reshape(3, 4)
     shapes = {"each_row": {"x": {0: Dim("rows", min=2, max=8)}}}
     exported = {
-        name: export(Calls(function), (x,), dynamic_shapes=shapes.get(name), strict=False)
+        name: export(Function(function), (x,), dynamic_shapes=shapes.get(name), strict=False)
         for name, function in METHODS.items()
     }
     calls = {name: [x, -x, x.abs() + 1, x] for name in METHODS}

@@ -2,10 +2,10 @@
 """Kernels on several threads give bit-identical results to one thread."""
 
 import threading
-from collections.abc import Callable
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle.models.xnnpack_runtime import HAS_XNNPACK
 from torch import nn
 
@@ -20,17 +20,6 @@ class Product(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.bmm(x, x.transpose(1, 2))
-
-
-class Apply(nn.Module):
-    """A function of one tensor, as a module."""
-
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.function(x)
 
 
 def image(layout: torch.memory_format, channels: int = 24, size: int = 41) -> torch.Tensor:
@@ -62,7 +51,7 @@ CASES = {
 ELEMENTS = torch.randn(3, 211, 881)
 ROW, CHANNELS = torch.randn(881), torch.randn(211, 1)
 CASES |= {
-    name: (Apply(function), ELEMENTS)
+    name: (Function(function), ELEMENTS)
     for name, function in {
         "same sizes": lambda x: x + x * x,
         "a row for each row": lambda x: x * ROW,
@@ -90,8 +79,8 @@ CASES |= {
         "largest of rows": lambda x: x.amax(-1),
     }.items()
 }
-CASES["sixteen bits"] = (Apply(lambda x: (x * 2.5).tanh() + x), ELEMENTS.bfloat16())
-CASES["softmax of halves"] = (Apply(lambda x: x.softmax(-1)), ELEMENTS.half())
+CASES["sixteen bits"] = (Function(lambda x: (x * 2.5).tanh() + x), ELEMENTS.bfloat16())
+CASES["softmax of halves"] = (Function(lambda x: x.softmax(-1)), ELEMENTS.half())
 CASES |= {
     f"{name}, {layout}": (make, image(layout, 25, 131))
     for layout in (torch.contiguous_format, torch.channels_last)
@@ -106,7 +95,7 @@ CASES |= {
 
 def test_a_fault_of_any_thread_is_an_error() -> None:
     x = torch.ones(400_003, dtype=torch.int64)
-    model = Apply(lambda y: torch.ones_like(y) // y)
+    model = Function(lambda y: torch.ones_like(y) // y)
     program = Runtime.get().load_program(to_edge(torch.export.export(model, (x,))).to_executorch().buffer)
     method = program.load_method("forward", threads=3)
     assert torch.equal(method.execute([x])[0], x)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle.tolerances import MODEL
 from torch import Tensor
 
@@ -25,17 +26,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-class Call(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Tensor) -> Any:
-        return self.function(*args)
-
-
 def run(function: Callable[..., Any], *args: Tensor, given: tuple[Tensor, ...] = ()) -> list[Tensor]:
-    program = to_edge_transform_and_lower(torch.export.export(Call(function), args)).to_executorch()
+    program = to_edge_transform_and_lower(torch.export.export(Function(function), args)).to_executorch()
     found = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(given or args))
     return [value for value in found if isinstance(value, Tensor)]
 
@@ -231,7 +223,7 @@ def test_forms_without_a_check_report_which_matrix_is_wrong(function: Callable[.
 def test_a_dynamic_batch_is_solved_at_every_size() -> None:
     batch = torch.export.Dim("batch", min=1, max=5)
     example = (regular(3), random(3, 4, 2))
-    program = torch.export.export(Call(LINALG.solve), example, dynamic_shapes=((({0: batch}), {0: batch}),))
+    program = torch.export.export(Function(LINALG.solve), example, dynamic_shapes=((({0: batch}), {0: batch}),))
     method = (
         Runtime.get().load_program(to_edge_transform_and_lower(program).to_executorch().buffer).load_method("forward")
     )

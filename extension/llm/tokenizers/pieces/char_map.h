@@ -14,7 +14,6 @@ namespace tokenizers::internal {
 
 /// A double-array trie of byte strings, and the texts to which its values are offsets. The trie may
 /// be malformed: searches stay inside of it.
-/// stand in the trie: searches stay inside of it.
 class CharMap {
  public:
   /// Reads the size of the trie in bytes, the trie, and the texts, each ended by a zero; nothing

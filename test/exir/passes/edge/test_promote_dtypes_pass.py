@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_every_step_keeps
 from oracle.models.pipeline import assert_matches_eager
@@ -14,26 +15,17 @@ from torch.export import export
 from executorch.exir import to_edge
 
 
-class _Called(torch.nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return self.function(x, y)
-
-
 @pytest.mark.parametrize("function", [torch.div, torch.copysign, torch.atan2], ids=lambda f: f.__name__)
 def test_integers_that_become_floating_point_are_not_narrowed_to_each_other(
     function: Callable[..., torch.Tensor],
 ) -> None:
     # The common dtype of the operands is uint8, which -5 is not among.
-    assert_matches_eager(_Called(function), (torch.tensor([1, 2, 255], dtype=torch.uint8), torch.tensor(-5)))
+    assert_matches_eager(Function(function), (torch.tensor([1, 2, 255], dtype=torch.uint8), torch.tensor(-5)))
 
 
 @pytest.mark.parametrize("function", [torch.add, torch.eq, torch.maximum], ids=lambda f: f.__name__)
 def test_integers_that_stay_integers_are_promoted_to_their_common_dtype(function: Callable[..., torch.Tensor]) -> None:
-    assert_matches_eager(_Called(function), (torch.tensor([1, 2, 251], dtype=torch.uint8), torch.tensor(-5)))
+    assert_matches_eager(Function(function), (torch.tensor([1, 2, 251], dtype=torch.uint8), torch.tensor(-5)))
 
 
 def test_operands_are_converted_in_the_graph():

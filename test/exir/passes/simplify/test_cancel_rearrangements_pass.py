@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_step_saves
 from oracle.models.pipeline import run, to_program
@@ -22,15 +23,6 @@ from executorch.exir.passes import (
 
 quantized = torch.ops.quantized_decomposed
 PASSES = [CancelRearrangementsPass(), FoldQuantizationPass(), RemoveNoopPass(), DeadCodeEliminationPass()]
-
-
-class Calls(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
 
 
 def _requantized(x: torch.Tensor, other_scale: float = 0.1, least: int = -128) -> torch.Tensor:
@@ -70,7 +62,7 @@ def test_calls_go_and_results_stay(what: str) -> None:
     function, before, after = CASES[what]
     x = torch.randn(2, 3, 4)
     config = EdgeCompileConfig(_check_ir_validity=False)
-    edge = to_edge(export(Calls(function), (x,)), compile_config=config)
+    edge = to_edge(export(Function(function), (x,)), compile_config=config)
     changed = edge.transform(PASSES)
     assert (_count(edge), _count(changed)) == (before, after)
     expected = edge.exported_program().module()(x)
@@ -80,7 +72,7 @@ def test_calls_go_and_results_stay(what: str) -> None:
 
 
 def test_transposes_around_a_layer_cost_nothing_in_the_program() -> None:
-    model = Calls(lambda x: x.relu().transpose(1, 2).transpose(1, 2).tanh())
+    model = Function(lambda x: x.relu().transpose(1, 2).transpose(1, 2).tanh())
     x = torch.randn(1, 3, 5)
     program = to_program(model, (x,))
     assert b"permute_copy" not in program

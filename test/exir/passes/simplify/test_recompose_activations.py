@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_step_saves
 from torch.export import export
@@ -13,16 +14,6 @@ from torch.nn import functional as F
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.runtime import Runtime
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.function(x)
-
 
 # activation → the only operator that is left
 RECOMPOSED: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[str]]] = {

@@ -1,11 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Products of one row with transposed matrices become `linear`, and other products stay."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_step_saves
 from torch.export import export
@@ -14,15 +14,6 @@ from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.runtime import Runtime
 
 Inputs = tuple[torch.Tensor, ...]
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        return self.function(*inputs)
 
 
 def _floats(*sizes: int) -> torch.Tensor:

@@ -27,6 +27,7 @@ from executorch.extension.llm.runner import (
     make_token_input,
 )
 from executorch.runtime.errors import ExecuTorchError, InvalidArgumentError
+from test.extension.llm.tokenizers.byte_alphabet import CHARACTERS
 
 SIZES = {"dim": 32, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "hidden_dim": 48, "vocab_size": 258}
 CONTEXT = 48
@@ -38,12 +39,9 @@ LLAMA_MAIN = f"{next(iter(executorch.extension.__path__))}/../data/bin/llama_mai
 
 def write_tokenizer(path, words=258):
     """Bytes as tokens, in Hugging Face's form; with more words, the last one is <more>."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    characters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + i) for i, byte in enumerate(others)}
     special = {"<s>": BOS, "</s>": EOS}
     level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
-    vocabulary = {characters[byte]: byte for byte in range(256)} | special
+    vocabulary = {character: byte for byte, character in enumerate(CHARACTERS)} | special
     if words > 258:
         special["<more>"] = words - 1
     added = [{"id": token, "content": content, "special": True} for content, token in special.items()]

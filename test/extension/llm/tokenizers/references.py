@@ -33,6 +33,7 @@ from tokenizers import (
 )
 
 from executorch.extension.llm.runner import Tokenizer as Ours
+from test.extension.llm.tokenizers.byte_alphabet import CHARACTERS
 from test.extension.llm.tokenizers.byte_pair_kinds import KINDS, trained
 from test.extension.llm.tokenizers.random_text import LINES, LLAMA_WORDS, random_text
 
@@ -60,14 +61,9 @@ def byte_ranks(size: int) -> dict[bytes, int]:
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(
-        LINES, trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
-    )
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    byte_of = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
-    return {bytes(byte_of[c] for c in piece): rank for piece, rank in tokenizer.get_vocab().items()}
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=CHARACTERS, show_progress=False)
+    tokenizer.train_from_iterator(LINES, trainer)
+    return {bytes(map(CHARACTERS.index, piece)): rank for piece, rank in tokenizer.get_vocab().items()}
 
 
 def write_tiktoken(path: Path, ranks: dict[bytes, int]) -> Path:
