@@ -69,11 +69,34 @@ void run_narrowed(Product product, const float* left, size_t stride, size_t dept
     product.rows = std::min(kNarrowedRows, rows - row);
     narrow_rows({left + row * stride, product.rows, stride, 1, depth, narrowed}, alone);
     run_product(product);
+    product.next_read = {};
     product.out = moved(product.out, product.rows * product.out_stride);
     if (product.residual != nullptr) {
       product.residual = moved(product.residual, product.rows * product.out_stride);
     }
   }
+}
+
+/// A block of the right operand, for tiles to prefetch while another block is multiplied: packing
+/// alone waits for memory. Empty for operands with gaps between columns.
+Prefetch prefetch_of(const RightMatrix& right, size_t columns, size_t depth) {
+  constexpr size_t kLine = 64, kLines = 2;
+  Prefetch prefetch = {};
+  const char* const at = reinterpret_cast<const char*>(right.data);
+  if (right.column_stride == 1) {
+    const size_t row_lines = divide_up(columns * sizeof(float), kLine);
+    prefetch.lines = divide_up(row_lines, 2);
+    prefetch.step = right.depth_stride * sizeof(float);
+    prefetch.at[1] = at + (row_lines - prefetch.lines) * kLine;
+    prefetch.end = at + depth * prefetch.step;
+  } else if (right.depth_stride == 1 && right.column_stride == depth) {
+    const size_t half = columns * depth * sizeof(float) / 2;
+    prefetch.lines = kLines;
+    prefetch.step = kLines * kLine;
+    prefetch.at[1] = prefetch.end = at + half;
+  }
+  prefetch.at[0] = at;
+  return prefetch;
 }
 
 struct Offsets {
@@ -122,14 +145,21 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
   const size_t depth = tiles.words(call.depth);
   const size_t of_worker = worker_floats(tiles, call);
   const auto activate = activation_function(call.epilogue.activation, tiles.set);
-  for_each_item(threads, batch * column_items * row_items, [&](size_t item, size_t worker) {
+  const size_t items = batch * column_items * row_items;
+  const auto right_of = [&](size_t item, size_t* columns) -> RightMatrix {
+    const size_t column = item / row_items % column_items * columns_each;
+    *columns = std::min(columns_each, call.columns - column);
+    const size_t first = offsets_of(call, item / row_items / column_items).right;
+    return {call.right.data + first + column * call.right.column_stride, call.right.depth_stride,
+            call.right.column_stride};
+  };
+  for_each_item(threads, items, [&](size_t item, size_t worker) {
     const size_t row = item % row_items * rows_each;
     const size_t column = item / row_items % column_items * columns_each;
     const Offsets at = offsets_of(call, item / row_items / column_items);
-    const size_t columns = std::min(columns_each, call.columns - column);
+    size_t columns = 0, next_columns = 0;
+    const RightMatrix right = right_of(item, &columns);
     float* const packed = static_cast<float*>(scratch) + worker * of_worker;
-    const RightMatrix right = {call.right.data + at.right + column * call.right.column_stride,
-                               call.right.depth_stride, call.right.column_stride};
     pack_panels(tiles, right, call.bias == nullptr ? nullptr : call.bias + column, columns,
                 call.depth, packed);
     Product product;
@@ -147,6 +177,12 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + to;
     product.clamp_min = call.epilogue.clamp_min;
     product.clamp_max = call.epilogue.clamp_max;
+    if (const size_t next_item = item + threads.count(); next_item < items) {
+      const RightMatrix next = right_of(next_item, &next_columns);
+      if (next.data != right.data) {
+        product.next_read = prefetch_of(next, next_columns, call.depth);
+      }
+    }
     if (tiles.precision == Precision::BFloat16) {
       run_narrowed(product, left, call.left_stride, call.depth,
                    packed + packed_floats(tiles, call));

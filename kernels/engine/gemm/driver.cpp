@@ -70,7 +70,8 @@ bool uses_pairs(const Product& p) { return p.tiles->pair_rows != 0 && p.rows > k
 
 /// Weights that all tiles of a block together prefetch: the next block's, or those after the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
-  if (!p.prefetches || !uses_pairs(p)) return {};
+  if (!uses_pairs(p)) return {};
+  if (!p.prefetches) return next.parts == 0 ? p.next_read : Prefetch{};
   Prefetch prefetch = {};
   const size_t panel = p.tiles->panel, panels = divide_up(p.columns, panel);
   size_t bytes = 0;
@@ -92,6 +93,7 @@ Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
                        (panels - 2 * pairs) * divide_up(p.rows, p.tiles->rows);
   const size_t steps = calls * block.parts * (block.depth / kDepthStep);
   prefetch.lines = steps == 0 ? 0 : divide_up(bytes / kLine, steps);
+  prefetch.step = prefetch.lines * kLine;
   return prefetch;
 }
 
@@ -191,7 +193,8 @@ void multiply_block(const Product& p, const Block& block, bool is_first, const B
     prefetch.at[0] = own + kAhead;
     prefetch.at[1] = weights_of(p, block, p.columns > p.tiles->panel ? 1 : 0) + kAhead;
     prefetch.end = own + block_bytes(p, block);
-    prefetch.lines = kDepthStep * p.tiles->panel * sizeof(float) / kLine;
+    prefetch.step = kDepthStep * p.tiles->panel * sizeof(float);
+    prefetch.lines = prefetch.step / kLine;
   }
   // A last panel without a neighbour takes more rows at once.
   const size_t panel = p.tiles->panel, rest = p.columns % (2 * panel);

@@ -29,6 +29,8 @@ struct Product {
   float clamp_min = 0, clamp_max = 0;
   bool prefetches = false;
   size_t next_bytes = 0;  ///< of weights after these that the next product reads
+  /// Other memory that is read after this product, for products without `prefetches`.
+  Prefetch next_read = {};
 };
 
 void run_product(const Product& product);

@@ -53,6 +53,7 @@ struct OutputTile {
 struct Prefetch {
   const char *at[2], *end;  ///< `end` is the first stream's
   size_t lines;             ///< of each stream, for kDepthStep elements of depth
+  size_t step;              ///< bytes from these lines to the next ones
 };
 inline constexpr size_t kDepthStep = 4;
 
