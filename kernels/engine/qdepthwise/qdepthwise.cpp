@@ -35,40 +35,6 @@ int8_t* put_weight(int8_t weight, size_t bytes, int8_t* to) {
   return to + bytes;
 }
 
-/// Writes weights, scales and biases to memory of zeros, and calls first_sum(output, sum of
-/// weights, which wraps) for the initial values of sums.
-template <class FirstSum>
-void pack(const Conv2dParams& p, const QDepthwiseKernel& kernel, const QConvWeights& w,
-          const float* scales, const float* biases, void* packed, FirstSum&& first_sum) {
-  const QDepthwiseRow row = row_of(p, kernel);
-  const QDepthwiseLayout& layout = kernel.layout;
-  auto* block = static_cast<int8_t*>(packed);
-  for (size_t first = 0; first < p.groups; first += layout.block(), block += row.block_bytes()) {
-    auto* const sums = reinterpret_cast<uint32_t*>(block);
-    auto* const floats = reinterpret_cast<float*>(block + row.scales_at());
-    for (size_t place = 0; place < layout.block(); ++place) {
-      const size_t output = first + layout.channel_at(place);
-      if (output >= p.groups) continue;
-      const int8_t* const from = w.data + output * w.output_stride;
-      uint32_t sum = 0;
-      for (size_t step = 0; step < row.steps(); ++step) {
-        int8_t* to =
-            block + row.sums_bytes() + step * layout.step_bytes() + place * sizeof(int32_t);
-        const size_t end = std::min((step + 1) * row.step_taps(), row.taps());
-        for (size_t tap = step * row.step_taps(); tap < end; ++tap) {
-          const int8_t weight =
-              from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride];
-          to = put_weight(weight, layout.weight_bytes(), to);
-          sum += uint32_t(int32_t(weight));
-        }
-      }
-      sums[place] = first_sum(output, sum);
-      floats[place] = scales[output];
-      if (biases != nullptr) floats[layout.block() + place] = biases[output];
-    }
-  }
-}
-
 /// Calls compute(row, offset of its first result, image) for each row of results. zero_of: the
 /// padding of an image.
 template <class Call, class Zero, class Compute>
@@ -125,21 +91,38 @@ size_t qdepthwise_packed_bytes(const Conv2dParams& params, InstructionSet set) {
   return divide_up(params.groups, kernel.layout.block()) * row_of(params, kernel).block_bytes();
 }
 
-void pack_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
-                     int32_t input_zero_point, const float* scales, const int32_t* bias,
+void pack_qdepthwise(const Conv2dParams& p, const QConvWeights& w, const QColumns& columns,
                      void* packed, InstructionSet set) {
   const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
-  const auto subtracted = uint32_t(input_zero_point + kernel.layout.offset);
-  pack(params, kernel, weights, scales, nullptr, packed, [&](size_t output, uint32_t sum) {
-    return (bias == nullptr ? 0u : uint32_t(bias[output])) - sum * subtracted;
-  });
-}
-
-void pack_dynamic_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
-                             const float* scales, const float* bias, void* packed,
-                             InstructionSet set) {
-  pack(params, qdepthwise_kernel(set), weights, scales, bias, packed,
-       [](size_t, uint32_t sum) { return 0 - sum; });
+  const QDepthwiseRow row = row_of(p, kernel);
+  const QDepthwiseLayout& layout = kernel.layout;
+  auto* block = static_cast<int8_t*>(packed);
+  for (size_t first = 0; first < p.groups; first += layout.block(), block += row.block_bytes()) {
+    auto* const sums = reinterpret_cast<uint32_t*>(block);
+    auto* const floats = reinterpret_cast<float*>(block + row.scales_at());
+    for (size_t place = 0; place < layout.block(); ++place) {
+      const size_t output = first + layout.channel_at(place);
+      if (output >= p.groups) continue;
+      const int8_t* const from = w.data + output * w.output_stride;
+      uint32_t sum = 0;
+      for (size_t step = 0; step < row.steps(); ++step) {
+        int8_t* to =
+            block + row.sums_bytes() + step * layout.step_bytes() + place * sizeof(int32_t);
+        const size_t end = std::min((step + 1) * row.step_taps(), row.taps());
+        for (size_t tap = step * row.step_taps(); tap < end; ++tap) {
+          const int8_t weight =
+              from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride];
+          to = put_weight(weight, layout.weight_bytes(), to);
+          sum += uint32_t(int32_t(weight));
+        }
+      }
+      sums[place] = columns.first_sum(output, sum, layout.offset);
+      floats[place] = columns.scales[output];
+      if (columns.float_bias != nullptr) {
+        floats[layout.block() + place] = columns.float_bias[output];
+      }
+    }
+  }
 }
 
 size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,

@@ -29,12 +29,9 @@ bool is_qdepthwise(const Conv2dParams& params);
 /// Identifies the packed form, in 14 bits.
 uint32_t qdepthwise_layout(const Conv2dParams& params, InstructionSet set);
 size_t qdepthwise_packed_bytes(const Conv2dParams& params, InstructionSet set);
+/// Writes to memory of zeros.
 void pack_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
-                     int32_t input_zero_point, const float* scales, const int32_t* bias,
-                     void* packed, InstructionSet set);
-void pack_dynamic_qdepthwise(const Conv2dParams& params, const QConvWeights& weights,
-                             const float* scales, const float* bias, void* packed,
-                             InstructionSet set);
+                     const QColumns& columns, void* packed, InstructionSet set);
 size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
                                 size_t threads);
 void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& threads,

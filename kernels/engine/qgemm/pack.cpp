@@ -37,30 +37,19 @@ constexpr size_t kMaxPanel = 32;
 
 }  // namespace
 
-void pack_qpanel(const QGemmTiles& tiles, const QPanelWeights& w, int32_t input_zero_point,
-                 const float* scales, const int32_t* bias, int8_t* to) {
-  uint32_t sums[kMaxPanel], begin[kMaxPanel];
-  pack_weights(tiles, w, to + tiles.sums_bytes(), sums);
-  const auto subtracted = uint32_t(input_zero_point + tiles.offset);
-  for (size_t c = 0; c < tiles.panel; ++c) {
-    const uint32_t of_bias = bias != nullptr && c < w.columns ? uint32_t(bias[c]) : 0;
-    begin[c] = of_bias - sums[c] * subtracted;
-  }
-  std::memcpy(to, begin, tiles.sums_bytes());
-  to += tiles.sums_bytes() + tiles.weights_bytes(w.parts, w.depth);
-  put_floats(scales, w.columns, tiles.panel, to);
-  put_floats(nullptr, 0, tiles.panel, to + tiles.panel * sizeof(float));
-}
-
-void pack_dynamic_qpanel(const QGemmTiles& tiles, const QPanelWeights& w, const float* scales,
-                         const float* bias, int8_t* to) {
+void pack_qpanel(const QGemmTiles& tiles, const QPanelWeights& w, const QColumns& columns,
+                 size_t first, int8_t* to) {
   uint32_t sums[kMaxPanel];
   pack_weights(tiles, w, to + tiles.sums_bytes(), sums);
-  for (size_t c = 0; c < tiles.panel; ++c) sums[c] = 0 - sums[c];
+  for (size_t c = 0; c < tiles.panel; ++c) {
+    sums[c] = c < w.columns ? columns.first_sum(first + c, sums[c], tiles.offset) : 0;
+  }
   std::memcpy(to, sums, tiles.sums_bytes());
   to += tiles.sums_bytes() + tiles.weights_bytes(w.parts, w.depth);
-  put_floats(scales, w.columns, tiles.panel, to);
-  put_floats(bias, w.columns, tiles.panel, to + tiles.panel * sizeof(float));
+  put_floats(columns.scales + first, w.columns, tiles.panel, to);
+  const float* const bias = columns.float_bias;
+  put_floats(bias == nullptr ? nullptr : bias + first, w.columns, tiles.panel,
+             to + tiles.panel * sizeof(float));
 }
 
 }  // namespace executorch::kernels::engine

@@ -118,17 +118,6 @@ QPanelWeights weights_at(const Conv2dParams& p, const QConvWeights& w, size_t ou
   return weights;
 }
 
-/// Calls f(first output, outputs, packed panel) for each panel of each group.
-template <class F>
-void for_each_panel(const QGemmTiles& tiles, const Conv2dParams& p, int8_t* packed, F&& f) {
-  for (size_t group = 0; group < p.groups; ++group) {
-    for (size_t c = 0; c < p.group_outputs; c += tiles.panel) {
-      f(group * p.group_outputs + c, std::min(tiles.panel, p.group_outputs - c), packed);
-      packed += tiles.panel_bytes(parts_of(p).count, parts_of(p).depth);
-    }
-  }
-}
-
 /// The images from which windows are read: the input, or its padded copy.
 struct WindowSource {
   Conv2dParams params;  ///< of the windows' parts
@@ -233,32 +222,18 @@ size_t QConv2d::packed_bytes() const {
                   kAlignment);
 }
 
-void QConv2d::pack(const QConvWeights& weights, int32_t input_zero_point, const float* scales,
-                   const int32_t* bias, void* packed) const {
+void QConv2d::pack(const QConvWeights& weights, const QColumns& columns, void* packed) const {
   std::memset(packed, 0, packed_bytes());
-  if (is_qdepthwise(params_)) {
-    return pack_qdepthwise(params_, weights, input_zero_point, scales, bias, packed, set_);
+  if (is_qdepthwise(params_)) return pack_qdepthwise(params_, weights, columns, packed, set_);
+  auto* to = static_cast<int8_t*>(packed);
+  for (size_t group = 0; group < params_.groups; ++group) {
+    for (size_t c = 0; c < params_.group_outputs; c += tiles_->panel) {
+      const size_t output = group * params_.group_outputs + c;
+      const size_t count = std::min(tiles_->panel, params_.group_outputs - c);
+      pack_qpanel(*tiles_, weights_at(params_, weights, output, count), columns, output, to);
+      to += tiles_->panel_bytes(parts_of(params_).count, parts_of(params_).depth);
+    }
   }
-  for_each_panel(*tiles_, params_, static_cast<int8_t*>(packed),
-                 [&](size_t output, size_t columns, int8_t* to) {
-                   pack_qpanel(*tiles_, weights_at(params_, weights, output, columns),
-                               input_zero_point, scales + output,
-                               bias == nullptr ? nullptr : bias + output, to);
-                 });
-}
-
-void QConv2d::pack_dynamic(const QConvWeights& weights, const float* scales, const float* bias,
-                           void* packed) const {
-  std::memset(packed, 0, packed_bytes());
-  if (is_qdepthwise(params_)) {
-    return pack_dynamic_qdepthwise(params_, weights, scales, bias, packed, set_);
-  }
-  for_each_panel(*tiles_, params_, static_cast<int8_t*>(packed),
-                 [&](size_t output, size_t columns, int8_t* to) {
-                   pack_dynamic_qpanel(*tiles_, weights_at(params_, weights, output, columns),
-                                       scales + output, bias == nullptr ? nullptr : bias + output,
-                                       to);
-                 });
 }
 
 size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {

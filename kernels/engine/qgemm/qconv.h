@@ -58,11 +58,8 @@ class QConv2d {
   bool adds() const;
   uint32_t layout() const;
   size_t packed_bytes() const;
-  /// scales, bias: one an output, counted through all groups; bias may be null.
-  void pack(const QConvWeights& weights, int32_t input_zero_point, const float* scales,
-            const int32_t* bias, void* packed) const;
-  void pack_dynamic(const QConvWeights& weights, const float* scales, const float* bias,
-                    void* packed) const;
+  /// The columns are outputs, counted through all groups.
+  void pack(const QConvWeights& weights, const QColumns& columns, void* packed) const;
   size_t scratch_bytes(size_t batch, ImageSize input, size_t threads) const;
   void run(const QConv2dCall& call, Threads& threads) const;
   void run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const;

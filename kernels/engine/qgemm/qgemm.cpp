@@ -47,24 +47,12 @@ size_t QGemm::packed_bytes() const {
   return round_up(panels * tiles_->panel_bytes(1, depth_), kAlignment);
 }
 
-void QGemm::pack(const QRightMatrix& right, int32_t input_zero_point, const float* scales,
-                 const int32_t* bias, void* packed) const {
+void QGemm::pack(const QRightMatrix& right, const QColumns& columns, void* packed) const {
   auto* to = static_cast<int8_t*>(packed);
   std::memset(to, 0, packed_bytes());
   for (size_t c = 0; c < columns_; c += tiles_->panel, to += tiles_->panel_bytes(1, depth_)) {
     pack_qpanel(*tiles_, weights_at(right, depth_, c, std::min(tiles_->panel, columns_ - c)),
-                input_zero_point, scales + c, bias == nullptr ? nullptr : bias + c, to);
-  }
-}
-
-void QGemm::pack_dynamic(const QRightMatrix& right, const float* scales, const float* bias,
-                         void* packed) const {
-  auto* to = static_cast<int8_t*>(packed);
-  std::memset(to, 0, packed_bytes());
-  for (size_t c = 0; c < columns_; c += tiles_->panel, to += tiles_->panel_bytes(1, depth_)) {
-    pack_dynamic_qpanel(*tiles_,
-                        weights_at(right, depth_, c, std::min(tiles_->panel, columns_ - c)),
-                        scales + c, bias == nullptr ? nullptr : bias + c, to);
+                columns, c, to);
   }
 }
 

@@ -37,6 +37,23 @@ struct QRightMatrix {
   size_t depth_stride, column_stride;
 };
 
+/// What the columns of a product have besides their weights; biases may be null for zeros.
+struct QColumns {
+  const float* scales = nullptr;
+  int32_t input_zero_point = 0;   ///< static only
+  const int32_t* bias = nullptr;  ///< static only
+  bool is_dynamic = false;
+  const float* float_bias = nullptr;  ///< dynamic only
+
+  /// The initial value of a column's sums, which wrap. offset: added to each element of the left
+  /// operand.
+  uint32_t first_sum(size_t column, uint32_t sum_of_weights, int32_t offset) const {
+    if (is_dynamic) return 0 - sum_of_weights;
+    return (bias == nullptr ? 0 : uint32_t(bias[column])) -
+           sum_of_weights * uint32_t(input_zero_point + offset);
+  }
+};
+
 /// Quantization of a static product's results.
 struct Requantization {
   int32_t zero_point = 0, out_min = -128, out_max = 127;
@@ -75,11 +92,7 @@ class QGemm {
   uint32_t layout() const;
   /// A multiple of kAlignment; `packed` must be aligned to kAlignment.
   size_t packed_bytes() const;
-  /// scales: `columns` floats; bias: as many, or null for zeros.
-  void pack(const QRightMatrix& right, int32_t input_zero_point, const float* scales,
-            const int32_t* bias, void* packed) const;
-  void pack_dynamic(const QRightMatrix& right, const float* scales, const float* bias,
-                    void* packed) const;
+  void pack(const QRightMatrix& right, const QColumns& columns, void* packed) const;
   void run(const QGemmCall& call, Threads& threads) const;
   void run_dynamic(const DynamicQGemmCall& call, Threads& threads) const;
 

@@ -81,12 +81,9 @@ struct QPanelWeights {
   size_t parts, depth, columns;
 };
 
-/// Packs a panel; bias is null or `columns` numbers. Dynamic: the sums begin with minus the sum of
-/// weights, to be multiplied with zero points.
-void pack_qpanel(const QGemmTiles& tiles, const QPanelWeights& weights, int32_t input_zero_point,
-                 const float* scales, const int32_t* bias, int8_t* to);
-void pack_dynamic_qpanel(const QGemmTiles& tiles, const QPanelWeights& weights, const float* scales,
-                         const float* bias, int8_t* to);
+/// Packs a panel, whose columns begin with column `first`.
+void pack_qpanel(const QGemmTiles& tiles, const QPanelWeights& weights, const QColumns& columns,
+                 size_t first, int8_t* to);
 
 #define ET_QGEMM_TILES(function, set) const QGemmTiles& function();
 #include <executorch/kernels/engine/qgemm/kernels.inc>

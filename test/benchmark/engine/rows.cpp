@@ -196,7 +196,7 @@ void time_int8_depthwise(Bench& bench) {
             const QConv2d conv = QConv2d::plan(p, set);
             packed = aligned(conv.packed_bytes());
             scratch = aligned(conv.scratch_bytes(1, size, 1));
-            conv.pack(weights, 3, bench.in.data(), nullptr, packed.get());
+            conv.pack(weights, {bench.in.data(), 3}, packed.get());
             QConv2dCall call;
             call.batch = 1;
             call.input_size = size;

@@ -58,6 +58,11 @@ struct Quantized {
     to.out_min = random.one_of<int32_t>({-128, -20, to.zero_point});
     to.out_max = std::max(random.one_of<int32_t>({127, 40}), to.out_min);
   }
+
+  QColumns columns(bool has_bias) const {
+    return {scales.data(), input_zero, has_bias ? bias_sums.data() : nullptr, false, nullptr};
+  }
+  QColumns dynamic_columns() const { return {scales.data(), 0, nullptr, true, bias.data()}; }
 };
 
 QSum any_sum(Random& random) {
@@ -88,8 +93,7 @@ TEST(QGemm, GivesTheSameIntegersOnEveryInstructionSet) {
       ManyThreads threads(random.size(1, 3));
       const QGemm gemm = QGemm::plan(columns, depth, set);
       Aligned packed(gemm.packed_bytes());
-      gemm.pack(matrix, q.input_zero, q.scales.data(), has_bias ? q.bias_sums.data() : nullptr,
-                packed.data());
+      gemm.pack(matrix, q.columns(has_bias), packed.data());
       Bytes out(rows == 0 ? 0 : (rows - 1) * out_stride + columns, 77);
       const Bytes residual(out.size(), random);
       const bool adds = random.size(0, 1) == 0;
@@ -178,7 +182,7 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
       ManyThreads threads(random.size(1, 3));
       const QGemm gemm = QGemm::plan(columns, depth, set);
       Aligned packed(gemm.packed_bytes());
-      gemm.pack_dynamic({right.data(), columns, 1}, q.scales.data(), q.bias.data(), packed.data());
+      gemm.pack({right.data(), columns, 1}, q.dynamic_columns(), packed.data());
       Floats out(rows * columns);
       DynamicQGemmCall call;
       call.rows = rows;
@@ -244,7 +248,7 @@ void check_convolution(const Conv2dParams& p, Random& random) {
     const QConv2d conv = QConv2d::plan(p, set);
     Aligned packed(conv.packed_bytes());
     Aligned scratch(conv.scratch_bytes(batch, input, threads.count()));
-    conv.pack(w, q.input_zero, q.scales.data(), q.bias_sums.data(), packed.data());
+    conv.pack(w, q.columns(true), packed.data());
     Bytes out(batch * output.height * output.width * outputs);
     const Bytes residual(out.size(), random);
     const bool adds = conv.adds() && random.size(0, 1) == 0;
@@ -259,7 +263,7 @@ void check_convolution(const Conv2dParams& p, Random& random) {
       ASSERT_EQ(adds ? total(int8_t(product), residual[at]) : product, int(out[at]))
           << name_of(set);
     }
-    conv.pack_dynamic(w, q.scales.data(), q.bias.data(), packed.data());
+    conv.pack(w, q.dynamic_columns(), packed.data());
     Floats floats(out.size());
     conv.run_dynamic({batch, input, in.data(), pixel_stride, zeros.data(), image_scales.data(),
                       packed.data(), floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
@@ -372,7 +376,7 @@ TEST(QGemm, RoundsHalvesToEvenAndSaturates) {
   for (InstructionSet set : instruction_sets()) {
     const QGemm gemm = QGemm::plan(6, 1, set);
     Aligned packed(gemm.packed_bytes());
-    gemm.pack({right, 6, 1}, 0, scales, nullptr, packed.data());
+    gemm.pack({right, 6, 1}, {scales}, packed.data());
     int8_t out[6] = {};
     gemm.run({1, &left, 1, packed.data(), out, 6, {}, nullptr, {}}, alone);
     for (size_t c = 0; c < 6; ++c) EXPECT_EQ(expected[c], out[c]) << name_of(set);
@@ -397,7 +401,7 @@ TEST(QGemm, ExtremesGiveExactSumsUpToTheLimitsOfInt32) {
           for (InstructionSet set : instruction_sets()) {
             const QGemm gemm = QGemm::plan(kColumns, depth, set);
             Aligned packed(gemm.packed_bytes());
-            gemm.pack({right.data(), kColumns, 1}, zero, scales.data(), nullptr, packed.data());
+            gemm.pack({right.data(), kColumns, 1}, {scales.data(), zero}, packed.data());
             Bytes out(kRows * kColumns, 77);
             gemm.run(
                 {kRows, left.data(), depth, packed.data(), out.data(), kColumns, {}, nullptr, {}},

@@ -81,6 +81,19 @@ struct Layer {
     return bias == nullptr ? nullptr : static_cast<const T*>(bias->data);
   }
 
+  engine::QColumns columns(const std::vector<float>& scales) const {
+    engine::QColumns columns;
+    columns.scales = scales.data();
+    columns.is_dynamic = is_dynamic();
+    if (columns.is_dynamic) {
+      columns.float_bias = bias_data<float>();
+    } else {
+      columns.input_zero_point = operand.zero_point;
+      columns.bias = bias_data<int32_t>();
+    }
+    return columns;
+  }
+
   engine::Requantization requantization(const Clamp& clamp) const {
     const IntegerClamp<int8_t> limits = quantized_clamp<int8_t>(clamp, result);
     return {result.zero_point, limits.min, limits.max};
@@ -218,15 +231,8 @@ class QuantizedLinear final : public EngineOperator {
     const engine::QRightMatrix right = is_transposed_ ? engine::QRightMatrix{data, outputs_, 1}
                                                       : engine::QRightMatrix{data, 1, inputs_};
     const std::vector<float> scales = layer.scales(outputs_);
-    return packed_.create(
-        context, gemm_.layout(), layer.filter, layer.bias, gemm_.packed_bytes(), [&](float* to) {
-          if (is_dynamic_) {
-            gemm_.pack_dynamic(right, scales.data(), layer.bias_data<float>(), to);
-          } else {
-            gemm_.pack(right, layer.operand.zero_point, scales.data(), layer.bias_data<int32_t>(),
-                       to);
-          }
-        });
+    return packed_.create(context, gemm_.layout(), layer.filter, layer.bias, gemm_.packed_bytes(),
+                          [&](float* to) { gemm_.pack(right, layer.columns(scales), to); });
   }
 
   Error reshape(const Tensors& t) override {
@@ -333,14 +339,8 @@ class QuantizedConvolution final : public EngineOperator {
   Error pack(const OperatorContext& context, const Layer& layer) {
     const engine::QConvWeights weights = weights_at(static_cast<const int8_t*>(layer.filter.data));
     const std::vector<float> scales = layer.scales(params_.groups * params_.group_outputs);
-    return packed_.create(
-        context, plan_.layout(), layer.filter, layer.bias, plan_.packed_bytes(), [&](float* to) {
-          if (is_dynamic_) {
-            plan_.pack_dynamic(weights, scales.data(), layer.bias_data<float>(), to);
-          } else {
-            plan_.pack(weights, zero_point_, scales.data(), layer.bias_data<int32_t>(), to);
-          }
-        });
+    return packed_.create(context, plan_.layout(), layer.filter, layer.bias, plan_.packed_bytes(),
+                          [&](float* to) { plan_.pack(weights, layer.columns(scales), to); });
   }
 
   Error reshape(const Tensors& t) override {
