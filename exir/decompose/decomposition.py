@@ -19,7 +19,7 @@ from torch.fx.traceback import NodeSource, NodeSourceAction
 from executorch.exir.debug_handle_utils import FROM_NODE_KEY
 from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.decompose.call_body import Table
-from executorch.exir.decompose.free_layouts import free_strided, free_views
+from executorch.exir.decompose.free_layouts import free_composite_views, free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.decompose.operators.affine_operators import affine_decompositions
 from executorch.exir.decompose.operators.attention import ATTENTION_DECOMPOSITION
@@ -138,6 +138,7 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
     program = _copy_with_history(program)
     for module in all_graph_modules(program.graph_module):
         free_strided(module.graph)
+        free_composite_views(module.graph)
         free_views(module.graph, _ours(unroll_recurrent).keys() - set(kept))
     program.graph_module.recompile()
     with warnings.catch_warnings():

@@ -21,7 +21,12 @@ from executorch.exir.rewrite.node_rewrite import insert_before
 _aten = torch.ops.aten
 # Unlike other composite operators, this one never returns its argument.
 _ATTENTION = _aten.scaled_dot_product_attention.default
-VIEWS = (_aten.view.default, _aten._unsafe_view.default)
+VIEWS = {
+    _aten.view.default: _aten.reshape.default,
+    _aten._unsafe_view.default: _aten.reshape.default,
+    _aten.view_as.default: _aten.reshape_as.default,
+}
+"""Views that need strides of eager → the operator with equal arguments that copies if necessary."""
 
 
 def free_views(graph: fx.Graph, replaced: Collection[object]) -> None:
@@ -39,8 +44,14 @@ def view_to_reshape(node: fx.Node) -> bool:
     """Replace a `view` by a `reshape` unless a copy would change results. Return whether it was replaced."""
     if not _may_copy(node):
         return False
-    node.target = _aten.reshape.default
+    node.target = VIEWS[node.target]
     return True
+
+
+def free_composite_views(graph: fx.Graph) -> None:
+    """Replace each `view_as`, a composite operator: tracing its body fails if its operand has new strides."""
+    for node in graph.find_nodes(op="call_function", target=_aten.view_as.default):
+        view_to_reshape(node)
 
 
 def _may_copy(view: fx.Node) -> bool:

@@ -19,7 +19,7 @@ from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
 from torch.utils import _pytree as pytree
 
 from executorch.exir.decompose.call_body import Table, inline_body, is_composite, traced_body
-from executorch.exir.decompose.free_layouts import VIEWS, free_strided, view_to_reshape
+from executorch.exir.decompose.free_layouts import VIEWS, free_composite_views, free_strided, view_to_reshape
 from executorch.exir.decompose.functional_calls import make_functional, updates_statistics
 from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.graph_module import all_graph_modules
@@ -56,6 +56,7 @@ def _decompose_one(
     decomposition = _Decomposition(graph_module, table, kept)
     _remove_calls(graph_module.graph, torch.ops.aten.detach_.default)  # it writes nothing
     free_strided(graph_module.graph)
+    free_composite_views(graph_module.graph)
     # In-place calls come last: their rewrite must know which decomposed calls share memory.
     if not decomposition.run():
         return False

@@ -22,13 +22,15 @@ class JoinedHeads(torch.nn.Module):
         batch, time, width = x.shape
         query, key, value = self.projection(x).view(batch, time, 3, 4, 8).permute(2, 0, 3, 1, 4).unbind(0)
         heads = F.scaled_dot_product_attention(query, key, value).transpose(1, 2)
+        if self.join == "view_as":
+            return heads.view_as(x)
         return heads.view(batch, time, width) if self.join == "view" else heads.reshape(batch, time, width)
 
 
 @pytest.mark.parametrize("delegated", [False, True], ids=["portable", "xnnpack"])
 @pytest.mark.parametrize("decomposed", [False, True], ids=["as exported", "decomposed before"])
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-@pytest.mark.parametrize("join", ["view", "reshape"])
+@pytest.mark.parametrize("join", ["view", "view_as", "reshape"])
 def test_heads_of_attention_are_joined(join: str, dynamic: bool, decomposed: bool, delegated: bool) -> None:
     model, x = JoinedHeads(join).eval(), torch.randn(2, 17, 32)
     shapes = ({1: torch.export.Dim("time", min=2, max=40)},) if dynamic else None
