@@ -1,5 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Writes `test/data/speech/speech.pte`: a program of Whisper's form, small enough to compute by hand.
+"""Writes `test/data/speech/speech.pte`: a program of Whisper's form, small enough to compute by hand. `no_end.pte`
+beside it is the same without `get_eos_ids`.
 
     python test/data/make_speech_program.py test/data/speech/speech.pte
 
@@ -52,9 +53,9 @@ def main(path: Path) -> None:
         "encoder": export(Encoder(), (features,), strict=True),
         "text_decoder": export(Decoder(), (token, features, position), strict=True),
     }
-    program = to_edge(methods, constant_methods={"get_eos_ids": [7]}).to_executorch()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(program.buffer)
+    path.write_bytes(to_edge(methods, constant_methods={"get_eos_ids": [7]}).to_executorch().buffer)
+    path.with_name("no_end.pte").write_bytes(to_edge(methods).to_executorch().buffer)
 
 
 if __name__ == "__main__":

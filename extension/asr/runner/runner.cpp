@@ -68,6 +68,9 @@ Error AsrRunner::load_methods() {
         kEncoder, kDecoder, method);
     ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(method));
   }
+  if (load_tokenizer_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_tokenizer_(*this));
+  }
   is_loaded_ = true;
   return Error::Ok;
 }
@@ -103,6 +106,8 @@ Result<std::unordered_set<int64_t>> AsrRunner::end_tokens(const AsrTranscribeCon
                                kEndTokens);
       tokens.insert(value.toInt());
     }
+  } else if (tokenizer_end_.has_value()) {
+    tokens.insert(*tokenizer_end_);
   }
   ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument,
                            "no token ends the text: set eos_token_ids, or export the program with "
@@ -121,7 +126,7 @@ Result<std::vector<int64_t>> AsrRunner::transcribe(TensorPtr features,
   ET_CHECK_OR_RETURN_ERROR(std::isfinite(config.temperature) && config.temperature >= 0,
                            InvalidArgument, "temperature: expected 0 or more, found %g",
                            static_cast<double>(config.temperature));
-  ET_CHECK_OR_RETURN_ERROR(!callback || decode_, InvalidArgument,
+  ET_CHECK_OR_RETURN_ERROR(!callback || decode_ || load_tokenizer_, InvalidArgument,
                            "a callback needs a TokenDecoder; the runner has none");
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   return or_no_memory("a transcription", [&]() -> Result<std::vector<int64_t>> {

@@ -64,11 +64,16 @@ class AsrRunner final {
   /// The same from files; `data_path` names the weights beside the program.
   AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path,
             TokenDecoder decode = {});
+  /// The same with the tokenizer in a file or folder, which load() reads. Its end token ends the
+  /// text where neither the configuration nor the program names one.
+  AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path,
+            const std::string& tokenizer_path);
 
   bool is_loaded() const { return is_loaded_; }
 
-  /// Loads program and methods unless loaded. Errors as Module::load_method(); InvalidArgument for
-  /// a null module or a program without the methods.
+  /// Loads program, methods and tokenizer unless loaded. Errors as Module::load_method();
+  /// InvalidArgument for a null module, a program without the methods, or a tokenizer that cannot
+  /// be read.
   [[nodiscard]] runtime::Error load();
 
   /// The tokens from decoder_start_token_id to the one that ended the text, or max_new_tokens.
@@ -96,6 +101,10 @@ class AsrRunner final {
 
   std::unique_ptr<Module> module_;
   TokenDecoder decode_;
+  /// Sets decode_ and tokenizer_end_ of a runner; empty without a tokenizer's path. A function, so
+  /// that programs without a path link no tokenizers.
+  std::function<runtime::Error(AsrRunner&)> load_tokenizer_;
+  std::optional<int64_t> tokenizer_end_;
   bool is_loaded_ = false;
 };
 

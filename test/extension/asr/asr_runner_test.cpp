@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <executorch/extension/tensor/tensor.h>
+#include <executorch/extension/testing_util/temp_file.h>
 
 #include "test_paths.h"
 
@@ -25,6 +26,7 @@ using executorch::extension::TensorPtr;
 using executorch::extension::asr::AsrRunner;
 using executorch::extension::asr::AsrTranscribeConfig;
 using executorch::extension::asr::TokenChoice;
+using executorch::extension::testing::TempFile;
 using executorch::runtime::Error;
 using executorch::runtime::Result;
 
@@ -177,6 +179,63 @@ TEST(TokenDecoderTest, ATokenizerDecodes) {
   const auto decode = executorch::extension::asr::decode_with(std::make_shared<Letters>());
   EXPECT_EQ(*decode(0, 2), "c");
   EXPECT_EQ(decode(2, 2).error(), Error::InvalidArgument);
+}
+
+/// A tokenizer of llama2.c, whose token i is the letter 'a' + i and whose token `end` ends texts.
+std::string letters_tokenizer(int32_t end) {
+  std::string file;
+  const auto append = [&](auto value) {
+    file.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  for (const int32_t header : {static_cast<int32_t>(kVocabulary), 0, end, 1}) {
+    append(header);
+  }
+  for (int64_t token = 0; token < kVocabulary; ++token) {
+    append(0.0f);
+    append(int32_t{1});
+    file += static_cast<char>('a' + token);
+  }
+  return file;
+}
+
+TEST(AsrRunnerTest, ATokenizerFileDecodesAndEndsTheText) {
+  const std::vector<int64_t> all = expected_tokens(-1.5f, 2, 12);
+  ASSERT_GT(all.size(), 3u);
+  const TempFile tokenizer(letters_tokenizer(static_cast<int32_t>(all[1])));
+  AsrTranscribeConfig config;
+  config.max_new_tokens = 12;
+  config.decoder_start_token_id = 2;
+  std::string text;
+  const auto append = [&](const std::string& piece) { text += piece; };
+
+  // The program has end tokens of its own.
+  AsrRunner named(speech_path(), "", tokenizer.path());
+  const auto all_found = named.transcribe(features(-1.5f), config, append);
+  ASSERT_EQ(all_found.error(), Error::Ok);
+  EXPECT_EQ(*all_found, all);
+  EXPECT_EQ(text.size(), all.size() - 1);
+  EXPECT_EQ(text[0], 'a' + all[1]);
+
+  text.clear();
+  AsrRunner unnamed(std::string(TEST_DATA_DIR) + "/speech/no_end.pte", "", tokenizer.path());
+  const auto first_found = unnamed.transcribe(features(-1.5f), config, append);
+  ASSERT_EQ(first_found.error(), Error::Ok);
+  EXPECT_EQ(*first_found, (std::vector<int64_t>{2, all[1]}));
+  EXPECT_EQ(text, std::string(1, static_cast<char>('a' + all[1])));
+}
+
+TEST(AsrRunnerTest, ATokenizerFileThatCannotBeReadIsRefused) {
+  AsrRunner missing(speech_path(), std::nullopt, "/no/such/tokenizer.json");
+  EXPECT_EQ(missing.load(), Error::InvalidArgument);
+  EXPECT_FALSE(missing.is_loaded());
+  const TempFile broken("{");
+  AsrRunner unreadable(speech_path(), std::nullopt, broken.path());
+  EXPECT_EQ(unreadable.transcribe(features(0)).error(), Error::InvalidArgument);
+}
+
+TEST(AsrRunnerTest, AProgramWithoutEndTokensNeedsATokenizerOrAConfiguration) {
+  AsrRunner runner(std::string(TEST_DATA_DIR) + "/speech/no_end.pte", std::nullopt);
+  EXPECT_EQ(runner.transcribe(features(0)).error(), Error::InvalidArgument);
 }
 
 TEST(TokenChoiceTest, TheHighestLogitOfTheLastRowIsTaken) {
