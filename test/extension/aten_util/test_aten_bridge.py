@@ -14,20 +14,26 @@ BUILD = ROOT / "build" / "editable"
 LIBRARIES = [BUILD / "extension" / "libextension_tensor.a", BUILD / "runtime" / "libexecutorch_core.a"]
 TORCH = Path(torch.__file__).parent
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
+CCACHE = shutil.which("ccache")
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.skipif(not all(library.is_file() for library in LIBRARIES), reason="the libraries are not built")
 def test_portable_tensors_and_torch_tensors_share_memory(tmp_path: Path) -> None:
     (tmp_path / "executorch").symlink_to(ROOT)
-    program = tmp_path / "aten_bridge"
-    command = [
-        *(str(COMPILER), "-std=c++20", "-O0", str(Path(__file__).with_name("aten_bridge.cpp")), "-o", str(program)),
-        *(f"-I{tmp_path}", f"-isystem{TORCH}/include", f"-isystem{TORCH}/include/torch/csrc/api/include"),
+    source, program = str(Path(__file__).with_name("aten_bridge.cpp")), tmp_path / "aten_bridge"
+    # ccache compares commands: with relative paths, they are the same in each temporary folder.
+    compilation = [
+        *([] if CCACHE is None else [CCACHE]),
+        *(str(COMPILER), "-std=c++20", "-O0", "-c", source, "-o", "aten_bridge.o"),
+        *("-I.", f"-isystem{TORCH}/include", f"-isystem{TORCH}/include/torch/csrc/api/include"),
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-        *map(str, LIBRARIES),
+    ]
+    linking = [
+        *(str(COMPILER), "aten_bridge.o", "-o", program.name, *map(str, LIBRARIES)),
         *(f"-L{TORCH}/lib", f"-Wl,-rpath,{TORCH}/lib", "-ltorch_cpu", "-lc10"),
     ]
-    built = subprocess.run(command, capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
+    for command in (compilation, linking):
+        built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
     assert subprocess.run([program]).returncode == 0
