@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import subprocess
 import sys
@@ -67,10 +66,10 @@ def clean() -> None:
 
 def pinned_torch() -> str:
     """Return the requirement ``torch==…`` of pyproject.toml."""
-    match = re.search(r'"(torch==[^"]+)"', (ROOT / "pyproject.toml").read_text())
-    if match is None:
-        raise ValueError(f"{ROOT / 'pyproject.toml'}: expected a requirement torch==…, found none")
-    return match[1]
+    for requirement in dependencies(["export"]):
+        if requirement.startswith("torch=="):
+            return requirement
+    raise ValueError(f"{ROOT / 'pyproject.toml'}: expected a requirement torch==…, found none")
 
 
 def dependencies(extras: Sequence[str]) -> list[str]:
