@@ -144,10 +144,10 @@ void dynamic_qdepthwise(const Conv2dParams& params, const DynamicQConv2dCall& ca
                         Threads& threads, InstructionSet set) {
   const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
   for_each_output_row(
-      params, kernel, call, threads, [&](size_t image) { return int8_t(call.zero_points[image]); },
+      params, kernel, call, threads,
+      [&](size_t image) { return int8_t(call.parameters[image].zero_point); },
       [&](const QDepthwiseRow& row, size_t to, size_t image) {
-        const QDynamic how = {call.zero_points + image, call.image_scales + image, 0,
-                              call.clamp_min, call.clamp_max};
+        const QDynamic how = {call.parameters + image, 0, call.clamp_min, call.clamp_max};
         kernel.to_floats(row, call.output + to, call.output_pixel_stride, how);
       });
 }

@@ -196,8 +196,8 @@ ET_AVX2 void to_bytes(const QDepthwiseRow& row, int8_t* out, size_t stride,
 }
 
 ET_AVX2 void to_floats(const QDepthwiseRow& row, float* out, size_t stride, const QDynamic& how) {
-  for_each_block<0>(row, FirstDynamicSums{_mm256_set1_epi32(how.zero_points[0])},
-                    StoreFloats{out, stride, ToFloats(how), _mm256_set1_ps(how.row_scales[0])});
+  for_each_block<0>(row, FirstDynamicSums{_mm256_set1_epi32(how.row(0).zero_point)},
+                    StoreFloats{out, stride, ToFloats(how), _mm256_set1_ps(how.row(0).scale)});
 }
 
 }  // namespace

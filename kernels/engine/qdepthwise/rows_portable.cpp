@@ -75,10 +75,10 @@ void to_floats(const QDepthwiseRow& row, float* out, size_t out_pixel_stride, co
   for_each_result(
       row,
       [&](Sums& sums) {
-        for (uint32_t& sum : sums) sum *= uint32_t(how.zero_points[0]);
+        for (uint32_t& sum : sums) sum *= uint32_t(how.row(0).zero_point);
       },
       [&](size_t x, size_t channel, int32_t sum, float scale, float bias) {
-        out[x * out_pixel_stride + channel] = dequantized(sum, how.row_scales[0], scale, bias, how);
+        out[x * out_pixel_stride + channel] = dequantized(sum, how.row(0).scale, scale, bias, how);
       });
 }
 

@@ -280,11 +280,11 @@ VNNI void to_bytes(const QDepthwiseRow& row, int8_t* out, size_t stride, const R
 }
 
 VNNI void to_floats(const QDepthwiseRow& row, float* out, size_t stride, const QDynamic& how) {
-  const __m512i zero_point = _mm512_set1_epi32(how.zero_points[0] + kLayout.offset);
+  const __m512i zero_point = _mm512_set1_epi32(how.row(0).zero_point + kLayout.offset);
   for_each_block<false>(
       row, FirstDynamicSums{zero_point},
       StoreFloats{out, stride, _mm512_set1_ps(how.clamp_min), _mm512_set1_ps(how.clamp_max),
-                  _mm512_set1_ps(how.row_scales[0])});
+                  _mm512_set1_ps(how.row(0).scale)});
 }
 
 }  // namespace

@@ -157,8 +157,7 @@ void Int4Gemm::run(const DynamicQGemmCall& call, void* scratch, Threads& threads
       tile.rows = std::min(tiles_->rows, call.rows - row);
       tile.left = call.left + row * call.left_stride;
       tile.sums = sums + row * groups_;
-      tile.zero_points = call.zero_points + row;
-      tile.row_scales = call.row_scales + row;
+      tile.parameters = call.parameters + row;
       tile.out = call.out + row * call.out_stride + first;
       tiles_->multiply(tile);
     }

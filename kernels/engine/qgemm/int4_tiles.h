@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <executorch/kernels/engine/eltwise/quantize_rows.h>
 #include <executorch/kernels/engine/instruction_set.h>
 
 namespace executorch::kernels::engine {
@@ -18,9 +19,8 @@ struct Int4Tile {
   bool has_column_scales = false;
   const int8_t* left = nullptr;
   size_t left_stride = 0;
-  const int32_t* sums = nullptr;  ///< [rows, groups], what sums of groups begin with
-  const int32_t* zero_points = nullptr;
-  const float* row_scales = nullptr;
+  const int32_t* sums = nullptr;                ///< [rows, groups], what sums of groups begin with
+  const RowQuantization* parameters = nullptr;  ///< one a row
   const uint8_t* packed = nullptr;
   float* out = nullptr;
   size_t out_stride = 0;

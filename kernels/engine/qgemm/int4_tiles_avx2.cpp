@@ -122,8 +122,8 @@ AVX2 void multiply(const Int4Tile& t) {
 #pragma GCC unroll 4
     for (size_t r = 0; r < kRows; ++r) {
       float results[kInt4Panel];
-      const __m256 zero = _mm256_set1_ps(-float(t.zero_points[r]));
-      const __m256 scale = _mm256_set1_ps(t.row_scales[r]);
+      const __m256 zero = _mm256_set1_ps(-float(t.parameters[r].zero_point));
+      const __m256 scale = _mm256_set1_ps(t.parameters[r].scale);
 #pragma GCC unroll 4
       for (size_t half = 0; half < 2; ++half) {
         const __m256 sum = _mm256_fmadd_ps(zero, _mm256_loadu_ps(tail + 8 * half), totals[r][half]);

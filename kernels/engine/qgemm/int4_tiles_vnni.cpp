@@ -101,9 +101,9 @@ VNNI void multiply(const Int4Tile& t) {
     const auto valid = __mmask16((1u << columns) - 1);
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
-      const __m512 zero = _mm512_set1_ps(-float(t.zero_points[r]));
+      const __m512 zero = _mm512_set1_ps(-float(t.parameters[r].zero_point));
       const __m512 sum = _mm512_fmadd_ps(zero, offset, totals[r]);
-      const __m512 y = _mm512_fmadd_ps(sum, _mm512_set1_ps(t.row_scales[r]), bias);
+      const __m512 y = _mm512_fmadd_ps(sum, _mm512_set1_ps(t.parameters[r].scale), bias);
       // The instructions return their second operand where either is NaN.
       _mm512_mask_storeu_ps(t.out + r * t.out_stride + first, valid,
                             _mm512_min_ps(most, _mm512_max_ps(least, y)));

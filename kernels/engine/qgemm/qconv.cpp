@@ -263,10 +263,9 @@ void QConv2d::run_dynamic(const DynamicQConv2dCall& call, Threads& threads) cons
   if (is_qdepthwise(params_)) return dynamic_qdepthwise(params_, call, threads, set_);
   convolve(
       *tiles_, params_, call, threads,
-      [&](size_t image) { return int8_t(call.zero_points[image]); },
+      [&](size_t image) { return int8_t(call.parameters[image].zero_point); },
       [&](const QLeftRows& left, const int8_t* packed, size_t columns, size_t to, size_t image) {
-        const QDynamic how = {call.zero_points + image, call.image_scales + image, 0,
-                              call.clamp_min, call.clamp_max};
+        const QDynamic how = {call.parameters + image, 0, call.clamp_min, call.clamp_max};
         tiles_->to_floats(left, packed, columns, call.output + to, call.output_pixel_stride, how);
       });
 }

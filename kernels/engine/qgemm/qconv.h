@@ -41,8 +41,7 @@ struct DynamicQConv2dCall {
   ImageSize input_size;
   const int8_t* input = nullptr;
   size_t input_pixel_stride = 0;
-  const int32_t* zero_points = nullptr;  ///< one an image
-  const float* image_scales = nullptr;   ///< one an image
+  const RowQuantization* parameters = nullptr;  ///< one an image
   const void* packed = nullptr;
   float* output = nullptr;
   size_t output_pixel_stride = 0;

@@ -91,8 +91,7 @@ void QGemm::run_dynamic(const DynamicQGemmCall& call, Threads& threads) const {
   for_each_tile(
       call, threads,
       [&](const QLeftRows& left, size_t row, const int8_t* packed, size_t columns, size_t to) {
-        const QDynamic how = {call.zero_points + row, call.row_scales + row, 1, call.clamp_min,
-                              call.clamp_max};
+        const QDynamic how = {call.parameters + row, 1, call.clamp_min, call.clamp_max};
         tiles_->to_floats(left, packed, columns, call.out + to, call.out_stride, how);
       });
 }

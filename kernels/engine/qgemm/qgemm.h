@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include <executorch/kernels/engine/eltwise/qsum.h>
+#include <executorch/kernels/engine/eltwise/quantize_rows.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/threads.h>
@@ -76,8 +77,7 @@ struct DynamicQGemmCall {
   size_t rows = 0;
   const int8_t* left = nullptr;
   size_t left_stride = 0;
-  const int32_t* zero_points = nullptr;  ///< one a row
-  const float* row_scales = nullptr;     ///< one a row
+  const RowQuantization* parameters = nullptr;  ///< one a row
   const void* packed = nullptr;
   float* out = nullptr;
   size_t out_stride = 0;

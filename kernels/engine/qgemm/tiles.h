@@ -38,10 +38,11 @@ struct QLeftRows {
 
 /// How sums of a dynamic product become floats.
 struct QDynamic {
-  const int32_t* zero_points;
-  const float* row_scales;
-  size_t step;  ///< 1: one of each a row; 0: one for all rows
+  const RowQuantization* parameters;
+  size_t step;  ///< 1: one a row; 0: one for all rows
   float clamp_min, clamp_max;
+
+  const RowQuantization& row(size_t index) const { return parameters[index * step]; }
 };
 
 /// For second-level caches of 256 KiB and more.

@@ -300,7 +300,7 @@ struct DynamicSums {
   ET_AVX2_INLINE void operator()(const int8_t* packed, Sums& sums) const {
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; ++r) {
-      const int32_t zero_point = how.zero_points[r < left.count ? r * how.step : 0];
+      const int32_t zero_point = how.row(r < left.count ? r : 0).zero_point;
       const __m256i zero = _mm256_set1_epi32(zero_point + Form::kOffset);
       sums[2 * r] = _mm256_mullo_epi32(ints_at(packed, 0), zero);
       sums[2 * r + 1] = _mm256_mullo_epi32(ints_at(packed, 8), zero);
@@ -333,7 +333,7 @@ struct StoreFloats {
 #pragma GCC unroll 6
     for (size_t r = 0; r < kUsed; ++r) {
       if (r >= left.count) break;
-      const __m256 row_scale = _mm256_set1_ps(how.row_scales[r * how.step]);
+      const __m256 row_scale = _mm256_set1_ps(how.row(r).scale);
       __m256 results[2];
       for (size_t half = 0; half < 2; ++half) {
         results[half] = to_float(sums[2 * r + half], row_scale, floats_at(scales, 8 * half),

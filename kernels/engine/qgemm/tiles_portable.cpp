@@ -66,7 +66,7 @@ void to_floats(const QLeftRows& left, const int8_t* packed, size_t columns, floa
   for (size_t first = 0; first < columns; first += kPanel, packed += bytes, out += kPanel) {
     Sums sums;
     for (size_t r = 0; r < kRows; ++r) {
-      const int32_t zero = how.zero_points[std::min(r, left.count - 1) * how.step];
+      const int32_t zero = how.row(std::min(r, left.count - 1)).zero_point;
       for (size_t c = 0; c < kPanel; ++c) {
         sums[r][c] = int32_t(uint32_t(beginning_at(packed, c)) * uint32_t(zero));
       }
@@ -76,9 +76,8 @@ void to_floats(const QLeftRows& left, const int8_t* packed, size_t columns, floa
         packed + tiles().sums_bytes() + tiles().weights_bytes(left.parts, left.depth);
     for (size_t r = 0; r < left.count; ++r) {
       for (size_t c = 0; c < std::min(kPanel, columns - first); ++c) {
-        out[r * out_stride + c] =
-            dequantized(sums[r][c], how.row_scales[r * how.step], float_at(scales, c),
-                        float_at(scales, kPanel + c), how);
+        out[r * out_stride + c] = dequantized(sums[r][c], how.row(r).scale, float_at(scales, c),
+                                              float_at(scales, kPanel + c), how);
       }
     }
   }

@@ -202,7 +202,7 @@ INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w,
 #pragma GCC unroll 8
   for (size_t r = 0; r < kTileRows; ++r) {
     const size_t row = r < left.count ? r : left.count - 1;
-    const __m512i zero = _mm512_set1_epi32(how.zero_points[row * how.step] + kOffset);
+    const __m512i zero = _mm512_set1_epi32(how.row(row).zero_point + kOffset);
 #pragma GCC unroll 2
     for (size_t half = 0; half < kHalves; ++half) {
       sums.of[0][r][half] = _mm512_mullo_epi32(_mm512_loadu_si512(w + half * kLine), zero);
@@ -214,7 +214,7 @@ INLINE const int8_t* panel_of(const QLeftRows& left, Moved& as, const int8_t* w,
 #pragma GCC unroll 8
   for (size_t r = 0; r < kTileRows; ++r) {
     if (r >= left.count) break;
-    const __m512 scale = _mm512_set1_ps(how.row_scales[r * how.step]);
+    const __m512 scale = _mm512_set1_ps(how.row(r).scale);
 #pragma GCC unroll 2
     for (size_t half = 0; half < kHalves; ++half) {
       const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sums.of[0][r][half]), scale);

@@ -21,9 +21,9 @@ struct Int4Product {
   size_t depth;
   std::vector<uint8_t> nibbles;
   std::vector<uint16_t> group_scales;
-  std::vector<float> column_scales, bias, row_scales;
+  std::vector<float> column_scales, bias;
   std::vector<int8_t> left;
-  std::vector<int32_t> zero_points;
+  std::vector<RowQuantization> rows;
 
   Int4Product(const Int4Case& from, Random& random) : sizes(from), depth(from.group * from.groups) {
     const auto byte = [&] { return int(random.size(0, 255)); };
@@ -37,8 +37,8 @@ struct Int4Product {
     }
     for (size_t i = 0; i < sizes.rows * depth; ++i) left.push_back(int8_t(byte() - 128));
     for (size_t i = 0; i < sizes.rows; ++i) {
-      zero_points.push_back(byte() - 128);
-      row_scales.push_back(1e-3f * float(1 + byte()));
+      const int zero_point = byte() - 128;
+      rows.push_back({zero_point, 1e-3f * float(1 + byte())});
     }
   }
 
@@ -55,11 +55,12 @@ struct Int4Product {
     for (size_t d = 0; d < depth; ++d) {
       const uint8_t pair = nibbles[(column * depth + d) / 2];
       const int weight = (d % 2 == 0 ? pair & 15 : pair >> 4) - 8;
-      const double product = (left[row * depth + d] - zero_points[row]) * weight * scale(column, d);
+      const double product =
+          (left[row * depth + d] - rows[row].zero_point) * weight * scale(column, d);
       sum += product;
-      *magnitude += std::fabs(product) * row_scales[row];
+      *magnitude += std::fabs(product) * rows[row].scale;
     }
-    return sum * row_scales[row] + bias[column];
+    return sum * rows[row].scale + bias[column];
   }
 };
 
@@ -77,8 +78,7 @@ void expect_product(const Int4Product& p, size_t threads_count, InstructionSet s
   call.rows = s.rows;
   call.left = p.left.data();
   call.left_stride = p.depth;
-  call.zero_points = p.zero_points.data();
-  call.row_scales = p.row_scales.data();
+  call.parameters = p.rows.data();
   call.packed = packed.data();
   call.out = out.data();
   call.out_stride = stride;
@@ -126,7 +126,7 @@ TEST(Int4Gemm, DoesNotSaturateAtTheExtremesOfBothOperands) {
     Int4Product product({3, 16, 64, 2, false}, random);
     std::fill(product.left.begin(), product.left.end(), extreme);
     std::fill(product.nibbles.begin(), product.nibbles.end(), uint8_t(0xFF));
-    std::fill(product.zero_points.begin(), product.zero_points.end(), -int32_t(extreme));
+    for (RowQuantization& row : product.rows) row.zero_point = -int32_t(extreme);
     for (InstructionSet set : int4_sets()) expect_product(product, 1, set);
   }
 }

@@ -175,9 +175,10 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
     const size_t depth = random.one_of<size_t>({1, 2, 5, random.size(1, 150), 5000});
     const Bytes left(rows * depth, random), right(depth * columns, random);
     const Quantized q(columns, random);
-    const Floats row_scales = random.floats(rows, 1e-3f, 1e-2f);
-    std::vector<int32_t> zeros;
-    for (size_t r = 0; r < rows; ++r) zeros.push_back(int32_t(random.size(0, 255)) - 128);
+    std::vector<RowQuantization> parameters;
+    for (float scale : random.floats(rows, 1e-3f, 1e-2f)) {
+      parameters.push_back({int32_t(random.size(0, 255)) - 128, scale});
+    }
     for (InstructionSet set : instruction_sets()) {
       ManyThreads threads(random.size(1, 3));
       const QGemm gemm = QGemm::plan(columns, depth, set);
@@ -188,8 +189,7 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
       call.rows = rows;
       call.left = left.data();
       call.left_stride = depth;
-      call.zero_points = zeros.data();
-      call.row_scales = row_scales.data();
+      call.parameters = parameters.data();
       call.packed = packed.data();
       call.out = out.data();
       call.out_stride = columns;
@@ -199,9 +199,9 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
         const size_t row = at / columns, c = at % columns;
         int64_t sum = 0;
         for (size_t d = 0; d < depth; ++d) {
-          sum += (left[row * depth + d] - zeros[row]) * right[d * columns + c];
+          sum += (left[row * depth + d] - parameters[row].zero_point) * right[d * columns + c];
         }
-        const double expected = double(sum) * row_scales[row] * q.scales[c] + q.bias[c];
+        const double expected = double(sum) * parameters[row].scale * q.scales[c] + q.bias[c];
         ASSERT_TRUE(is_near(std::min(expected, 50.0), out[at], 1e-6 + 1e-6 * std::fabs(expected)))
             << name_of(set) << " " << rows << "x" << depth << "x" << columns;
       }
@@ -222,7 +222,10 @@ void check_convolution(const Conv2dParams& p, Random& random) {
   const Bytes weights(outputs * taps * p.group_inputs, random);
   const Quantized q(outputs, random);
   const std::vector<int32_t> zeros = {q.input_zero, 5};
-  const Floats image_scales = random.floats(batch, 1e-3f, 1e-2f);
+  std::vector<RowQuantization> parameters;
+  for (float scale : random.floats(batch, 1e-3f, 1e-2f)) {
+    parameters.push_back({zeros[parameters.size()], scale});
+  }
   const QConvWeights w = {weights.data(), taps * p.group_inputs, p.kernel_width * p.group_inputs,
                           p.group_inputs, 1};
   const auto sum_at = [&](size_t at, const int32_t* zero_of_image) {
@@ -265,13 +268,13 @@ void check_convolution(const Conv2dParams& p, Random& random) {
     }
     conv.pack(w, q.dynamic_columns(), packed.data());
     Floats floats(out.size());
-    conv.run_dynamic({batch, input, in.data(), pixel_stride, zeros.data(), image_scales.data(),
-                      packed.data(), floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
+    conv.run_dynamic({batch, input, in.data(), pixel_stride, parameters.data(), packed.data(),
+                      floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
                      threads);
     for (size_t at = 0; at < out.size(); ++at) {
       const size_t o = at % outputs, image = at / (out.size() / batch);
       const double expected =
-          double(sum_at(at, zeros.data())) * image_scales[image] * q.scales[o] + q.bias[o];
+          double(sum_at(at, zeros.data())) * parameters[image].scale * q.scales[o] + q.bias[o];
       ASSERT_TRUE(is_near(expected, floats[at], 1e-6 + 1e-6 * std::fabs(expected)));
     }
   }

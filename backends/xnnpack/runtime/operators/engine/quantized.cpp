@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
-#include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
@@ -169,44 +168,21 @@ const Clamp& clamp_of_product(const Node& node) {
   return node.residual == kNoValue ? node.clamp : node.unfused_clamp;
 }
 
-/// Parameters of rows as the engine takes them; operands store them in pairs.
-class RowParameters final {
- public:
-  void reshape(size_t rows) { rows_ = rows; }
-  size_t bytes() const { return 2 * aligned(rows_ * sizeof(float)); }
-  void read(const TensorRef& tensor, char* scratch) {
-    const RowQuantization* const pairs = row_parameters(tensor);
-    zero_points_ = reinterpret_cast<int32_t*>(scratch);
-    scales_ = reinterpret_cast<float*>(scratch + bytes() / 2);
-    for (size_t row = 0; row < rows_; ++row) {
-      zero_points_[row] = pairs[row].zero_point;
-      scales_[row] = pairs[row].scale;
-    }
-  }
-  const int32_t* zero_points() const { return zero_points_; }
-  const float* scales() const { return scales_; }
-
-  /// The product of these rows, after read(); its packed weights are not set.
-  engine::DynamicQGemmCall call(const int8_t* left, size_t inputs, float* out, size_t outputs,
-                                const Clamp& clamp) const {
-    engine::DynamicQGemmCall call;
-    call.rows = rows_;
-    call.left = left;
-    call.left_stride = inputs;
-    call.zero_points = zero_points_;
-    call.row_scales = scales_;
-    call.out = out;
-    call.out_stride = outputs;
-    call.clamp_min = clamp.min;
-    call.clamp_max = clamp.max;
-    return call;
-  }
-
- private:
-  size_t rows_ = 0;
-  int32_t* zero_points_ = nullptr;
-  float* scales_ = nullptr;
-};
+/// The product of rows quantized while running.
+engine::DynamicQGemmCall dynamic_call(const Tensors& t, size_t rows, const Clamp& clamp,
+                                      const PackedFloats& packed) {
+  engine::DynamicQGemmCall call;
+  call.rows = rows;
+  call.left = static_cast<const int8_t*>(t.operands[0].data);
+  call.left_stride = static_cast<size_t>(elements(*t.operands[0].shape)) / rows;
+  call.parameters = row_parameters(t.operands[0]);
+  call.packed = packed.data();
+  call.out = static_cast<float*>(t.results[0].data);
+  call.out_stride = static_cast<size_t>(elements(*t.results[0].shape)) / rows;
+  call.clamp_min = clamp.min;
+  call.clamp_max = clamp.max;
+  return call;
+}
 
 class QuantizedLinear final : public EngineOperator {
  public:
@@ -237,29 +213,24 @@ class QuantizedLinear final : public EngineOperator {
 
   Error reshape(const Tensors& t) override {
     rows_ = static_cast<size_t>(elements(*t.operands[0].shape)) / inputs_;
-    parameters_.reshape(rows_);
     tail_.reshape(t);
-    set_scratch(is_dynamic_ ? parameters_.bytes() : tail_.scratch_bytes());
+    set_scratch(tail_.scratch_bytes());
     return Error::Ok;
   }
 
   Error run() override {
-    const auto* const left = static_cast<const int8_t*>(tensors().operands[0].data);
-    if (!is_dynamic_) {
-      call_.rows = rows_;
-      call_.left = left;
-      call_.left_stride = inputs_;
-      call_.packed = packed_.data();
-      tail_.set(tensors(), &call_.out, &call_);
-      call_.out_stride = outputs_;
-      gemm_.run(call_, threads());
-      tail_.finish(tensors());
+    if (is_dynamic_) {
+      gemm_.run_dynamic(dynamic_call(tensors(), rows_, clamp_, packed_), threads());
       return Error::Ok;
     }
-    parameters_.read(tensors().operands[0], scratch());
-    engine::DynamicQGemmCall call = parameters_.call(left, inputs_, result(), outputs_, clamp_);
-    call.packed = packed_.data();
-    gemm_.run_dynamic(call, threads());
+    call_.rows = rows_;
+    call_.left = static_cast<const int8_t*>(tensors().operands[0].data);
+    call_.left_stride = inputs_;
+    call_.packed = packed_.data();
+    tail_.set(tensors(), &call_.out, &call_);
+    call_.out_stride = outputs_;
+    gemm_.run(call_, threads());
+    tail_.finish(tensors());
     return Error::Ok;
   }
 
@@ -271,7 +242,6 @@ class QuantizedLinear final : public EngineOperator {
   engine::QGemmCall call_;
   QuantizedTail tail_;
   PackedFloats packed_;
-  RowParameters parameters_;
 };
 
 /// Rows quantized while running times 4-bit weights.
@@ -297,17 +267,12 @@ class Int4Linear final : public EngineOperator {
 
   Error reshape(const Tensors& t) override {
     rows_ = static_cast<size_t>(elements(*t.operands[0].shape)) / inputs_;
-    parameters_.reshape(rows_);
-    set_scratch(parameters_.bytes() + gemm_.scratch_bytes(rows_));
+    set_scratch(gemm_.scratch_bytes(rows_));
     return Error::Ok;
   }
 
   Error run() override {
-    parameters_.read(tensors().operands[0], scratch());
-    const auto* const left = static_cast<const int8_t*>(tensors().operands[0].data);
-    engine::DynamicQGemmCall call = parameters_.call(left, inputs_, result(), outputs_, clamp_);
-    call.packed = packed_.data();
-    gemm_.run(call, scratch() + parameters_.bytes(), threads());
+    gemm_.run(dynamic_call(tensors(), rows_, clamp_, packed_), scratch(), threads());
     return Error::Ok;
   }
 
@@ -316,7 +281,6 @@ class Int4Linear final : public EngineOperator {
   size_t inputs_, outputs_, rows_ = 0;
   engine::Int4Gemm gemm_;
   PackedFloats packed_;
-  RowParameters parameters_;
 };
 
 class QuantizedConvolution final : public EngineOperator {
@@ -347,20 +311,16 @@ class QuantizedConvolution final : public EngineOperator {
     const Shape& x = *t.operands[0].shape;
     batch_ = static_cast<size_t>(x.dims[0]);
     size_ = {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])};
-    parameters_.reshape(batch_);
     tail_.reshape(t);
-    own_bytes_ = is_dynamic_ ? parameters_.bytes() : tail_.scratch_bytes();
-    set_scratch(own_bytes_ + plan_.scratch_bytes(batch_, size_, threads().count()));
+    set_scratch(tail_.scratch_bytes() + plan_.scratch_bytes(batch_, size_, threads().count()));
     return Error::Ok;
   }
 
   Error run() override {
     if (is_dynamic_) {
-      parameters_.read(tensors().operands[0], scratch());
       engine::DynamicQConv2dCall call;
       set(&call);
-      call.zero_points = parameters_.zero_points();
-      call.image_scales = parameters_.scales();
+      call.parameters = row_parameters(tensors().operands[0]);
       call.output = result();
       call.clamp_min = clamp_.min;
       call.clamp_max = clamp_.max;
@@ -400,7 +360,7 @@ class QuantizedConvolution final : public EngineOperator {
     call->input_pixel_stride = params_.groups * params_.group_inputs;
     call->packed = packed_.data();
     call->output_pixel_stride = params_.groups * params_.group_outputs;
-    call->scratch = scratch() == nullptr ? nullptr : scratch() + own_bytes_;
+    call->scratch = scratch() == nullptr ? nullptr : scratch() + tail_.scratch_bytes();
   }
 
   bool is_dynamic_, is_depthwise_;
@@ -411,9 +371,7 @@ class QuantizedConvolution final : public EngineOperator {
   engine::Requantization to_;
   QuantizedTail tail_;
   PackedFloats packed_;
-  RowParameters parameters_;
-  /// own_bytes_: scratch memory before the plan's.
-  size_t batch_ = 0, own_bytes_ = 0;
+  size_t batch_ = 0;
   engine::ImageSize size_;
 };
 
