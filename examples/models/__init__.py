@@ -120,17 +120,18 @@ MODEL_NAME_TO_MODEL: dict[str, tuple[str, str]] = {
 }
 
 _NEEDS_WEIGHTS = "it needs downloaded weights; build it with its own package and lower it by executorch.exir"
+_NEEDS_CONFIG = "it needs an LlmConfig: pass llm_config to create_model, or run extension.llm.export.export_llm"
 _TOO_LARGE = "its 7 billion parameters take 28 GB in float32; export it from a checkpoint by executorch.exir"
-# Registered module without a definition here → why.
+# Registered module that commands cannot build from a name → why.
 UNAVAILABLE_MODULES: dict[str, str] = {
     "emformer_rnnt": "torchaudio defines it; build it with torchaudio and lower it by executorch.exir",
     "llama3_2_vision": "it needs torchtune and downloaded weights",
     "efficient_sam": _NEEDS_WEIGHTS,
     "llava": _TOO_LARGE,
-    "phi_4_mini": _NEEDS_WEIGHTS,
-    "qwen2_5": _NEEDS_WEIGHTS,
-    "qwen3": _NEEDS_WEIGHTS,
-    "smollm2": _NEEDS_WEIGHTS,
+    "phi_4_mini": _NEEDS_CONFIG,
+    "qwen2_5": _NEEDS_CONFIG,
+    "qwen3": _NEEDS_CONFIG,
+    "smollm2": _NEEDS_CONFIG,
     "smolvlm": _NEEDS_WEIGHTS,
     "yolo26": "it needs the package ultralytics and downloaded weights",
 }

@@ -20,11 +20,11 @@ class EagerModelFactory:
     ) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any] | None, Any]:
         """Return the model, its example inputs, its example keyword inputs and its dynamic shapes (None for none).
 
-        kwargs: arguments of the class's constructor.
+        kwargs: arguments of the class's constructor; `llm_config` for a family of language models.
         Raises UnavailableModelError for a model that this distribution does not define, ValueError for an unknown
         module or class, ImportError if the model needs a package that is not installed.
         """
-        if module_name in UNAVAILABLE_MODULES:
+        if module_name in UNAVAILABLE_MODULES and "llm_config" not in kwargs:
             names = [name for name, (module, _) in MODEL_NAME_TO_MODEL.items() if module == module_name]
             raise UnavailableModelError(
                 f"example model {' / '.join(names)} is not available: {UNAVAILABLE_MODULES[module_name]}"

@@ -2,6 +2,7 @@
 """The registry of example models and the commands that export them."""
 
 import importlib
+import json
 import sys
 import warnings
 from pathlib import Path
@@ -20,6 +21,7 @@ from executorch.examples.models import (
     available_models,
     find_model,
 )
+from executorch.examples.models.llama.export_llama_lib import build_model
 from executorch.examples.models.model_base import EagerModelBase
 from executorch.examples.models.model_factory import EagerModelFactory
 from executorch.examples.models.timm_image_model import TimmImageModel
@@ -29,6 +31,7 @@ from executorch.examples.portable.utils import export_to_edge, export_to_exec_pr
 from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS, QuantType, XNNPACKOptions, aot_compiler
 from executorch.examples.xnnpack.quantization import example
 from executorch.examples.xnnpack.quantization.utils import quantize
+from executorch.extension.llm.export.config.llm_config import LlmConfig
 from executorch.runtime import Runtime
 
 # vit holds 330 MB, ic4 170 MB.
@@ -101,6 +104,42 @@ def test_the_decoder_runs_with_other_numbers_of_tokens_than_it_was_exported_with
     longer = (torch.tensor([[5, 6, 7, 8, 9, 10, 11]]),)
     actual = _run(edge.to_executorch().buffer, longer)[0]
     torch.testing.assert_close(actual, model(*longer), **LAYERS)
+
+
+@pytest.mark.parametrize(
+    ("module", "class_name"),
+    [
+        ("llama", "Llama2Model"),
+        ("qwen2_5", "Qwen2_5Model"),
+        ("qwen3", "Qwen3Model"),
+        ("phi_4_mini", "Phi4MiniModel"),
+        ("smollm2", "SmolLM2Model"),
+        ("gemma3", "Gemma3Model"),
+    ],
+)
+@pytest.mark.parametrize("use_cache", [False, True])
+def test_a_language_model_is_built_from_its_configuration(
+    module: str, class_name: str, use_cache: bool, tmp_path: Path
+) -> None:
+    params = tmp_path / "params.json"
+    params.write_text(json.dumps({"dim": 32, "n_layers": 2, "n_heads": 2, "vocab_size": 50, "hidden_dim": 64}))
+    config = LlmConfig()
+    config.base.params = str(params)
+    config.model.use_kv_cache = use_cache
+    config.export.max_seq_length = config.export.max_context_length = 8
+    torch.manual_seed(0)
+    model, inputs, keywords, shapes = EagerModelFactory.create_model(module, class_name, llm_config=config)
+    assert keywords is None and shapes is None
+    assert inputs[0].shape == ((1, 3) if use_cache else (1, 7))
+    result = model(*inputs)
+    assert result.shape == (1, 50)
+    torch.manual_seed(0)
+    torch.testing.assert_close(result, build_model(config)(*inputs), rtol=0, atol=0)
+
+
+def test_a_family_of_language_models_is_not_built_without_a_configuration() -> None:
+    with pytest.raises(UnavailableModelError, match="pass llm_config"):
+        EagerModelFactory.create_model("qwen3", "Qwen3Model")
 
 
 def test_the_portable_command_writes_a_program_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,17 +1,20 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A small Llama 2: RMS norm, rotary embedding, causal attention, gated MLP."""
+"""Decoders as example models: the one that an `LlmConfig` describes, or a small Llama 2 with random weights."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 from torch.export import Dim
 
 from executorch.examples.models.model_base import EagerModelBase
+
+if TYPE_CHECKING:
+    from executorch.extension.llm.export.config.llm_config import LlmConfig
 
 logger = logging.getLogger(__name__)
 
@@ -90,20 +93,43 @@ class Decoder(nn.Module):
 
 
 class Llama2Model(EagerModelBase):
-    """A small decoder with random weights, of any number of tokens up to a limit."""
+    """The decoder of an `LlmConfig`; without one, a small decoder of any number of tokens up to a limit.
 
-    def __init__(self, sizes: DecoderSizes | None = None) -> None:
+    The weights are those of `base.checkpoint`, or random. Rewrites and quantization that the configuration names are
+    left to export_llm.
+    """
+
+    def __init__(self, llm_config: LlmConfig | None = None, sizes: DecoderSizes | None = None) -> None:
+        self.llm_config = llm_config
         self.sizes = sizes or DecoderSizes()
 
     def get_eager_model(self) -> nn.Module:
-        """Return the decoder in evaluation mode."""
+        """Return the decoder in evaluation mode. Raises as `build_model` for a configuration."""
+        if self.llm_config is not None:
+            # A local import: it needs the packages of language models, the small decoder does not.
+            from executorch.examples.models.llama.export_llama_lib import build_model
+
+            return build_model(self.llm_config)
         logger.info("llama2: a small decoder with random weights; nothing is downloaded")
         return Decoder(self.sizes).eval()
 
-    def get_example_inputs(self) -> tuple[torch.Tensor]:
-        """Return the ids of three tokens."""
-        return (torch.tensor([[2, 3, 4]]),)
+    def get_example_inputs(self) -> tuple[Any, ...]:
+        """Return the ids of tokens; with a cache, their position too, as the decoder takes it."""
+        if self.llm_config is None:
+            return (torch.tensor([[2, 3, 4]]),)
+        model, longest = self.llm_config.model, self.llm_config.export.max_seq_length
+        if model.use_kv_cache:
+            tokens = [[2, 3, 4]] if model.enable_dynamic_shape else [[1]]
+            return (torch.tensor(tokens), {"input_pos": torch.tensor([0])})
+        return (torch.ones(1, longest - 1 if model.enable_dynamic_shape else longest, dtype=torch.int64),)
 
-    def get_dynamic_shapes(self) -> tuple[Any, ...]:
-        """Return the range of the number of tokens."""
-        return ({1: Dim("tokens", max=self.sizes.max_tokens - 1)},)
+    def get_dynamic_shapes(self) -> tuple[Any, ...] | None:
+        """Return the range of the number of tokens; None for a configuration, from which `LLMEdgeManager` knows it."""
+        return None if self.llm_config is not None else ({1: Dim("tokens", max=self.sizes.max_tokens - 1)},)
+
+
+class ConfiguredModel(Llama2Model):
+    """The decoder of an `LlmConfig`, which is required: families other than Llama have no small decoder here."""
+
+    def __init__(self, llm_config: LlmConfig) -> None:
+        super().__init__(llm_config)

@@ -1,2 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Qwen 3: sizes of its models, and the conversion of its checkpoints."""
+
+from executorch.examples.models.llama.convert_weights import convert_weights
+from executorch.examples.models.llama.model import ConfiguredModel
+
+__all__ = ["Qwen3Model", "convert_weights"]
+
+
+class Qwen3Model(ConfiguredModel):
+    """The decoder of an `LlmConfig` whose `base.model_class` is one of Qwen 3."""
