@@ -66,15 +66,24 @@ class Source {
   Complex block_[kRun];
 };
 
-// Writes the results, which are Complex, double or bool.
+// Writes the results, which are Complex, double or bool: rounded to the operator's own dtype first,
+// where `out` is wider.
 class Sink {
  public:
-  Sink(OfComplex kind, ScalarType out)
-      : kind_(kind), out_(out), writer_(out), flat_(store(compute(), part_dtype(out))) {}
+  Sink(OfComplex kind, ScalarType result, ScalarType out)
+      : kind_(kind), out_(out), writer_(out), flat_(store(compute(), part_dtype(out))) {
+    const ScalarType part = part_dtype(result);
+    if (kind != OfComplex::Bool && width_of(part) < width_of(part_dtype(out))) {
+      round_ = store(Compute::Double, part);
+      widen_ = load(part, Compute::Double);
+      width_ = width_of(part);
+    }
+  }
 
   char* block() { return reinterpret_cast<char*>(block_); }
 
   void write(char* to, int64_t stride, int64_t n) {
+    if (round_ != nullptr) round(kind_ == OfComplex::Complex ? 2 * n : n);
     if (kind_ == OfComplex::Complex) return writer_(to, stride, block_, n);
     flat_(to, stride, block(), size_of(compute()), n);
     if (!is_complex(out_)) return;
@@ -86,16 +95,25 @@ class Sink {
  private:
   Compute compute() const { return kind_ == OfComplex::Bool ? Compute::Bool : Compute::Double; }
 
+  // The first n numbers of the block.
+  void round(int64_t n) {
+    alignas(double) char narrow[sizeof(block_) / 2];
+    round_(narrow, width_, block(), sizeof(double), n);
+    widen_(block(), sizeof(double), narrow, width_, n);
+  }
+
   OfComplex kind_;
   ScalarType out_;
   ComplexWriter writer_;
   Convert flat_;
+  Convert round_ = nullptr, widen_ = nullptr;
+  int64_t width_ = 0;
   Complex block_[kRun];
 };
 
 void run(const Elementwise& operation, const Parameters& parameters, const LoopNest& nest,
-         Source* sources, ScalarType out) {
-  Sink sink(operation.of_complex, out);
+         Source* sources, ScalarType result, ScalarType out) {
+  Sink sink(operation.of_complex, result, out);
   const RowFunction row = row_of(operation);
   nest.for_each_row([&](char* const* at) {
     for (int64_t first = 0; first < nest.row(); first += kRun) {
@@ -128,8 +146,9 @@ void compute(KernelRuntimeContext& ctx, const Elementwise& operation, const Argu
   Shape shape;
   if (!infer(ctx, operation, inputs, &promotion, &shape)) return;
   const ScalarType common = promotion.result();
+  const ScalarType result = result_dtype(operation, common);
   if (!ET_EXPECT(ctx, row_of(operation) != nullptr, "not defined on %s", name_of(common)) ||
-      !expect_castable(ctx, result_dtype(operation, common), out) || !resize(ctx, out, shape)) {
+      !expect_castable(ctx, result, out) || !resize(ctx, out, shape)) {
     return;
   }
   Number numbers[kMaxInputs];
@@ -145,7 +164,7 @@ void compute(KernelRuntimeContext& ctx, const Elementwise& operation, const Argu
     list[1 + i] = &operands[i];
     if (!ET_EXPECT(ctx, sources[i].valid(), "an input has a dtype that no kernel can read")) return;
   }
-  run(operation, parameters, LoopNest(list, 1 + operation.arity), sources, target.dtype);
+  run(operation, parameters, LoopNest(list, 1 + operation.arity), sources, result, target.dtype);
 }
 
 }  // namespace

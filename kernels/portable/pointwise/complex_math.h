@@ -15,12 +15,18 @@ inline constexpr double kLn2 = 0.693147180559945309417232121458;
 inline Complex product(Complex x, Complex y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
-/// Scaled by the larger part of the divisor, so that its square cannot overflow.
+/// Smith's method, which divides by the larger part of the divisor first: no square overflows. As
+/// in eager, a quotient by zero is infinite or NaN in each part, and a finite one by infinity is
+/// zero.
 inline Complex quotient(Complex x, Complex y) {
-  const double scale = std::fmax(std::fabs(y.real()), std::fabs(y.imag()));
-  const Complex a = x / scale, b = y / scale;
-  const double square = b.real() * b.real() + b.imag() * b.imag();
-  return product(a, std::conj(b)) / square;
+  const double c = y.real(), d = y.imag();
+  if (c == 0 && d == 0) return {x.real() / std::fabs(c), x.imag() / std::fabs(d)};
+  if (std::fabs(c) >= std::fabs(d)) {
+    const double ratio = d / c, scale = 1 / (c + d * ratio);
+    return {(x.real() + x.imag() * ratio) * scale, (x.imag() - x.real() * ratio) * scale};
+  }
+  const double ratio = c / d, scale = 1 / (d + c * ratio);
+  return {(x.real() * ratio + x.imag()) * scale, (x.imag() * ratio - x.real()) * scale};
 }
 inline Complex power(Complex x, Complex y) {
   if (x == 0.0 && y.real() >= 0 && y.imag() == 0) return y == 0.0 ? 1.0 : 0.0;

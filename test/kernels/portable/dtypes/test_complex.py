@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernels.against_eager import assert_kernel_refuses
+from oracle.kernels.against_eager import assert_kernel_refuses, assert_matches
 from oracle.kernels.aten_calls import KernelsAgainstEager
+from oracle.kernels.kernel_entry import call_kernel
 from oracle.kernels.kernel_records import functional_of
 from oracle.kernels.opinfo_samples import OPERATORS
 
@@ -85,6 +86,29 @@ def test_complex32_is_copied_and_added() -> None:
     for name, args in (("clone.out", (half,)), ("add.out", (half, half)), ("cat.out", ([half, half],))):
         checked.call(f"aten::{name}", functional_of(f"aten::{name}"), args, {})
     assert checked.tested and not checked.faults, checked.faults
+
+
+def test_quotients_by_zero_infinity_and_nan_match_eager() -> None:
+    parts = (0.0, -0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"))
+    numbers = torch.tensor([complex(*pair) for pair in itertools.product(parts, repeat=2)], dtype=torch.complex128)
+    for name, args in (("div.out", (numbers[:, None].contiguous(), numbers)), ("reciprocal.out", (numbers,))):
+        wanted = functional_of(f"aten::{name}")(*args)
+        found = call_kernel(f"aten::{name}", *args, out=[torch.zeros_like(wanted)]).outputs[0]
+        assert_matches(torch.view_as_real(found), torch.view_as_real(wanted), name)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "x"), [("mul.out", torch.tensor([6e4, 0.1]).half()), ("abs.out", None)])
+def test_results_are_rounded_to_their_own_dtype_before_a_wider_out(name: str, x: torch.Tensor | None) -> None:
+    y = torch.tensor([3 + 2j, 0.1 + 0.3j]).to(torch.complex32)
+    args = (y,) if x is None else (x, y)
+    out = torch.zeros(2, dtype=torch.float64 if x is None else torch.complex64)
+    wanted = out.clone()
+    functional = getattr(torch, name.removesuffix(".out"))
+    functional(*args, out=wanted)
+    call = call_kernel(f"aten::{name}", *args, out=[out])
+    assert call.error == 0, call.message
+    assert_matches(call.outputs[0], wanted, name)
 
 
 def test_an_order_of_complex_numbers_is_refused() -> None:
