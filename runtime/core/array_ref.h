@@ -66,12 +66,12 @@ class ArrayRef final {
   }
 
   /// `count` elements from `start` on; ends the program if there are fewer.
-  ArrayRef slice(size_t start, size_t count) const {
+  constexpr ArrayRef slice(size_t start, size_t count) const {
     ET_CHECK_MSG(start <= length_ && count <= length_ - start, "slice [%zu, +%zu) of %zu", start,
                  count, length_);
     return ArrayRef(data_ + start, count);
   }
-  ArrayRef slice(size_t start) const { return slice(start, length_ - start); }
+  constexpr ArrayRef slice(size_t start) const { return slice(start, length_ - start); }
 
  private:
   const T* data_ = nullptr;

@@ -102,4 +102,11 @@ TEST(ScalarTypeTest, PromotionThatAtenLacksIsUndefined) {
   EXPECT_EQ(promoteTypes(S::Byte, S::Byte, /*half_to_float=*/true), S::Byte);
 }
 
+TEST(ScalarTypeTest, DtypesArePromotedWhileCompiling) {
+  static_assert(promoteTypes(S::Int, S::Half) == S::Half);
+  static_assert(promoteTypes(S::BFloat16, S::ComplexHalf) == S::ComplexFloat);
+  static_assert(toRealValueType(S::ComplexDouble) == S::Double);
+  static_assert(toRealValueType(S::Short) == S::Short);
+}
+
 }  // namespace

@@ -10,74 +10,6 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-namespace internal {
-
-// constexpr in both modes, unlike some of c10's functions.
-constexpr bool is_complex(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(t, set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));
-}
-constexpr bool is_quantized(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(t, set_of(S::QInt8, S::QUInt8, S::QInt32, S::QUInt4x2, S::QUInt2x4));
-}
-constexpr bool is_bits(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(t, set_of(S::Bits1x8, S::Bits2x4, S::Bits4x2, S::Bits8, S::Bits16));
-}
-constexpr bool is_floating(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(t, set_of(S::Half, S::BFloat16, S::Float, S::Double));
-}
-constexpr bool is_float8(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(
-      t, set_of(S::Float8_e5m2, S::Float8_e4m3fn, S::Float8_e5m2fnuz, S::Float8_e4m3fnuz));
-}
-constexpr bool is_unsigned_only(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(t, set_of(S::UInt16, S::UInt32, S::UInt64));
-}
-constexpr bool is_integral(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return is_one_of(t, set_of(S::Byte, S::Char, S::Short, S::Int, S::Long)) || is_unsigned_only(t);
-}
-
-/// Rank of a dtype in promotion: Half and BFloat16 promote to Float, Byte and Char to Short.
-constexpr int promotion_rank(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return t == S::Double || t == S::ComplexDouble ? 8
-         : t == S::Float || t == S::ComplexFloat ? 7
-         : is_floating(t) || t == S::ComplexHalf ? 6
-         : t == S::Long                          ? 5
-         : t == S::Int                           ? 4
-         : t == S::Short                         ? 3
-         : t == S::Bool                          ? 1
-                                                 : 2;
-}
-
-/// promoteTypes() at compile time, for two promotable dtypes.
-constexpr executorch::aten::ScalarType promote_at_compile_time(executorch::aten::ScalarType a,
-                                                               executorch::aten::ScalarType b) {
-  using S = executorch::aten::ScalarType;
-  if (a == b) {
-    return a;
-  }
-  const int rank_a = promotion_rank(a);
-  const int rank_b = promotion_rank(b);
-  const int rank = rank_a > rank_b ? rank_a : rank_b;
-  if (is_complex(a) || is_complex(b)) {
-    const bool half = rank == 6 && a != S::BFloat16 && b != S::BFloat16;
-    return rank == 8 ? S::ComplexDouble : half ? S::ComplexHalf : S::ComplexFloat;
-  }
-  if (rank_a == rank_b) {
-    return rank == 6 ? S::Float : S::Short;
-  }
-  return rank_a > rank_b ? a : b;
-}
-
-}  // namespace internal
-
 template <typename T>
 struct is_complex_type : std::bool_constant<internal::is_complex(CppTypeToScalarType<T>::value)> {};
 template <typename T>
@@ -113,7 +45,7 @@ struct promote_types {
       !is_barebones_unsigned_type<T>::value;
   static_assert(std::is_same_v<T1, T2> || (kPromotable<T1> && kPromotable<T2>),
                 "quantized, bits, float8 and unsigned types are not promoted");
-  using promoted = typename ScalarTypeToCppType<internal::promote_at_compile_time(
+  using promoted = typename ScalarTypeToCppType<internal::promoted(
       CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)>::type;
 
  public:

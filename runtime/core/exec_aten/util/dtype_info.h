@@ -58,6 +58,75 @@ template <typename... T>
 constexpr uint32_t set_of(T... types) {
   return (0u | ... | (1u << static_cast<int>(types)));
 }
+
+// constexpr in both modes, unlike some of c10's functions of these names.
+constexpr bool is_complex(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(t, set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));
+}
+constexpr bool is_quantized(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(t, set_of(S::QInt8, S::QUInt8, S::QInt32, S::QUInt4x2, S::QUInt2x4));
+}
+constexpr bool is_bits(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(t, set_of(S::Bits1x8, S::Bits2x4, S::Bits4x2, S::Bits8, S::Bits16));
+}
+constexpr bool is_floating(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(t, set_of(S::Half, S::BFloat16, S::Float, S::Double));
+}
+constexpr bool is_float8(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(
+      t, set_of(S::Float8_e5m2, S::Float8_e4m3fn, S::Float8_e5m2fnuz, S::Float8_e4m3fnuz));
+}
+constexpr bool is_unsigned_only(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(t, set_of(S::UInt16, S::UInt32, S::UInt64));
+}
+constexpr bool is_integral(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return is_one_of(t, set_of(S::Byte, S::Char, S::Short, S::Int, S::Long)) || is_unsigned_only(t);
+}
+
+constexpr bool is_promotable(executorch::aten::ScalarType t) {
+  return is_integral(t) || is_floating(t) || is_complex(t) ||
+         t == executorch::aten::ScalarType::Bool;
+}
+
+/// Rank of a dtype in promotion: Half and BFloat16 promote to Float, Byte and Char to Short.
+constexpr int promotion_rank(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return t == S::Double || t == S::ComplexDouble ? 8
+         : t == S::Float || t == S::ComplexFloat ? 7
+         : is_floating(t) || t == S::ComplexHalf ? 6
+         : t == S::Long                          ? 5
+         : t == S::Int                           ? 4
+         : t == S::Short                         ? 3
+         : t == S::Bool                          ? 1
+                                                 : 2;
+}
+
+/// The promoted type of two dtypes that ATen promotes.
+constexpr executorch::aten::ScalarType promoted(executorch::aten::ScalarType a,
+                                                executorch::aten::ScalarType b) {
+  using S = executorch::aten::ScalarType;
+  if (a == b) {
+    return a;
+  }
+  const int rank_a = promotion_rank(a);
+  const int rank_b = promotion_rank(b);
+  const int rank = rank_a > rank_b ? rank_a : rank_b;
+  if (is_complex(a) || is_complex(b)) {
+    const bool half = rank == 6 && a != S::BFloat16 && b != S::BFloat16;
+    return rank == 8 ? S::ComplexDouble : half ? S::ComplexHalf : S::ComplexFloat;
+  }
+  if (rank_a == rank_b) {
+    return rank == 6 ? S::Float : S::Short;
+  }
+  return rank_a > rank_b ? a : b;
+}
 }  // namespace internal
 
 template <typename T, bool includeBool>
@@ -88,39 +157,21 @@ const char* toString(executorch::aten::ScalarType t);
 size_t elementSize(executorch::aten::ScalarType t);
 
 constexpr bool isIntegralType(executorch::aten::ScalarType t, bool includeBool) {
-  using S = executorch::aten::ScalarType;
-  return internal::is_one_of(t, internal::set_of(S::Byte, S::Char, S::Short, S::Int, S::Long,
-                                                 S::UInt16, S::UInt32, S::UInt64)) ||
-         (includeBool && t == S::Bool);
+  return internal::is_integral(t) || (includeBool && t == executorch::aten::ScalarType::Bool);
 }
 
-constexpr bool isFloatingType(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return internal::is_one_of(t, internal::set_of(S::Half, S::BFloat16, S::Float, S::Double));
-}
+constexpr bool isFloatingType(executorch::aten::ScalarType t) { return internal::is_floating(t); }
 
 constexpr bool isReducedFloatingType(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return t == S::Half || t == S::BFloat16;
 }
 
-constexpr bool isComplexType(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return internal::is_one_of(t,
-                             internal::set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));
-}
+constexpr bool isComplexType(executorch::aten::ScalarType t) { return internal::is_complex(t); }
 
-constexpr bool isQIntType(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return internal::is_one_of(
-      t, internal::set_of(S::QInt8, S::QUInt8, S::QInt32, S::QUInt4x2, S::QUInt2x4));
-}
+constexpr bool isQIntType(executorch::aten::ScalarType t) { return internal::is_quantized(t); }
 
-constexpr bool isBitsType(executorch::aten::ScalarType t) {
-  using S = executorch::aten::ScalarType;
-  return internal::is_one_of(
-      t, internal::set_of(S::Bits1x8, S::Bits2x4, S::Bits4x2, S::Bits8, S::Bits16));
-}
+constexpr bool isBitsType(executorch::aten::ScalarType t) { return internal::is_bits(t); }
 
 /// Returns whether a result of type `from` may be written to an output of type `to`: by ATen's rule
 /// not from complex to real, from floating point to integer, or from a number to bool.
@@ -133,13 +184,30 @@ constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::Scal
 }
 
 /// The real type of a complex type's parts; any other type is returned unchanged.
-executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t);
+constexpr executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return t == S::ComplexHalf     ? S::Half
+         : t == S::ComplexFloat  ? S::Float
+         : t == S::ComplexDouble ? S::Double
+                                 : t;
+}
 
 /// Promoted type of `a` and `b` by ATen's table; with `half_to_float`, Half and BFloat16 results
 /// become Float. Undefined if ATen does not promote them.
-executorch::aten::ScalarType promoteTypes(executorch::aten::ScalarType a,
-                                          executorch::aten::ScalarType b,
-                                          bool half_to_float = false);
+constexpr executorch::aten::ScalarType promoteTypes(executorch::aten::ScalarType a,
+                                                    executorch::aten::ScalarType b,
+                                                    bool half_to_float = false) {
+  using S = executorch::aten::ScalarType;
+  S type = S::Undefined;
+  if (a == b) {
+    type = a;
+  } else if (internal::is_unsigned_only(a) || internal::is_unsigned_only(b)) {
+    type = internal::is_floating(a) ? a : internal::is_floating(b) ? b : S::Undefined;
+  } else if (internal::is_promotable(a) && internal::is_promotable(b)) {
+    type = internal::promoted(a, b);
+  }
+  return half_to_float && isReducedFloatingType(type) ? S::Float : type;
+}
 
 #endif
 
