@@ -86,6 +86,22 @@ TEST(TensorComparisonTest, SixteenBitsHaveWiderAbsoluteTolerances) {
   EXPECT_TENSOR_NOT_CLOSE(bfloats.zeros({1}), bfloats.full({1}, BFloat16(0.012f)));
 }
 
+TEST(TensorComparisonTest, ComplexNumbersAreComparedByTheirParts) {
+  using Complex = executorch::aten::complex<double>;
+  TensorFactory<ScalarType::ComplexDouble> complexes;
+  const Tensor one = complexes.make({1}, {Complex(-2, 2)});
+  const Tensor nearly = complexes.make({1}, {Complex(-1.9999999999999998, 2)});
+  EXPECT_TENSOR_CLOSE(one, nearly);
+  EXPECT_TENSOR_NE(one, nearly);
+  EXPECT_TENSOR_NOT_CLOSE(one, complexes.make({1}, {Complex(-2, 2.01)}));
+  EXPECT_TENSOR_EQ(complexes.make({1}, {Complex(0.0, -0.0)}), complexes.zeros({1}));
+  EXPECT_TENSOR_EQ(complexes.make({0}, {}), complexes.zeros({0}));
+  const std::string text =
+      compare_tensors(true, one, complexes.make({1}, {Complex(3, -4)})).message();
+  EXPECT_NE(text.find("data={-2+2j}"), std::string::npos) << text;
+  EXPECT_NE(text.find("data={3-4j}"), std::string::npos) << text;
+}
+
 TEST(TensorComparisonTest, AFailureShowsBothSides) {
   TensorFactory<ScalarType::Int> ints;
   const auto verdict = compare_tensors(true, ints.make({2}, {1, 2}), ints.make({2}, {1, 3}));

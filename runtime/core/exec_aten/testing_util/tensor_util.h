@@ -79,8 +79,8 @@ bool data_is_close(const T* a, const T* b, size_t count, std::optional<double> r
 
 /// True if the elements, in the order in which they lie in memory, are close: |a - b| <= atol +
 /// rtol * |b|, and NaN is close to NaN only. Dtype and number of elements must be the same.
-/// Integers and bools are compared exactly, whatever the tolerances. Defaults: `rtol` 1e-5; `atol`
-/// 1e-8, for Half 1e-3, for BFloat16 1e-2.
+/// Integers and bools are compared exactly, whatever the tolerances; complex numbers by their
+/// parts. Defaults: `rtol` 1e-5; `atol` 1e-8, for Half 1e-3, for BFloat16 1e-2.
 inline bool tensor_data_is_close(const executorch::aten::Tensor& a,
                                  const executorch::aten::Tensor& b, std::optional<double> rtol = {},
                                  std::optional<double> atol = {}) {
@@ -88,10 +88,11 @@ inline bool tensor_data_is_close(const executorch::aten::Tensor& a,
     return false;
   }
   bool is_close = false;
-  const bool known = internal::visit_dtype(a.scalar_type(), [&](auto zero) {
+  const bool known = internal::visit_dtype(toRealValueType(a.scalar_type()), [&](auto zero) {
     using T = decltype(zero);
-    is_close = internal::data_is_close(a.const_data_ptr<T>(), b.const_data_ptr<T>(),
-                                       static_cast<size_t>(a.numel()), rtol, atol);
+    is_close = internal::data_is_close(static_cast<const T*>(a.const_data_ptr()),
+                                       static_cast<const T*>(b.const_data_ptr()),
+                                       a.nbytes() / sizeof(T), rtol, atol);
   });
   if (!known) {
     is_close = memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
@@ -247,16 +248,19 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) {
   }
   *os << ", data={";
   separator = "";
-  testing::internal::visit_dtype(tensor.scalar_type(), [&](auto zero) {
+  testing::internal::visit_dtype(toRealValueType(tensor.scalar_type()), [&](auto zero) {
     using T = decltype(zero);
+    const auto* parts = static_cast<const T*>(tensor.const_data_ptr());
     for (ssize_t i = 0; i < tensor.numel() && i < 64; ++i) {
-      const T value = tensor.const_data_ptr<T>()[i];
       *os << separator;
       separator = ", ";
-      if constexpr (sizeof(T) == 1) {
-        *os << static_cast<int>(value);
+      if (isComplexType(tensor.scalar_type())) {
+        *os << parts[2 * i] << (signbit(static_cast<double>(parts[2 * i + 1])) ? "" : "+")
+            << parts[2 * i + 1] << "j";
+      } else if constexpr (sizeof(T) == 1) {
+        *os << static_cast<int>(parts[i]);
       } else {
-        *os << value;
+        *os << parts[i];
       }
     }
   });
