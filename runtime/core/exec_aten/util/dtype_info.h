@@ -108,7 +108,7 @@ constexpr int promotion_rank(executorch::aten::ScalarType t) {
                                                  : 2;
 }
 
-/// The promoted type of two dtypes that ATen promotes.
+/// promoteTypes() of two promotable dtypes.
 constexpr executorch::aten::ScalarType promoted(executorch::aten::ScalarType a,
                                                 executorch::aten::ScalarType b) {
   using S = executorch::aten::ScalarType;
