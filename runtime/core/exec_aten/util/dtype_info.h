@@ -108,7 +108,7 @@ constexpr int promotion_rank(executorch::aten::ScalarType t) {
                                                  : 2;
 }
 
-/// promoteTypes() of two promotable dtypes.
+/// promoteTypes() where both dtypes are promotable.
 constexpr executorch::aten::ScalarType promoted(executorch::aten::ScalarType a,
                                                 executorch::aten::ScalarType b) {
   using S = executorch::aten::ScalarType;
