@@ -6,7 +6,9 @@ With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Te
 
 import datetime
 import os
+import shutil
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -24,11 +26,21 @@ def pytest_runtest_setup() -> None:
     torch.manual_seed(0)
 
 
+@pytest.fixture
+def compiler_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let CMake use ccache, if it is installed, such that builds in other temporary folders share its entries."""
+    if ccache := shutil.which("ccache"):
+        monkeypatch.setenv("CMAKE_CXX_COMPILER_LAUNCHER", ccache)
+        monkeypatch.setenv("CCACHE_BASEDIR", str(tmp_path_factory.getbasetemp()))
+        monkeypatch.setenv("CCACHE_NOHASHDIR", "1")
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         action="store_true",
-        help="of tests marked `sampled`, run a third of the cases, another one each day",
+        help="run a third of the cases of tests marked `sampled`, another third each day",
     )
 
 

@@ -262,6 +262,7 @@ target_link_libraries(on_aten PRIVATE extension_aten)
 """
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(python: Path, tmp_path: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     model, inputs = make("mlp")
@@ -284,18 +285,21 @@ def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(py
         torch.testing.assert_close(torch.tensor(printed), expected, **LAYERS)
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_a_custom_operator_goes_from_eager_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/custom_operator/run.py", package)
     assert "device [4.0, 4.0, 4.0, 4.0]" in printed
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_a_custom_backend_goes_from_its_partitioner_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/backend/run.py", package)
     assert "device [0.909" in printed
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_a_signed_and_an_encrypted_program_run_only_unchanged(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/signed_program/run.py", package)
@@ -305,6 +309,7 @@ def test_a_signed_and_an_encrypted_program_run_only_unchanged(python: Path) -> N
     assert "encrypted with another key" in printed
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(python: Path, tmp_path: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     run = runpy.run_path(str(ROOT / "examples/static_memory/run.py"))
