@@ -19,10 +19,10 @@ struct OutputError {
   size_t count = 0;
   /// Numbers with |found - expected| > `absolute` + `relative` * |expected|.
   size_t beyond = 0;
-  /// Largest |found - expected|: 0 for two NaNs, infinite if only one is NaN.
+  /// Sum and maximum of |found - expected|: 0 for two NaNs, infinite if only one is NaN.
   double sum_absolute = 0;
   double max_absolute = 0;
-  /// Largest |found - expected| / |expected| over nonzero expected numbers.
+  /// Number, sum and maximum of |found - expected| / |expected| over nonzero expected numbers.
   size_t relative_count = 0;
   double sum_relative = 0;
   double max_relative = 0;

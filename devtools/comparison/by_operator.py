@@ -83,12 +83,7 @@ def compare(
     settings = BlockSettings(TimeScale.NS, TimeScale.MS, DebugBuffer(recording.values).inflate)
     block, returned = blocks_of(recording.trace, settings)[-1], recording.returned
     own = method if method in lowered.debug_handle_map else "forward"
-    record = ETRecord(
-        _debug_handle_map={"forward": lowered.debug_handle_map.get(own, {})},
-        _delegate_map={"forward": lowered.delegate_map.get(own, {})},
-        _instruction_id_to_num_outs_map={"forward": lowered.instruction_id_to_num_outs_map.get(own, {})},
-    )
-    attribute([block], record, "forward", edge)
+    attribute([block], _record_of(lowered, own), "forward", edge)
     begin(Step.DELEGATES)
     tensors = [tensor for pair in pairs_of(computed.values, block.events) for tensor in _tensors(pair)]
     pairs = [pair for _, pair in tensors]
@@ -106,6 +101,15 @@ def compare(
     pairs_of_outputs = zip(_only_tensors(expected), _only_tensors(returned), strict=False)
     differ = any(_differs(a, b, rtol, atol) for a, b in pairs_of_outputs)
     return Comparison(_gaps(values, reference, computed, inputs, rtol, atol), differ, notes)
+
+
+def _record_of(lowered: ExecutorchProgramManager, method: str) -> ETRecord:
+    """Return the record of one method, as `forward`."""
+    return ETRecord(
+        _debug_handle_map={"forward": lowered.debug_handle_map.get(method, {})},
+        _delegate_map={"forward": lowered.delegate_map.get(method, {})},
+        _instruction_id_to_num_outs_map={"forward": lowered.instruction_id_to_num_outs_map.get(method, {})},
+    )
 
 
 def _lowered_and_bytes(

@@ -56,7 +56,7 @@ class DeepLabV3(nn.Module):
         before, last = self.backbone(image)
         scores = {"out": self.classifier(last), "aux": self.aux_classifier(before)}
         size = image.shape[-2:]
-        return {name: functional.interpolate(image, size=size, mode="bilinear") for name, image in scores.items()}
+        return {name: functional.interpolate(coarse, size=size, mode="bilinear") for name, coarse in scores.items()}
 
 
 class DeepLabV3ResNet50Model(EagerModelBase):

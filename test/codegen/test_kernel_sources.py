@@ -17,7 +17,7 @@ def _all_sources() -> list[str]:
 
 
 def test_the_table_has_all_that_sources_refer_to() -> None:
-    """Otherwise run test/oracle/kernels/tables/kernel_source_table.py; missing entries only cost build time"""
+    """If this fails, run test/oracle/kernels/write_tables.py. Missing entries only cost build time."""
     table, built = json.loads(TABLE.read_text()), source_table(newest_build())
     known = table["kernels"]
     assert {name for name, source in built["kernels"].items() if known.get(name, source) != source} == set()

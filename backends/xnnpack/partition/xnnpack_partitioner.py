@@ -32,7 +32,7 @@ from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, Par
 from executorch.exir.decompose.call_body import aten_operator
 from executorch.exir.schema import CompileSpec
 
-_WHOLE = [
+_NOT_DECOMPOSED = [
     torch.ops.aten.linear.default,
     torch.ops.aten.max_pool2d.default,
     torch.ops.aten.prelu.default,
@@ -139,7 +139,7 @@ class XnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        return [*_WHOLE, *_KEEP_IF_SUPPORTED], lambda node: _keeps_composed(node, ep)
+        return [*_NOT_DECOMPOSED, *_KEEP_IF_SUPPORTED], lambda node: _keeps_composed(node, ep)
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}

@@ -77,10 +77,11 @@ def _fuse_add(node: Node) -> bool:
     if any(len(removed.users) > 1 for removed in (total, *through)):
         return False
     fused = ops.edge.quantized_decomposed.add.default
-    scale, zero, low, high = _parameters(node)
-    low = max(low, zero) if relu else low
-    given = [value for operand in operands for value in (argument(operand, "input"), *_parameters(operand))]
-    replace_by(node, insert_before(node, fused, (*given, scale, zero, low, high), {}, node.meta["val"]))
+    scale, zero_point, quant_min, quant_max = _parameters(node)
+    quant_min = max(quant_min, zero_point) if relu else quant_min
+    inputs = [value for operand in operands for value in (argument(operand, "input"), *_parameters(operand))]
+    args = (*inputs, scale, zero_point, quant_min, quant_max)
+    replace_by(node, insert_before(node, fused, args, {}, node.meta["val"]))
     return True
 
 
