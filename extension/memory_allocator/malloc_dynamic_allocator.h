@@ -9,9 +9,9 @@
 
 namespace executorch::extension {
 
-/// A DynamicAllocator for hosts with plenty of memory: pieces come from malloc, and those that were
-/// freed are kept for the next ones of about their size. Not thread-safe. All pieces must have been
-/// freed before it is destroyed.
+/// A DynamicAllocator for hosts with plenty of memory. It takes pieces from malloc, and keeps freed
+/// ones for later requests of about their size. Not thread-safe. All pieces must have been freed
+/// before it is destroyed.
 class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocator {
  public:
   MallocDynamicAllocator() = default;
@@ -21,7 +21,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
 
   void* allocate(size_t size, size_t alignment) override {
     if (Piece* const piece = take_kept(size, alignment)) {
-      return given(piece);
+      return in_use(piece);
     }
     // Do not keep pieces whose sizes are no longer requested.
     if (kept_bytes_ > peak_bytes_) {
@@ -33,7 +33,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
       trim();
       piece = make(size, alignment);
     }
-    return piece == nullptr ? nullptr : given(piece);
+    return piece == nullptr ? nullptr : in_use(piece);
   }
 
   void free(void* memory) override {
@@ -98,14 +98,15 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
     return piece;
   }
 
-  void* given(Piece* piece) {
+  /// Counts the piece as in use and returns its memory.
+  void* in_use(Piece* piece) {
     bytes_ += piece->size;
     peak_bytes_ = bytes_ > peak_bytes_ ? bytes_ : peak_bytes_;
     ++pieces_in_use_;
     return piece + 1;
   }
 
-  /// By size.
+  /// Freed pieces, the smallest first.
   Piece* kept_ = nullptr;
   size_t pieces_in_use_ = 0;
   size_t bytes_ = 0;

@@ -34,7 +34,7 @@ bool fits(const std::optional<Tensor>& parameter, ArrayRef<int64_t> sizes) {
   return true;
 }
 
-/// The sizes are the last ones of the tensor.
+/// True if `sizes` are the last sizes of the tensor.
 bool ends_with(const Tensor& tensor, ArrayRef<int64_t> sizes) {
   const int64_t rank = tensor.dim(), trailing = int64_t(sizes.size());
   if (trailing == 0 || trailing > rank) return false;
@@ -44,7 +44,7 @@ bool ends_with(const Tensor& tensor, ArrayRef<int64_t> sizes) {
   return true;
 }
 
-/// A parameter as float32. False if the memory for its conversion cannot be allocated.
+/// Reads a parameter as float32. False if the memory for its conversion cannot be allocated.
 bool floats(KernelRuntimeContext& ctx, const std::optional<Tensor>& tensor, const float** values) {
   *values = nullptr;
   if (!tensor) return true;

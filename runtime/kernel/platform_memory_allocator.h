@@ -15,9 +15,9 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 /// A MemoryAllocator without a block of its own: the platform (et_pal_allocate) allocates every
-/// piece, and reset() or the destructor frees all of them. A platform without memory gives nullptr.
-/// Temporary memory of a Method whose MemoryManager lacks a temp allocator, and of typed entry
-/// points of kernels whose context lacks one.
+/// piece, and reset() or the destructor frees all of them. Returns nullptr if the platform has no
+/// memory. It provides the temporary memory of a Method whose MemoryManager lacks a temp allocator,
+/// and of kernels that are called with a context without one.
 class PlatformMemoryAllocator final : public MemoryAllocator {
  public:
   PlatformMemoryAllocator() : MemoryAllocator(0, nullptr) {}

@@ -66,9 +66,9 @@ struct Layout {
 };
 
 bool describe(RuntimeContext& ctx, const char* name, const Tensor& tensor, Layout layout,
-              const Parameters& parameters, AttentionTensor* made) {
+              const Parameters& parameters, AttentionTensor* operand) {
   if (!expect_contiguous(ctx, name, tensor, 4) ||
-      !ET_EXPECT(ctx, type_of(tensor.scalar_type(), &made->type),
+      !ET_EXPECT(ctx, type_of(tensor.scalar_type(), &operand->type),
                  "%s: expected float32, float16, bfloat16 or int8, found %s", name,
                  runtime::toString(tensor.scalar_type()))) {
     return false;
@@ -76,11 +76,11 @@ bool describe(RuntimeContext& ctx, const char* name, const Tensor& tensor, Layou
   const int64_t inner = tensor.size(3);
   const int64_t strides[] = {inner * tensor.size(2) * tensor.size(1), inner * tensor.size(2),
                              inner};
-  made->data = tensor.const_data_ptr();
-  made->batch_stride = strides[0];
-  made->position_stride = strides[layout.position];
-  made->head_stride = strides[layout.head];
-  if (made->type != AttentionType::Int8) return true;
+  operand->data = tensor.const_data_ptr();
+  operand->batch_stride = strides[0];
+  operand->position_stride = strides[layout.position];
+  operand->head_stride = strides[layout.head];
+  if (operand->type != AttentionType::Int8) return true;
   if (!ET_EXPECT(ctx, parameters.scales != nullptr && parameters.zero_points != nullptr,
                  "%s: int8 needs scales and zero points", name) ||
       !expect_contiguous(ctx, "scales", *parameters.scales, 4) ||
@@ -98,11 +98,11 @@ bool describe(RuntimeContext& ctx, const char* name, const Tensor& tensor, Layou
       return false;
     }
   }
-  made->scales = parameters.scales->const_data_ptr<float>();
-  made->zero_points = parameters.zero_points->const_data_ptr<int8_t>();
-  made->parameter_batch_stride = strides[0] / (inner == 0 ? 1 : inner);
-  made->parameter_position_stride = strides[layout.position] / (inner == 0 ? 1 : inner);
-  made->parameter_head_stride = strides[layout.head] / (inner == 0 ? 1 : inner);
+  operand->scales = parameters.scales->const_data_ptr<float>();
+  operand->zero_points = parameters.zero_points->const_data_ptr<int8_t>();
+  operand->parameter_batch_stride = strides[0] / (inner == 0 ? 1 : inner);
+  operand->parameter_position_stride = strides[layout.position] / (inner == 0 ? 1 : inner);
+  operand->parameter_head_stride = strides[layout.head] / (inner == 0 ? 1 : inner);
   return true;
 }
 

@@ -84,19 +84,19 @@ std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Modul
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
     const std::string& tokenizer_path, std::unique_ptr<std::vector<std::string>> special_tokens,
     std::optional<std::string> pattern, size_t bos_token_index, size_t eos_token_index) {
-  std::unique_ptr<tokenizers::Tokenizer> made;
+  std::unique_ptr<tokenizers::Tokenizer> result;
   const Error error = or_no_memory("a tokenizer", [&] {
     auto opened = tokenizers::internal::open_tokenizer(
         tokenizer_path,
         {std::move(special_tokens), std::move(pattern), bos_token_index, eos_token_index});
     if (!opened.ok()) return Error::InvalidArgument;
-    made = std::move(*opened);
+    result = std::move(*opened);
     return Error::Ok;
   });
   if (error != Error::Ok) {
     ET_LOG(Error, "tokenizer '%s' cannot be loaded", tokenizer_path.c_str());
   }
-  return made;
+  return result;
 }
 
 namespace {
@@ -106,7 +106,8 @@ constexpr const char* kDecode = "decode";
 
 /// Runs `make` and returns its runner; null after a log message.
 template <typename Runner, typename Make>
-std::unique_ptr<Runner> made(const char* what, tokenizers::Tokenizer* tokenizer, Make&& make) {
+std::unique_ptr<Runner> make_runner(const char* what, tokenizers::Tokenizer* tokenizer,
+                                    Make&& make) {
   if (tokenizer == nullptr || !tokenizer->is_loaded()) {
     ET_LOG(Error, "%s: expected a loaded tokenizer", what);
     return nullptr;
@@ -132,7 +133,7 @@ Result<EosIds> owned_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer,
     float temperature, const std::string& method_name) {
-  return made<TextLLMRunner>(
+  return make_runner<TextLLMRunner>(
       "create_text_llm_runner", tokenizer.get(), [&](std::unique_ptr<TextLLMRunner>& runner) {
         const long start = time_in_ms();
         const auto names = module->method_names();
@@ -190,7 +191,7 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
 
 std::unique_ptr<MultimodalRunner> create_multimodal_runner(
     std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer) {
-  return made<MultimodalRunner>(
+  return make_runner<MultimodalRunner>(
       "create_multimodal_runner", tokenizer.get(), [&](std::unique_ptr<MultimodalRunner>& runner) {
         auto metadata = get_llm_metadata(tokenizer.get(), module.get());
         ET_CHECK_OK_OR_RETURN_ERROR(metadata.error());

@@ -83,8 +83,8 @@ Result<uint64_t> Sampler::choose() {
   if (options_.temperature == 0 || std::isinf(*highest)) {
     return static_cast<uint64_t>(highest - row_.begin());
   }
-  const float most = *highest;
-  for (float& value : row_) value = std::exp((value - most) / options_.temperature);
+  const float maximum = *highest;
+  for (float& value : row_) value = std::exp((value - maximum) / options_.temperature);
   return draw();
 }
 

@@ -86,11 +86,11 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path,
   const std::string file = file_of(path);
   const auto head = read_file(file, kProbe);
   if (!head.ok()) return head.error();
-  auto made = make_tokenizer(*head, std::move(options));
-  if (made == nullptr) return Error::LoadFailure;
-  const Error error = made->load(file);
+  auto tokenizer = make_tokenizer(*head, std::move(options));
+  if (tokenizer == nullptr) return Error::LoadFailure;
+  const Error error = tokenizer->load(file);
   if (error != Error::Ok) return error;
-  return made;
+  return tokenizer;
 }
 
 }  // namespace tokenizers::internal

@@ -24,23 +24,23 @@ namespace {
 
 /// White space as Unicode and Oniguruma have it; PCRE2's own class has one character more.
 std::string with_unicode_spaces(const std::string& pattern) {
-  std::string made;
+  std::string result;
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-      made += pattern[i];
+      result += pattern[i];
       continue;
     }
     const char next = pattern[++i];
     if (next == 's') {
-      made += "\\p{White_Space}";
+      result += "\\p{White_Space}";
     } else if (next == 'S') {
-      made += "\\P{White_Space}";
+      result += "\\P{White_Space}";
     } else {
-      made += '\\';
-      made += next;
+      result += '\\';
+      result += next;
     }
   }
-  return made;
+  return result;
 }
 
 }  // namespace

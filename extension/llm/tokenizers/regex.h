@@ -12,7 +12,7 @@
 
 namespace tokenizers::internal {
 
-/// The first byte and the end.
+/// A match: its first byte, and the byte behind it.
 using Range = std::pair<size_t, size_t>;
 
 /// Copies share the compiled pattern.

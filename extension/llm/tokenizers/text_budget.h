@@ -35,15 +35,15 @@ class TextBudget {
 inline Result<std::string> replaced(const std::string& text, const std::string& from,
                                     const std::string& to, TextBudget& budget) {
   if (from.empty()) return text;
-  std::string made;
+  std::string result;
   size_t at = 0;
   for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
     const Error error = budget.spend(to.size());
     if (error != Error::Ok) return error;
-    made.append(text, at, found - at).append(to);
+    result.append(text, at, found - at).append(to);
     at = found + from.size();
   }
-  return made.append(text, at);
+  return result.append(text, at);
 }
 
 }  // namespace tokenizers::internal

@@ -56,14 +56,14 @@ Error NeutralOperands::replace(const Node& node, Tensors* tensors) {
     if (!tensor || !is_empty(*tensor.shape)) {
       continue;
     }
-    Replacement& made = operands_[i];
-    made.shape = with_ones(*tensor.shape);
-    const size_t bytes = bytes_of(tensor.value->datatype, made.shape) + kReadBeyond;
-    made.memory.reset(new (std::nothrow) char[bytes]);
-    ET_CHECK_OR_RETURN_ERROR(made.memory != nullptr, MemoryAllocationFailed,
+    Replacement& replacement = operands_[i];
+    replacement.shape = with_ones(*tensor.shape);
+    const size_t bytes = bytes_of(tensor.value->datatype, replacement.shape) + kReadBeyond;
+    replacement.memory.reset(new (std::nothrow) char[bytes]);
+    ET_CHECK_OR_RETURN_ERROR(replacement.memory != nullptr, MemoryAllocationFailed,
                              "xnnpack: cannot allocate %zu bytes for neutral elements", bytes);
-    memset(made.memory.get(), neutral_byte(node, *tensor.value), bytes);
-    tensor.shape = &made.shape;
+    memset(replacement.memory.get(), neutral_byte(node, *tensor.value), bytes);
+    tensor.shape = &replacement.shape;
   }
   if (tensors->unfused) {
     unfused_ = with_ones(*tensors->unfused.shape);

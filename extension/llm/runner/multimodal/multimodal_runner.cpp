@@ -177,8 +177,9 @@ Error MultimodalRunner::generate_tokens(const std::vector<MultimodalInput>& inpu
   stats_->token_encode_end_ms = stats_->model_execution_start_ms = time_in_ms();
   ET_CHECK_OK_OR_RETURN_ERROR(append_all(inputs, config.num_bos, config.num_eos));
   const aten::Tensor logits = *std::exchange(next_logits_, std::nullopt);
-  const auto most = count_new_tokens(config, metadata_.at(kMaxContextLen), state_.position);
-  ET_CHECK_OK_OR_RETURN_ERROR(most.error());
+  const auto max_new_tokens =
+      count_new_tokens(config, metadata_.at(kMaxContextLen), state_.position);
+  ET_CHECK_OK_OR_RETURN_ERROR(max_new_tokens.error());
   stats_->num_prompt_tokens = state_.position - before;
   stats_->prompt_eval_end_ms = time_in_ms();
   Sampler sampler(options);
@@ -186,7 +187,7 @@ Error MultimodalRunner::generate_tokens(const std::vector<MultimodalInput>& inpu
   text_token_generator_->set_ignore_eos(config.ignore_eos);
   text_token_generator_->set_stop_strings(config.stop_strings);
   ET_CHECK_OK_OR_RETURN_ERROR(
-      text_token_generator_->extend(state_, logits, *most, sampler, callback));
+      text_token_generator_->extend(state_, logits, *max_new_tokens, sampler, callback));
   stats_->model_execution_end_ms = time_in_ms();
   return Error::Ok;
 }

@@ -171,10 +171,10 @@ Error TextLLMRunner::generate(const std::string& prompt, const GenerationConfig&
 
 void TextLLMRunner::keep_common_prefix(std::vector<uint64_t>& tokens) {
   // The last token of the prompt runs again, because its logits are needed.
-  const size_t most = std::min({state_.tokens.size(), size_t(state_.position),
-                                tokens.empty() ? size_t(0) : tokens.size() - 1});
-  const auto difference =
-      std::mismatch(state_.tokens.begin(), state_.tokens.begin() + int64_t(most), tokens.begin());
+  const size_t comparable = std::min({state_.tokens.size(), size_t(state_.position),
+                                      tokens.empty() ? size_t(0) : tokens.size() - 1});
+  const auto difference = std::mismatch(
+      state_.tokens.begin(), state_.tokens.begin() + int64_t(comparable), tokens.begin());
   auto common = size_t(difference.second - tokens.begin());
   const int64_t window = constant(kSlidingWindow);
   if (window > 0 && state_.position > window && int64_t(common) < state_.position) common = 0;
@@ -191,9 +191,9 @@ Error TextLLMRunner::generate_tokens(const std::string& prompt, const Generation
   ET_CHECK_OK_OR_RETURN_ERROR(tokens.error());
   stats_->token_encode_end_ms = time_in_ms();
   if (config.reuse_prefix) keep_common_prefix(*tokens);
-  const auto most = count_new_tokens(
+  const auto max_new_tokens = count_new_tokens(
       config, context(), state_.position + int64_t(state_.pending) + int64_t(tokens->size()));
-  ET_CHECK_OK_OR_RETURN_ERROR(most.error());
+  ET_CHECK_OK_OR_RETURN_ERROR(max_new_tokens.error());
   if (config.echo && callback) callback(prompt);
   stats_->num_prompt_tokens = int64_t(state_.pending + tokens->size());
   stats_->model_execution_start_ms = time_in_ms();
@@ -207,7 +207,7 @@ Error TextLLMRunner::generate_tokens(const std::string& prompt, const Generation
     text_token_generator_->set_ignore_eos(config.ignore_eos);
     text_token_generator_->set_stop_strings(config.stop_strings);
     ET_CHECK_OK_OR_RETURN_ERROR(
-        text_token_generator_->extend(state_, **logits, *most, sampler, callback));
+        text_token_generator_->extend(state_, **logits, *max_new_tokens, sampler, callback));
   }
   stats_->model_execution_end_ms = time_in_ms();
   return Error::Ok;

@@ -24,8 +24,8 @@ std::string bytes_of(const std::string& piece) {
 /// Replaces `from` by `to`, which is not longer.
 void shorten_all(std::string& text, const std::string& from, const std::string& to) {
   TextBudget budget(text.size());
-  auto made = replaced(text, from, to, budget);
-  if (made.ok()) text = std::move(*made);
+  auto result = replaced(text, from, to, budget);
+  if (result.ok()) text = std::move(*result);
 }
 
 /// Removes spaces in front of punctuation and English contractions.
@@ -99,10 +99,10 @@ Result<std::string> decode_piece(const HfModel& model, PieceInText decoded) {
         piece = bytes_of(piece);
         break;
       case Decoder::Kind::Replace:
-        if (auto made = replaced(piece, step.from, step.to, budget); made.ok()) {
-          piece = std::move(*made);
+        if (auto result = replaced(piece, step.from, step.to, budget); result.ok()) {
+          piece = std::move(*result);
         } else {
-          return made.error();
+          return result.error();
         }
         break;
       case Decoder::Kind::ByteFallback: {

@@ -18,44 +18,44 @@ Result<std::string> replaced_pattern(const std::string& text, const Regex& patte
                                      const std::string& to, TextBudget& budget) {
   const auto matches = pattern.find_all(text);
   if (!matches.ok()) return matches.error();
-  std::string made;
+  std::string result;
   size_t at = 0;
   for (const Range& match : *matches) {
     const Error error = budget.spend(to.size());
     if (error != Error::Ok) return error;
-    made.append(text, at, match.first - at).append(to);
+    result.append(text, at, match.first - at).append(to);
     at = match.second;
   }
-  return made.append(text, at);
+  return result.append(text, at);
 }
 
 Result<std::string> composed(const std::string& text, int options) {
-  utf8proc_uint8_t* made = nullptr;
+  utf8proc_uint8_t* mapped = nullptr;
   const utf8proc_ssize_t length = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()), &made,
-      utf8proc_option_t(options | UTF8PROC_STABLE));
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()),
+      &mapped, utf8proc_option_t(options | UTF8PROC_STABLE));
   if (length < 0) {
     ET_LOG(Error, "tokenizer: text cannot be normalized: %s", utf8proc_errmsg(length));
     return Error::EncodeFailure;
   }
-  std::string result(reinterpret_cast<const char*>(made), size_t(length));
-  std::free(made);
+  std::string result(reinterpret_cast<const char*>(mapped), size_t(length));
+  std::free(mapped);
   return result;
 }
 
 std::string lowercased(std::string_view text) {
-  std::string made;
+  std::string result;
   while (!text.empty()) {
     const size_t length = character_length(text);
     const uint32_t point = code_point(text, length);
     if (point == 0x130) {
-      made += "i\xCC\x87";  // the only character whose lower case has two
+      result += "i\xCC\x87";  // the only character whose lower case has two
     } else {
-      append_code_point(made, uint32_t(utf8proc_tolower(utf8proc_int32_t(point))));
+      append_code_point(result, uint32_t(utf8proc_tolower(utf8proc_int32_t(point))));
     }
     text.remove_prefix(length);
   }
-  return made;
+  return result;
 }
 
 /// Calls use(character, code point) for the characters of well-formed text.
@@ -160,7 +160,7 @@ std::string_view first_grapheme(std::string_view text) {
 /// As in the package "tokenizers", the value of its first key replaces a short grapheme.
 Result<std::string> mapped(std::string_view text, const CharMap& map, TextBudget& budget) {
   constexpr size_t kLongGrapheme = 6;
-  std::string made;
+  std::string result;
   while (!text.empty()) {
     const std::string_view grapheme = first_grapheme(text);
     text.remove_prefix(grapheme.size());
@@ -168,18 +168,18 @@ Result<std::string> mapped(std::string_view text, const CharMap& map, TextBudget
     if (whole.has_value()) {
       const Error error = budget.spend(whole->size());
       if (error != Error::Ok) return error;
-      made += *whole;
+      result += *whole;
       continue;
     }
     Error error = Error::Ok;
     each_character(grapheme, [&](std::string_view character, uint32_t) {
       const std::string_view to = map.shortest(character).value_or(character);
       if (error == Error::Ok) error = budget.spend(to.size());
-      if (error == Error::Ok) made += to;
+      if (error == Error::Ok) result += to;
     });
     if (error != Error::Ok) return error;
   }
-  return made;
+  return result;
 }
 
 Result<std::string> apply_step(const Normalizer& step, const std::string& text,
@@ -207,16 +207,16 @@ Result<std::string> apply_step(const Normalizer& step, const std::string& text,
     case Kind::Map:
       return mapped(text, *step.map, budget);
     case Kind::Bytes: {
-      std::string made;
-      for (const char byte : text) made += character_of_byte(uint8_t(byte));
-      return made;
+      std::string result;
+      for (const char byte : text) result += character_of_byte(uint8_t(byte));
+      return result;
     }
     default: {
-      std::string made;
+      std::string result;
       each_character(text, [&](std::string_view character, uint32_t point) {
-        append_character(step.kind, character, point, made);
+        append_character(step.kind, character, point, result);
       });
-      return made;
+      return result;
     }
   }
 }
@@ -225,11 +225,11 @@ Result<std::string> apply_step(const Normalizer& step, const std::string& text,
 
 Result<std::string> normalize(const HfModel& model, std::string text, TextBudget& budget) {
   for (const Normalizer& step : model.normalizers) {
-    auto made = apply_step(step, text, budget);
-    if (!made.ok()) return made;
-    const Error error = budget.spend(made->size() + 1);
+    auto applied = apply_step(step, text, budget);
+    if (!applied.ok()) return applied;
+    const Error error = budget.spend(applied->size() + 1);
     if (error != Error::Ok) return error;
-    text = std::move(*made);
+    text = std::move(*applied);
     // A map in a file may contain any bytes.
     if (step.kind == Kind::Map && !is_utf8(text)) {
       ET_LOG(Error, "tokenizer: the normalizer's map produces text that is not UTF-8");

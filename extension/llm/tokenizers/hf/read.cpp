@@ -82,8 +82,8 @@ Error read_byte_pairs(const Json& bpe, HfModel& model) {
 }
 
 Error read_word_pieces(const Json& words, HfModel& model) {
-  const Json& most = member(words, "max_input_chars_per_word");
-  if (most.is_number_unsigned()) model.max_word_characters = most.get<size_t>();
+  const Json& limit = member(words, "max_input_chars_per_word");
+  if (limit.is_number_unsigned()) model.max_word_characters = limit.get<size_t>();
   model.continuing_prefix = text_of(words, "continuing_subword_prefix", "##");
   const Error error = read_vocabulary(words, model);
   if (error != Error::Ok) return error;

@@ -34,12 +34,12 @@ Error read_pattern(const Json& object, std::optional<Regex>& pattern, std::strin
 }
 
 std::string escaped(const std::string& text) {
-  std::string made;
+  std::string result;
   for (const char byte : text) {
-    if (uint8_t(byte) < 0x80 && !std::isalnum(uint8_t(byte))) made += '\\';
-    made += byte;
+    if (uint8_t(byte) < 0x80 && !std::isalnum(uint8_t(byte))) result += '\\';
+    result += byte;
   }
-  return made;
+  return result;
 }
 
 /// Calls read(step) for a step, or for each of a Sequence.
@@ -91,16 +91,18 @@ Error read_normalizer(const Json& step, HfModel& model) {
     if (lowercase) model.normalizers.push_back({Kind::Lowercase});
   } else if (type == "Precompiled") {
     const auto bytes = decode_base64(text_of(step, "precompiled_charsmap"));
-    Normalizer made{Kind::Map};
-    if (bytes.has_value()) made.map = CharMap::read(*bytes);
-    if (!made.map.has_value()) return refuse_json("precompiled_charsmap: expected a map in base64");
-    model.normalizers.push_back(std::move(made));
+    Normalizer result{Kind::Map};
+    if (bytes.has_value()) result.map = CharMap::read(*bytes);
+    if (!result.map.has_value()) {
+      return refuse_json("precompiled_charsmap: expected a map in base64");
+    }
+    model.normalizers.push_back(std::move(result));
   } else if (type == "Replace") {
-    Normalizer made{Kind::Replace, {}, text_of(step, "content")};
-    const Error error = read_pattern(step, made.pattern, made.from);
+    Normalizer result{Kind::Replace, {}, text_of(step, "content")};
+    const Error error = read_pattern(step, result.pattern, result.from);
     if (error != Error::Ok) return error;
-    if (made.pattern.has_value()) made.kind = Kind::ReplacePattern;
-    model.normalizers.push_back(std::move(made));
+    if (result.pattern.has_value()) result.kind = Kind::ReplacePattern;
+    model.normalizers.push_back(std::move(result));
   } else {
     return refuse_json("normalizer '" + type + "' is not supported");
   }
@@ -134,27 +136,27 @@ bool get_behavior(const Json& step, PreTokenizer::Behavior& behavior) {
 }
 
 Error read_split(const Json& step, HfModel& model) {
-  PreTokenizer made;
-  if (!get_behavior(step, made.behavior)) {
+  PreTokenizer result;
+  if (!get_behavior(step, result.behavior)) {
     return refuse_json("behavior '" + text_of(step, "behavior") + "' is not supported");
   }
   if (text_of(step, "type") == "Punctuation")
-    return add_split(model, std::move(made), kPunctuation);
-  made.invert = flag_of(step, "invert");
+    return add_split(model, std::move(result), kPunctuation);
+  result.invert = flag_of(step, "invert");
   std::string text;
-  const Error error = read_pattern(step, made.pattern, text);
+  const Error error = read_pattern(step, result.pattern, text);
   if (error != Error::Ok) return error;
-  if (!made.pattern.has_value()) return add_split(model, std::move(made), escaped(text));
-  model.pre_tokenizers.push_back(std::move(made));
+  if (!result.pattern.has_value()) return add_split(model, std::move(result), escaped(text));
+  model.pre_tokenizers.push_back(std::move(result));
   return Error::Ok;
 }
 
 Error read_bytes(const Json& step, HfModel& model) {
-  PreTokenizer made;
-  made.kind = PreTokenizer::Kind::Bytes;
-  made.add_prefix_space = flag_of(step, "add_prefix_space", true);
-  if (flag_of(step, "use_regex", true)) return add_split(model, std::move(made), kBytePattern);
-  model.pre_tokenizers.push_back(std::move(made));
+  PreTokenizer result;
+  result.kind = PreTokenizer::Kind::Bytes;
+  result.add_prefix_space = flag_of(step, "add_prefix_space", true);
+  if (flag_of(step, "use_regex", true)) return add_split(model, std::move(result), kBytePattern);
+  model.pre_tokenizers.push_back(std::move(result));
   return Error::Ok;
 }
 
@@ -179,12 +181,12 @@ Error get_metaspace(const Json& step, std::string& replacement, PreTokenizer::Pr
 }
 
 Error read_metaspace(const Json& step, HfModel& model) {
-  PreTokenizer made;
-  made.kind = PreTokenizer::Kind::Metaspace;
-  made.splits = flag_of(step, "split", true);
-  const Error error = get_metaspace(step, made.replacement, made.prepend);
+  PreTokenizer result;
+  result.kind = PreTokenizer::Kind::Metaspace;
+  result.splits = flag_of(step, "split", true);
+  const Error error = get_metaspace(step, result.replacement, result.prepend);
   if (error != Error::Ok) return error;
-  model.pre_tokenizers.push_back(std::move(made));
+  model.pre_tokenizers.push_back(std::move(result));
   return Error::Ok;
 }
 
@@ -224,12 +226,12 @@ Error read_decoder(const Json& step, HfModel& model) {
   } else if (type == "Fuse") {
     model.decoders.push_back({Kind::Fuse});
   } else if (type == "Replace") {
-    Decoder made{Kind::Replace, {}, text_of(step, "content")};
+    Decoder result{Kind::Replace, {}, text_of(step, "content")};
     std::optional<Regex> pattern;
-    const Error error = read_pattern(step, pattern, made.from);
+    const Error error = read_pattern(step, pattern, result.from);
     if (error != Error::Ok) return error;
     if (pattern.has_value()) return refuse_json("a decoder that replaces a Regex is not supported");
-    model.decoders.push_back(std::move(made));
+    model.decoders.push_back(std::move(result));
   } else if (type == "Strip") {
     const Json& start = member(step, "start");
     const Json& stop = member(step, "stop");
@@ -238,25 +240,25 @@ Error read_decoder(const Json& step, HfModel& model) {
     }
     model.decoders.push_back({Kind::Strip, text_of(step, "content"), {}, start.get<size_t>()});
   } else if (type == "WordPiece") {
-    Decoder made{Kind::WordPiece, text_of(step, "prefix", "##")};
-    made.cleanup = flag_of(step, "cleanup", true);
-    model.decoders.push_back(std::move(made));
+    Decoder result{Kind::WordPiece, text_of(step, "prefix", "##")};
+    result.cleanup = flag_of(step, "cleanup", true);
+    model.decoders.push_back(std::move(result));
   } else if (type == "BPEDecoder") {
-    Decoder made{Kind::BytePairs, text_of(step, "suffix", "</w>")};
-    if (made.from.empty()) return refuse_json("BPEDecoder: expected a suffix");
-    model.decoders.push_back(std::move(made));
+    Decoder result{Kind::BytePairs, text_of(step, "suffix", "</w>")};
+    if (result.from.empty()) return refuse_json("BPEDecoder: expected a suffix");
+    model.decoders.push_back(std::move(result));
   } else if (type == "CTC") {
-    Decoder made{Kind::Ctc, text_of(step, "pad_token", "<pad>"),
-                 text_of(step, "word_delimiter_token", "|")};
-    made.cleanup = flag_of(step, "cleanup", true);
-    model.decoders.push_back(std::move(made));
+    Decoder result{Kind::Ctc, text_of(step, "pad_token", "<pad>"),
+                   text_of(step, "word_delimiter_token", "|")};
+    result.cleanup = flag_of(step, "cleanup", true);
+    model.decoders.push_back(std::move(result));
   } else if (type == "Metaspace") {
     PreTokenizer::Prepend prepend{};
-    Decoder made{Kind::Metaspace};
-    const Error error = get_metaspace(step, made.from, prepend);
+    Decoder result{Kind::Metaspace};
+    const Error error = get_metaspace(step, result.from, prepend);
     if (error != Error::Ok) return error;
-    made.start = prepend == PreTokenizer::Prepend::Never ? 0 : 1;
-    model.decoders.push_back(std::move(made));
+    result.start = prepend == PreTokenizer::Prepend::Never ? 0 : 1;
+    model.decoders.push_back(std::move(result));
   } else {
     return refuse_json("decoder '" + type + "' is not supported");
   }

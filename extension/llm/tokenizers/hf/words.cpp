@@ -27,8 +27,8 @@ struct ByteAlphabet {
 };
 
 const ByteAlphabet& alphabet() {
-  static const ByteAlphabet made;
-  return made;
+  static const ByteAlphabet alphabet;
+  return alphabet;
 }
 
 /// Cuts `word` at the matches or, inverted, at the text between them.
@@ -127,29 +127,29 @@ Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, 
   std::vector<Word> words;
   if (!text.empty()) words.push_back({text, is_first});
   for (const PreTokenizer& step : model.pre_tokenizers) {
-    std::vector<Word> made;
+    std::vector<Word> result;
     for (Word& word : words) {
       Error error = budget.spend(word.text.size() + step.replacement.size() + 1);
       if (error != Error::Ok) return error;
       if (step.add_prefix_space && word.text[0] != ' ') word.text.insert(0, 1, ' ');
       if (step.kind == Kind::Metaspace) {
-        error = split_metaspace(step, std::move(word), budget, made);
+        error = split_metaspace(step, std::move(word), budget, result);
         if (error != Error::Ok) return error;
       } else if (step.pattern.has_value()) {
         const auto matches = step.pattern->find_all(word.text);
         if (!matches.ok()) return matches.error();
-        cut(step, word, *matches, made);
+        cut(step, word, *matches, result);
       } else {
-        made.push_back(std::move(word));
+        result.push_back(std::move(word));
       }
     }
-    for (Word& word : made) {
+    for (Word& word : result) {
       if (step.kind != Kind::Bytes) break;
       std::string characters;
       for (const char byte : word.text) characters += character_of_byte(uint8_t(byte));
       word.text = std::move(characters);
     }
-    words = std::move(made);
+    words = std::move(result);
   }
   return words;
 }

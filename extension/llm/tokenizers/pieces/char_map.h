@@ -22,11 +22,11 @@ class CharMap {
     if (bytes.size() < 4) return std::nullopt;
     const uint32_t trie_bytes = number_at(bytes, 0);
     if (trie_bytes < 4 || trie_bytes % 4 != 0 || trie_bytes > bytes.size() - 4) return std::nullopt;
-    CharMap made;
-    made.units_.reserve(trie_bytes / 4);
-    for (size_t i = 0; i < trie_bytes; i += 4) made.units_.push_back(number_at(bytes, 4 + i));
-    made.texts_ = bytes.substr(4 + size_t(trie_bytes));
-    return made;
+    CharMap map;
+    map.units_.reserve(trie_bytes / 4);
+    for (size_t i = 0; i < trie_bytes; i += 4) map.units_.push_back(number_at(bytes, 4 + i));
+    map.texts_ = bytes.substr(4 + size_t(trie_bytes));
+    return map;
   }
 
   /// Calls found(length, replacement) for the keys that `text` begins with, the shortest first.

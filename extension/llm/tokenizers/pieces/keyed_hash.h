@@ -39,12 +39,12 @@ class KeyedHash {
   using Secret = std::pair<uint64_t, uint64_t>;
 
   static const Secret& secret() {
-    static const Secret made = [] {
+    static const Secret value = [] {
       std::random_device random;
       const auto word = [&] { return uint64_t{random()} << 32 | random(); };
       return Secret{word(), word()};
     }();
-    return made;
+    return value;
   }
 
   /// Each bit of x changes about half of the bits of the result. Without the secret, nobody can

@@ -62,12 +62,12 @@ inline Result<Json> parse_json(const std::string& file) {
            kMaxJsonDepth);
     return Error::LoadFailure;
   }
-  Json made = Json::parse(*text, nullptr, false);
-  if (!made.is_object()) {
+  Json result = Json::parse(*text, nullptr, false);
+  if (!result.is_object()) {
     ET_LOG(Error, "tokenizer: '%s' contains no JSON object", file.c_str());
     return Error::LoadFailure;
   }
-  return made;
+  return result;
 }
 
 }  // namespace tokenizers::internal

@@ -45,8 +45,8 @@ Result<std::string> SentencePieceModel::normalize(std::string_view text) const {
   TextBudget budget(text.size());
   const std::string_view space = escape_whitespaces ? kSpacePiece : std::string_view(" ");
   while (remove_extra_whitespaces && !text.empty()) {
-    const auto [made, length] = normalize_prefix(text);
-    if (made != " ") break;
+    const auto [normalized, length] = normalize_prefix(text);
+    if (normalized != " ") break;
     text.remove_prefix(length);
   }
   std::string result;
@@ -54,19 +54,20 @@ Result<std::string> SentencePieceModel::normalize(std::string_view text) const {
   if (!whitespace_is_suffix && add_dummy_prefix) result += space;
   bool is_behind_space = remove_extra_whitespaces;
   while (!text.empty()) {
-    auto [made, length] = normalize_prefix(text);
+    auto [normalized, length] = normalize_prefix(text);
     text.remove_prefix(length);
-    const Error error = budget.spend(made.size());
+    const Error error = budget.spend(normalized.size());
     if (error != Error::Ok) return error;
-    while (is_behind_space && !made.empty() && made[0] == ' ') made.remove_prefix(1);
-    for (const char byte : made) {
+    while (is_behind_space && !normalized.empty() && normalized[0] == ' ')
+      normalized.remove_prefix(1);
+    for (const char byte : normalized) {
       if (byte == ' ') {
         result += space;
       } else {
         result += byte;
       }
     }
-    if (!made.empty()) is_behind_space = ends_with(made, " ");
+    if (!normalized.empty()) is_behind_space = ends_with(normalized, " ");
     if (!remove_extra_whitespaces) is_behind_space = false;
   }
   while (remove_extra_whitespaces && ends_with(result, space)) {

@@ -48,35 +48,35 @@ bool get_text(const ProtobufReader& reader, std::string& text) {
 
 Error read_piece(std::string_view bytes, Model& model) {
   const size_t number = model.pieces.size();
-  Model::Piece made;
+  Model::Piece result;
   ProtobufReader reader(bytes);
   while (reader.next()) {
     bool fits = true;
     uint64_t type = 1;
     switch (reader.field()) {
       case field::kPiece:
-        fits = get_text(reader, made.text);
+        fits = get_text(reader, result.text);
         break;
       case field::kScore:
-        fits = reader.get(made.score) && std::isfinite(made.score);
+        fits = reader.get(result.score) && std::isfinite(result.score);
         break;
       case field::kType:
         fits = reader.get(type) && type >= 1 && type <= 6;
-        made.type = Type(type);
+        result.type = Type(type);
         break;
       default:
         break;
     }
     if (!fits) return refuse("expected text, a finite score and a known type", number);
   }
-  if (!reader.ok() || made.text.empty() || made.text.size() > kMaxPieceBytes) {
+  if (!reader.ok() || result.text.empty() || result.text.size() > kMaxPieceBytes) {
     return refuse("malformed", number);
   }
-  const bool is_text =
-      made.type == Type::Normal || made.type == Type::UserDefined || made.type == Type::Unused;
+  const bool is_text = result.type == Type::Normal || result.type == Type::UserDefined ||
+                       result.type == Type::Unused;
   auto& ids = is_text ? model.ids : model.reserved;
-  if (!ids.emplace(made.text, number).second) return refuse("repeated", number);
-  model.pieces.push_back(std::move(made));
+  if (!ids.emplace(result.text, number).second) return refuse("repeated", number);
+  model.pieces.push_back(std::move(result));
   return Error::Ok;
 }
 

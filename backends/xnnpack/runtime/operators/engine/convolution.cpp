@@ -105,9 +105,9 @@ OperatorResult create_convolution(const Node& node, const OperatorContext& conte
   if (!plan.accepts(Convolution::weights_of(node, context))) {
     plan = plan.without_winograd();
   }
-  auto made = std::make_unique<Convolution>(node, context, plan);
-  ET_CHECK_OK_OR_RETURN_ERROR(made->pack(node, context));
-  return std::unique_ptr<Operator>(std::move(made));
+  auto created = std::make_unique<Convolution>(node, context, plan);
+  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context));
+  return std::unique_ptr<Operator>(std::move(created));
 }
 
 bool is_engine_convolution(const Node& node, const OperatorContext& context) {

@@ -76,9 +76,9 @@ class PlaneConvolution final : public EngineOperator {
 }  // namespace
 
 OperatorResult create_planes(const Node& node, const OperatorContext& context) {
-  auto made = std::make_unique<PlaneConvolution>(node, context);
-  ET_CHECK_OK_OR_RETURN_ERROR(made->pack(node, context));
-  return std::unique_ptr<Operator>(std::move(made));
+  auto created = std::make_unique<PlaneConvolution>(node, context);
+  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context));
+  return std::unique_ptr<Operator>(std::move(created));
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -377,9 +377,9 @@ class QuantizedConvolution final : public EngineOperator {
 
 template <typename Made>
 OperatorResult create(const Node& node, const OperatorContext& context, const Layer& layer) {
-  auto made = std::make_unique<Made>(node, context, layer);
-  ET_CHECK_OK_OR_RETURN_ERROR(made->pack(context, layer));
-  return std::unique_ptr<Operator>(std::move(made));
+  auto created = std::make_unique<Made>(node, context, layer);
+  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(context, layer));
+  return std::unique_ptr<Operator>(std::move(created));
 }
 
 /// True if the engine computes this depthwise convolution. XNNPACK is faster than plain C++.

@@ -95,9 +95,9 @@ OperatorResult wrap_xnn(const Node& node, xnn_status status, xnn_operator_t hand
   if (status != xnn_status_success) {
     return creation_error(node, status);
   }
-  auto* made = new Derived(std::forward<Args>(args)..., owned.get());
+  auto* created = new Derived(std::forward<Args>(args)..., owned.get());
   (void)owned.release();
-  return std::unique_ptr<Operator>(made);
+  return std::unique_ptr<Operator>(created);
 }
 
 }  // namespace executorch::backends::xnnpack

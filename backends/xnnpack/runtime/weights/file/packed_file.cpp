@@ -30,7 +30,7 @@ struct Header {
   uint32_t count;
   Digest library;
   uint64_t file_size;
-  int64_t made;
+  int64_t written;
   Digest tables;
   uint64_t contents;
 };
@@ -168,7 +168,7 @@ const char* PackedFile::read() {
   if (header.file_size != size) {
     return "it is truncated";
   }
-  is_as_made_ = header.made == time_of(info);
+  is_as_written_ = header.written == time_of(info);
   return read_tables();
 }
 
@@ -219,7 +219,7 @@ std::shared_ptr<PackedBlock> PackedFile::find(const Digest& key) {
   }
   const Entry entry = listed->second;
   const char* const data = mapping_->data + entry.offset;
-  if (!is_as_made_ && digest_of(data, entry.size, key_of_user()) != entry.digest) {
+  if (!is_as_written_ && digest_of(data, entry.size, key_of_user()) != entry.digest) {
     ET_LOG(Info, "xnnpack: cache of packed weights %s is damaged in %zu bytes at %zu: packed anew",
            path_.c_str(), entry.size, entry.offset);
     entries_.erase(listed);
@@ -330,7 +330,7 @@ bool PackedFile::write(int file,
   header.file_size = end + kReadBeyond;
   timespec now[2] = {};
   clock_gettime(CLOCK_REALTIME, &now[1]);
-  header.made = nanoseconds(now[1]);
+  header.written = nanoseconds(now[1]);
   header.contents = contents.size();
   header.tables = digest_of_tables(header, tables.data(), tables.size());
   const size_t begin = sizeof(header) + tables.size();

@@ -74,7 +74,7 @@ class PackedFile final {
   std::shared_ptr<const Mapping> mapping_;
   /// True if the file's modification time equals the recorded one: it was not changed since it was
   /// written, so the data need no check of their digests.
-  bool is_as_made_ = false;
+  bool is_as_written_ = false;
   std::map<Digest, Entry> entries_;
   /// Blocks of the file that find() has returned.
   std::map<Digest, std::shared_ptr<PackedBlock>> found_;
