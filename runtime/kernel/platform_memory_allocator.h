@@ -14,10 +14,10 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// A MemoryAllocator without a block of its own: the platform (et_pal_allocate) allocates every
-/// piece, and reset() or the destructor frees all of them. Returns nullptr if the platform has no
-/// memory. It provides the temporary memory of a Method whose MemoryManager lacks a temp allocator,
-/// and of kernels that are called with a context without one.
+/// A MemoryAllocator without a block of its own. The platform (et_pal_allocate) allocates each
+/// piece; reset() and the destructor free them. allocate() returns nullptr if the platform is out
+/// of memory. It provides the temporary memory of a Method whose MemoryManager lacks a temp
+/// allocator, and of kernels that are called with a context without one.
 class PlatformMemoryAllocator final : public MemoryAllocator {
  public:
   PlatformMemoryAllocator() : MemoryAllocator(0, nullptr) {}

@@ -12,7 +12,7 @@
 
 namespace tokenizers::internal {
 
-/// A match: its first byte, and the byte behind it.
+/// Bytes of a match, from `first` to before `second`.
 using Range = std::pair<size_t, size_t>;
 
 /// Copies share the compiled pattern.
