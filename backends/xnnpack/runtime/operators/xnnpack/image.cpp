@@ -223,25 +223,25 @@ OperatorResult create_xnn_reduction(const Node& node, const OperatorContext& con
 OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context) {
   const size_t item = ET_UNWRAP(moved_element_bytes(node, context));
   xnn_operator_t handle = nullptr;
-  const auto transpose = [&](const char* label, xnn_status status, XnnTranspose::Reshape reshape,
-                             XnnTranspose::Setup setup) {
+  const auto made = [&](const char* label, xnn_status status, XnnTranspose::Reshape reshape,
+                        XnnTranspose::Setup setup) {
     return wrap_xnn<XnnTranspose>(node, status, handle, context, node, label, reshape, setup);
   };
   switch (item) {
     case 1: {
       const xnn_status status = xnn_create_transpose_nd_x8(0, &handle);
-      return transpose("Transpose (ND, X8)", status, xnn_reshape_transpose_nd_x8,
-                       xnn_setup_transpose_nd_x8);
+      return made("Transpose (ND, X8)", status, xnn_reshape_transpose_nd_x8,
+                  xnn_setup_transpose_nd_x8);
     }
     case 2: {
       const xnn_status status = xnn_create_transpose_nd_x16(0, &handle);
-      return transpose("Transpose (ND, X16)", status, xnn_reshape_transpose_nd_x16,
-                       xnn_setup_transpose_nd_x16);
+      return made("Transpose (ND, X16)", status, xnn_reshape_transpose_nd_x16,
+                  xnn_setup_transpose_nd_x16);
     }
     default: {
       const xnn_status status = xnn_create_transpose_nd_x32(0, &handle);
-      return transpose("Transpose (ND, X32)", status, xnn_reshape_transpose_nd_x32,
-                       xnn_setup_transpose_nd_x32);
+      return made("Transpose (ND, X32)", status, xnn_reshape_transpose_nd_x32,
+                  xnn_setup_transpose_nd_x32);
     }
   }
 }
