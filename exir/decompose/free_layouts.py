@@ -21,7 +21,7 @@ from executorch.exir.rewrite.node_rewrite import insert_before
 _aten = torch.ops.aten
 # Unlike other composite operators, this one never returns its argument.
 _ATTENTION = _aten.scaled_dot_product_attention.default
-VIEWS = {
+VIEWS: dict[object, OpOverload] = {
     _aten.view.default: _aten.reshape.default,
     _aten._unsafe_view.default: _aten.reshape.default,
     _aten.view_as.default: _aten.reshape_as.default,
@@ -72,6 +72,11 @@ def _may_copy(view: fx.Node) -> bool:
     return all(
         node.op == "call_function" and all(position[user] <= first_write for user in node.users) for node in before
     )
+
+
+def is_written(node: fx.Node) -> bool:
+    """Return whether a call writes to the memory of this node, or to that of a view of it."""
+    return any(_writes_to(user, shared) for shared in _sharing(node, sources=False) for user in shared.users)
 
 
 def _writes_to(node: fx.Node, written: fx.Node) -> bool:

@@ -1,0 +1,114 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Compute numbers that a program reads from its constants, so that sizes derived from them are constants too.
+
+    n = item(ceil(stride / 2))  # stride: a buffer that nothing writes     →     n = 4
+    y = pad(x, [0, n])          # a size that torch.export does not know          y = pad(x, [0, 4])
+
+Codecs such as Mimi keep strides and kernel sizes in buffers and compute the padding of each convolution from them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+
+from executorch.exir.decompose.free_layouts import is_written
+from executorch.exir.error import ExportError
+from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.rewrite.fake_values import computed_value
+from executorch.exir.rewrite.program_constants import constant_tensors
+from executorch.exir.rewrite.program_copy import copy_program
+
+_ITEMS = (torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default)
+_MAX_ELEMENTS = 1024
+"""Larger constants are weights."""
+
+
+def compute_constant_numbers(program: ExportedProgram) -> ExportedProgram:
+    """Return the program, or a copy whose outermost graph has such numbers and the sizes that follow from them.
+
+    The program stays as it is where torch cannot compute the values of later calls again.
+    """
+    if not any(node.target in _ITEMS for node in program.graph.nodes):
+        return program
+    copied = copy_program(program)
+    numbers = _Numbers(copied)
+    try:
+        found = numbers.run()
+    except (RuntimeError, ValueError, TypeError, KeyError, ExportError):
+        return program
+    if not found:
+        return program
+    copied.graph_module.recompile()
+    return copied
+
+
+class _Numbers:
+    """One pass over a graph: values that are known, and calls whose operands changed."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self._graph = program.graph
+        self._mode = fake_mode_of(program.graph_module)
+        placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
+        self._known: dict[fx.Node, torch.Tensor] = {
+            placeholders[name]: tensor
+            for name, tensor in constant_tensors(program).items()
+            if tensor.numel() <= _MAX_ELEMENTS and not is_written(placeholders[name])
+        }
+        self._stale: set[fx.Node] = set()
+
+    def run(self) -> bool:
+        """Replace what can be computed. Return whether there was a number."""
+        found = False
+        with torch.no_grad():
+            for node in list(self._graph.nodes):
+                if node.op != "call_function":
+                    continue
+                if node.target in _ITEMS and node.args[0] in self._known:
+                    self._replace(node, self._known[node.args[0]].item())
+                    found = True
+                    continue
+                if node in self._stale and not self._refresh(node):
+                    continue
+                if _is_pure(node) and all(source in self._known for source in node.all_input_nodes):
+                    args, kwargs = fx.node.map_arg((node.args, dict(node.kwargs)), self._known.__getitem__)
+                    self._known[node] = node.target(*args, **kwargs)
+        return found
+
+    def _replace(self, node: fx.Node, number: int | float | bool) -> None:
+        for user in list(node.users):
+            user.args, user.kwargs = fx.node.map_arg(
+                (user.args, user.kwargs), lambda operand: number if operand is node else operand
+            )
+            self._stale.add(user)
+        self._graph.erase_node(node)
+
+    def _refresh(self, node: fx.Node) -> bool:
+        """Compute the value of a call with new operands again. Return false if the call is gone."""
+        value = computed_value(self._mode, node)
+        if isinstance(value, (int, float)):
+            self._replace(node, value)
+            return False
+        if value is None and not node.users and not node.all_input_nodes:  # an assertion, which holds
+            self._graph.erase_node(node)
+            return False
+        node.meta["val"] = value
+        self._stale.update(node.users)
+        return True
+
+
+def _is_pure(node: fx.Node) -> bool:
+    """Return whether the call returns one small tensor and depends on its operands alone."""
+    value, target = node.meta.get("val"), node.target
+    return (
+        isinstance(target, OpOverload)
+        and isinstance(value, torch.Tensor)
+        and all(isinstance(size, int) for size in value.shape)
+        and value.numel() <= _MAX_ELEMENTS
+        and not target._schema.is_mutable
+        and torch.Tag.nondeterministic_seeded not in target.tags
+        and "empty" not in target.name()
+        and not is_written(node)
+    )
