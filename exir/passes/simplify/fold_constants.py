@@ -62,8 +62,9 @@ def fold_constants(
             values[node] = _run(node, values)
     for node in chosen:
         result = values[node]
-        if isinstance(result, torch.Tensor) and _same_kind(result, node.meta["val"]):
-            constant = add_constant(program, "_prop_tensor_constant", result.contiguous(), node.meta["val"], node)
+        stored = _stored(result, node.meta["val"]) if isinstance(result, torch.Tensor) else None
+        if stored is not None:
+            constant = add_constant(program, "_prop_tensor_constant", stored, node.meta["val"], node)
             node.replace_all_uses_with(constant)
     for node in reversed(sources):
         if node.op == "call_function" and not node.users:
@@ -186,6 +187,15 @@ def _run(node: fx.Node, values: dict[fx.Node, Any]) -> object:
         return target(*map_arg(node.args, place), **map_arg(node.kwargs, place))
 
 
-def _same_kind(result: torch.Tensor, value: torch.Tensor) -> bool:
-    """Return whether the row-major result has the dtype and layout of the graph's value."""
-    return result.dtype == value.dtype and same_layout(result.contiguous(), value)
+def _stored(result: torch.Tensor, value: torch.Tensor) -> torch.Tensor | None:
+    """Return the result with the layout of the graph's value, row-major or, for example, channels last.
+
+    None if it has another layout or dtype.
+    """
+    if result.dtype != value.dtype:
+        return None
+    row_major = result.contiguous()
+    if same_layout(row_major, value):
+        return row_major
+    dense = result.clone()
+    return dense if same_layout(dense, value) else None

@@ -11,8 +11,10 @@ from oracle.models.every_step import assert_step_saves
 from oracle.models.planned_graph import call_targets, plan, run_planned
 from torch.export import ExportedProgram, export
 
-from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.passes.simplify.fold_constants import FREE_GROWTH, fold_constants, fold_for_backends
+from executorch.runtime import Runtime
 
 NO_TARGET = ExecutorchBackendConfig(check_target=False)
 
@@ -123,3 +125,31 @@ def test_parts_that_nothing_writes_are_zeros_in_each_file() -> None:
     program, _ = _folded(partly, torch.randn(3, 4))
     (table,) = (value for value in program.constants.values() if value.shape == (3, 4))
     assert torch.equal(table, torch.tensor([[2.0] * 4, [0.0] * 4, [0.0] * 4]))
+
+
+class ConvertedWeight(torch.nn.Module):
+    """A convolution as Keras with PyTorch computes it: the weight becomes channels last in each call."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(3, 3, 4, 8))
+
+    def forward(self, x):
+        image, weight = x.permute(0, 3, 1, 2), self.weight.permute(3, 2, 0, 1)
+        image, weight = (each.contiguous().to(memory_format=torch.channels_last) for each in (image, weight))
+        return torch.nn.functional.conv2d(image, weight, padding=1).permute(0, 2, 3, 1)
+
+
+def test_a_weight_that_the_graph_makes_channels_last_is_a_constant_of_that_layout():
+    model, x = ConvertedWeight().eval(), torch.randn(2, 6, 5, 4)
+    program = to_edge(export(model, (x,))).exported_program()
+    fold_for_backends(program)
+    (convolution,) = (node for node in program.graph.nodes if "convolution" in str(node.target))
+    stored = program.constants[convolution.args[1].target]
+    assert stored.stride() == convolution.args[1].meta["val"].stride() == (36, 1, 12, 4)
+    delegated = to_edge_transform_and_lower(export(model, (x,)), partitioner=[XnnpackPartitioner()]).to_executorch()
+    (plan_of_forward,) = delegated.executorch_program.execution_plan
+    assert not plan_of_forward.operators
+    for lowered in (delegated, to_edge(export(model, (x,))).to_executorch()):
+        (found,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
+        torch.testing.assert_close(found, model(x))
