@@ -9,7 +9,7 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig
-from executorch.exir.decompose.constant_numbers import compute_constant_numbers
+from executorch.exir.decompose.constant_scalars import compute_constant_scalars
 from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.decompose.operators.training_mode import warn_of_training
@@ -50,7 +50,7 @@ def edge_program(
     """
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
-    program = compute_constant_numbers(without_functorch(program))
+    program = compute_constant_scalars(without_functorch(program))
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)

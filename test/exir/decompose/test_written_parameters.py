@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Parameters that a program updates are state, as buffers are."""
+"""Parameters that a program updates are state, like buffers."""
 
 from __future__ import annotations
 

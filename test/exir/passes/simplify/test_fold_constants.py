@@ -136,7 +136,7 @@ class ConvertedWeight(torch.nn.Module):
 
     def forward(self, x):
         image, weight = x.permute(0, 3, 1, 2), self.weight.permute(3, 2, 0, 1)
-        image, weight = (each.contiguous().to(memory_format=torch.channels_last) for each in (image, weight))
+        image, weight = (tensor.contiguous().to(memory_format=torch.channels_last) for tensor in (image, weight))
         return torch.nn.functional.conv2d(image, weight, padding=1).permute(0, 2, 3, 1)
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Compute numbers that a program reads from its constants, so that sizes derived from them are constants too.
+"""Compute scalars that a program reads from its constants, so that sizes derived from them are constants too.
 
     n = item(ceil(stride / 2))  # stride: a buffer that nothing writes     →     n = 4
     y = pad(x, [0, n])          # a size that torch.export does not know          y = pad(x, [0, 4])
@@ -26,26 +26,23 @@ _MAX_ELEMENTS = 1024
 """Larger constants are weights."""
 
 
-def compute_constant_numbers(program: ExportedProgram) -> ExportedProgram:
-    """Return the program, or a copy whose outermost graph has such numbers and the sizes that follow from them.
+def compute_constant_scalars(program: ExportedProgram) -> ExportedProgram:
+    """Return the program, or a copy whose outermost graph has these scalars and the sizes that follow from them.
 
     The program stays as it is where torch cannot compute the values of later calls again.
     """
     if not any(node.target in _ITEMS for node in program.graph.nodes):
         return program
     copied = copy_program(program)
-    numbers = _Numbers(copied)
     try:
-        found = numbers.run()
+        is_changed = _Scalars(copied).run()
     except (RuntimeError, ValueError, TypeError, KeyError, ExportError):
         return program
-    if not found:
-        return program
     copied.graph_module.recompile()
-    return copied
+    return copied if is_changed else program
 
 
-class _Numbers:
+class _Scalars:
     """One pass over a graph: values that are known, and calls whose operands changed."""
 
     def __init__(self, program: ExportedProgram) -> None:
@@ -60,27 +57,27 @@ class _Numbers:
         self._stale: set[fx.Node] = set()
 
     def run(self) -> bool:
-        """Replace what can be computed. Return whether there was a number."""
-        found = False
+        """Replace what can be computed. Return whether there was a scalar."""
+        is_changed = False
         with torch.no_grad():
             for node in list(self._graph.nodes):
                 if node.op != "call_function":
                     continue
                 if node.target in _ITEMS and node.args[0] in self._known:
                     self._replace(node, self._known[node.args[0]].item())
-                    found = True
+                    is_changed = True
                     continue
                 if node in self._stale and not self._refresh(node):
                     continue
                 if _is_pure(node) and all(source in self._known for source in node.all_input_nodes):
                     args, kwargs = fx.node.map_arg((node.args, dict(node.kwargs)), self._known.__getitem__)
                     self._known[node] = node.target(*args, **kwargs)
-        return found
+        return is_changed
 
-    def _replace(self, node: fx.Node, number: int | float | bool) -> None:
+    def _replace(self, node: fx.Node, scalar: int | float | bool) -> None:
         for user in list(node.users):
             user.args, user.kwargs = fx.node.map_arg(
-                (user.args, user.kwargs), lambda operand: number if operand is node else operand
+                (user.args, user.kwargs), lambda operand: scalar if operand is node else operand
             )
             self._stale.add(user)
         self._graph.erase_node(node)

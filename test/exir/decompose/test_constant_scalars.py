@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers that a program reads from its constants are computed when lowering; those of its state are read."""
+"""Scalars that a program reads from its constants are computed when lowering; those of its state are read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_convolutions_with_padding_computed_from_buffers_are_one_delegate(form: 
     torch.testing.assert_close(found, model(x))
 
 
-def test_a_number_of_state_is_read_in_each_call() -> None:
+def test_a_scalar_of_state_is_read_in_each_call() -> None:
     model, x = Growing(), torch.arange(3.0)
     program = export(model, (x,))
     method = Runtime.get().load_program(to_edge_transform_and_lower(program).to_executorch().buffer)
