@@ -29,7 +29,8 @@ _MAX_ELEMENTS = 1024
 def compute_constant_scalars(program: ExportedProgram) -> ExportedProgram:
     """Return the program, or a copy whose outermost graph has these scalars and the sizes that follow from them.
 
-    The program stays as it is where torch cannot compute the values of later calls again.
+    The program stays as it is where torch cannot compute the values of later calls again, and where it returns such a
+    scalar: its signature says that the output depends on data.
     """
     if not any(node.target in _ITEMS for node in program.graph.nodes):
         return program
@@ -55,9 +56,10 @@ class _Scalars:
             if tensor.numel() <= _MAX_ELEMENTS and not is_written(placeholders[name])
         }
         self._stale: set[fx.Node] = set()
+        self._returns_scalar = False
 
     def run(self) -> bool:
-        """Replace what can be computed. Return whether there was a scalar."""
+        """Replace what can be computed. Return whether there was a scalar, and the program returns none."""
         is_changed = False
         with torch.no_grad():
             for node in list(self._graph.nodes):
@@ -72,7 +74,7 @@ class _Scalars:
                 if _is_pure(node) and all(source in self._known for source in node.all_input_nodes):
                     args, kwargs = fx.node.map_arg((node.args, dict(node.kwargs)), self._known.__getitem__)
                     self._known[node] = node.target(*args, **kwargs)
-        return is_changed
+        return is_changed and not self._returns_scalar
 
     def _replace(self, node: fx.Node, scalar: int | float | bool) -> None:
         for user in list(node.users):
@@ -80,6 +82,7 @@ class _Scalars:
                 (user.args, user.kwargs), lambda operand: scalar if operand is node else operand
             )
             self._stale.add(user)
+            self._returns_scalar |= user.op == "output"
         self._graph.erase_node(node)
 
     def _refresh(self, node: fx.Node) -> bool:

@@ -48,6 +48,22 @@ class Growing(nn.Module):
         return x.expand(size, 3) * 2
 
 
+class ReturnsScalar(CausalConvolution):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        stride = self.stride.item()
+        return x * stride, stride + 1
+
+
+class PassesSize(CausalConvolution):
+    """Passes a tensor whose size is such a scalar to the branches of a condition."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        size = self.stride.item()
+        torch._check(size >= 1)
+        torch._check(size < 5)
+        return torch.cond(x.sum() > 0, lambda y: y * 2, lambda y: y - 1, (torch.ones(size),))
+
+
 def forms_of(model: nn.Module, x: torch.Tensor) -> list[ExportedProgram]:
     program = export(model, (x,))
     return [program, program.run_decompositions({}), program.run_decompositions()]
@@ -72,3 +88,14 @@ def test_a_scalar_of_state_is_read_in_each_call() -> None:
     for _ in range(3):
         (found,) = forward.execute([x])
         torch.testing.assert_close(found, model(x))
+
+
+@pytest.mark.parametrize("model", [ReturnsScalar(), PassesSize()])
+def test_scalars_that_are_returned_and_sizes_of_control_flow_are_right(model: nn.Module) -> None:
+    x = torch.arange(3.0)
+    lowered = to_edge_transform_and_lower(export(model, (x,))).to_executorch()
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for given in (x, -x):
+        expected = model(given)
+        found = method.execute([given])
+        torch.testing.assert_close(tuple(found), expected if isinstance(expected, tuple) else (expected,))
