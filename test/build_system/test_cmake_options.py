@@ -76,6 +76,16 @@ def test_options_that_exclude_each_other_are_an_error(tmp_path: Path, options: t
     assert message in done.stdout
 
 
+@pytest.mark.parametrize("speech", [False, True])
+def test_the_runner_of_language_models_is_left_out_unless_speech_needs_it(tmp_path: Path, speech: bool) -> None:
+    options = ["-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=OFF", "-DEXECUTORCH_BUILD_EXTENSION_LLM=OFF"]
+    done = configure(tmp_path, *options, *(["-DEXECUTORCH_BUILD_EXTENSION_ASR_RUNNER=ON"] if speech else []))
+    assert done.returncode == 0, done.stdout
+    stays = "extension_llm_runner stays in the build and the install, because extension_asr_runner links it"
+    assert (stays in done.stdout) == speech
+    assert ("tokenizers stays in the build" in done.stdout) == speech
+
+
 def test_the_xnnpack_backend_is_built_without_xnnpack_by_option(tmp_path: Path) -> None:
     done = configure(tmp_path, "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_XNNPACK_LIBRARY=NONE")
     assert done.returncode == 0, done.stdout
