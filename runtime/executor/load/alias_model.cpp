@@ -96,8 +96,15 @@ inline void AliasModel::restore_values() {
 }
 
 inline Error AliasModel::check_all() {
+  bool has_view_kernels = !ET_SHORTCUTS;
+  for (const Kernel* kernel : block_.kernels) {
+    has_view_kernels = has_view_kernels || (kernel != nullptr && is_view(kernel->name_));
+  }
   for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
-    ET_CHECK_OK_OR_RETURN_ERROR(link(block_.instructions[index_]));
+    // Loading has left has_late_memory false.
+    if (has_view_kernels || is_loaded_ || block_.instructions[index_].opcode != Opcode::Kernel) {
+      ET_CHECK_OK_OR_RETURN_ERROR(link(block_.instructions[index_]));
+    }
   }
   for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_instruction(block_.instructions[index_]));
@@ -235,8 +242,8 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
 }
 
 /// Returns true for most correct calls, with the effects of check_call(), which would accept them:
-/// one tensor is written to, all tensors are classes of their own and no views, and no other one
-/// shares bytes with the written one.
+/// one tensor is written to, all tensors are classes of their own and no views, and another one
+/// shares bytes with the written one only where the kernel works in place.
 inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
                                       size_t first_written) {
   const uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
@@ -249,32 +256,60 @@ inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
   if (result >= arguments.size() || bits >> result > 1 || first_written + 1 < arguments.size()) {
     return false;
   }
-  const Node* const nodes = nodes_;
+  const EValue* const written_value = arguments[result];
   uint8_t* const all_flags = block_.flags.data();
-  const uint32_t out = index_of(arguments[result]);
-  if (!is_tensor(out) || (all_flags[out] & kConstantValue) != 0) {
+  const uint32_t out = index_of(written_value);
+  Node& out_node = nodes_[out];
+  uint8_t seen_flags = all_flags[out];
+  if (out_node.slot >= kTensorList || out_node.root != out || out_node.next != out ||
+      (seen_flags & (kConstantValue | kViewValue)) != 0) {
     return false;
   }
   const PlannedRange place = range(out);
-  uint8_t seen_flags = 0;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const uint32_t value = index_of(arguments[i]);
-    const Node& node = nodes[value];
+    const EValue* const argument = arguments[i];
+    if (argument == written_value) {
+      if (i != result && i + 1 != arguments.size()) {
+        return false;
+      }
+      continue;
+    }
+    const uint32_t value = index_of(argument);
+    const Node& node = nodes_[value];
     if (node.slot == kNoTensor) {
       continue;
     }
-    const bool is_out = value == out && (i == result || i + 1 == arguments.size());
+    const uint8_t flags = all_flags[value];
     if (node.slot == kTensorList || node.root != value || node.next != value ||
-        (all_flags[value] & kViewValue) != 0 ||
-        (!is_out && (value == out || range(value).overlaps(place)))) {
+        (flags & kViewValue) != 0) {
       return false;
     }
-    seen_flags |= all_flags[value];
+    if (may_overlap(value, place)) {
+      const PlannedRange own = range(value);
+      const bool works_in_place = (written & Kernel::kDisjoint) == 0 ||
+                                  (i == 0 && (written & Kernel::kDisjointButFirst) != 0);
+      const bool is_whole = own.begin == place.begin && own.end == place.end;
+      if (own.overlaps(place) && !(works_in_place && is_whole)) {
+        return false;
+      }
+    }
+    seen_flags |= flags;
   }
   seen_flags_ = seen_flags;
-  nodes_[out].is_near_input |= place.overlaps(inputs_);
-  all_flags[out] |= kWrittenValue | (nodes[out].is_resizable != 0 ? kResizedValue : 0);
+  out_node.is_near_input |= place.overlaps(inputs_);
+  all_flags[out] |= kWrittenValue | (out_node.is_resizable != 0 ? kResizedValue : 0);
   return true;
+}
+
+/// Returns true if the tensor shares bytes with `place`, or could share some.
+inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) const {
+  const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot]);
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+  if (begin == 0 || place.buffer != kAddresses) {
+    return range(value).overlaps(place);
+  }
+  // Most tensors lie behind the place, and their sizes are not needed.
+  return begin < place.end && place.begin < begin + tensor.nbytes();
 }
 
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written,

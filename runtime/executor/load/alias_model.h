@@ -90,6 +90,7 @@ class AliasModel final {
   Error check_shown(uint32_t base, uint32_t view) const;
   Error check_instruction(Instruction& loaded);
   bool is_plain_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
+  bool may_overlap(uint32_t value, const PlannedRange& place) const;
   Error check_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
   Error give_role(size_t argument, const EValue* tensors, uint32_t role, uint32_t returned);
   Error touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned);

@@ -35,8 +35,9 @@ void AliasModel::find_inputs() {
   }
 }
 
-/// Lists inputs with planned memory, and written values that may overlap them, sorted by place.
-/// It overwrites the classes of their nodes.
+/// Lists inputs with planned memory, and written values that may overlap them, sorted by place;
+/// most of the values that lie exactly where another one does are left out. It overwrites the
+/// classes of their nodes.
 uint32_t AliasModel::list_places() {
   // A merge sort of the runs that are sorted already. sorted[i] are 2^i runs or none.
   constexpr size_t kLists = 30;
@@ -54,12 +55,28 @@ uint32_t AliasModel::list_places() {
     }
     sorted[i] = run;
   };
+  // Plans let the results of a chain of calls take turns in a few places.
+  constexpr size_t kRecent = ET_SHORTCUTS ? 4 : 1;
+  PlannedRange recent[kRecent];
+  size_t written = 0;
+  const auto is_listed = [&](const PlannedRange& own) {
+    for (const PlannedRange& listed : recent) {
+      if (listed.begin == own.begin && listed.end == own.end && listed.buffer == own.buffer) {
+        return true;
+      }
+    }
+    recent[written++ % kRecent] = own;
+    return false;
+  };
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     Node& node = nodes_[i];
     if (node.is_near_input == 0) {
       continue;
     }
     const PlannedRange own = range(i);
+    if (ET_SHORTCUTS && (block_.flags[i] & kInputValue) == 0 && is_listed(own)) {
+      continue;
+    }
     node.set_words(own.begin);
     node.use = kEnd;
     if (run != kEnd && nodes_[last].words() <= own.begin) {

@@ -81,6 +81,10 @@ Error ValueLoader::load() {
       source_ = tensor_source(tensor);
       block_.flags[used_.value] |= flags_of(tensor, source_);
       ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(tensor));
+      if (ET_SHORTCUTS) {
+        block_.values[used_.value] = EValue(tensor_in(block_.tensors[used++]));
+        continue;
+      }
     } else {
       load_list(source, used);
     }

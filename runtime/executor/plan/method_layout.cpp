@@ -47,9 +47,10 @@ void count_values(const fb::ExecutionPlan& plan, MethodCounts* counts) {
     const fb::EValue& value = value_at(plan, i);
     const auto kind = static_cast<size_t>(value.val_type());
     kinds.values[kind] += 1;
-    kinds.items[kind] += list_size(value);
     if (value.val_type() == fb::KernelTypes::Tensor) {
       count_tensor(as<fb::Tensor>(value), counts);
+    } else {
+      kinds.items[kind] += list_size(value);
     }
   }
   const auto values = [&kinds](fb::KernelTypes kind) {

@@ -24,8 +24,7 @@ class Walk final {
 
   /// `type` is the table's index in the rules. follow() has found the position. The caller counts
   /// the visit, with those of other tables and vectors that the same table or vector refers to.
-  ET_INLINE_UNLESS_SMALL bool table(size_t position, size_t type);
-  bool fields(size_t position, size_t vtable, size_t type, uint32_t left);
+  bool table(size_t position, size_t type);
   /// Reads the offset at `position` and moves to its target. Targets of every kind begin with four
   /// bytes; checks that these lie inside. The caller has checked that `position` has four bytes and
   /// is aligned.
@@ -73,6 +72,7 @@ class Walk final {
   };
   static constexpr size_t kLayouts = 32;
   static constexpr size_t kCharactersPerVisit = 16;
+  static constexpr size_t kNoTable = SIZE_MAX;
 
   bool matches(const Layout& layout, size_t table, size_t vtable, size_t type) const {
     return layout.type == type && layout.vtable == vtable &&
@@ -83,12 +83,13 @@ class Walk final {
 
   /// Logs the fault of a field and returns false.
   bool log_field(size_t position, size_t type, const FieldRule& field, const char* fault) const;
-  ET_INLINE_UNLESS_SMALL bool field(size_t table, size_t vtable, const FieldRule& field);
-  ET_INLINE_UNLESS_SMALL bool vector(size_t position, unsigned width_log2, size_t* count);
+  ET_INLINE_UNLESS_SMALL bool field(size_t table, size_t vtable, const FieldRule& field,
+                                    size_t target, size_t* member);
+  ET_INLINE_UNLESS_SMALL bool vector(size_t position, unsigned width_log2, size_t* count) const;
   bool string(size_t position);
   bool table_vector(size_t position, size_t type);
-  ET_INLINE_UNLESS_SMALL bool union_member(size_t table, size_t vtable, const FieldRule& field,
-                                           size_t position);
+  ET_INLINE_UNLESS_SMALL size_t union_member(size_t table, size_t vtable,
+                                             const FieldRule& field) const;
 
   Span<const uint8_t> bytes_;
   /// The last place where four bytes lie inside.
@@ -100,24 +101,48 @@ class Walk final {
 };
 
 bool Walk::table(size_t position, size_t type) {
-  // A vtable before the bytes wraps around: its position is then beyond their end.
-  const size_t vtable = position - static_cast<size_t>(read<int32_t>(position));
-  Layout& known = layouts_[(type ^ vtable) % kLayouts];
-  if (!matches(known, position, vtable, type) && !read_layout(position, vtable, type, &known)) {
-    return false;
-  }
-  return known.references == 0 ||
-         (visit(known.visits) && fields(position, vtable, type, known.references));
-}
-
-bool Walk::fields(size_t position, size_t vtable, size_t type, uint32_t left) {
-  const FieldRule* row = rules_.fields.data() + rules_.tables[type].first;
-  for (; left != 0; left >>= 1, ++row) {
-    if ((left & 1) != 0 && !field(position, vtable, *row)) {
-      return log_field(position, type, *row, "damaged");
+  for (;;) {
+    // A vtable before the bytes wraps around: its position is then beyond their end.
+    const size_t vtable = position - static_cast<size_t>(read<int32_t>(position));
+    Layout& known = layouts_[(type ^ vtable) % kLayouts];
+    if (!matches(known, position, vtable, type) && !read_layout(position, vtable, type, &known)) {
+      return false;
     }
+    // Tables below this one may replace its layout.
+    uint32_t left = known.references;
+    if (left == 0) {
+      return true;
+    }
+    if (!visit(known.visits)) {
+      return false;
+    }
+    const FieldRule* row = rules_.fields.data() + rules_.tables[type].first;
+    size_t target = 0;
+    size_t member = 0;
+    for (;; ++row) {
+      const bool is_present = (left & 1) != 0;
+      left >>= 1;
+      if (!is_present) {
+        continue;
+      }
+      if (!follow(position + read<uint16_t>(vtable + row->vtable_slot), &target) ||
+          !field(position, vtable, *row, target, &member)) {
+        return log_field(position, type, *row, "damaged");
+      }
+      if (left == 0) {
+        break;
+      }
+      if (member != kNoTable && !table(target, member)) {
+        return log_field(position, type, *row, "damaged");
+      }
+    }
+    // The table that the last field refers to needs no call.
+    if (member == kNoTable) {
+      return true;
+    }
+    position = target;
+    type = member;
   }
-  return true;
 }
 
 bool Walk::log_field(size_t position, size_t type, const FieldRule& field,
@@ -173,28 +198,26 @@ bool Walk::read_layout(size_t table, size_t vtable, size_t type, Layout* layout)
   return true;
 }
 
-/// Checks a field that is present and refers to something else: a string, vector, table or union.
-bool Walk::field(size_t at, size_t vtable, const FieldRule& field) {
-  size_t target = 0;
-  if (!follow(at + read<uint16_t>(vtable + field.vtable_slot), &target)) {
-    return false;
+/// Checks a field that is present and refers to `target`. If that is a table, sets `member` to its
+/// type, for the caller to check, otherwise to kNoTable.
+bool Walk::field(size_t at, size_t vtable, const FieldRule& field, size_t target, size_t* member) {
+  *member = kNoTable;
+  if (field.kind < FieldKind::String) {
+    size_t count = 0;
+    return vector(target, width_log2(field.kind), &count);
   }
-  size_t count = 0;
-  switch (field.kind) {
-    case FieldKind::String:
-      return string(target);
-    case FieldKind::Table:
-      return table(target, field.table);
-    case FieldKind::TableVector:
-      return table_vector(target, field.table);
-    case FieldKind::Union:
-      return union_member(at, vtable, field, target);
-    default:
-      return vector(target, width_log2(field.kind), &count);
+  if (field.kind == FieldKind::Union) {
+    *member = union_member(at, vtable, field);
+    return *member != kNoTable;
   }
+  if (field.kind == FieldKind::Table) {
+    *member = field.table;
+    return true;
+  }
+  return field.kind == FieldKind::String ? string(target) : table_vector(target, field.table);
 }
 
-bool Walk::vector(size_t position, unsigned width_log2, size_t* count) {
+bool Walk::vector(size_t position, unsigned width_log2, size_t* count) const {
   if (position % sizeof(uint32_t) != 0) {
     return false;
   }
@@ -229,10 +252,11 @@ bool Walk::table_vector(size_t position, size_t type) {
   return true;
 }
 
-bool Walk::union_member(size_t at, size_t vtable, const FieldRule& field, size_t target) {
+/// The type of the table that a union refers to; kNoTable if it is not known.
+size_t Walk::union_member(size_t at, size_t vtable, const FieldRule& field) const {
   const size_t type_position = at + read<uint16_t>(vtable + field.vtable_slot - sizeof(uint16_t));
   if (type_position == at || !inside(type_position, 1, 1)) {
-    return false;
+    return kNoTable;
   }
   const uint8_t type = bytes_[type_position];
   if (type > field.members) {
@@ -240,7 +264,7 @@ bool Walk::union_member(size_t at, size_t vtable, const FieldRule& field, size_t
            static_cast<unsigned>(type), static_cast<unsigned>(field.members));
   }
   // Type 0 is "none": a union with a value has another.
-  return type >= 1 && type <= field.members && table(target, field.table + type - 1);
+  return type >= 1 && type <= field.members ? field.table + size_t{type} - 1 : kNoTable;
 }
 
 }  // namespace

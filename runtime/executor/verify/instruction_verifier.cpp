@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -20,8 +22,13 @@ using Kind = fb::KernelTypes;
 /// Checks the instructions of a chain.
 class Checker final {
  public:
-  Checker(const fb::ExecutionPlan& plan, size_t instructions, WorkBudget* budget)
-      : plan_(plan), values_(plan.values()), instructions_(instructions), budget_(budget) {}
+  Checker(const fb::ExecutionPlan& plan, size_t instructions, size_t longest_list,
+          ProgramBudget* budget)
+      : plan_(plan),
+        values_(plan.values()),
+        instructions_(instructions),
+        longest_list_(longest_list),
+        budget_(*budget) {}
 
   Error check(size_t index, const fb::Instruction& instruction) {
     index_ = index;
@@ -55,18 +62,21 @@ class Checker final {
   }
 
   Error arguments(Span<const int32_t> arguments) const {
-    // A copy, which the loop keeps in a register.
-    WorkBudget budget = *budget_;
     const size_t values = count(values_);
+    const bool is_estimated = ET_SHORTCUTS && spend_estimate(arguments.size());
     for (const int32_t argument : arguments) {
       ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, values, "argument: value"));
       ET_CHECK_OR_RETURN_ERROR(
-          budget.spend(1 + list_size(value_at(argument))), InvalidProgram,
+          is_estimated || budget_.spend(1 + list_size(value_at(argument))), InvalidProgram,
           "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
           text(plan_.name()), index_);
     }
-    *budget_ = budget;
     return Error::Ok;
+  }
+
+  bool spend_estimate(size_t arguments) const {
+    size_t items = 0;
+    return !mul_overflows(arguments, longest_list_ + 1, &items) && budget_.estimated.spend(items);
   }
 
   Error move(const fb::MoveCall& move) const {
@@ -153,15 +163,17 @@ class Checker final {
   const flatbuffers::Vector<flatbuffers::Offset<fb::EValue>>* values_;
   size_t index_ = 0;
   size_t instructions_;
-  WorkBudget* budget_;
+  size_t longest_list_;
+  ProgramBudget& budget_;
 };
 
 }  // namespace
 
-Error verify_instructions(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+Error verify_instructions(const fb::ExecutionPlan& plan, size_t longest_list,
+                          ProgramBudget* budget) {
   for (size_t c = 0; c < count(plan.chains()); ++c) {
     const auto* instructions = plan.chains()->Get(c)->instructions();
-    Checker checker(plan, count(instructions), budget);
+    Checker checker(plan, count(instructions), longest_list, budget);
     for (size_t i = 0; i < count(instructions); ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(checker.check(i, *instructions->Get(i)));
     }

@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The values of a method, its inputs and outputs, planned memory and delegates.
+#include <algorithm>
+
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -68,19 +70,17 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
 }
 
 Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-                   WorkBudget* budget, VerifiedShape* shape) {
+                   WorkBudget* budget, VerifiedShape* shape, size_t* longest_list) {
   const fb::EValue& value = value_at(plan, index);
-  switch (value.val_type()) {
-    case Kind::Tensor:
-      return verify_tensor(program, plan, index, shape);
-    case Kind::BoolList:
-    case Kind::IntList:
-    case Kind::TensorList:
-    case Kind::OptionalTensorList:
-      return verify_list(plan, index, budget);
-    default:
-      return Error::Ok;
+  const Kind kind = value.val_type();
+  if (kind == Kind::Tensor) {
+    return verify_tensor(program, plan, index, shape);
   }
+  if (kind < Kind::IntList) {
+    return Error::Ok;
+  }
+  *longest_list = std::max(*longest_list, list_size(value));
+  return kind == Kind::DoubleList ? Error::Ok : verify_list(plan, index, budget);
 }
 
 Error verify_inputs(const fb::ExecutionPlan& plan) {
@@ -152,20 +152,22 @@ Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan,
 
 }  // namespace
 
-Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, WorkBudget* budget) {
+Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan,
+                  ProgramBudget* budget) {
   ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
   const size_t values = value_count(plan);
   VerifiedShape shape;
+  size_t longest_list = 0;
   for (size_t i = 0; i < values; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget, &shape));
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget, &shape, &longest_list));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));
   for (size_t i = 0; i < count(plan.delegates()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i));
   }
-  return verify_instructions(plan, budget);
+  return verify_instructions(plan, longest_list, budget);
 }
 
 }  // namespace executorch::runtime::internal

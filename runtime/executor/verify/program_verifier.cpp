@@ -93,7 +93,7 @@ Error verify_program(const fb::Program& program, const ProgramHeader& header) {
   ET_CHECK_OR_RETURN_ERROR(program.version() == kProgramVersion, InvalidProgram,
                            "program version %u, expected %u", program.version(), kProgramVersion);
   ET_CHECK_OK_OR_RETURN_ERROR(verify_segments(program, header));
-  WorkBudget budget{header.flatbuffer_size};
+  ProgramBudget budget(header.flatbuffer_size);
   ET_CHECK_OK_OR_RETURN_ERROR(verify_constants(program, &budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program, header.flatbuffer_size));
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {

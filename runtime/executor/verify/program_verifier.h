@@ -38,9 +38,17 @@ struct WorkBudget {
   }
 };
 
+/// The budget of a program, and another one of the same size for calls whose arguments are charged
+/// as if each were the method's longest list, which costs less than to look at them. When it is
+/// spent, arguments are charged for what they are.
+struct ProgramBudget : WorkBudget {
+  explicit ProgramBudget(size_t size) : WorkBudget{size}, estimated{size} {}
+  WorkBudget estimated;
+};
+
 /// One method.
 Error verify_plan(const executorch_flatbuffer::Program& program,
-                  const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);
+                  const executorch_flatbuffer::ExecutionPlan& plan, ProgramBudget* budget);
 
 /// The last tensor's sizes, dim order and scalar type, which have been verified. Tensors share
 /// these vectors in a file, so the next one often has the same.
@@ -58,7 +66,9 @@ Error verify_tensor(const executorch_flatbuffer::Program& program,
                     const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
                     VerifiedShape* shape);
 
-/// The instructions of a method whose values have been verified.
-Error verify_instructions(const executorch_flatbuffer::ExecutionPlan& plan, WorkBudget* budget);
+/// The instructions of a method whose values have been verified. `longest_list` is the number of
+/// items of its longest list.
+Error verify_instructions(const executorch_flatbuffer::ExecutionPlan& plan, size_t longest_list,
+                          ProgramBudget* budget);
 
 }  // namespace executorch::runtime::internal
