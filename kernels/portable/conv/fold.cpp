@@ -128,7 +128,7 @@ Tensor& im2col_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
   if (self.dim() == 4) shape.append(images.batch);
   shape.append(images.channels * loops.taps());
   shape.append(loops.outputs());
-  if (!resize(ctx, out, shape)) return out;
+  if (!resize(ctx, out, shape) || out.numel() == 0) return out;
   const Columns columns(out);
   visit_product_type(dtype, [&](auto tag) { unfold<ET_TYPE_OF(tag)>(images, columns, loops); });
   return out;
@@ -160,7 +160,7 @@ Tensor& col2im_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
   shape.append(self.size(rows) / loops.taps());
   shape.append(sizes[1]);
   shape.append(sizes[2]);
-  if (!resize(ctx, out, shape)) return out;
+  if (!resize(ctx, out, shape) || out.numel() == 0) return out;
   const Columns columns(self);
   const Images images(out, 2);
   visit_floating(dtype, [&](auto tag) { fold<ET_TYPE_OF(tag)>(columns, images, loops); });

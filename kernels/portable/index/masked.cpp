@@ -89,11 +89,11 @@ template <class F>
 void for_each_masked_line(const Strided& memory, const Strided& mask, F&& f) {
   const int last = memory.rank - 1;
   const Strided outer = without(memory, last), outer_mask = without(mask, last);
+  const int64_t length = line_length(memory, last);
   IndexWalk lines(outer), masks(outer_mask);
-  for (int64_t left = outer.numel(); left > 0; --left) {
+  for (int64_t left = length == 0 ? 0 : outer.numel(); left > 0; --left) {
     char* const line = lines.next();
-    f(line, line_stride(memory, last), masks.next(), line_stride(mask, last),
-      line_length(memory, last));
+    f(line, line_stride(memory, last), masks.next(), line_stride(mask, last), length);
   }
 }
 

@@ -20,7 +20,7 @@ void for_each_truth(const Strided& from, F&& f) {
   const int64_t length = line_length(from, last), stride = line_stride(from, last);
   Reader<bool> reader(from.dtype);
   IndexWalk lines(outer);
-  for (int64_t left = outer.numel(); left > 0; --left) {
+  for (int64_t left = length == 0 ? 0 : outer.numel(); left > 0; --left) {
     int64_t index[kMaxRank];
     for (int d = 0; d < outer.rank; ++d) index[d] = lines.index(d);
     const char* const line = lines.next();

@@ -104,7 +104,7 @@ void reduce_complex(KernelRuntimeContext& ctx, Fold fold, const Tensor& self, ui
 
 void scan_complex(KernelRuntimeContext& ctx, Running kind, const Tensor& self, int dim,
                   Tensor& out) {
-  if (!resize_like(ctx, out, self)) return;
+  if (!resize_like(ctx, out, self) || out.numel() == 0) return;
   const Strided from(self), to(out);
   const ComplexReader reader(from.dtype);
   const ComplexWriter writer(to.dtype);

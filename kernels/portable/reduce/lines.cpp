@@ -273,7 +273,8 @@ Tensor& scan(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                      kind_of(out.scalar_type()) != Kind::Unsupported,
                  "found self of %s and out of %s", name_of(self.scalar_type()),
                  name_of(out.scalar_type())) ||
-      !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) || !resize_like(ctx, out, self)) {
+      !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) || !resize_like(ctx, out, self) ||
+      out.numel() == 0) {
     return out;
   }
   const Strided from(self), to(out);

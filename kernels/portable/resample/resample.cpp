@@ -218,7 +218,7 @@ Tensor& grid_sampler(KernelRuntimeContext& ctx, const Tensor& input, const Tenso
   }
   int64_t sizes[kSpatial];
   for (int d = 0; d < spatial; ++d) sizes[kSpatial - spatial + d] = grid.size(1 + d);
-  if (!resize(ctx, out, image_shape(input, spatial, sizes))) return out;
+  if (!resize(ctx, out, image_shape(input, spatial, sizes)) || out.numel() == 0) return out;
   visit_floating(dtype, [&](auto tag) {
     GridSampler<ET_TYPE_OF(tag)>(
         {Images(input, spatial), Images(out, spatial), Strided(grid), spatial},

@@ -197,7 +197,7 @@ Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal
     return out;
   }
   const Strided to(out);
-  if (!copy(ctx, to, Strided(self))) return out;
+  if (to.numel() == 0 || !copy(ctx, to, Strided(self))) return out;
   const int row = to.rank - 2, column = to.rank - 1;
   const int64_t rows = to.sizes[row], columns = to.sizes[column];
   const int64_t shift = std::clamp(diagonal, -rows, columns);

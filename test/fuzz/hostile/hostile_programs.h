@@ -41,6 +41,10 @@ std::vector<HostileProgram> hostile_library_calls();
 std::vector<HostileProgram> hostile_delegates();
 /// Views and conditions in loops and branches; results whose sizes change.
 std::vector<HostileProgram> hostile_flow();
+/// Tensors without elements that have a billion rows.
+std::vector<HostileProgram> hostile_empty_calls();
+/// Numbers that a program computes, at the limits of their type.
+std::vector<HostileProgram> hostile_numbers();
 /// Moves in chains; lists and methods that share their memory.
 std::vector<HostileProgram> hostile_sharing();
 
