@@ -308,7 +308,7 @@ inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) c
   if (begin == 0 || place.buffer != kAddresses) {
     return range(value).overlaps(place);
   }
-  // Most tensors lie behind the place, and their sizes are not needed.
+  // Where the tensor begins after the place, its size need not be computed.
   return begin < place.end && place.begin < begin + tensor.nbytes();
 }
 

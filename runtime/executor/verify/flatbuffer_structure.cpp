@@ -252,7 +252,7 @@ bool Walk::table_vector(size_t position, size_t type) {
   return true;
 }
 
-/// The type of the table that a union refers to; kNoTable if it is not known.
+/// The type of the union's table; kNoTable if the union has none or an unknown one.
 size_t Walk::union_member(size_t at, size_t vtable, const FieldRule& field) const {
   const size_t type_position = at + read<uint16_t>(vtable + field.vtable_slot - sizeof(uint16_t));
   if (type_position == at || !inside(type_position, 1, 1)) {

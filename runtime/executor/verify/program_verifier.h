@@ -39,8 +39,8 @@ struct WorkBudget {
 };
 
 /// The budget of a program, and another one of the same size for calls whose arguments are charged
-/// as if each were the method's longest list, which costs less than to look at them. When it is
-/// spent, arguments are charged for what they are.
+/// as if each were the method's longest list, which costs less than reading their lengths. When it
+/// is spent, each argument is charged for its own length.
 struct ProgramBudget : WorkBudget {
   explicit ProgramBudget(size_t size) : WorkBudget{size}, estimated{size} {}
   WorkBudget estimated;
