@@ -4,6 +4,7 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/eltwise.h>
+#include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {

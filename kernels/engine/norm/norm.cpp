@@ -12,6 +12,10 @@ void layer_norm(const NormCall& call, Threads& threads, InstructionSet set) {
   for_each_rows(threads, call, ET_SIMD_FUNCTION(set, layer_norm_rows));
 }
 
+void rms_norm(const NormCall& call, Threads& threads, InstructionSet set) {
+  for_each_rows(threads, call, ET_SIMD_FUNCTION(set, rms_norm_rows));
+}
+
 void group_norm(const GroupNormCall& call, Threads& threads, InstructionSet set) {
   const auto rows = ET_SIMD_FUNCTION(set, group_norm_rows);
   for_each_rows(threads, call.rows.rows, call.rows.length,

@@ -24,6 +24,10 @@ struct NormCall {
 /// out = (in - mean(row)) * rstd(row) * weight + bias, rstd = 1 / sqrt(variance(row) + epsilon)
 void layer_norm(const NormCall& call, Threads& threads, InstructionSet set = instruction_set());
 
+/// out = in * rstd(row) * weight, rstd = 1 / sqrt(mean of squares(row) + epsilon). The call has
+/// neither bias nor mean. An infinity becomes NaN, and the rest of its row 0.
+void rms_norm(const NormCall& call, Threads& threads, InstructionSet set = instruction_set());
+
 /// Layer norm of groups of channels in NCHW: row r is group r % groups, `length` is
 /// channels_per_group * plane, weight and bias have one number a channel (groups *
 /// channels_per_group).

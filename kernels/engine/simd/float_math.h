@@ -431,6 +431,12 @@ template <class V, class I>
 ET_VECTOR_INLINE V float_silu(V x) {
   return x / (1.0f + float_exp<V, I>(-x));
 }
+/// The same for every x. Below -88, where the sigmoid is subnormal, it is x * 0.
+template <class V, class I>
+ET_VECTOR_INLINE V float_silu_anywhere(V x) {
+  const V sigmoid = float_sigmoid<V, I>(x < -88.0f ? all<V>(-88.0f) : x);
+  return x * (x < -88.0f ? all<V>(0.0f) : sigmoid);
+}
 /// x * tanh(log(1 + exp(x))): with e = exp(x), tanh is e (e + 2) / (e (e + 2) + 2).
 template <class V, class I>
 ET_VECTOR_INLINE V float_mish(V x) {

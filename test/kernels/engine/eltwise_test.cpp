@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/engine/eltwise/eltwise.h>
 #include <executorch/kernels/engine/eltwise/lookup.h>
+#include <executorch/kernels/engine/eltwise/rotary.h>
 
 #include "support.h"
 
@@ -168,10 +169,55 @@ double exact(Binary function, double a, double b) {
       return std::pow(a, b);
     case Binary::CopySign:
       return std::copysign(a, b);
+    case Binary::SiluProduct:
+      return a / (1 + std::exp(-a)) * b;
     case Binary::Prelu:
       return a < 0 ? a * b : a;
   }
   return 0;
+}
+
+TEST(Rotary, RotatesPairsByTheAnglesOfTheirPositionsInPlaceToo) {
+  Random random(33);
+  for (int i = 0; i < 120; ++i) {
+    const size_t pairs = random.one_of<size_t>({1, 3, 4, 8, 17, 32, 37});
+    const size_t channels = 2 * pairs + random.one_of<size_t>({0, 0, 5});
+    const size_t positions = random.size(0, 5), heads = random.size(1, 4);
+    const bool is_interleaved = random.size(0, 1) == 0, is_repeated = random.size(0, 3) == 0;
+    const size_t second = random.size(0, 1) * pairs, table = pairs + second;
+    const Floats in = random.floats((is_repeated ? 1 : positions) * heads * channels),
+                 cos = random.floats(positions * table), sin = random.floats(positions * table);
+    const size_t sizes[] = {positions, heads},
+                 in_strides[] = {is_repeated ? 0 : heads * channels, channels},
+                 strides[] = {table, 0};
+    for (InstructionSet set : instruction_sets()) {
+      for (const bool is_in_place : {false, true}) {
+        if (is_in_place && is_repeated) continue;
+        ManyThreads threads(3);
+        Floats out(positions * heads * channels);
+        for (size_t at = 0; is_in_place && at < in.size(); ++at) out[at] = in[at];
+        rotate_pairs({is_in_place ? out.data() : in.data(), cos.data(), sin.data(), out.data(), 2,
+                      sizes, in_strides, strides, strides, channels, pairs, is_interleaved, second},
+                     threads, set);
+        for (size_t at = 0; at < out.size(); ++at) {
+          const size_t position = at / channels / heads, head = at / channels % heads;
+          const size_t channel = at % channels;
+          const float* const x = in.data() + position * in_strides[0] + head * channels;
+          const float *const c = cos.data() + position * table, *s = sin.data() + position * table;
+          double expected = x[channel];
+          if (channel < 2 * pairs) {
+            const size_t pair = is_interleaved ? channel / 2 : channel % pairs;
+            const float low = x[is_interleaved ? 2 * pair : pair];
+            const float high = x[is_interleaved ? 2 * pair + 1 : pair + pairs];
+            const bool is_low = is_interleaved ? channel % 2 == 0 : channel < pairs;
+            expected = is_low ? double(low) * c[pair] - double(high) * s[pair]
+                              : double(high) * c[second + pair] + double(low) * s[second + pair];
+          }
+          ASSERT_TRUE(is_near(expected, out[at], 1e-6)) << name_of(set) << " at " << at;
+        }
+      }
+    }
+  }
 }
 
 TEST(Binary, BroadcastsInEveryDimension) {
@@ -194,7 +240,7 @@ TEST(Binary, BroadcastsInEveryDimension) {
       if (random.size(0, 3) == 0) left[random.size(0, left_count - 1)] = special;
       if (random.size(0, 3) == 0) right[random.size(0, right_count - 1)] = special;
     }
-    const auto function = Binary(random.size(0, 9));
+    const auto function = Binary(random.size(0, 10));
     const bool is_clamped = random.size(0, 1) == 0;
     for (InstructionSet set : instruction_sets()) {
       for (size_t thread_count : {1, 3}) {

@@ -67,6 +67,39 @@ TEST(Norm, LayerNormMatchesDoublePrecision) {
   }
 }
 
+TEST(Norm, RmsNormMatchesDoublePrecision) {
+  Random random(23);
+  for (size_t length : kLengths) {
+    const size_t rows = random.size(1, 60);
+    const Floats in = random.floats(rows * length, -3, 5), weight = random.floats(length);
+    for (const bool is_weighted : {false, true}) {
+      on_every_set([&](InstructionSet set, Threads& threads) {
+        Floats out(in.size()), rstd(rows);
+        NormCall call;
+        call.in = in.data();
+        call.out = out.data();
+        call.rows = rows;
+        call.length = length;
+        call.weight = is_weighted ? weight.data() : nullptr;
+        call.epsilon = 1e-3f;
+        call.rstd = rstd.data();
+        rms_norm(call, threads, set);
+        for (size_t r = 0; r < rows; ++r) {
+          double squares = 0;
+          for (size_t i = 0; i < length; ++i) squares += std::pow(in[r * length + i], 2);
+          const double scale = 1 / std::sqrt(squares / double(length) + 1e-3f);
+          ASSERT_TRUE(is_near(scale, rstd[r], 1e-5 * scale));
+          for (size_t i = 0; i < length; ++i) {
+            const double y = in[r * length + i] * scale * (is_weighted ? weight[i] : 1);
+            ASSERT_TRUE(is_near(y, out[r * length + i], 1e-5)) << length << " at " << i;
+          }
+        }
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(Norm, GroupNormScalesByChannel) {
   Random random(22);
   for (size_t plane : {1, 3, 16, 49}) {

@@ -93,7 +93,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   }
   widen_halves(&graph);
   fuse_silu(&graph);
-  fuse_layer_norms(&graph);
+  fuse_norms(&graph);
+  fuse_rotary(&graph);
   fuse_attention(&graph, takes_attention);
   sink_conversions(&graph);
   fuse_lookups(&graph);
@@ -102,6 +103,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   fuse_paddings(&graph);
   fuse_planes(&graph);
   fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
+  fuse_silu_products(&graph);
   executor->roots_ = alias_values(&graph);
   ET_CHECK_OK_OR_RETURN_ERROR(executor->create_steps(options));
   executor->find_read_arguments();

@@ -74,7 +74,17 @@ struct Clamp {
 };
 
 /// Kinds of nodes that only fusion creates; payloads do not contain them.
-enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention, Lookup };
+enum class Fused : uint8_t {
+  No,
+  Silu,
+  SiluProduct,
+  LayerNorm,
+  RmsNorm,
+  Rotary,
+  PlaneConvolution,
+  Attention,
+  Lookup
+};
 
 /// Parameters of a node that fuse_attention() makes. Its operands are queries, keys,
 /// values, the mask or kNoValue, and the booleans that replace scores or kNoValue; its result has
@@ -137,9 +147,15 @@ struct Node {
   /// The clamp of that result, if it is quantized.
   Clamp unfused_clamp;
 
-  // Fused layer norms only: elements that share a mean, and the addend of the variance.
+  // Fused norms only: elements that share a mean, and the addend of the variance.
   size_t norm_length = 0;
   float epsilon = 0;
+
+  /// Fused rotary embeddings only: how many pairs of channels are rotated, the two channels of a
+  /// pair are neighbors, and the tables have a number for each channel instead of each pair.
+  /// Operands: the tensor, cosines, sines.
+  size_t rotated_pairs = 0;
+  bool pairs_are_neighbors = false, has_tables_of_channels = false;
 
   /// Lookups only: the index of its nodes in Graph::lookups.
   size_t lookup = 0;

@@ -38,8 +38,15 @@ void fuse_planes(Graph* graph);
 /// Fuses x * sigmoid(x).
 void fuse_silu(Graph* graph);
 
-/// Fuses each layer norm, for which payloads have about twelve nodes.
-void fuse_layer_norms(Graph* graph);
+/// Fuses each layer norm, for which payloads have about twelve nodes, and each RMS norm.
+void fuse_norms(Graph* graph);
+
+/// Fuses each rotary position embedding: rotations of halves or of neighboring channels, of all or
+/// of the first channels.
+void fuse_rotary(Graph* graph);
+
+/// Fuses silu(x) * y where the activation is no epilogue of a product.
+void fuse_silu_products(Graph* graph);
 
 /// True if one operator can run a node of attention on tensors of the declared sizes.
 using TakesAttention = std::function<bool(const Graph&, const Node&)>;

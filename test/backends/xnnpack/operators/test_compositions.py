@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import deserialize_payload
+from executorch.examples.models.llama.rope import rotate
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegates
 from executorch.runtime import Runtime
@@ -48,8 +49,21 @@ def _attention(**options: object) -> Callable[..., torch.Tensor]:
 
 
 def _rotary(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    low, high = x.chunk(2, -1)
-    return x * angle.cos() + torch.cat((-high, low), -1) * angle.sin()
+    """Rotate halves; one angle a channel. The last channels stay where there are more than angles."""
+    rotated, others = x[..., : angle.shape[-1]], x[..., angle.shape[-1] :]
+    low, high = rotated.chunk(2, -1)
+    rotated = rotated * angle.cos() + torch.cat((-high, low), -1) * angle.sin()
+    return torch.cat((rotated, others), -1) if others.shape[-1] else rotated
+
+
+def _rotary_of_pairs(halves: bool) -> Callable[..., torch.Tensor]:
+    """Rotate halves or neighbors; one angle a pair."""
+    return lambda x, angle: rotate(x, angle.cos(), angle.sin(), halves=halves)
+
+
+class _Gated(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return y * F.silu(x * 9)
 
 
 CASES: dict[str, Callable[[], Case]] = {
@@ -168,6 +182,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "linear of computed weights": lambda: (F.linear, (_r(3, 5), _r(4, 5), _r(4))),
     "narrow": lambda: (lambda x: x.narrow(1, 1, 2) * 2, (_r(3, 5),)),
     "rotary embedding": lambda: (_rotary, (_r(2, 3, 5, 8), _r(5, 8))),
+    "rotary embedding of some channels": lambda: (_rotary, (_r(2, 3, 5, 12), _r(5, 6))),
+    "rotary embedding of halves": lambda: (_rotary_of_pairs(True), (_r(2, 5, 3, 70), _r(5, 35))),
+    "rotary embedding of neighbors": lambda: (_rotary_of_pairs(False), (_r(2, 5, 3, 70), _r(5, 35))),
+    "rotary embedding of the first halves": lambda: (_rotary_of_pairs(True), (_r(2, 5, 3, 20), _r(5, 4))),
+    "rotary embedding of the first neighbors": lambda: (_rotary_of_pairs(False), (_r(2, 5, 3, 20), _r(5, 4))),
+    "silu of a gate": lambda: (_Gated(), (_r(3, 4, 37) * 9, _r(4, 37))),
 }
 SINGLE_ONLY: dict[str, Callable[[], Case]] = {
     "sign": lambda: (torch.sign, (torch.tensor([-2.0, -0.0, 0.0, 5.0, float("inf")]),)),

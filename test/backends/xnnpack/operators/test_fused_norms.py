@@ -1,17 +1,19 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Layer norm, a dozen of XNNPACK nodes in a payload, runs as one node and matches eager."""
+"""Norms, rotary embeddings and gates, many XNNPACK nodes in a payload, run as one node and match eager."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import Inspector
+from executorch.examples.models.llama.rope import rotate
 from executorch.exir import to_edge_transform_and_lower
 from executorch.extension.pybindings import portable_lib
 from executorch.runtime import Runtime
@@ -58,6 +60,9 @@ NORMS: dict[str, Callable[[], tuple[nn.Module, tuple[int, ...]]]] = {
     "no bias": lambda: (nn.LayerNorm(20, bias=False), (3, 20)),
     "another epsilon": lambda: (nn.LayerNorm(20, eps=0.7), (3, 20)),
     "long rows": lambda: (nn.LayerNorm(20011), (2, 20011)),
+    "root mean square": lambda: (nn.RMSNorm(37, eps=1e-5), (2, 7, 37)),
+    "root mean square of dimensions": lambda: (nn.RMSNorm((4, 5), eps=0.1), (3, 4, 5)),
+    "root mean square, no weight": lambda: (nn.RMSNorm(64, eps=1e-6, elementwise_affine=False), (5, 64)),
     "groups": lambda: (nn.GroupNorm(3, 12), (2, 12, 5, 7)),
     "instances": lambda: (nn.InstanceNorm2d(6, affine=True), (1, 6, 5, 7)),
 }
@@ -78,17 +83,19 @@ def test_norms_match_eager(kind: str) -> None:
     _assert_close(_method(model, (x,))((x,))[0], model(x))
 
 
+@pytest.mark.parametrize("kind", [nn.LayerNorm, nn.RMSNorm])
 @pytest.mark.parametrize("use", USES)
-def test_values_around_a_norm_match_eager(use: str) -> None:
+def test_values_around_a_norm_match_eager(use: str, kind: Callable[[int], nn.Module]) -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(9, 21), _Norm(nn.LayerNorm(21), USES[use]), nn.Linear(21, 4))
+    model = nn.Sequential(nn.Linear(9, 21), _Norm(kind(21), USES[use]), nn.Linear(21, 4))
     x = torch.randn(6, 9)
     _assert_close(_method(model, (x,))((x,))[0], model(x))
 
 
-def test_nonfinite_and_large_rows_match_eager() -> None:
+@pytest.mark.parametrize("kind", [nn.LayerNorm, nn.RMSNorm])
+def test_nonfinite_and_large_rows_match_eager(kind: Callable[[int], nn.Module]) -> None:
     torch.manual_seed(0)
-    model, x = _Norm(nn.LayerNorm(45), USES["alone"]), torch.randn(8, 45)
+    model, x = _Norm(kind(45), USES["alone"]), torch.randn(8, 45)
     x[1, 7], x[2, 0], x[3, 44], x[4] = torch.nan, torch.inf, -torch.inf, 5
     x[5], x[6, 3] = x[5] * 1e15, 1e25
     _assert_close(_method(model, (x,))((x,))[0], model(x))
@@ -141,13 +148,60 @@ def test_patterns_similar_to_a_norm_match_eager(part: str) -> None:
         _assert_close(result, expected)
 
 
-def test_a_norm_is_one_operator(tmp_path: Path) -> None:
-    x = torch.randn(16, 64)
-    exported = torch.export.export(_Norm(nn.LayerNorm(64), USES["alone"]).eval(), (x,))
-    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+class _RmsByHand(nn.Module):
+    """The RMS norm of transformers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+
+
+def _rotary(halves: bool, channels: int) -> Callable[..., torch.Tensor]:
+    return lambda x, cos, sin: rotate(x, cos[:, :channels], sin[:, :channels], halves=halves)
+
+
+def _rotary_of_transformers(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    low, high = x.chunk(2, -1)
+    return x * cos + torch.cat((-high, low), -1) * sin
+
+
+_X = (torch.randn(16, 64),)
+_PAIRS = (torch.randn(1, 5, 3, 64), torch.randn(5, 32), torch.randn(5, 32))
+ONE_OPERATOR: dict[str, tuple[nn.Module, Tensors]] = {
+    "layer norm": (_Norm(nn.LayerNorm(64), USES["alone"]), _X),
+    "RMS norm": (_Norm(nn.RMSNorm(64, eps=1e-6), USES["alone"]), _X),
+    "RMS norm of transformers": (_RmsByHand(), _X),
+    "silu of a gate": (Function(lambda x, y: F.silu(x) * y), (*_X, torch.randn(16, 64))),
+    "rotary embedding of halves": (Function(_rotary(True, 32)), _PAIRS),
+    "rotary embedding of neighbors": (Function(_rotary(False, 32)), _PAIRS),
+    "rotary embedding of transformers": (
+        Function(_rotary_of_transformers),
+        (torch.randn(1, 3, 5, 64), torch.randn(5, 64), torch.randn(5, 64)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_OPERATOR)
+def test_what_payloads_spell_out_is_one_operator(name: str, tmp_path: Path) -> None:
+    model, inputs = ONE_OPERATOR[name]
+    edge = to_edge_transform_and_lower(torch.export.export(model.eval(), inputs), partitioner=[XnnpackPartitioner()])
     module = portable_lib._load_for_executorch_from_buffer(edge.to_executorch().buffer, enable_etdump=True)
-    module.run_method("forward", [x])
+    _assert_close(module.run_method("forward", list(inputs))[0], model(*inputs))
     module.write_etdump_result_to_file(str(tmp_path / "run.etdp"))
     frame = Inspector(etdump_path=str(tmp_path / "run.etdp")).to_dataframe()
     operators = [name for name in frame["event_name"] if "(N" in name]
     assert len(operators) == 1
+
+
+@pytest.mark.parametrize("halves", [True, False])
+def test_rotary_embeddings_run_at_other_sizes_than_exported(halves: bool) -> None:
+    count = {0: torch.export.Dim("positions", min=1, max=40)}
+    model = Function(lambda x, cos, sin: rotate(x * 2, cos, sin, halves=halves) - 1)
+    exported = (torch.randn(1, 6, 3, 16), torch.randn(6, 6), torch.randn(6, 6))
+    execute = _method(model, exported, (({1: count[0]}, count, count),))
+    for positions in (6, 1, 40, 2):
+        inputs = (torch.randn(1, positions, 3, 16), torch.randn(positions, 6), torch.randn(positions, 6))
+        _assert_close(execute(inputs)[0], model(*inputs))

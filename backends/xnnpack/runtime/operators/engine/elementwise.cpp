@@ -5,6 +5,7 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
+#include <executorch/kernels/engine/eltwise/rotary.h>
 #include <executorch/kernels/engine/norm/norm.h>
 #include <executorch/kernels/engine/softmax/softmax.h>
 
@@ -151,10 +152,12 @@ class Softmax final : public EngineOperator {
   engine::SoftmaxCall call_;
 };
 
-class LayerNorm final : public EngineOperator {
+/// Layer norms and RMS norms.
+class Norm final : public EngineOperator {
  public:
-  LayerNorm(const Node& node, const OperatorContext& context)
-      : EngineOperator("Layer Norm (NC, F32)", context) {
+  Norm(const Node& node, const OperatorContext& context)
+      : EngineOperator(label_of(node), context),
+        function_(node.fused == Fused::RmsNorm ? engine::rms_norm : engine::layer_norm) {
     call_.length = node.norm_length;
     call_.epsilon = node.epsilon;
   }
@@ -170,12 +173,80 @@ class LayerNorm final : public EngineOperator {
     call_.weight = operand(1);
     call_.bias = operand(2);
     call_.out = result();
-    engine::layer_norm(call_, threads());
+    function_(call_, threads(), engine::instruction_set());
     return Error::Ok;
   }
 
  private:
+  static const char* label_of(const Node& node) {
+    return node.fused == Fused::RmsNorm ? "RMS Norm (NC, F32)" : "Layer Norm (NC, F32)";
+  }
+
+  void (*function_)(const engine::NormCall&, engine::Threads&, engine::InstructionSet);
   engine::NormCall call_;
+};
+
+class Rotary final : public EngineOperator {
+ public:
+  Rotary(const Node& node, const OperatorContext& context)
+      : EngineOperator("Rotary Embedding (ND, F32)", context) {
+    call_.pairs = node.rotated_pairs;
+    call_.is_interleaved = node.pairs_are_neighbors;
+    call_.second = node.has_tables_of_channels ? node.rotated_pairs : 0;
+  }
+
+  bool may_overwrite(size_t operand) const override { return operand == 0 && is_whole_; }
+
+  Error reshape(const Tensors& t) override {
+    const Shape& shape = *t.results[0].shape;
+    call_.rank = shape.rank - 1;
+    call_.channels = static_cast<size_t>(shape.dims[shape.rank - 1]);
+    std::copy_n(shape.dims, call_.rank, sizes_);
+    // The graph was fused by its declared sizes.
+    const uint64_t table = call_.second == 0 ? call_.pairs : 2 * call_.pairs;
+    if (call_.channels < 2 * call_.pairs ||
+        !are_rows_of(*t.operands[0].shape, call_.channels, shape) ||
+        !are_rows_of(*t.operands[1].shape, table, shape) ||
+        !are_rows_of(*t.operands[2].shape, table, shape)) {
+      return Error::InvalidArgument;
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      broadcast_strides(*t.operands[i].shape, shape, strides_[i]);
+    }
+    is_whole_ = elements(*t.operands[0].shape) == elements(shape);
+    call_.sizes = sizes_;
+    call_.in_strides = strides_[0];
+    call_.cos_strides = strides_[1];
+    call_.sin_strides = strides_[2];
+    return Error::Ok;
+  }
+  Error run() override {
+    call_.in = operand(0);
+    call_.cos = operand(1);
+    call_.sin = operand(2);
+    call_.out = result();
+    engine::rotate_pairs(call_, threads());
+    return Error::Ok;
+  }
+
+ private:
+  /// True for rows of `length` elements that broadcast to the rows of `out`.
+  static bool are_rows_of(const Shape& rows, uint64_t length, const Shape& out) {
+    if (rows.rank == 0 || rows.rank > out.rank || rows.dims[rows.rank - 1] != length) {
+      return false;
+    }
+    for (size_t i = 2; i <= rows.rank; ++i) {
+      const uint64_t size = rows.dims[rows.rank - i];
+      if (size != 1 && size != out.dims[out.rank - i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  engine::RotaryCall call_;
+  size_t sizes_[Shape::kMaxRank] = {}, strides_[3][Shape::kMaxRank] = {};
+  bool is_whole_ = false;
 };
 
 }  // namespace
@@ -212,19 +283,23 @@ OperatorResult create_softmax(const Node& node, const OperatorContext& context) 
 }
 
 OperatorResult create_fused(const Node& node, const OperatorContext& context) {
-  if (node.fused == Fused::Silu) {
-    return std::unique_ptr<Operator>(std::make_unique<Unary>(node, context, engine::Unary::Silu));
+  switch (node.fused) {
+    case Fused::Silu:
+      return std::unique_ptr<Operator>(std::make_unique<Unary>(node, context, engine::Unary::Silu));
+    case Fused::SiluProduct:
+      return std::unique_ptr<Operator>(
+          std::make_unique<Binary>(node, context, engine::Binary::SiluProduct));
+    case Fused::Rotary:
+      return std::unique_ptr<Operator>(std::make_unique<Rotary>(node, context));
+    case Fused::PlaneConvolution:
+      return create_planes(node, context);
+    case Fused::Attention:
+      return create_attention(node, context);
+    case Fused::Lookup:
+      return create_lookup(node, context);
+    default:
+      return std::unique_ptr<Operator>(std::make_unique<Norm>(node, context));
   }
-  if (node.fused == Fused::PlaneConvolution) {
-    return create_planes(node, context);
-  }
-  if (node.fused == Fused::Attention) {
-    return create_attention(node, context);
-  }
-  if (node.fused == Fused::Lookup) {
-    return create_lookup(node, context);
-  }
-  return std::unique_ptr<Operator>(std::make_unique<LayerNorm>(node, context));
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Layer norms, which payloads have as a dozen nodes: the difference from the mean, the mean of its
-// squares, and so on, with reshaping between them.
+// squares, and so on, with reshaping between them. RMS norms lack the difference.
 #include <string.h>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
@@ -14,9 +14,9 @@ namespace {
 namespace fb = fb_xnnpack;
 using runtime::internal::count;
 
-class LayerNormFusion final : SubgraphFusion {
+class NormFusion final : SubgraphFusion {
  public:
-  explicit LayerNormFusion(Graph* graph) : SubgraphFusion(graph) {}
+  explicit NormFusion(Graph* graph) : SubgraphFusion(graph) {}
 
   void run() {
     consumers_.assign(graph_.values.size(), SIZE_MAX);
@@ -32,6 +32,7 @@ class LayerNormFusion final : SubgraphFusion {
 
  private:
   struct Found {
+    Fused kind = Fused::No;
     std::vector<size_t> inner;
     uint32_t x = kNoValue;
     uint64_t length = 0;
@@ -95,19 +96,8 @@ class LayerNormFusion final : SubgraphFusion {
     return rows->operand(0);
   }
 
-  bool find(Found* norm, uint32_t centered, uint32_t scale) {
-    const Node* const difference = inner(norm, centered, NodeKind::Subtract, 2);
-    if (difference == nullptr) {
-      return false;
-    }
-    norm->x = difference->operand(0);
-    if (graph_.values[norm->x].is_constant() || !is_float(norm->x)) {
-      return false;
-    }
-    const Shape& x = graph_.values[norm->x].declared;
-    if (averaged(norm, difference->operand(1), x) != norm->x) {
-      return false;
-    }
+  /// True if `scale` is 1 / sqrt(mean of squares(rows of x) + epsilon).
+  bool find_scale(Found* norm, uint32_t x, uint32_t scale) {
     const Node* const root = inner(norm, scale, NodeKind::ReciprocalSquareRoot, 1);
     if (root == nullptr) {
       return false;
@@ -116,19 +106,40 @@ class LayerNormFusion final : SubgraphFusion {
     if (sum == nullptr) {
       return false;
     }
+    const Shape& shape = graph_.values[x].declared;
     const size_t second = graph_.values[sum->operand(1)].is_constant() ? 1 : 0;
     const Value& epsilon = graph_.values[sum->operand(second)];
     if (!epsilon.is_constant() || epsilon.datatype != Datatype::Float32 ||
-        elements(epsilon.declared) != 1 || epsilon.declared.rank > x.rank) {
+        elements(epsilon.declared) != 1 || epsilon.declared.rank > shape.rank) {
       return false;
     }
     memcpy(&norm->epsilon, epsilon.data, sizeof(float));
-    const uint32_t squares = averaged(norm, sum->operand(1 - second), x);
+    const uint32_t squares = averaged(norm, sum->operand(1 - second), shape);
     if (squares == kNoValue) {
       return false;
     }
     const Node* const square = inner(norm, squares, NodeKind::Square, 1);
-    return square != nullptr && square->operand(0) == centered;
+    return square != nullptr && square->operand(0) == x;
+  }
+
+  bool is_operand(uint32_t id) const { return !graph_.values[id].is_constant() && is_float(id); }
+
+  bool find_layer_norm(Found* norm, uint32_t centered, uint32_t scale) {
+    const Node* const difference = inner(norm, centered, NodeKind::Subtract, 2);
+    if (difference == nullptr) {
+      return false;
+    }
+    norm->kind = Fused::LayerNorm;
+    norm->x = difference->operand(0);
+    return is_operand(norm->x) &&
+           averaged(norm, difference->operand(1), graph_.values[norm->x].declared) == norm->x &&
+           find_scale(norm, centered, scale);
+  }
+
+  bool find_rms_norm(Found* norm, uint32_t x, uint32_t scale) {
+    norm->kind = Fused::RmsNorm;
+    norm->x = x;
+    return is_operand(x) && find_scale(norm, x, scale);
   }
 
   /// True for a constant with one element per element of a row.
@@ -174,8 +185,13 @@ class LayerNormFusion final : SubgraphFusion {
     Found norm;
     bool found = false;
     for (size_t side = 0; side < 2 && !found; ++side) {
+      const uint32_t x = node.operand(side), scale = node.operand(1 - side);
       norm = {};
-      found = find(&norm, node.operand(side), node.operand(1 - side));
+      found = find_layer_norm(&norm, x, scale);
+      if (!found) {
+        norm = {};
+        found = find_rms_norm(&norm, x, scale);
+      }
     }
     if (!found) {
       return;
@@ -183,7 +199,7 @@ class LayerNormFusion final : SubgraphFusion {
     uint32_t rows[2] = {kNoValue, kNoValue};
     size_t last = product;
     const NodeKind behind[] = {NodeKind::Multiply, NodeKind::Add};
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < (norm.kind == Fused::LayerNorm ? 2 : 1); ++i) {
       const size_t next = row_behind(norm, graph_.nodes[last].result(), behind[i], &rows[i]);
       if (next == SIZE_MAX) {
         rows[i] = kNoValue;
@@ -196,7 +212,7 @@ class LayerNormFusion final : SubgraphFusion {
       erased_[index] = true;
     }
     Node& fused = graph_.nodes[last];
-    fused.fused = Fused::LayerNorm;
+    fused.fused = norm.kind;
     fused.operands[0] = norm.x;
     fused.operands[1] = rows[0];
     fused.operands[2] = rows[1];
@@ -210,6 +226,6 @@ class LayerNormFusion final : SubgraphFusion {
 
 }  // namespace
 
-void fuse_layer_norms(Graph* graph) { LayerNormFusion(graph).run(); }
+void fuse_norms(Graph* graph) { NormFusion(graph).run(); }
 
 }  // namespace executorch::backends::xnnpack
