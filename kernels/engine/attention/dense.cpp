@@ -205,8 +205,6 @@ class Item final {
     product.tiles = side.tiles;
     product.rows = rows;
     product.depth = side.tiles->words(depth);
-    product.clamp_min = -INFINITY;
-    product.clamp_max = INFINITY;
     return product;
   }
 

@@ -81,11 +81,7 @@ class Line {
         call_.packed + column / tiles_.panel * panel_floats(tiles_, product.parts * product.depth);
     const size_t at =
         ((image * output_.height + y) * output_.width + x) * call_.output_pixel_stride + column;
-    product.out = call_.output + at;
-    product.out_stride = call_.output_pixel_stride * sizeof(float);
-    product.residual = call_.epilogue.residual == nullptr ? nullptr : call_.epilogue.residual + at;
-    product.clamp_min = call_.epilogue.clamp_min;
-    product.clamp_max = call_.epilogue.clamp_max;
+    product.write_to(call_.output, at, call_.output_pixel_stride, call_.epilogue);
     run_product(product);
     activate_rows(activate_, product.out, count, columns, call_.output_pixel_stride);
   }

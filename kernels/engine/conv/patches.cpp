@@ -159,8 +159,6 @@ void convolve_patches(const Conv2dParams& p, const NchwCall& call, Threads& thre
       const size_t out_stride = plan.is_direct() ? out_plane : product.columns;
       product.out = plan.is_direct() ? out + column : packed + plan.packed_floats;
       product.out_stride = out_stride * sizeof(float);
-      product.clamp_min = -INFINITY;
-      product.clamp_max = INFINITY;
       run_product(product);
       for (size_t r = 0; !plan.is_direct() && r < product.rows; ++r) {
         plane.collect(product.out + r * out_stride, column, product.columns, out + r * out_plane);

@@ -179,11 +179,7 @@ void convolve_transposed(const GemmTiles& tiles, const Conv2dParams& p, const Co
         ((image * output.height + y) * output.width + phase_x) * call.output_pixel_stride +
         group * p.group_outputs;
     const size_t stride = p.stride_width * call.output_pixel_stride;
-    product.out = call.output + at;
-    product.out_stride = stride * sizeof(float);
-    product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + at;
-    product.clamp_min = call.epilogue.clamp_min;
-    product.clamp_max = call.epilogue.clamp_max;
+    product.write_to(call.output, at, stride, call.epilogue);
     run_product(product);
     activate_rows(activate, product.out, product.rows, product.columns, stride);
   });

@@ -205,11 +205,7 @@ void convolve_windows(const GemmTiles& tiles, const Conv2dParams& p, const Conv2
     product.packed = packed_at(tiles, p, call.packed, in_group, column);
     const size_t at =
         (image * points + row) * call.output_pixel_stride + in_group * p.group_outputs + column;
-    product.out = call.output + at;
-    product.out_stride = call.output_pixel_stride * sizeof(float);
-    product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + at;
-    product.clamp_min = call.epilogue.clamp_min;
-    product.clamp_max = call.epilogue.clamp_max;
+    product.write_to(call.output, at, call.output_pixel_stride, call.epilogue);
     product.prefetches = true;
     if (row + product.rows == points) {
       const size_t behind = p.group_outputs - column - product.columns;

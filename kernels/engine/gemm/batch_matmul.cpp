@@ -172,11 +172,7 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     product.left_stride = call.left_stride * sizeof(float);
     product.packed = packed;
     const size_t to = at.out + row * call.out_stride + column;
-    product.out = call.out + to;
-    product.out_stride = call.out_stride * sizeof(float);
-    product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + to;
-    product.clamp_min = call.epilogue.clamp_min;
-    product.clamp_max = call.epilogue.clamp_max;
+    product.write_to(call.out, to, call.out_stride, call.epilogue);
     if (const size_t next_item = item + threads.count(); next_item < items) {
       const RightMatrix next = right_of(next_item, &next_columns);
       if (next.data != right.data) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include <executorch/kernels/engine/epilogue.h>
 #include <executorch/kernels/engine/gemm/tiles/tiles.h>
 
 namespace executorch::kernels::engine {
@@ -26,11 +27,21 @@ struct Product {
   float* out = nullptr;
   size_t out_stride = 0;
   const float* residual = nullptr;  ///< lies as `out` does
-  float clamp_min = 0, clamp_max = 0;
+  float clamp_min = -INFINITY, clamp_max = INFINITY;
   bool prefetches = false;
   size_t next_bytes = 0;  ///< of weights after these that the next product reads
   /// Other memory that is read after this product, for products without `prefetches`.
   Prefetch next_read = {};
+
+  /// Sets the place of the result, from element `at` of a tensor on, and its epilogue, but for the
+  /// activation. stride: floats from row to row.
+  void write_to(float* tensor, size_t at, size_t stride, const Epilogue& epilogue) {
+    out = tensor + at;
+    out_stride = stride * sizeof(float);
+    residual = epilogue.residual == nullptr ? nullptr : epilogue.residual + at;
+    clamp_min = epilogue.clamp_min;
+    clamp_max = epilogue.clamp_max;
+  }
 };
 
 void run_product(const Product& product);

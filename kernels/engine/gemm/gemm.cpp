@@ -82,11 +82,7 @@ void Gemm::run(const GemmCall& call, Threads& threads) const {
     product.left_stride = left_stride * sizeof(float);
     product.packed = call.packed + column / tiles_->panel * panel_size;
     const size_t at = row * call.out_stride + column;
-    product.out = call.out + at;
-    product.out_stride = call.out_stride * sizeof(float);
-    product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + at;
-    product.clamp_min = call.epilogue.clamp_min;
-    product.clamp_max = call.epilogue.clamp_max;
+    product.write_to(call.out, at, call.out_stride, call.epilogue);
     product.prefetches = true;
     if (row + product.rows == call.rows) {
       const size_t behind = columns_ - column - product.columns;

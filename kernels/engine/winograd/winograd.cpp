@@ -105,8 +105,6 @@ void multiply(const GemmTiles& kernels, const WinogradWork& work, const Winograd
     product.packed = weights + i * panel_floats(kernels, work.channels);
     product.out = tiles.out + i * tiles.out_apart;
     product.out_stride = work.panel * sizeof(float);
-    product.clamp_min = -INFINITY;
-    product.clamp_max = INFINITY;
     run_product(product);
   }
 }
