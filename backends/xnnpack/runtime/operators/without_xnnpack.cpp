@@ -11,35 +11,23 @@ Digest library_digest() { return Digester().finish(); }
 bool has_run_out() { return false; }
 void forget_shortage() {}
 
-OperatorResult create_xnn_convolution(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_deconvolution(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_linear(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_unary(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
+#define ET_NEEDS_XNNPACK(create)                                            \
+  OperatorResult create(const Node& node, const OperatorContext& context) { \
+    return refuse_without_xnnpack(node, context);                           \
+  }
+ET_NEEDS_XNNPACK(create_xnn_convolution)
+ET_NEEDS_XNNPACK(create_xnn_deconvolution)
+ET_NEEDS_XNNPACK(create_xnn_linear)
+ET_NEEDS_XNNPACK(create_xnn_unary)
+ET_NEEDS_XNNPACK(create_xnn_binary)
+ET_NEEDS_XNNPACK(create_xnn_attention)
+ET_NEEDS_XNNPACK(create_xnn_pooling)
+ET_NEEDS_XNNPACK(create_xnn_reduction)
+ET_NEEDS_XNNPACK(create_xnn_resize)
+#undef ET_NEEDS_XNNPACK
+
 OperatorResult create_xnn_convert(const Node& node, const OperatorContext& context) {
   return create_plain_convert(node, context);
-}
-OperatorResult create_xnn_binary(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_attention(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_pooling(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_reduction(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
-}
-OperatorResult create_xnn_resize(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
 }
 OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context) {
   return create_plain_transpose(node, context);

@@ -168,15 +168,28 @@ class XnnReduction final : public XnnOperator {
   }
 };
 
+/// The functions for elements of a size.
+struct TransposeVariant {
+  size_t item;
+  const char* label;
+  xnn_status (*create)(uint32_t flags, xnn_operator_t*);
+  xnn_status (*reshape)(xnn_operator_t, size_t, const size_t*, const size_t*, pthreadpool_t);
+  xnn_status (*setup)(xnn_operator_t, const void*, void*);
+};
+constexpr TransposeVariant kTransposes[] = {
+    {1, "Transpose (ND, X8)", xnn_create_transpose_nd_x8, xnn_reshape_transpose_nd_x8,
+     xnn_setup_transpose_nd_x8},
+    {2, "Transpose (ND, X16)", xnn_create_transpose_nd_x16, xnn_reshape_transpose_nd_x16,
+     xnn_setup_transpose_nd_x16},
+    {4, "Transpose (ND, X32)", xnn_create_transpose_nd_x32, xnn_reshape_transpose_nd_x32,
+     xnn_setup_transpose_nd_x32},
+};
+
 class XnnTranspose final : public XnnOperator {
  public:
-  using Reshape = xnn_status (*)(xnn_operator_t, size_t, const size_t*, const size_t*,
-                                 pthreadpool_t);
-  using Setup = xnn_status (*)(xnn_operator_t, const void*, void*);
-
-  XnnTranspose(const OperatorContext& context, const Node& node, const char* label, Reshape reshape,
-               Setup setup, xnn_operator_t handle)
-      : XnnOperator(label, context, handle), reshape_(reshape), setup_(setup) {
+  XnnTranspose(const OperatorContext& context, const Node& node, const TransposeVariant& variant,
+               xnn_operator_t handle)
+      : XnnOperator(variant.label, context, handle), variant_(variant) {
     const auto* perm = node.as<fb::StaticTranspose>().perm();
     for (uint32_t i = 0; i < runtime::internal::count(perm) && i < XNN_MAX_TENSOR_DIMS; ++i) {
       order_[i] = perm->Get(i);
@@ -186,14 +199,13 @@ class XnnTranspose final : public XnnOperator {
  private:
   xnn_status reshape_xnn(const Tensors& t) override {
     const XnnDims dims(*t.operands[0].shape);
-    return reshape_(handle(), dims.count, dims.dims, order_, threads());
+    return variant_.reshape(handle(), dims.count, dims.dims, order_, threads());
   }
   xnn_status setup_xnn(const Tensors& t) override {
-    return setup_(handle(), t.operands[0].data, t.results[0].data);
+    return variant_.setup(handle(), t.operands[0].data, t.results[0].data);
   }
 
-  Reshape reshape_;
-  Setup setup_;
+  const TransposeVariant& variant_;
   size_t order_[XNN_MAX_TENSOR_DIMS] = {};
 };
 
@@ -222,28 +234,14 @@ OperatorResult create_xnn_reduction(const Node& node, const OperatorContext& con
 
 OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context) {
   const size_t item = ET_UNWRAP(moved_element_bytes(node, context));
-  xnn_operator_t handle = nullptr;
-  const auto made = [&](const char* label, xnn_status status, XnnTranspose::Reshape reshape,
-                        XnnTranspose::Setup setup) {
-    return wrap_xnn<XnnTranspose>(node, status, handle, context, node, label, reshape, setup);
-  };
-  switch (item) {
-    case 1: {
-      const xnn_status status = xnn_create_transpose_nd_x8(0, &handle);
-      return made("Transpose (ND, X8)", status, xnn_reshape_transpose_nd_x8,
-                  xnn_setup_transpose_nd_x8);
-    }
-    case 2: {
-      const xnn_status status = xnn_create_transpose_nd_x16(0, &handle);
-      return made("Transpose (ND, X16)", status, xnn_reshape_transpose_nd_x16,
-                  xnn_setup_transpose_nd_x16);
-    }
-    default: {
-      const xnn_status status = xnn_create_transpose_nd_x32(0, &handle);
-      return made("Transpose (ND, X32)", status, xnn_reshape_transpose_nd_x32,
-                  xnn_setup_transpose_nd_x32);
+  for (const TransposeVariant& row : kTransposes) {
+    if (row.item == item) {
+      xnn_operator_t handle = nullptr;
+      const xnn_status status = row.create(0, &handle);
+      return wrap_xnn<XnnTranspose>(node, status, handle, context, node, row);
     }
   }
+  return refuse_datatypes(node, context);
 }
 
 }  // namespace executorch::backends::xnnpack
