@@ -29,7 +29,7 @@ struct QDivision {
 /// Columns whose weights fit a part of the second-level cache; rows for a few items a thread.
 inline QDivision divide(const QGemmTiles& tiles, size_t products, size_t rows, size_t columns,
                         size_t depth, size_t threads, size_t max_rows = ~size_t{0}) {
-  constexpr size_t kItemsOfThread = 4;
+  constexpr size_t kItemsOfThread = 8;
   QDivision division = {0, 0, products, 0, 0};
   if (products == 0 || rows == 0 || columns == 0) return division;
   const size_t fitting = tiles.item_weight_bytes / (depth + 8) / tiles.panel * tiles.panel;
