@@ -38,7 +38,7 @@ struct QRightMatrix {
   size_t depth_stride, column_stride;
 };
 
-/// What the columns of a product have besides their weights; biases may be null for zeros.
+/// Scales, biases and zero point of a product's columns; biases may be null for zeros.
 struct QColumns {
   const float* scales = nullptr;
   int32_t input_zero_point = 0;   ///< static only
