@@ -2,6 +2,7 @@
 // Convolutions and transposed convolutions on XNNPACK.
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/xnnpack/quantized_layer.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -56,39 +57,6 @@ struct Creation {
   xnn_weights_cache_t cache() const { return weights_cache(context); }
 };
 
-template <typename T>
-struct Quantized {
-  T operand_zero_point, result_zero_point;
-  IntegerClamp<T> clamp;
-
-  explicit Quantized(const Creation& c)
-      : operand_zero_point(static_cast<T>(c.operand.zero_point)),
-        result_zero_point(static_cast<T>(c.result.zero_point)),
-        clamp(quantized_clamp<T>(c.node.clamp, c.result)) {}
-};
-
-// The arguments by the datatype of the weights, for convolutions and transposed ones.
-template <auto create>
-xnn_status create_qs8(Creation& c) {
-  const Quantized<int8_t> q(c);
-  return c.call(create, q.operand_zero_point, c.operand.scale, c.filter.scale, any(c.filter.data),
-                any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min, q.clamp.max);
-}
-template <auto create>
-xnn_status create_qc8(Creation& c) {
-  const Quantized<int8_t> q(c);
-  return c.call(create, q.operand_zero_point, c.operand.scale, c.filter.channel_scales,
-                any(c.filter.data), any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min,
-                q.clamp.max);
-}
-template <auto create>
-xnn_status create_qu8(Creation& c) {
-  const Quantized<uint8_t> q(c);
-  return c.call(create, q.operand_zero_point, c.operand.scale,
-                static_cast<uint8_t>(c.filter.zero_point), c.filter.scale, any(c.filter.data),
-                any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min, q.clamp.max);
-}
-
 /// The functions of a datatype that create, reshape and set up its operator.
 struct Variant {
   Datatype operand, filter, result;
@@ -124,15 +92,15 @@ constexpr Variant kConvolutions[] = {
      },
      reshape_as<xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w>, nullptr},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8, "Convolution (NHWC, QS8)",
-     create_qs8<xnn_create_convolution2d_nhwc_qs8>, reshape_as<xnn_reshape_convolution2d_nhwc_qs8>,
-     setup_as<xnn_setup_convolution2d_nhwc_qs8>},
+     create_qs8<xnn_create_convolution2d_nhwc_qs8, Creation>,
+     reshape_as<xnn_reshape_convolution2d_nhwc_qs8>, setup_as<xnn_setup_convolution2d_nhwc_qs8>},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8, "Convolution (NHWC, QC8)",
-     create_qc8<xnn_create_convolution2d_nhwc_qs8_qc8w>,
+     create_qc8<xnn_create_convolution2d_nhwc_qs8_qc8w, Creation>,
      reshape_as<xnn_reshape_convolution2d_nhwc_qs8_qc8w>,
      setup_as<xnn_setup_convolution2d_nhwc_qs8_qc8w>},
     {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8, "Convolution (NHWC, QU8)",
-     create_qu8<xnn_create_convolution2d_nhwc_qu8>, reshape_as<xnn_reshape_convolution2d_nhwc_qu8>,
-     setup_as<xnn_setup_convolution2d_nhwc_qu8>},
+     create_qu8<xnn_create_convolution2d_nhwc_qu8, Creation>,
+     reshape_as<xnn_reshape_convolution2d_nhwc_qu8>, setup_as<xnn_setup_convolution2d_nhwc_qu8>},
 };
 
 /// The adjustments of transposed convolutions are arguments of reshaping.
@@ -167,15 +135,15 @@ constexpr TransposedVariant kDeconvolutions[] = {
      },
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qd8_f32_qc8w>, nullptr},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8, "Deconvolution (NHWC, QS8)",
-     create_qs8<xnn_create_deconvolution2d_nhwc_qs8>,
+     create_qs8<xnn_create_deconvolution2d_nhwc_qs8, Creation>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qs8>,
      setup_transposed<xnn_setup_deconvolution2d_nhwc_qs8>},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8, "Deconvolution (NHWC, QS8, QC8W)",
-     create_qc8<xnn_create_deconvolution2d_nhwc_qs8_qc8w>,
+     create_qc8<xnn_create_deconvolution2d_nhwc_qs8_qc8w, Creation>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qs8_qc8w>,
      setup_transposed<xnn_setup_deconvolution2d_nhwc_qs8_qc8w>},
     {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8, "Deconvolution (NHWC, QU8)",
-     create_qu8<xnn_create_deconvolution2d_nhwc_qu8>,
+     create_qu8<xnn_create_deconvolution2d_nhwc_qu8, Creation>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qu8>,
      setup_transposed<xnn_setup_deconvolution2d_nhwc_qu8>},
 };

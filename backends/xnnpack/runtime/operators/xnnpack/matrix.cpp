@@ -2,6 +2,7 @@
 // Linear layers of quantized weights on XNNPACK.
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/xnnpack/quantized_layer.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 
 namespace executorch::backends::xnnpack {
@@ -37,14 +38,14 @@ struct Creation {
   }
 
   template <typename Function, typename... Parts>
-  xnn_status linear(Function* create, Parts... parts) {
+  xnn_status call(Function* create, Parts... parts) {
     return create(inputs, outputs, inputs, outputs, parts..., flags, nullptr,
                   weights_cache(context), &handle);
   }
   /// With the arguments that float results have in common.
   template <typename Function, typename... Parts>
   xnn_status to_float(Function* create, Parts... parts) {
-    return linear(create, parts..., any(filter.data), any(bias), node.clamp.min, node.clamp.max);
+    return call(create, parts..., any(filter.data), any(bias), node.clamp.min, node.clamp.max);
   }
 };
 
@@ -99,33 +100,14 @@ constexpr Variant kLinears[] = {
      xnn_reshape_fully_connected_nc_qd8_f32_qb4w,
      setup_dynamic<xnn_setup_fully_connected_nc_qd8_f32_qb4w>},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8, "Fully Connected (NC, QS8)",
-     [](Creation& c) {
-       const IntegerClamp<int8_t> clamp = quantized_clamp<int8_t>(c.node.clamp, c.result);
-       return c.linear(xnn_create_fully_connected_nc_qs8, static_cast<int8_t>(c.operand.zero_point),
-                       c.operand.scale, c.filter.scale, any(c.filter.data), any(c.bias),
-                       static_cast<int8_t>(c.result.zero_point), c.result.scale, clamp.min,
-                       clamp.max);
-     },
-     xnn_reshape_fully_connected_nc_qs8, setup_as<xnn_setup_fully_connected_nc_qs8>},
+     create_qs8<xnn_create_fully_connected_nc_qs8, Creation>, xnn_reshape_fully_connected_nc_qs8,
+     setup_as<xnn_setup_fully_connected_nc_qs8>},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8, "Fully Connected (NC, QS8, QC8W)",
-     [](Creation& c) {
-       const IntegerClamp<int8_t> clamp = quantized_clamp<int8_t>(c.node.clamp, c.result);
-       return c.linear(
-           xnn_create_fully_connected_nc_qs8_qc8w, static_cast<int8_t>(c.operand.zero_point),
-           c.operand.scale, c.filter.channel_scales, any(c.filter.data), any(c.bias),
-           static_cast<int8_t>(c.result.zero_point), c.result.scale, clamp.min, clamp.max);
-     },
+     create_qc8<xnn_create_fully_connected_nc_qs8_qc8w, Creation>,
      xnn_reshape_fully_connected_nc_qs8_qc8w, setup_as<xnn_setup_fully_connected_nc_qs8_qc8w>},
     {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8, "Fully Connected (NC, QU8)",
-     [](Creation& c) {
-       const IntegerClamp<uint8_t> clamp = quantized_clamp<uint8_t>(c.node.clamp, c.result);
-       return c.linear(xnn_create_fully_connected_nc_qu8,
-                       static_cast<uint8_t>(c.operand.zero_point), c.operand.scale,
-                       static_cast<uint8_t>(c.filter.zero_point), c.filter.scale,
-                       any(c.filter.data), any(c.bias), static_cast<uint8_t>(c.result.zero_point),
-                       c.result.scale, clamp.min, clamp.max);
-     },
-     xnn_reshape_fully_connected_nc_qu8, setup_as<xnn_setup_fully_connected_nc_qu8>},
+     create_qu8<xnn_create_fully_connected_nc_qu8, Creation>, xnn_reshape_fully_connected_nc_qu8,
+     setup_as<xnn_setup_fully_connected_nc_qu8>},
 };
 
 class XnnLinear final : public XnnOperator {
