@@ -34,8 +34,10 @@ TEST(ArrayRefTest, ViewsArraysAndSlices) {
   EXPECT_EQ(view.slice(1, 2), makeArrayRef(data + 1, 2));
   EXPECT_EQ(view.slice(4).size(), 0u);
   EXPECT_NE(view, view.slice(1));
+#ifndef __SANITIZE_ADDRESS__  // whose checks of pointers cannot run while compiling
   static constexpr int kNumbers[] = {1, 2, 3};
   static_assert(ArrayRef<int>(kNumbers).slice(1)[1] == 3);
+#endif
   EXPECT_EQ(IntArrayRef(std::array<int64_t, 4>{1, 2, 3, 4}), view);
 }
 
