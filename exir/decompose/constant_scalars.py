@@ -9,6 +9,8 @@ Codecs such as Mimi keep strides and kernel sizes in buffers and compute the pad
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import torch
 from torch import fx
 from torch._ops import OpOverload
@@ -26,9 +28,18 @@ _MAX_ELEMENTS = 1024
 """Larger constants are weights."""
 
 
-def compute_constant_scalars(program: ExportedProgram) -> ExportedProgram:
+def states_of(programs: Collection[ExportedProgram]) -> set[str]:
+    """Return the names of parameters and buffers that any of several methods updates, with calls in place or without.
+
+    None for a single method, whose own updates are known where constants are read.
+    """
+    return set().union(*map(_written_names, programs)) if len(programs) > 1 else set()
+
+
+def compute_constant_scalars(program: ExportedProgram, states: Collection[str] = ()) -> ExportedProgram:
     """Return the program, or a copy whose outermost graph has these scalars and the sizes that follow from them.
 
+    states: names of parameters and buffers that other methods update; they are no constants.
     The program stays as it is where torch cannot compute the values of later calls again, and where it returns such a
     scalar: its signature says that the output depends on data.
     """
@@ -36,24 +47,36 @@ def compute_constant_scalars(program: ExportedProgram) -> ExportedProgram:
         return program
     copied = copy_program(program)
     try:
-        is_changed = _Scalars(copied).run()
+        is_changed = _Scalars(copied, states).run()
     except (RuntimeError, ValueError, TypeError, KeyError, ExportError):
         return program
     copied.graph_module.recompile()
     return copied if is_changed else program
 
 
+def _written_names(program: ExportedProgram) -> set[str]:
+    signature = program.graph_signature
+    targets = {spec.arg.name: spec.target for spec in signature.input_specs if spec.target is not None}
+    in_place = {
+        targets[node.name]
+        for node in program.graph.find_nodes(op="placeholder")
+        if node.name in targets and is_written(node)
+    }
+    return in_place | {*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values()}
+
+
 class _Scalars:
     """One pass over a graph: values that are known, and calls whose operands changed."""
 
-    def __init__(self, program: ExportedProgram) -> None:
+    def __init__(self, program: ExportedProgram, states: Collection[str]) -> None:
         self._graph = program.graph
         self._mode = fake_mode_of(program.graph_module)
         placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
+        updated = {spec.arg.name for spec in program.graph_signature.input_specs if spec.target in states}
         self._known: dict[fx.Node, torch.Tensor] = {
             placeholders[name]: tensor
             for name, tensor in constant_tensors(program).items()
-            if tensor.numel() <= _MAX_ELEMENTS and not is_written(placeholders[name])
+            if tensor.numel() <= _MAX_ELEMENTS and name not in updated and not is_written(placeholders[name])
         }
         self._stale: set[fx.Node] = set()
         self._returns_scalar = False

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig
-from executorch.exir.decompose.constant_scalars import compute_constant_scalars
+from executorch.exir.decompose.constant_scalars import compute_constant_scalars, states_of
 from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.decompose.operators.training_mode import warn_of_training
@@ -21,6 +21,7 @@ from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.rewrite.name_branch_modules import name_branch_modules
+from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 
@@ -41,16 +42,20 @@ def methods_of(programs: object) -> dict[str, ExportedProgram]:
 
 
 def edge_program(
-    program: ExportedProgram, config: EdgeCompileConfig, preserve: Iterable[OpOverload] = ()
+    program: ExportedProgram,
+    config: EdgeCompileConfig,
+    preserve: Iterable[OpOverload] = (),
+    states: Collection[str] = (),
 ) -> ExportedProgram:
     """Return a new program in the edge dialect, which shares the weights of `program`. Raises `ExportError` naming the
     illegal node.
 
-    preserve: operators not to decompose, in addition to the configuration's.
+    preserve: operators not to decompose, in addition to the configuration's. states: names of parameters and buffers
+    that other methods update.
     """
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
-    program = compute_constant_scalars(without_functorch(program))
+    program = compute_constant_scalars(without_functorch(program), states)
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)
@@ -80,7 +85,9 @@ def to_edge(
     """
     config = compile_config or EdgeCompileConfig()
     methods = methods_of(programs)
-    edge = {name: edge_program(program, config) for name, program in methods.items()}
+    states = states_of(methods.values())
+    edge = {name: edge_program(program, config, states=states) for name, program in methods.items()}
+    read_as_state(edge, updated_buffers(edge.values()))
     manager = EdgeProgramManager(edge, constant_methods, config)
     manager.lowered_from(methods)
     if generate_etrecord:

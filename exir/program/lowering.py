@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from torch import fx
 from torch._ops import OpOverload
@@ -11,12 +11,14 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.decompose.constant_scalars import states_of
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.passes.simplify.fold_constants import fold_for_backends
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
 from executorch.exir.program.transform import Passes
+from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 
 # Operators that a partitioner preserves, and a predicate for their calls (None: all calls).
 Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
@@ -37,12 +39,12 @@ def _is_wanted(node: fx.Node, keeps: list[Keep]) -> bool:
 
 
 def _lower_method(
-    program: ExportedProgram, partitioners: Sequence[Partitioner], config: EdgeCompileConfig
+    program: ExportedProgram, partitioners: Sequence[Partitioner], config: EdgeCompileConfig, states: Collection[str]
 ) -> tuple[ExportedProgram, list[OpOverload]]:
     """Return the edge program, with the calls that a partitioner preserves, and the operators of these calls."""
     keeps: list[Keep] = [partitioner.ops_to_not_decompose(program) for partitioner in partitioners]
     kept = list(dict.fromkeys(op for operators, _ in keeps for op in operators))
-    edge = edge_program(program, config, kept)
+    edge = edge_program(program, config, kept, states)
     decomposable = [op for op in kept if op not in config.preserve_ops]
     rejected = [(module, node) for module, node in calls_of(edge, decomposable) if not _is_wanted(node, keeps)]
     decompose_calls(edge, rejected, config)
@@ -86,9 +88,11 @@ def lower(
 ) -> EdgeProgramManager:
     """Like `to_edge_transform_and_lower`, for programs whose types have been checked."""
     chosen = {name: _partitioners_of(partitioner, name) for name in methods}
-    lowered = {name: _lower_method(program, chosen[name], config) for name, program in methods.items()}
+    states = states_of(methods.values())
+    lowered = {name: _lower_method(program, chosen[name], config, states) for name, program in methods.items()}
     kept = {op for _, operators in lowered.values() for op in operators}
     edge = {name: program for name, (program, _) in lowered.items()}
+    read_as_state(edge, updated_buffers(edge.values()))  # before constants are folded and delegated
     manager = EdgeProgramManager(edge, constant_methods, config, sorted(kept, key=str))
     if transform_passes is not None:
         manager = manager.transform(transform_passes)
