@@ -34,9 +34,8 @@ class AttentionFusion final : SubgraphFusion {
   }
 
  private:
-  struct Found {
+  struct Found : Match {
     bool steps_over_reshapes = true;  ///< reads operands through reshapes
-    std::vector<size_t> inner;        ///< nodes that become part of the fused one
     uint32_t operands[FusedAttention::kOperands] = {kNoValue, kNoValue, kNoValue, kNoValue,
                                                     kNoValue};
     uint32_t scores = kNoValue;
@@ -319,9 +318,7 @@ class AttentionFusion final : SubgraphFusion {
     if (!takes_(graph_, fused)) {
       return false;
     }
-    for (const size_t inner : found->inner) {
-      erased_[inner] = true;
-    }
+    erase_inner(*found);
     if (found->reshape != SIZE_MAX) {
       graph_.nodes[found->reshape].operands[0] = found->unscaled;
     }

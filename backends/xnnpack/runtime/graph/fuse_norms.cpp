@@ -31,24 +31,12 @@ class NormFusion final : SubgraphFusion {
   }
 
  private:
-  struct Found {
+  struct Found : Match {
     Fused kind = Fused::No;
-    std::vector<size_t> inner;
     uint32_t x = kNoValue;
     uint64_t length = 0;
     float epsilon = 0;
   };
-
-  /// Returns the node of a kind that computes `id` for `uses` reads, as an inner node of the norm;
-  /// null if there is none.
-  const Node* inner(Found* norm, uint32_t id, NodeKind kind, size_t uses) {
-    const Node* const node = plain_producer(id, uses);
-    if (node == nullptr || node->kind != kind) {
-      return nullptr;
-    }
-    norm->inner.push_back(producers_[id]);
-    return node;
-  }
 
   /// Returns true if `sizes` are the sizes of x, with ones in place of the dimensions of a row.
   /// Zero stands for any size.
@@ -208,9 +196,7 @@ class NormFusion final : SubgraphFusion {
       norm.inner.push_back(last);
       last = next;
     }
-    for (const size_t index : norm.inner) {
-      erased_[index] = true;
-    }
+    erase_inner(norm);
     Node& fused = graph_.nodes[last];
     fused.fused = norm.kind;
     fused.operands[0] = norm.x;

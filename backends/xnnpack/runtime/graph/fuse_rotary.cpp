@@ -28,8 +28,7 @@ class RotaryFusion final : SubgraphFusion {
   }
 
  private:
-  struct Found {
-    std::vector<size_t> inner;
+  struct Found : Match {
     uint32_t x = kNoValue, cos = kNoValue, sin = kNoValue;
     uint64_t pairs = 0;
     bool are_neighbors = false, has_tables_of_channels = false;
@@ -46,15 +45,6 @@ class RotaryFusion final : SubgraphFusion {
   }
   static bool are_alike(const Shape& a, const Shape& b) {
     return a.rank == b.rank && begin_alike(a, b, a.rank);
-  }
-
-  const Node* inner(Found* found, uint32_t id, NodeKind kind, size_t uses) {
-    const Node* const node = plain_producer(id, uses);
-    if (node == nullptr || node->kind != kind) {
-      return nullptr;
-    }
-    found->inner.push_back(producers_[id]);
-    return node;
   }
 
   /// The offset of a slice of the last dimension; SIZE_MAX for another slice.
@@ -233,9 +223,7 @@ class RotaryFusion final : SubgraphFusion {
     if (!are_alike(shape(node.result()), shape(found.x))) {
       return;
     }
-    for (const size_t inner : found.inner) {
-      erased_[inner] = true;
-    }
+    erase_inner(found);
     uses_[found.x] -= found.reads == 0 ? 0 : found.reads - 1;
     node.fused = Fused::Rotary;
     node.kind = NodeKind::Multiply;  // other passes would drop a reshape

@@ -41,6 +41,28 @@ class SubgraphFusion {
     return node.fused == Fused::No && node.clamp.is_none() ? &node : nullptr;
   }
 
+  /// The part of a match that all passes have.
+  struct Match {
+    std::vector<size_t> inner;  ///< nodes that become part of the fused one
+  };
+
+  /// Returns the plain producer of `id` as an inner node of the match, if it has this kind; else
+  /// null.
+  const Node* inner(Match* match, uint32_t id, NodeKind kind, size_t uses) const {
+    const Node* const node = plain_producer(id, uses);
+    if (node == nullptr || node->kind != kind) {
+      return nullptr;
+    }
+    match->inner.push_back(producers_[id]);
+    return node;
+  }
+
+  void erase_inner(const Match& match) {
+    for (const size_t node : match.inner) {
+      erased_[node] = true;
+    }
+  }
+
   Graph& graph_;
   std::vector<size_t> uses_;       ///< reads of each value
   std::vector<size_t> producers_;  ///< the node that computes each value, SIZE_MAX if none does
