@@ -489,7 +489,7 @@ Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
   Plan plan(operation, parameters);
   Flat flat(plan, inputs.begin(), out);
   flat.prepare() ? flat.run() : run_general(ctx, plan, inputs.begin(), out);
-  if (parameters.divided_by_zero || plan.divided_by_zero) refuse(ctx, "integer division by zero");
+  if (parameters.divided_by_zero || plan.divided_by_zero) refuse(ctx, "division by zero");
   return out;
 }
 
