@@ -21,7 +21,6 @@ from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.rewrite.name_branch_modules import name_branch_modules
-from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 
@@ -87,7 +86,6 @@ def to_edge(
     methods = methods_of(programs)
     states = states_of(methods.values())
     edge = {name: edge_program(program, config, states=states) for name, program in methods.items()}
-    read_as_state(edge, updated_buffers(edge.values()))
     manager = EdgeProgramManager(edge, constant_methods, config)
     manager.lowered_from(methods)
     if generate_etrecord:

@@ -19,6 +19,7 @@ from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.program.record import ExportRecord, new_record
 from executorch.exir.program.transform import Passes, program_for, run_passes
+from executorch.exir.rewrite.shared_state import read_as_state
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 class EdgeProgramManager:
     """Edge programs by method name. Each step returns a new manager and leaves this one unchanged.
 
-    edge_programs: programs in the edge dialect, verified here. constant_methods: method name → the constant that it
+    edge_programs: programs in the edge dialect, verified here. A buffer that one of them updates becomes state in all,
+    before constants are folded and delegated. constant_methods: method name → the constant that it
     returns. Raises `ExportError` naming the illegal node.
     """
 
@@ -48,6 +50,7 @@ class EdgeProgramManager:
         self._config_methods = dict(constant_methods or {})
         self._etrecord: ExportRecord | None = None
         self._origin: Origin | None = None
+        read_as_state(self._edge_programs)
         for program in self._edge_programs.values():
             set_verifiers(program, [self._verifier(self.compile_config)])
 

@@ -19,7 +19,6 @@ from executorch.exir.program.target import check_target
 from executorch.exir.program.transform import run_passes
 from executorch.exir.report.verdict import check_strict
 from executorch.exir.rewrite.program_copy import copy_program
-from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 from executorch.exir.verification.verifier import WellFormed
 
 
@@ -30,7 +29,6 @@ def to_executorch_programs(
 
     strict: operators that requested partitioners left are an error; otherwise a warning.
     """
-    programs = _with_shared_state(programs, config)
     planned = {name: _out_variants(name, program, config) for name, program in programs.items()}
     for name, program in planned.items():
         check_strict(name, program.graph_module, strict)
@@ -56,22 +54,6 @@ def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreO
                 if lowered.named_data_store_output is not None:
                     named_data.merge_named_data_store(lowered.named_data_store_output)
     return named_data.get_named_data_store_output()
-
-
-def _with_shared_state(
-    programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig
-) -> dict[str, ExportedProgram]:
-    """Return the programs, where a buffer that methods share is state also in methods that only read it."""
-    planners = {name: for_method(config.memory_planning_pass, name) for name in programs}
-    sharing = {
-        name: program for name, program in programs.items() if getattr(planners[name], "share_mutable_buffers", False)
-    }
-    shared = updated_buffers(sharing.values())
-    if not shared:
-        return programs
-    copied = {name: copy_program(program) for name, program in sharing.items()}
-    read_as_state(copied, shared)
-    return {name: copied.get(name, program) for name, program in programs.items()}
 
 
 def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:

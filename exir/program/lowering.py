@@ -18,7 +18,6 @@ from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
 from executorch.exir.program.transform import Passes
-from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 
 # Operators that a partitioner preserves, and a predicate for their calls (None: all calls).
 Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
@@ -92,7 +91,6 @@ def lower(
     lowered = {name: _lower_method(program, chosen[name], config, states) for name, program in methods.items()}
     kept = {op for _, operators in lowered.values() for op in operators}
     edge = {name: program for name, (program, _) in lowered.items()}
-    read_as_state(edge, updated_buffers(edge.values()))  # before constants are folded and delegated
     manager = EdgeProgramManager(edge, constant_methods, config, sorted(kept, key=str))
     if transform_passes is not None:
         manager = manager.transform(transform_passes)

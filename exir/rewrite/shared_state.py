@@ -6,7 +6,7 @@ The reading method returns it as its own new value, which marks it as state in t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
@@ -14,13 +14,11 @@ from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, Tens
 _KINDS = (InputKind.PARAMETER, InputKind.BUFFER)
 
 
-def updated_buffers(programs: Iterable[ExportedProgram]) -> set[str]:
-    """Return the names of the buffers that any of the methods updates."""
-    return {name for program in programs for name in program.graph_signature.buffers_to_mutate.values()}
-
-
-def read_as_state(programs: Mapping[str, ExportedProgram], names: set[str]) -> None:
-    """Rewrite the methods that only read buffers or parameters with these names, in place."""
+def read_as_state(programs: Mapping[str, ExportedProgram]) -> None:
+    """Rewrite the methods that only read buffers or parameters that another method updates, in place."""
+    names = {name for program in programs.values() for name in program.graph_signature.buffers_to_mutate.values()}
+    if len(programs) < 2 or not names:
+        return
     for program in programs.values():
         signature = program.graph_signature
         own = set(signature.buffers_to_mutate.values())
