@@ -43,9 +43,6 @@ class RotaryFusion final : SubgraphFusion {
   static bool begin_alike(const Shape& a, const Shape& b, size_t rank) {
     return a.rank >= rank && b.rank >= rank && std::equal(a.dims, a.dims + rank, b.dims);
   }
-  static bool are_alike(const Shape& a, const Shape& b) {
-    return a.rank == b.rank && begin_alike(a, b, a.rank);
-  }
 
   /// The offset of a slice of the last dimension; SIZE_MAX for another slice.
   size_t offset_of(const Node& node) const {
@@ -104,13 +101,9 @@ class RotaryFusion final : SubgraphFusion {
            last(split) == 2;
   }
 
-  /// True for a float32 table whose rows of `length` numbers x does not broadcast to.
+  /// True for a float32 table of `length` numbers for each row of x.
   bool is_table(uint32_t id, const Shape& x, uint64_t length) const {
-    Shape of_x = x, product;
-    of_x.dims[x.rank - 1] = length;
-    const Shape& table = shape(id);
-    return is_float(id) && table.rank != 0 && last(table) == length &&
-           broadcast(table, of_x, &product) && are_alike(product, of_x);
+    return is_float(id) && are_rows_of(shape(id), length, x);
   }
 
   static bool multiplies(const Node* node, uint32_t a, uint32_t b) {
@@ -220,7 +213,7 @@ class RotaryFusion final : SubgraphFusion {
       }
       return;
     }
-    if (!are_alike(shape(node.result()), shape(found.x))) {
+    if (!are_equal(shape(node.result()), shape(found.x))) {
       return;
     }
     erase_inner(found);
@@ -251,7 +244,7 @@ class RotaryFusion final : SubgraphFusion {
     const Node* const others = plain_producer(node->operand(1), 1);
     if (rotated == nullptr || others == nullptr || rotated->kind != NodeKind::StaticSlice ||
         others->kind != NodeKind::StaticSlice || rotated->operand(0) != others->operand(0) ||
-        !are_alike(shape(rotated->operand(0)), shape(node->result())) || offset_of(*rotated) != 0 ||
+        !are_equal(shape(rotated->operand(0)), shape(node->result())) || offset_of(*rotated) != 0 ||
         offset_of(*others) != 2 * rotation.rotated_pairs) {
       return;
     }

@@ -38,14 +38,14 @@ void fuse_planes(Graph* graph);
 /// Fuses x * sigmoid(x).
 void fuse_silu(Graph* graph);
 
-/// Fuses each layer norm, for which payloads have about twelve nodes, and each RMS norm.
+/// Fuses each layer norm, which payloads spell out in about twelve nodes, and each RMS norm.
 void fuse_norms(Graph* graph);
 
 /// Fuses each rotary position embedding: rotations of halves or of neighboring channels, of all or
 /// of the first channels.
 void fuse_rotary(Graph* graph);
 
-/// Fuses silu(x) * y where the activation is no epilogue of a product.
+/// Fuses silu(x) * y, unless the activation is already the epilogue of a product.
 void fuse_silu_products(Graph* graph);
 
 /// True if one operator can run a node of attention on tensors of the declared sizes.

@@ -98,6 +98,16 @@ inline bool broadcast(const Shape& a, const Shape& b, Shape* out) {
   return true;
 }
 
+/// True for rows of `length` elements, one for each row of `to` or repeated by broadcasting.
+inline bool are_rows_of(const Shape& rows, uint64_t length, const Shape& to) {
+  Shape wanted = to, product;
+  if (rows.rank == 0 || to.rank == 0 || rows.dims[rows.rank - 1] != length) {
+    return false;
+  }
+  wanted.dims[to.rank - 1] = length;
+  return broadcast(rows, wanted, &product) && are_equal(product, wanted);
+}
+
 inline bool is_vector(const Shape* shape, uint64_t size) {
   return shape != nullptr && shape->rank == 1 && shape->dims[0] == size;
 }

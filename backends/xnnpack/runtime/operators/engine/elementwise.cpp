@@ -230,20 +230,6 @@ class Rotary final : public EngineOperator {
   }
 
  private:
-  /// True for rows of `length` elements that broadcast to the rows of `out`.
-  static bool are_rows_of(const Shape& rows, uint64_t length, const Shape& out) {
-    if (rows.rank == 0 || rows.rank > out.rank || rows.dims[rows.rank - 1] != length) {
-      return false;
-    }
-    for (size_t i = 2; i <= rows.rank; ++i) {
-      const uint64_t size = rows.dims[rows.rank - i];
-      if (size != 1 && size != out.dims[out.rank - i]) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   engine::RotaryCall call_;
   size_t sizes_[Shape::kMaxRank] = {}, strides_[3][Shape::kMaxRank] = {};
   bool is_whole_ = false;
