@@ -182,9 +182,14 @@ class XnnpackPartitioner(Partitioner):
             return rejection is None
 
         supported = {node for node in program.graph.nodes if is_supported(node)}
-        supported -= idle_booleans(program.graph, supported)
+        idle = idle_booleans(program.graph, supported)
+        supported -= idle
         largest = largest_partitions(program.graph, supported.__contains__, layers_of_one_operand(program.graph))
-        largest = [nodes for nodes in largest if not all(map(is_boolean, nodes))]
+        idle.update(node for nodes in largest if all(map(is_boolean, nodes)) for node in nodes)
+        largest = [nodes for nodes in largest if not idle.issuperset(nodes)]
+        for node in idle:
+            for piece in layers.original_nodes(node):
+                why(piece, "a delegate that computes booleans alone gains nothing")
         groups = [group for nodes in largest for group in selection.apart(nodes)] if self._per_op_mode else largest
         for group in groups:
             arithmetic = arithmetic_of(program, group)

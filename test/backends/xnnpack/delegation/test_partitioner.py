@@ -156,3 +156,15 @@ def test_programs_for_executorch_1_4_have_no_newer_nodes() -> None:
         (result,) = program.load_method("forward").execute(inputs)
         torch.testing.assert_close(result, module(*inputs), rtol=1e-4, atol=1e-4)
     assert found == [newer - {"Equal", "LessOrEqual"} | found[0], set()]
+
+
+def test_operators_on_booleans_that_no_delegate_needs_are_left_with_that_reason() -> None:
+    masks = Function(lambda mask, x: (torch.nonzero(mask.logical_not()), torch.nonzero(x > 0)))
+    lowered = _lowered(XnnpackPartitioner(), masks, torch.ones(2, 3, dtype=torch.bool), torch.randn(2, 3))
+    fallbacks = lowered.to_executorch().verdict.methods[0].fallbacks
+    reasons = {fallback.operator: fallback.reasons["XnnpackPartitioner"] for fallback in fallbacks}
+    assert reasons == {
+        "aten::gt.Scalar_out": "a delegate that computes booleans alone gains nothing",
+        "aten::logical_not.out": "a delegate that computes booleans alone gains nothing",
+        "aten::nonzero.out": "XNNPACK lacks this operator",
+    }
