@@ -45,9 +45,8 @@ std::unique_ptr<Module> open_module(const std::string& path,
 AsrRunner::AsrRunner(std::unique_ptr<Module> module, TokenDecoder decode)
     : module_(std::move(module)), decode_(std::move(decode)) {}
 
-AsrRunner::AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path,
-                     TokenDecoder decode)
-    : AsrRunner(open_module(module_path, data_path), std::move(decode)) {}
+AsrRunner::AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path)
+    : AsrRunner(open_module(module_path, data_path)) {}
 
 Error AsrRunner::load() {
   if (is_loaded_) {

@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/asr/runner/token_choice.h>
@@ -62,8 +64,16 @@ class AsrRunner final {
   /// `decode` may be empty if transcribe() is called without a callback.
   explicit AsrRunner(std::unique_ptr<Module> module, TokenDecoder decode = {});
   /// The same from files; `data_path` names the weights beside the program.
+  AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path);
+  /// The same with a TokenDecoder. A template, so that `{}` as the third argument is a tokenizer's
+  /// path, as in ExecuTorch 1.4.
+  template <typename Decode,
+            std::enable_if_t<std::is_constructible_v<TokenDecoder, Decode&&>, int> = 0>
   AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path,
-            TokenDecoder decode = {});
+            Decode&& decode)
+      : AsrRunner(module_path, data_path) {
+    decode_ = std::forward<Decode>(decode);
+  }
   /// The same with the tokenizer in a file or folder, which load() reads. Its end token ends the
   /// text where neither the configuration nor the program names one.
   AsrRunner(const std::string& module_path, const std::optional<std::string>& data_path,

@@ -233,6 +233,16 @@ TEST(AsrRunnerTest, ATokenizerFileThatCannotBeReadIsRefused) {
   EXPECT_EQ(unreadable.transcribe(features(0)).error(), Error::InvalidArgument);
 }
 
+TEST(AsrRunnerTest, EmptyBracesInPlaceOfATokenizerAreAnEmptyPath) {
+  AsrRunner runner(speech_path(), {}, {});
+  EXPECT_EQ(runner.load(), Error::InvalidArgument);
+}
+
+TEST(AsrRunnerTest, ADecoderMayBeNull) {
+  AsrRunner runner(speech_path(), {}, nullptr);
+  EXPECT_EQ(runner.load(), Error::Ok);
+}
+
 TEST(AsrRunnerTest, AProgramWithoutEndTokensNeedsATokenizerOrAConfiguration) {
   AsrRunner runner(std::string(TEST_DATA_DIR) + "/speech/no_end.pte", std::nullopt);
   EXPECT_EQ(runner.transcribe(features(0)).error(), Error::InvalidArgument);
