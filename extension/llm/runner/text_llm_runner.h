@@ -80,5 +80,7 @@ class TextLLMRunner : public CachedRunner {
 
 }  // namespace executorch::extension::llm
 
-// Documented programs include this header alone for load_tokenizer() and create_text_llm_runner().
+// Documented programs include this header alone for load_tokenizer(), create_text_llm_runner() and
+// get_rss_bytes().
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/runner/util.h>
