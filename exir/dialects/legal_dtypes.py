@@ -42,6 +42,14 @@ def tensor_arguments(op: OpOverload) -> tuple[tuple[int, str, bool], ...]:
     )
 
 
+def allowed_dtypes(op: OpOverload, position: int) -> frozenset[torch.dtype]:
+    """Return the dtypes of one tensor in the calls of an operator. position: of the tensor arguments, then results."""
+    operator = operator_of(op)
+    if operator is None or operator.rows is None:
+        return STORABLE
+    return frozenset().union(*(row.dtypes_of(position) or STORABLE for row in operator.rows))
+
+
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
     """Yield the fake tensors of an argument or result."""
     for item in value if isinstance(value, (list, tuple)) else (value,):

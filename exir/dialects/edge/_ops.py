@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
 
+from executorch.exir.dialects.edge.schema import EdgeSchema
 from executorch.exir.operator.convert import require_out_variant
 
 
@@ -21,7 +22,7 @@ class EdgeOpOverload:
 
     def __init__(self, op: OpOverload, schema: torch.FunctionSchema | None = None) -> None:
         self._op = op
-        self._schema = schema if schema is not None else op._schema
+        self._schema = EdgeSchema(op, schema if schema is not None else op._schema)
         self.__name__ = f"{op.namespace}.{op.__name__}"
 
     def to_out_variant(self) -> OpOverload:

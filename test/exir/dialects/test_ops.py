@@ -29,6 +29,36 @@ def test_an_edge_operator_is_one_object_that_wraps_the_aten_overload():
     assert pickle.loads(pickle.dumps(add)) is add
 
 
+def test_tensors_in_the_schema_of_an_edge_operator_name_their_dtypes():
+    schema = ops.edge.aten.sigmoid.default._schema
+    taken, returned = schema.arguments[0].allowed_types, schema.returns[0].allowed_types
+    assert {torch.bool, torch.uint8, torch.int64, torch.float16, torch.float64} <= taken
+    assert {torch.float32, torch.float64} <= returned
+    assert torch.int64 not in returned
+    gather = ops.edge.aten.gather.default._schema
+    assert [hasattr(item, "allowed_types") for item in gather.arguments] == [True, False, True, False]
+    assert torch.float32 not in gather.arguments[2].allowed_types
+    pools = ops.edge.aten.max_pool2d_with_indices.default._schema
+    assert pools.returns[1].allowed_types == {torch.int64}
+
+
+def test_the_schema_of_an_edge_operator_reads_like_that_of_the_wrapped_one():
+    for op in core_operators():
+        edge = getattr(getattr(ops.edge.aten, op._schema.name.split("::")[1]), op._overloadname)
+        assert str(edge._schema) == str(op._schema)
+        assert edge._schema == op._schema
+        assert edge._schema.is_mutable == op._schema.is_mutable
+        own_items = [*op._schema.arguments, *op._schema.returns]
+        for item, own in zip([*edge._schema.arguments, *edge._schema.returns], own_items, strict=True):
+            assert (item.name, str(item.type), repr(item)) == (own.name, str(own.type), repr(own))
+            if "Tensor" in str(item.type) and not item.is_out:
+                assert item.allowed_types
+
+
+def test_an_operator_that_the_table_lacks_allows_every_dtype_that_a_program_can_hold():
+    assert torch.complex64 in ops.edge.aten.cholesky_inverse.default._schema.arguments[0].allowed_types
+
+
 def test_calling_an_edge_operator_computes():
     assert ops.edge.aten.add.Tensor(torch.ones(2), torch.ones(2)).tolist() == [2.0, 2.0]
 
