@@ -59,6 +59,8 @@ TEST(DocumentedProgramTest, MissingFilesGiveNoTokenizerAndNoRunner) {
   EXPECT_EQ(create_text_llm_runner("no such model.pte", std::move(tokenizer)), nullptr);
 }
 
+TEST(DocumentedProgramTest, TheMemoryInUseIsReported) { EXPECT_GT(get_rss_bytes(), size_t{0}); }
+
 TEST(DocumentedProgramTest, AudioHasABatchDimensionOnRequest) {
   Audio audio(std::vector<float>(8), 1, 2, 4);
   audio.get_float_data()[7] = 3;
