@@ -73,7 +73,7 @@ inline runtime::Result<TensorPtr> populate_start_pos_or_cache_position(
   const auto input = meta->input_tensor_meta(1);
   ET_CHECK_OR_RETURN_ERROR(input.ok(), InvalidArgument,
                            "%s: expected a tensor of positions as second input", method_name);
-  if (input->sizes().size() == 0 || input->sizes()[0] <= 1) {
+  if (input->sizes().empty() || input->sizes()[0] <= 1) {
     return from_blob(&start_pos, {1}, aten::ScalarType::Long);
   }
   ET_CHECK_OR_RETURN_ERROR(seq_len >= 0, InvalidArgument, "%d tokens", seq_len);
