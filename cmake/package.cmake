@@ -65,18 +65,20 @@ install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/Utils.cmake ${PROJECT_SOURCE_DIR
 install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/common/preset.cmake DESTINATION tools/cmake/common COMPONENT sdk)
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 
-configure_package_config_file(cmake/executorch-config.cmake.in ${PROJECT_BINARY_DIR}/executorch-config.cmake
+# Not in the root of the build folder: where that is the install prefix too (cmake-out), find_package would take these files.
+set(package_files ${PROJECT_BINARY_DIR}/package_files)
+configure_package_config_file(cmake/executorch-config.cmake.in ${package_files}/executorch-config.cmake
                               INSTALL_DESTINATION ${package_folder})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
+write_basic_package_version_file(${package_files}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
-  FILES ${PROJECT_BINARY_DIR}/executorch-config.cmake ${PROJECT_BINARY_DIR}/executorch-config-version.cmake
+  FILES ${package_files}/executorch-config.cmake ${package_files}/executorch-config-version.cmake
         ${PROJECT_SOURCE_DIR}/cmake/kernel_libraries.cmake ${PROJECT_SOURCE_DIR}/cmake/embedded_programs.cmake
         ${PROJECT_SOURCE_DIR}/cmake/aten_torch.cmake
   DESTINATION ${package_folder}
   COMPONENT sdk)
-file(WRITE ${PROJECT_BINARY_DIR}/documented/executorch-config.cmake
+file(WRITE ${package_files}/documented/executorch-config.cmake
      "include(\"\${CMAKE_CURRENT_LIST_DIR}/../../${package_folder}/executorch-config.cmake\")\n")
 install(
-  FILES ${PROJECT_BINARY_DIR}/documented/executorch-config.cmake ${PROJECT_BINARY_DIR}/executorch-config-version.cmake
+  FILES ${package_files}/documented/executorch-config.cmake ${package_files}/executorch-config-version.cmake
   DESTINATION share/cmake
   COMPONENT sdk)

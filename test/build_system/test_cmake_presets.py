@@ -46,6 +46,26 @@ def test_a_preset_chooses_options_and_reports_what_it_leaves_out(
     assert found["EXECUTORCH_BUILD_XNNPACK"] == "OFF"
 
 
+def test_another_preset_in_the_same_folder_chooses_all_options_again(tmp_path: Path) -> None:
+    def options_after(preset: str, *options: str) -> dict[str, str]:
+        file = f"-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/{preset}.cmake"
+        done = configure(tmp_path, file, WITHOUT_XNNPACK, *options)
+        assert done.returncode == 0, done.stdout
+        return cached(tmp_path)
+
+    runner, logging = "EXECUTORCH_BUILD_EXECUTOR_RUNNER", "EXECUTORCH_ENABLE_LOGGING"
+    assert options_after("llm", f"-D{logging}=OFF")[runner] == "OFF"
+    assert options_after("llm")[logging] == "OFF"
+    found = options_after("profiling")
+    assert (found[runner], found[logging], found["EXECUTORCH_BUILD_XNNPACK"]) == ("ON", "ON", "OFF")
+    assert options_after("llm", f"-D{runner}=ON")[runner] == "ON"
+
+
+def test_a_build_folder_that_is_the_install_prefix_too_has_one_package_file(tmp_path: Path) -> None:
+    assert configure(tmp_path).returncode == 0
+    assert list(tmp_path.glob("*-config*.cmake")) == []
+
+
 @pytest.mark.parametrize("name", ["zephyr", "arm_baremetal"])
 def test_preset_files_of_devices_leave_the_runner_out(tmp_path: Path, name: str) -> None:
     done = configure(tmp_path, f"-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/{name}.cmake")

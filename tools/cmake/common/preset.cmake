@@ -18,7 +18,7 @@ function(define_overridable_option name description type default)
   set_property(GLOBAL APPEND PROPERTY executorch_declared_options ${name})
 endfunction()
 
-# set_overridable_option(NAME VALUE): sets an option unless the command line or an earlier preset has set it.
+# set_overridable_option(NAME VALUE): sets an option unless the command line or a preset that was included before has set it.
 function(set_overridable_option name value)
   if(NOT DEFINED CACHE{${name}} AND NOT DEFINED ${name})
     set(${name} "${value}" CACHE STRING "Set by a preset")
