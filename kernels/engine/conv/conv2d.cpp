@@ -57,9 +57,12 @@ Gemm gemm_of(const Conv2dParams& p, InstructionSet set, Precision precision) {
   return Gemm::plan(p.group_outputs, p.group_inputs, set, precision);
 }
 
-/// The precision of products for windows; tiles may still be those of float32.
+/// The precision of products for windows; tiles may still be those of float32. A pixel in RGB is
+/// two pairs, and its rounding costs little beside the products of several windows.
 Precision windows_precision(const Conv2dParams& p, Precision permitted) {
-  return precision_that_gains(permitted, p.group_outputs, p.group_inputs);
+  const bool is_rgb = p.groups == 1 && p.group_inputs == 3;
+  const size_t depth = is_rgb ? p.kernel_height * p.kernel_width : p.group_inputs;
+  return precision_that_gains(permitted, p.group_outputs, depth);
 }
 
 size_t image_words(const GemmTiles& tiles, const Conv2dParams& p, size_t batch, ImageSize input) {

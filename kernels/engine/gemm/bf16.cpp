@@ -39,6 +39,19 @@ BF16 void narrow_to_pairs(const float* from, size_t count, float* to) {
   }
 }
 
+BF16 void narrow_threes(const float* from, size_t count, float* to) {
+  constexpr size_t kOfVector = 4, kAtOnce = 2 * kOfVector;
+  constexpr __mmask16 kThrees = 0x7777;
+  for (size_t i = 0; i < count; i += kAtOnce, from += 3 * kAtOnce, to += 2 * kAtOnce) {
+    const size_t left = std::min(count - i, kAtOnce), first = std::min(left, kOfVector);
+    const __m512 low = _mm512_maskz_loadu_ps(mask_of(3 * first), from);
+    const __m512 high = _mm512_maskz_loadu_ps(mask_of(3 * (left - first)), from + 3 * first);
+    const __m512bh pairs = _mm512_cvtne2ps_pbh(_mm512_maskz_expand_ps(kThrees, high),
+                                               _mm512_maskz_expand_ps(kThrees, low));
+    _mm512_mask_storeu_epi32(to, mask_of(2 * left), (__m512i)pairs);
+  }
+}
+
 BF16 void pair_up(const float* first, const float* second, size_t count, float* to) {
   for (size_t i = 0; i < count; i += kLanes) {
     const __mmask16 mask = mask_of(count - i);
@@ -75,6 +88,10 @@ void narrow_to_pairs(const float* from, size_t count, float* to) {
   for (size_t i = 0; i < count; i += 2) {
     store_pair(from[i], i + 1 < count ? from[i + 1] : 0.0f, to + i / 2);
   }
+}
+
+void narrow_threes(const float* from, size_t count, float* to) {
+  for (size_t i = 0; i < count; ++i) narrow_to_pairs(from + 3 * i, 3, to + 2 * i);
 }
 
 void pair_up(const float* first, const float* second, size_t count, float* to) {
@@ -130,6 +147,10 @@ void narrow_rows(const NarrowedRows& rows, Threads& threads) {
     float* to = rows.to + begin * rows.parts * words;
     if (is_contiguous) {
       narrow_to_pairs(rows.from + begin * row_floats, (end - begin) * row_floats, to);
+      return;
+    }
+    if (rows.count == 3 && rows.stride == row_floats) {
+      narrow_threes(rows.from + begin * row_floats, (end - begin) * rows.parts, to);
       return;
     }
     for (size_t row = begin; row < end; ++row) {

@@ -13,6 +13,9 @@ namespace executorch::kernels::engine {
 
 /// Writes (count + 1) / 2 pairs; an odd last element is paired with zero.
 void narrow_to_pairs(const float* from, size_t count, float* to);
+/// Writes two pairs for each three of `count` contiguous threes, as of pixels in RGB; the second
+/// pair's last factor is zero.
+void narrow_threes(const float* from, size_t count, float* to);
 /// to[i] = the pair of first[i] and second[i]; a null `second` is zeros.
 void pair_up(const float* first, const float* second, size_t count, float* to);
 /// pack_weights() of pack/pack_panels.h for tiles of bfloat16.

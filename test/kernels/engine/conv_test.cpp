@@ -327,6 +327,23 @@ TEST(Conv2d, MayRoundFactorsToBfloat16) {
   EXPECT_EQ(instruction_set() >= InstructionSet::Avx512Bf16, is_rounded);
 }
 
+TEST(Conv2d, MayRoundPixelsOfThreeChannelsToBfloat16) {
+  Random random(21);
+  for (int i = 0; i < 30; ++i) {
+    Case c = random_case(random, 1, 3, random.size(16, 70));
+    c.params.kernel_height = random.size(3, 7);
+    c.params.kernel_width = random.size(3, 7);
+    c.input = {random.size(9, 24), random.size(9, 24)};
+    if (instruction_set() >= InstructionSet::Avx512Bf16) {
+      const InstructionSet set = instruction_set();
+      const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set, Precision::BFloat16);
+      ASSERT_EQ(Precision::BFloat16, conv.precision());
+    }
+    expect_everywhere(c, random, kBound, Precision::BFloat16);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Conv2d, ANumberThatIsNotFiniteChangesOnlyWhatItIsPartOf) {
   Random random(17);
   CallingThread alone;
