@@ -57,12 +57,16 @@ Gemm gemm_of(const Conv2dParams& p, InstructionSet set, Precision precision) {
   return Gemm::plan(p.group_outputs, p.group_inputs, set, precision);
 }
 
+/// The minimum window on pixels in RGB whose factors are rounded. With 3 x 3, MobileNetV2 gains 1 %
+/// of its time and loses 0.6 dB.
+constexpr size_t kMinRgbTaps = 16;
+
 /// The precision of products for windows; tiles may still be those of float32. A pixel in RGB is
 /// two pairs, and its rounding costs little beside the products of several windows.
 Precision windows_precision(const Conv2dParams& p, Precision permitted) {
-  const bool is_rgb = p.groups == 1 && p.group_inputs == 3;
-  const size_t depth = is_rgb ? p.kernel_height * p.kernel_width : p.group_inputs;
-  return precision_that_gains(permitted, p.group_outputs, depth);
+  const size_t taps = p.kernel_height * p.kernel_width;
+  const bool is_rgb = p.groups == 1 && p.group_inputs == 3 && taps >= kMinRgbTaps;
+  return precision_that_gains(permitted, p.group_outputs, is_rgb ? taps : p.group_inputs);
 }
 
 size_t image_words(const GemmTiles& tiles, const Conv2dParams& p, size_t batch, ImageSize input) {

@@ -331,9 +331,9 @@ TEST(Conv2d, MayRoundPixelsOfThreeChannelsToBfloat16) {
   Random random(21);
   for (int i = 0; i < 30; ++i) {
     Case c = random_case(random, 1, 3, random.size(16, 70));
-    c.params.kernel_height = random.size(3, 7);
-    c.params.kernel_width = random.size(3, 7);
-    c.input = {random.size(9, 24), random.size(9, 24)};
+    c.params.kernel_height = random.size(4, 7);
+    c.params.kernel_width = random.size(4, 7);
+    c.input = {random.size(13, 24), random.size(13, 24)};
     if (instruction_set() >= InstructionSet::Avx512Bf16) {
       const InstructionSet set = instruction_set();
       const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set, Precision::BFloat16);
