@@ -62,7 +62,7 @@ Gemm gemm_of(const Conv2dParams& p, InstructionSet set, Precision precision) {
 constexpr size_t kMinRgbTaps = 16;
 
 /// The precision of products for windows; tiles may still be those of float32. A pixel in RGB is
-/// two pairs, and its rounding costs little beside the products of several windows.
+/// two pairs.
 Precision windows_precision(const Conv2dParams& p, Precision permitted) {
   const size_t taps = p.kernel_height * p.kernel_width;
   const bool is_rgb = p.groups == 1 && p.group_inputs == 3 && taps >= kMinRgbTaps;
