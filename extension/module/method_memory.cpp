@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include <executorch/extension/memory_allocator/large_pages.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/memory_allocator/physical_memory.h>
 #include <executorch/runtime/core/overflow.h>
@@ -27,6 +28,8 @@ Result<HeapBlock> HeapBlock::allocate(size_t size) {
                            "%zu bytes cannot be allocated", size);
   const uintptr_t address = reinterpret_cast<uintptr_t>(memory.get());
   auto* begin = reinterpret_cast<uint8_t*>((address + kAlignment - 1) & ~(kAlignment - 1));
+  // Caches of keys and values are read from end to end, which misses the TLB on small pages.
+  prefer_large_pages(begin, size);
   return HeapBlock(std::move(memory), begin, size);
 }
 

@@ -99,7 +99,8 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/verify/flatbuffer_structure", "runtime/executor/plan/optional_vector"}
-    | {"extension/threadpool", "extension/memory_allocator/no_memory", "extension/memory_allocator/physical_memory"},
+    | {"extension/threadpool"}
+    | {f"extension/memory_allocator/{name}" for name in ("large_pages", "no_memory", "physical_memory")},
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}
     | {"extension/memory_allocator/no_memory"},
     "extension": {"extension", "runtime"},

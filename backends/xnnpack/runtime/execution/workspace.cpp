@@ -6,10 +6,13 @@
 #include <map>
 #include <utility>
 
-#include <executorch/backends/xnnpack/runtime/execution/large_pages.h>
+#include <executorch/extension/memory_allocator/large_pages.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
+
+using extension::kLargePage;
+using extension::prefer_large_pages;
 
 using runtime::Error;
 

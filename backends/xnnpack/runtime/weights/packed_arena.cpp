@@ -9,9 +9,12 @@
 #include <mutex>
 #include <utility>
 
-#include <executorch/backends/xnnpack/runtime/execution/large_pages.h>
+#include <executorch/extension/memory_allocator/large_pages.h>
 
 namespace executorch::backends::xnnpack {
+
+using extension::kLargePage;
+using extension::prefer_large_pages;
 namespace {
 
 constexpr size_t kAlignment = 64;

@@ -3,9 +3,11 @@
 
 #include <utility>
 
-#include <executorch/backends/xnnpack/runtime/execution/large_pages.h>
+#include <executorch/extension/memory_allocator/large_pages.h>
 
 namespace executorch::backends::xnnpack {
+
+using extension::kLargePage;
 
 WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file, size_t unpacked)
     : keys_(std::move(keys)), file_(std::move(file)), unpacked_(unpacked) {}

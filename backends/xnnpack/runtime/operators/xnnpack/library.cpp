@@ -11,10 +11,13 @@
 #include <cpuinfo.h>
 #include <xnnpack.h>
 
-#include <executorch/backends/xnnpack/runtime/execution/large_pages.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/reserve.h>
+#include <executorch/extension/memory_allocator/large_pages.h>
 
 namespace executorch::backends::xnnpack {
+
+using extension::kLargePage;
+using extension::prefer_large_pages;
 namespace {
 
 void* allocate(void*, size_t size) {
