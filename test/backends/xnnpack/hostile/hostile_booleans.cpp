@@ -32,13 +32,6 @@ P graph(TestValue in, TestValue out, Dims mask, TestNode node) {
 
 TestValue of(TestValue value, Datatype datatype) { return with(std::move(value), datatype); }
 
-TestValue quantized(TestValue value, float scale) {
-  value.datatype = Datatype::QInt8;
-  value.quantization = Quantization::Tensor;
-  value.scale = scale;
-  return value;
-}
-
 }  // namespace
 
 std::vector<HostilePayload> hostile_booleans() {

@@ -20,25 +20,6 @@ HostilePayload row(std::string name, P payload, std::string refused = "") {
 
 TestValue inner(Dims dims) { return constant(0, std::move(dims)); }
 
-TestValue quantized(TestValue value, float scale = 0.5f) {
-  value.datatype = Datatype::QInt8;
-  value.quantization = Quantization::Tensor;
-  value.scale = scale;
-  value.zero_point = 1;
-  return value;
-}
-
-/// Adds a constant of these bytes.
-uint32_t add_constant(P& p, Dims dims, Datatype datatype = Datatype::Float32) {
-  uint64_t bytes = datatype == Datatype::Float32 ? 4 : 1;
-  for (const uint32_t dim : dims) bytes *= dim;
-  p.constants.push_back({p.constant_bytes, bytes, ""});
-  p.constant_bytes += (bytes + 15) / 16 * 16;
-  p.values.push_back(
-      with(constant(static_cast<uint32_t>(p.constants.size() - 1), std::move(dims)), datatype));
-  return static_cast<uint32_t>(p.values.size() - 1);
-}
-
 struct Scores {
   Dims query = {2, 3, 8}, key = {2, 5, 8}, value = {2, 5, 4}, scores = {2, 3, 5}, out = {2, 3, 4};
   /// Sizes of a mask that is added, and of booleans that replace scores; empty for none.
@@ -69,7 +50,7 @@ P attention(const Scores& s) {
   }
   if (!s.replaced.empty()) {
     const uint32_t condition = add_input(s.replaced, Datatype::Bool);
-    const uint32_t other = add_constant(p, s.replaces_with_scalar ? Dims{1} : s.scores);
+    const uint32_t other = hostile_constant(p, s.replaces_with_scalar ? Dims{1} : s.scores);
     const uint32_t chosen = add_inner();
     p.nodes.push_back({Kind::Select, {condition, other, scores, chosen}});
     scores = chosen;
@@ -159,7 +140,7 @@ std::vector<HostilePayload> bytes() {
   P selected = chain(a, a, out, {}, {{Kind::Select, {3, 0, 1, 2}}});
   selected.values[1] = quantized(input(1, dims));
   selected.values[2] = quantized(output(2, dims));
-  add_constant(selected, {3, 1}, Datatype::Bool);
+  hostile_constant(selected, {3, 1}, Datatype::Bool);
   return {
       row("BytesOfTwoSourcesAreAdded", two_sources),
       row("BytesThroughTheirOwnSigmoid", own),

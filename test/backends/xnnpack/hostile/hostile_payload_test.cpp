@@ -49,6 +49,8 @@ INSTANTIATE_TEST_SUITE_P(Booleans, HostilePayloadTest, ::testing::ValuesIn(hosti
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Fusions, HostilePayloadTest, ::testing::ValuesIn(hostile_fusions()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Decoders, HostilePayloadTest, ::testing::ValuesIn(hostile_decoders()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Repeats, HostilePayloadTest, ::testing::ValuesIn(hostile_repeats()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Arguments, HostilePayloadTest, ::testing::ValuesIn(hostile_arguments()),

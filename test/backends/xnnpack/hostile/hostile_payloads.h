@@ -26,6 +26,11 @@ struct HostilePayload {
 };
 inline void PrintTo(const HostilePayload& row, std::ostream* out) { *out << row.name; }
 
+/// The value as int8 with one scale and the zero point 1.
+TestValue quantized(TestValue value, float scale = 0.5f);
+/// Adds a constant of so many elements and returns its id.
+uint32_t hostile_constant(TestPayload& p, std::vector<uint32_t> dims,
+                          fb_xnnpack::Datatype datatype = fb_xnnpack::Datatype::Float32);
 /// Adds the payload as inline data and returns the index of its delegate.
 int32_t add_delegate(MethodWriter& w, const TestPayload& payload);
 /// Adds a planned tensor for each argument of the payload; returns them in the arguments' order.
@@ -46,6 +51,8 @@ std::vector<HostilePayload> hostile_arguments();
 std::vector<HostilePayload> hostile_booleans();
 /// Nodes that are fused or share memory, with sizes that vary: attention, bytes, moves.
 std::vector<HostilePayload> hostile_fusions();
+/// Rotary embeddings, RMS norms and gates of decoders.
+std::vector<HostilePayload> hostile_decoders();
 /// Constants, scales and lists that many tables share.
 std::vector<HostilePayload> hostile_repeats();
 

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <algorithm>
+#include <utility>
 
 #include <backends/xnnpack/hostile/hostile_payloads.h>
 
@@ -33,6 +34,24 @@ Type dtype_of(Datatype datatype) {
 }
 
 }  // namespace
+
+TestValue quantized(TestValue value, float scale) {
+  value.datatype = Datatype::QInt8;
+  value.quantization = Quantization::Tensor;
+  value.scale = scale;
+  value.zero_point = 1;
+  return value;
+}
+
+uint32_t hostile_constant(TestPayload& p, std::vector<uint32_t> dims, Datatype datatype) {
+  uint64_t bytes = datatype == Datatype::Float32 ? 4 : 1;
+  for (const uint32_t dim : dims) bytes *= dim;
+  p.constants.push_back({p.constant_bytes, bytes, ""});
+  p.constant_bytes += (bytes + 15) / 16 * 16;
+  p.values.push_back(
+      with(constant(static_cast<uint32_t>(p.constants.size() - 1), std::move(dims)), datatype));
+  return static_cast<uint32_t>(p.values.size() - 1);
+}
 
 int32_t add_delegate(MethodWriter& w, const TestPayload& payload) {
   const std::vector<uint8_t> bytes = payload.bytes();

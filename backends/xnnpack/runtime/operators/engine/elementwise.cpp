@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Functions of each element, and of rows, of float32 on the engine.
+#include <inttypes.h>
+
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
@@ -8,6 +10,7 @@
 #include <executorch/kernels/engine/eltwise/rotary.h>
 #include <executorch/kernels/engine/norm/norm.h>
 #include <executorch/kernels/engine/softmax/softmax.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -204,12 +207,15 @@ class Rotary final : public EngineOperator {
     std::copy_n(shape.dims, call_.rank, sizes_);
     // The graph was fused by its declared sizes.
     const uint64_t table = call_.second == 0 ? call_.pairs : 2 * call_.pairs;
-    if (call_.channels < 2 * call_.pairs ||
-        !are_rows_of(*t.operands[0].shape, call_.channels, shape) ||
-        !are_rows_of(*t.operands[1].shape, table, shape) ||
-        !are_rows_of(*t.operands[2].shape, table, shape)) {
-      return Error::InvalidArgument;
-    }
+    const bool fits = call_.channels >= 2 * call_.pairs &&
+                      are_rows_of(*t.operands[0].shape, call_.channels, shape) &&
+                      are_rows_of(*t.operands[1].shape, table, shape) &&
+                      are_rows_of(*t.operands[2].shape, table, shape);
+    ET_CHECK_OR_RETURN_ERROR(
+        fits, InvalidArgument,
+        "xnnpack: a rotary embedding of %zu channels has tables of another size; expected %" PRIu64
+        " in the last dimension",
+        call_.channels, table);
     for (size_t i = 0; i < 3; ++i) {
       broadcast_strides(*t.operands[i].shape, shape, strides_[i]);
     }
