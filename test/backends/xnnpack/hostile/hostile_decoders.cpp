@@ -252,12 +252,6 @@ std::vector<HostilePayload> gates() {
 
 }  // namespace
 
-std::vector<HostilePayload> hostile_decoders() {
-  std::vector<HostilePayload> rows = rotations();
-  for (const auto& more : {norms(), gates()}) {
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
-  return rows;
-}
+std::vector<HostilePayload> hostile_decoders() { return joined({rotations(), norms(), gates()}); }
 
 }  // namespace executorch::backends::xnnpack

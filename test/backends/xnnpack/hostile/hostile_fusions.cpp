@@ -209,12 +209,6 @@ std::vector<HostilePayload> moves() {
 
 }  // namespace
 
-std::vector<HostilePayload> hostile_fusions() {
-  std::vector<HostilePayload> rows = attentions();
-  for (const auto& more : {bytes(), moves()}) {
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
-  return rows;
-}
+std::vector<HostilePayload> hostile_fusions() { return joined({attentions(), bytes(), moves()}); }
 
 }  // namespace executorch::backends::xnnpack

@@ -28,9 +28,11 @@ inline void PrintTo(const HostilePayload& row, std::ostream* out) { *out << row.
 
 /// The value as int8 with one scale and the zero point 1.
 TestValue quantized(TestValue value, float scale = 0.5f);
-/// Adds a constant of so many elements and returns its id.
+/// Adds a constant of these sizes and returns its id.
 uint32_t hostile_constant(TestPayload& p, std::vector<uint32_t> dims,
                           fb_xnnpack::Datatype datatype = fb_xnnpack::Datatype::Float32);
+/// The rows of all lists.
+std::vector<HostilePayload> joined(const std::vector<std::vector<HostilePayload>>& lists);
 /// Adds the payload as inline data and returns the index of its delegate.
 int32_t add_delegate(MethodWriter& w, const TestPayload& payload);
 /// Adds a planned tensor for each argument of the payload; returns them in the arguments' order.

@@ -53,6 +53,12 @@ uint32_t hostile_constant(TestPayload& p, std::vector<uint32_t> dims, Datatype d
   return static_cast<uint32_t>(p.values.size() - 1);
 }
 
+std::vector<HostilePayload> joined(const std::vector<std::vector<HostilePayload>>& lists) {
+  std::vector<HostilePayload> rows;
+  for (const auto& list : lists) rows.insert(rows.end(), list.begin(), list.end());
+  return rows;
+}
+
 int32_t add_delegate(MethodWriter& w, const TestPayload& payload) {
   const std::vector<uint8_t> bytes = payload.bytes();
   w.program().inline_data.emplace_back(bytes.begin(), bytes.end());
