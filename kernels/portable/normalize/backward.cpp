@@ -275,7 +275,8 @@ Tensor& softmax_backward(KernelRuntimeContext& ctx, const Tensor& grad, const Te
       !expect_dtype(ctx, "out", out, dtype) ||
       !ET_EXPECT(ctx, Shape(grad) == Shape(output), "grad_output and output differ: %s and %s",
                  ShapeText(grad).text, ShapeText(output).text) ||
-      !expect_dim(ctx, dim, int(output.dim()), &axis) || !resize_like(ctx, out, output)) {
+      !expect_dim(ctx, dim, int(output.dim()), &axis) || !resize_like(ctx, out, output) ||
+      out.numel() == 0) {
     return out;
   }
   if (dtype == ScalarType::Double) {

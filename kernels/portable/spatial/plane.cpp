@@ -98,6 +98,15 @@ void WindowAxis::outputs_inside(int64_t tap, int64_t* first, int64_t* last) cons
   *last = at >= in ? *first : std::max(*first, all ? outputs : (in - 1 - at) / step + 1);
 }
 
+void WindowAxis::taps_inside(int64_t begin, int64_t end, int64_t* first, int64_t* last) const {
+  *first = 0;
+  *last = taps;
+  if (taps <= in || tap_shift <= 0) return;
+  const int64_t before = -input(end - 1, 0), after = in - input(begin, 0);
+  *first = before <= 0 ? 0 : std::min(taps, (before + tap_shift - 1) / tap_shift);
+  *last = after <= 0 ? *first : std::max(*first, std::min(taps, (after - 1) / tap_shift + 1));
+}
+
 bool WindowLoops::fit() const {
   constexpr int64_t kLimit = int64_t(1) << 31;
   int64_t outputs = 1, taps = 1;

@@ -35,7 +35,9 @@ void for_each_window_row(const Plane& image, const WindowLoops& loops, int64_t b
   T loaded[kBlock];
   const auto add_taps = [&](const char* from, TapRow<T>& row, int64_t base, int64_t first,
                             int64_t n) {
-    for (row.tap[2] = 0; row.tap[2] < axis[2].taps; ++row.tap[2]) {
+    int64_t tap, taps;
+    axis[2].taps_inside(first, first + n, &tap, &taps);
+    for (row.tap[2] = tap; row.tap[2] < taps; ++row.tap[2]) {
       int64_t begin, end;
       axis[2].outputs_inside(row.tap[2], &begin, &end);
       begin = std::max(begin, first);
@@ -59,10 +61,12 @@ void for_each_window_row(const Plane& image, const WindowLoops& loops, int64_t b
   const auto compute = [&](const int64_t* at, int64_t n) {
     work.begin(n);
     TapRow<T> row;
-    for (row.tap[0] = 0; row.tap[0] < axis[0].taps; ++row.tap[0]) {
+    int64_t first[2], last[2];
+    for (int d = 0; d < 2; ++d) axis[d].taps_inside(at[d], at[d] + 1, &first[d], &last[d]);
+    for (row.tap[0] = first[0]; row.tap[0] < last[0]; ++row.tap[0]) {
       const int64_t d = axis[0].input(at[0], row.tap[0]);
       if (!axis[0].inside(d)) continue;
-      for (row.tap[1] = 0; row.tap[1] < axis[1].taps; ++row.tap[1]) {
+      for (row.tap[1] = first[1]; row.tap[1] < last[1]; ++row.tap[1]) {
         const int64_t h = axis[1].input(at[1], row.tap[1]);
         if (!axis[1].inside(h)) continue;
         add_taps(image.data + d * image.strides[0] + h * image.strides[1], row, d * axis[1].in + h,

@@ -105,7 +105,8 @@ Tensor& mixed_linear_out(KernelRuntimeContext& ctx, const Tensor& input, const T
       !ET_EXPECT(ctx, input.size(1) == weight.size(1),
                  "rows of input %s and of weight %s must be as long", ShapeText(input).text,
                  ShapeText(weight).text) ||
-      !make_room(ctx, out, dtype.value_or(input.scalar_type()), input.size(0), weight.size(0))) {
+      !make_room(ctx, out, dtype.value_or(input.scalar_type()), input.size(0), weight.size(0)) ||
+      out.numel() == 0) {
     return out;
   }
   const Strided from(input), to(out);
@@ -132,7 +133,8 @@ Tensor& mixed_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tenso
       !ET_EXPECT(ctx, input.size(1) == weight.size(0),
                  "input %s and weight %s cannot be multiplied", ShapeText(input).text,
                  ShapeText(weight).text) ||
-      !make_room(ctx, out, input.scalar_type(), input.size(0), weight.size(1))) {
+      !make_room(ctx, out, input.scalar_type(), input.size(0), weight.size(1)) ||
+      out.numel() == 0) {
     return out;
   }
   const Strided from(input), to(out);

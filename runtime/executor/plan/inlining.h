@@ -12,6 +12,11 @@
 #define ET_INLINE_UNLESS_SMALL inline
 #define ET_INLINE_OR_SHARED ET_NOINLINE inline
 #define ET_SHORTCUTS 0
+#elif !defined(__OPTIMIZE__)
+// Copies would divide the counts of coverage (test/coverage.sh).
+#define ET_INLINE_UNLESS_SMALL inline
+#define ET_INLINE_OR_SHARED inline
+#define ET_SHORTCUTS 1
 #else
 #define ET_INLINE_UNLESS_SMALL ET_INLINE
 #define ET_INLINE_OR_SHARED ET_INLINE

@@ -69,6 +69,8 @@ INSTANTIATE_TEST_SUITE_P(Delegates, HostileProgramTest, ::testing::ValuesIn(host
 INSTANTIATE_TEST_SUITE_P(Flow, HostileProgramTest, ::testing::ValuesIn(hostile_flow()), name_of);
 INSTANTIATE_TEST_SUITE_P(EmptyCalls, HostileProgramTest, ::testing::ValuesIn(hostile_empty_calls()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(EmptyLibraryCalls, HostileProgramTest,
+                         ::testing::ValuesIn(hostile_empty_library_calls()), name_of);
 INSTANTIATE_TEST_SUITE_P(Numbers, HostileProgramTest, ::testing::ValuesIn(hostile_numbers()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Sharing, HostileProgramTest, ::testing::ValuesIn(hostile_sharing()),

@@ -43,6 +43,8 @@ std::vector<HostileProgram> hostile_delegates();
 std::vector<HostileProgram> hostile_flow();
 /// Tensors without elements that have a billion rows.
 std::vector<HostileProgram> hostile_empty_calls();
+/// The same for quantized operators, linear algebra, language models and huge windows.
+std::vector<HostileProgram> hostile_empty_library_calls();
 /// Numbers that a program computes, at the limits of their type.
 std::vector<HostileProgram> hostile_numbers();
 /// Moves in chains; lists and methods that share their memory.
