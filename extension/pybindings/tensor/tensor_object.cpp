@@ -105,6 +105,9 @@ StridedView view_dlpack(const dlpack::Tensor& tensor, bool read_only, const Argu
                       std::to_string(tensor.dtype.bits) + " bits, which tensors do not support");
   }
   set_rank(view, tensor.ndim, place);
+  if (view.rank > 0 && tensor.shape == nullptr) {
+    refuse(place, "has " + std::to_string(view.rank) + " dimensions without sizes");
+  }
   view.read_only = read_only;
   for (size_t i = 0; i < view.rank; ++i) {
     view.sizes[i] = tensor.shape[i];

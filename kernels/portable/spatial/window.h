@@ -22,8 +22,8 @@ struct WindowAxis {
   bool inside(int64_t position) const { return position >= 0 && position < in; }
   /// The outputs [first, last) whose tap is in the input and not in its padding.
   void outputs_inside(int64_t tap, int64_t* first, int64_t* last) const;
-  /// The taps [first, last) of which one may be in the input for the outputs [begin, end): all taps
-  /// if they are no more than the inputs.
+  /// A range of taps outside which all taps are in the padding, for the outputs [begin, end). All
+  /// taps if they are no more than the inputs.
   void taps_inside(int64_t begin, int64_t end, int64_t* first, int64_t* last) const;
 };
 

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Inputs that raise while they are read, or whose sizes have no strides, are refused with an error."""
 
+import ctypes
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -84,3 +85,47 @@ def test_more_threads_than_a_system_has_are_refused(count: int) -> None:
     method = method_of(Double(), (torch.ones(2, dtype=torch.uint8),))
     with pytest.raises(InvalidArgumentError, match="expected from 1 to 4096 threads"):
         method.execute_async([np.ones(2, np.uint8)], threads=count)
+
+
+class DlpackTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+        ("manager_context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        ({"ndim": -1}, "has -1 dimensions"),
+        ({"ndim": 2**31 - 1}, "has 2147483647 dimensions"),
+        ({"shape": None}, "has 1 dimensions without sizes"),
+        ({"data": None}, "has no memory"),
+        ({"device_type": 2}, "is on DLPack device type 2"),
+        ({"lanes": 4}, "has DLPack element type code 1"),
+        ({"bits": 0}, "has DLPack element type code 1"),
+        ({"code": 99}, "has DLPack element type code 99"),
+    ],
+)
+def test_a_dlpack_capsule_whose_fields_lie_is_refused(lie: dict[str, int | None], message: str) -> None:
+    data = np.ones(2, np.uint8)
+    sizes = (ctypes.c_int64 * 1)(2)
+    fields = {"data": data.ctypes.data, "device_type": 1, "ndim": 1, "code": 1, "bits": 8, "lanes": 1}
+    tensor = DlpackTensor(**{**fields, "shape": ctypes.addressof(sizes), **lie})
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    capsule = new(ctypes.addressof(tensor), b"dltensor", None)
+    own = {"__dlpack_device__": lambda self: (1, 0), "__dlpack__": lambda self, **_: capsule}
+    method = method_of(Double(), (torch.ones(2, dtype=torch.uint8),))
+    with pytest.raises(InvalidArgumentError, match=message):
+        method.execute([type("Tensor", (), own)()])

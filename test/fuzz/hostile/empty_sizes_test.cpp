@@ -144,7 +144,7 @@ fuzz::Outcome execute(const Call& call, uint64_t script) {
   return fuzz::execute_program({bytes.data(), bytes.size()}, script);
 }
 
-/// Executes what `vary` makes of every recorded call; returns how many of them were executed.
+/// Executes the variants of every recorded call; returns the number of executions without error.
 size_t execute_all(std::vector<Call> (*vary)(const Call& call)) {
   size_t executed = 0;
   for (const Call& call : fuzz::recorded_calls()) {
