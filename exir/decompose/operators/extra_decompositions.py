@@ -19,7 +19,9 @@ from torch._prims_common import type_to_dtype
 
 from executorch.exir.decompose.operators.complex_numbers import COMPLEX_DECOMPOSITIONS
 from executorch.exir.decompose.operators.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
+from executorch.exir.decompose.operators.float_parts import frexp
 from executorch.exir.decompose.operators.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
+from executorch.exir.decompose.operators.histograms import HISTOGRAM_DECOMPOSITIONS
 from executorch.exir.decompose.operators.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
 from executorch.exir.decompose.operators.polynomials import POLYNOMIAL_DECOMPOSITIONS
 from executorch.exir.decompose.operators.randomness import RANDOM_DECOMPOSITIONS
@@ -168,6 +170,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten._embedding_bag_forward_only.default: _aten._embedding_bag,
     _aten._trilinear.default: _trilinear,
     _aten.empty_permuted.default: _empty_permuted,
+    _aten.frexp.Tensor: frexp,
     _aten.index_reduce.default: _index_reduce,
     _aten.ldexp.Tensor: lambda self, other: self * torch.pow(2.0, other),
     _aten.new_empty_strided.default: _new_empty_strided,
@@ -183,6 +186,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.linalg_vector_norm.default: torch._refs.linalg.vector_norm,
     **FAKE_QUANTIZATION_DECOMPOSITIONS,
     **FRACTIONAL_POOLING_DECOMPOSITIONS,
+    **HISTOGRAM_DECOMPOSITIONS,
     **LINEAR_ALGEBRA_DECOMPOSITIONS,
     **POLYNOMIAL_DECOMPOSITIONS,
     **WINDOW_DECOMPOSITIONS,
