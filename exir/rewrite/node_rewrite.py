@@ -83,13 +83,17 @@ def with_values(arguments: Argument) -> Any:
 
 
 def same_layout(one: object, other: object) -> bool:
-    """Return whether two values have equal dtypes, sizes and strides. Symbols are compared by their expressions."""
+    """Return whether two values have equal dtypes, sizes, strides, conjugate and negative bits.
+
+    Symbols are compared by their expressions.
+    """
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return (
             one.dtype == other.dtype
             and one.dim() == other.dim()
             and _texts(one.shape) == _texts(other.shape)
             and _texts(one.stride()) == _texts(other.stride())
+            and (one.is_conj(), one.is_neg()) == (other.is_conj(), other.is_neg())
         )
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(same_layout(a, b) for a, b in zip(one, other, strict=True))

@@ -26,6 +26,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "a call for its effect in the body": (lambda x: F.one_hot(x, 5), torch.tensor([[0, 4], [2, 1]])),
     "a transform back": (lambda x: torch.view_as_real(torch.fft.ifft(x).resolve_conj()), X),
     "a conjugate": (lambda x: torch.view_as_real(torch.complex(x, x).conj() * torch.complex(x, -x)), X),
+    "a view of a conjugate": (
+        lambda x: torch.view_as_real(torch.fft.rfft(x, dim=1) * torch.fft.rfft(x[0], dim=0).conj().view(1, 2, 4)),
+        X,
+    ),
     "a product of int8 matrices": (lambda x: torch._int_mm(x.to(torch.int8), x.to(torch.int8).t()), X.reshape(4, 6)),
     "arithmetic with complex numbers": (lambda x: torch.view_as_real((x * 2j + (1 - 3j)) / (1 + 1j) - 1j), X),
     "a complex convolution": (
