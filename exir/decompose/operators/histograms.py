@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Histograms of one and of several columns (torch.histogram, torch.histogramdd).
+"""Histograms by values and by points (torch.histogram, torch.histogramdd).
 
 A bin includes its left edge; the last bin includes its right edge too. Values outside the edges and NaN count nowhere.
 """
