@@ -87,10 +87,10 @@ Result<Tag> MethodMeta::tag(Span<const int32_t> interface, size_t index) const {
 }
 
 Result<TensorInfo> MethodMeta::tensor_meta(Span<const int32_t> interface, size_t index) const {
-  const Tag found = ET_UNWRAP(tag(interface, index));
-  ET_CHECK_OR_RETURN_ERROR(found == Tag::Tensor, InvalidArgument,
+  const Tag value_tag = ET_UNWRAP(tag(interface, index));
+  ET_CHECK_OR_RETURN_ERROR(value_tag == Tag::Tensor, InvalidArgument,
                            "method '%s': input or output %zu has tag %u, expected a tensor", name(),
-                           index, static_cast<unsigned>(found));
+                           index, static_cast<unsigned>(value_tag));
   return TensorInfo(*value(interface, index).val_as_Tensor(),
                     interface.data() != items(plan_->inputs()).data());
 }

@@ -95,12 +95,13 @@ bool expect_arguments(KernelRuntimeContext& ctx, const RecurrentLayers& a, Sizes
     return false;
   }
   const int64_t layer_parameters = s.directions * s.parameters,
-                found = int64_t(a.parameters.size());
-  if (!ET_EXPECT(
-          ctx,
-          a.layers > 0 && found % layer_parameters == 0 && found / layer_parameters == a.layers,
-          "%" PRId64 " layers must have %" PRId64 " parameters each, found %" PRId64 " in all",
-          a.layers, layer_parameters, found)) {
+                parameters = int64_t(a.parameters.size());
+  if (!ET_EXPECT(ctx,
+                 a.layers > 0 && parameters % layer_parameters == 0 &&
+                     parameters / layer_parameters == a.layers,
+                 "%" PRId64 " layers must have %" PRId64 " parameters each, found %" PRId64
+                 " in all",
+                 a.layers, layer_parameters, parameters)) {
     return false;
   }
   const int64_t stack = s.layers * s.directions;

@@ -214,22 +214,22 @@ template <bool kWanted>
 struct Truth : Unlimited<Truth<kWanted>, 1> {
   using In = bool;
   using Out = bool;
-  bool found = false;
-  void take(bool x) { found = static_cast<bool>(found | (x == kWanted)); }
+  bool seen = false;
+  void take(bool x) { seen = static_cast<bool>(seen | (x == kWanted)); }
   void take_run(const bool* x, int64_t n) {
     constexpr int64_t kRun = 1024;  // elements between two checks for an early exit
     // Memory of a bool tensor may hold any byte, which C++ does not allow in a bool.
     const auto* const bytes = reinterpret_cast<const uint8_t*>(x);
-    for (int64_t first = 0; first < n && !found; first += kRun) {
+    for (int64_t first = 0; first < n && !seen; first += kRun) {
       const int64_t last = std::min(n, first + kRun);
       uint8_t any = 0;
       for (int64_t i = first; i < last; ++i)
         any |= static_cast<uint8_t>((bytes[i] != 0) == kWanted);
-      found = any != 0;
+      seen = any != 0;
     }
   }
-  void merge(const Truth& other) { found = static_cast<bool>(found | other.found); }
-  bool result(int64_t, double) const { return found == kWanted; }
+  void merge(const Truth& other) { seen = static_cast<bool>(seen | other.seen); }
+  bool result(int64_t, double) const { return seen == kWanted; }
 };
 using AnyTrue = Truth<true>;
 using AllTrue = Truth<false>;

@@ -243,9 +243,9 @@ Pair choose_qparams_per_token_asymmetric_out(KernelRuntimeContext& ctx, const Te
   const Pair result(scale_out, zero_point_out);
   if (!expect_rows(ctx, input, scale_out, zero_point_out)) return result;
   const ScalarType steps = input.scalar_type();
-  const auto choose = [&](const Range& found) {
+  const auto choose = [&](const Range& values) {
     constexpr double kQuantMin = -128, kQuantMax = 127;
-    Range range = found;
+    Range range = values;
     range.take(0);
     const double smallest = rounded_to(steps, std::numeric_limits<float>::epsilon());
     const double width = rounded_to(steps, range.max - range.min);

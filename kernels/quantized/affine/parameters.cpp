@@ -24,7 +24,8 @@ void each_element(const Tensor& tensor, Take&& take) {
 }  // namespace
 
 Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
-                            const Tensor* zero_points, Towards towards, ParameterPlaces& made) {
+                            const Tensor* zero_points, Towards towards,
+                            ParameterPlaces& parameters) {
   if (!expect_floating(ctx, "scales", scales)) return nullptr;
   const int64_t n = scales.numel();
   if (zero_points != nullptr &&
@@ -47,10 +48,10 @@ Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
     each_element<int64_t>(
         *zero_points, [&](int64_t i, int64_t zero_point) { list[i].integer_zero = zero_point; });
   }
-  made.scales = dtype;
+  parameters.scales = dtype;
   // Absent zero points are 0 for integers of every dtype.
-  made.zeros = zero_points != nullptr ? zero_points->scalar_type() : ScalarType::Long;
-  made.places.data = reinterpret_cast<char*>(list);
+  parameters.zeros = zero_points != nullptr ? zero_points->scalar_type() : ScalarType::Long;
+  parameters.places.data = reinterpret_cast<char*>(list);
   return list;
 }
 

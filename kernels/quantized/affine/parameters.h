@@ -14,7 +14,8 @@ enum class Towards : uint8_t { Integers, Numbers };
 /// Reads scales and zero points from tensors, one for each element of `scales`, in its order.
 /// Without `zero_points` they are 0. Returns nullptr after failing the context.
 Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
-                            const Tensor* zero_points, Towards towards, ParameterPlaces& made);
+                            const Tensor* zero_points, Towards towards,
+                            ParameterPlaces& parameters);
 
 /// `quant_min` and `quant_max` are among the integers of `dtype`, and `tensor` (called `name`) has
 /// it.

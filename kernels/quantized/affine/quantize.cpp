@@ -68,7 +68,7 @@ Tensor& dequantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double
 
 // Parameters of an axis, places given strides: 0 but along it.
 bool along(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t axis, const Tensor& scales,
-           const Tensor* zero_points, Towards towards, ParameterPlaces& made) {
+           const Tensor* zero_points, Towards towards, ParameterPlaces& parameters) {
   int dim = 0;
   if (!expect_dim(ctx, axis, static_cast<int>(tensor.dim()), &dim)) return false;
   const int64_t channels = tensor.dim() == 0 ? 1 : tensor.size(dim);
@@ -77,17 +77,17 @@ bool along(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t axis, const 
                  channels, ShapeText(scales).text)) {
     return false;
   }
-  made.places = Strided(tensor);
-  if (read_parameters(ctx, scales, zero_points, towards, made) == nullptr) return false;
-  for (int d = 0; d < made.places.rank; ++d) {
-    made.places.strides[d] = d == dim ? static_cast<int64_t>(sizeof(Parameters)) : 0;
+  parameters.places = Strided(tensor);
+  if (read_parameters(ctx, scales, zero_points, towards, parameters) == nullptr) return false;
+  for (int d = 0; d < parameters.places.rank; ++d) {
+    parameters.places.strides[d] = d == dim ? static_cast<int64_t>(sizeof(Parameters)) : 0;
   }
   return true;
 }
 
 // Parameters of each row of the last dimension.
 bool by_row(KernelRuntimeContext& ctx, const Tensor& tensor, const Tensor& scales,
-            const Tensor* zero_points, Towards towards, ParameterPlaces& made) {
+            const Tensor* zero_points, Towards towards, ParameterPlaces& parameters) {
   const int last = static_cast<int>(tensor.dim()) - 1;
   if (!ET_EXPECT(ctx, last >= 0,
                  "per-token parameters need a tensor of rank 1 or more, found rank 0"))
@@ -99,13 +99,13 @@ bool by_row(KernelRuntimeContext& ctx, const Tensor& tensor, const Tensor& scale
                  rows.numel(), ShapeText(scales).text)) {
     return false;
   }
-  made.places = Strided(tensor);
-  if (read_parameters(ctx, scales, zero_points, towards, made) == nullptr) return false;
+  parameters.places = Strided(tensor);
+  if (read_parameters(ctx, scales, zero_points, towards, parameters) == nullptr) return false;
   int64_t stride = sizeof(Parameters);
-  made.places.strides[last] = 0;
+  parameters.places.strides[last] = 0;
   for (int d = last - 1; d >= 0; --d) {
-    made.places.strides[d] = stride;
-    stride *= made.places.sizes[d];
+    parameters.places.strides[d] = stride;
+    stride *= parameters.places.sizes[d];
   }
   return true;
 }
@@ -121,7 +121,7 @@ Strided grouped(const Tensor& matrix, int64_t group_size) {
 
 bool by_group(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t* group_size,
               const Tensor& scales, const Tensor* zero_points, Towards towards,
-              ParameterPlaces& made) {
+              ParameterPlaces& parameters) {
   if (!ET_EXPECT(ctx, tensor.dim() == 2, "input must have rank 2, found %d",
                  static_cast<int>(tensor.dim()))) {
     return false;
@@ -141,11 +141,11 @@ bool by_group(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t* group_si
                  rows * (width / *group_size), ShapeText(scales).text)) {
     return false;
   }
-  made.places = grouped(tensor, *group_size);
-  if (read_parameters(ctx, scales, zero_points, towards, made) == nullptr) return false;
-  made.places.strides[0] = static_cast<int64_t>(sizeof(Parameters)) * (width / *group_size);
-  made.places.strides[1] = sizeof(Parameters);
-  made.places.strides[2] = 0;
+  parameters.places = grouped(tensor, *group_size);
+  if (read_parameters(ctx, scales, zero_points, towards, parameters) == nullptr) return false;
+  parameters.places.strides[0] = static_cast<int64_t>(sizeof(Parameters)) * (width / *group_size);
+  parameters.places.strides[1] = sizeof(Parameters);
+  parameters.places.strides[2] = 0;
   return true;
 }
 
@@ -154,8 +154,9 @@ const Tensor* given(const std::optional<Tensor>& tensor) {
 }
 
 // The dtype of the product of scales and the differences from zero points.
-ScalarType product_dtype(const ParameterPlaces& made) {
-  return made.has_integer_zeros() ? made.scales : promote(made.scales, made.zeros);
+ScalarType product_dtype(const ParameterPlaces& parameters) {
+  return parameters.has_integer_zeros() ? parameters.scales
+                                        : promote(parameters.scales, parameters.zeros);
 }
 
 }  // namespace

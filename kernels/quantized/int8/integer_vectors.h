@@ -244,7 +244,7 @@ void requantize_tile(const int32_t* sums, int64_t rows, const float* scales, con
 }
 
 template <int... row>
-constexpr IntegerLoops made_loops(std::integer_sequence<int, row...>) {
+constexpr IntegerLoops loops_of(std::integer_sequence<int, row...>) {
   static_assert(kRows <= IntegerLoops::kMaxRows && kColumns <= IntegerLoops::kMaxColumns, "");
   return {kRows,
           kColumns,
@@ -258,7 +258,7 @@ constexpr IntegerLoops made_loops(std::integer_sequence<int, row...>) {
           &requantize_tile,
           &requantize};
 }
-constexpr IntegerLoops kLoops = made_loops(std::make_integer_sequence<int, kRows>{});
+constexpr IntegerLoops kLoops = loops_of(std::make_integer_sequence<int, kRows>{});
 
 }  // namespace
 }  // namespace executorch::kernels::quantized

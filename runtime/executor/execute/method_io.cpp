@@ -377,7 +377,7 @@ Error Method::describe_delegates(
   for (size_t i = 0; i < delegates_made_; ++i) {
     const internal::Delegate& delegate = block_.delegates[i];
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.backend->describe(
-        delegate.handle, [&](const DelegateOperator& found) { visit(i, found); }));
+        delegate.handle, [&](const DelegateOperator& op) { visit(i, op); }));
   }
   return Error::Ok;
 }

@@ -274,22 +274,22 @@ const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& pl
   const std::string_view method(text(plan.name()));
   const size_t names = count(program_->named_data());
   const SearchPosition::Numbers position = found_plan_.get();
-  const fb::DataSegment* found = nullptr;
+  const fb::DataSegment* segment_of_plan = nullptr;
   // Later searches skip the names before the first plan. If two plans have the same name, every
   // search must find the first one, because the method's memory has its size.
   size_t first = names;
-  for (size_t i = position.first; i < names && found == nullptr; ++i) {
+  for (size_t i = position.first; i < names && segment_of_plan == nullptr; ++i) {
     const fb::NamedData& named = *program_->named_data()->Get(i);
     const std::string_view key = text_view(named.key());
     if (key.substr(0, prefix.size()) != prefix) continue;
     first = first < i ? first : i;
     if (key.substr(prefix.size()) == method) {
       *segment = named.segment_index();
-      found = &segment_at(*program_, *segment);
+      segment_of_plan = &segment_at(*program_, *segment);
     }
   }
   found_plan_.set({first, position.second});
-  return found;
+  return segment_of_plan;
 }
 
 Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t> words) const {

@@ -47,24 +47,25 @@ struct DimOrder {
 
 /// Dtypes and dim orders of the tensors among the arguments. `orders` is memory for the dim orders.
 size_t describe_tensors(Span<EValue* const> arguments, DimOrder* orders, TensorMeta* metas) {
-  size_t found = 0;
-  for (size_t i = 0; i < arguments.size() && found < kMaxKeyTensors; ++i) {
+  size_t described = 0;
+  for (size_t i = 0; i < arguments.size() && described < kMaxKeyTensors; ++i) {
     if (arguments[i]->isTensor()) {
       const auto& tensor = arguments[i]->toTensor();
       const auto rank = static_cast<size_t>(tensor.dim());
-      const bool known = get_dim_order(tensor, orders[found].dims, rank) == Error::Ok;
-      metas[found] = TensorMeta(tensor.scalar_type(), {orders[found].dims, known ? rank : 0});
-      ++found;
+      const bool known = get_dim_order(tensor, orders[described].dims, rank) == Error::Ok;
+      metas[described] =
+          TensorMeta(tensor.scalar_type(), {orders[described].dims, known ? rank : 0});
+      ++described;
     }
   }
-  return found;
+  return described;
 }
 
 /// The kernel of this name for these tensors; nullptr if there is none.
 const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const Kernel> kernels) {
   if (kernels.empty()) {
-    const Result<const Kernel*> found = find_kernel(name, metas);
-    return found.ok() ? *found : nullptr;
+    const Result<const Kernel*> kernel = find_kernel(name, metas);
+    return kernel.ok() ? *kernel : nullptr;
   }
   return find_in_list(name, metas, kernels);
 }

@@ -65,10 +65,10 @@ EValue value_of(const fb::EValue& source, const MethodBlock& block, size_t index
 }  // namespace
 
 void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
-  size_t found[static_cast<size_t>(Kind::MAX) + 1] = {};
+  size_t counts[static_cast<size_t>(Kind::MAX) + 1] = {};
   for (size_t i = 0; i < block.values.size(); ++i) {
     const fb::EValue& source = value_at(plan, i);
-    block.values[i] = value_of(source, block, found[static_cast<size_t>(source.val_type())]++);
+    block.values[i] = value_of(source, block, counts[static_cast<size_t>(source.val_type())]++);
   }
 }
 
@@ -152,14 +152,14 @@ inline bool is_alike(const fb::Tensor& tensor, const et::TensorImpl& other) {
 }  // namespace
 
 Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
-  et::TensorImpl* const made = next_slot();
-  if (ET_SHORTCUTS && made != block_.tensors.data() && is_alike(tensor, made[-1])) {
-    new (made) et::TensorImpl(made[-1]);
+  et::TensorImpl* const slot = next_slot();
+  if (ET_SHORTCUTS && slot != block_.tensors.data() && is_alike(tensor, slot[-1])) {
+    new (slot) et::TensorImpl(slot[-1]);
   } else {
-    make_tensor(tensor, made);
-    bytes_ = {static_cast<size_t>(made->element_size()), made->nbytes()};
+    make_tensor(tensor, slot);
+    bytes_ = {static_cast<size_t>(slot->element_size()), slot->nbytes()};
   }
-  made->set_data(ET_UNWRAP(bind_aligned(tensor, bytes_)));
+  slot->set_data(ET_UNWRAP(bind_aligned(tensor, bytes_)));
   return Error::Ok;
 }
 

@@ -77,12 +77,12 @@ HeaderKind classify_program_header(Span<const uint8_t> head) {
   if (head.size() < kIdentifierAt + kIdentifierSize) {
     return HeaderKind::TooShort;
   }
-  const uint8_t* found = head.data() + kIdentifierAt;
-  if (memcmp(found, kIdentifier, kIdentifierSize) == 0) {
+  const uint8_t* identifier = head.data() + kIdentifierAt;
+  if (memcmp(identifier, kIdentifier, kIdentifierSize) == 0) {
     return HeaderKind::Program;
   }
-  return memcmp(found, kIdentifier, kIdentifierFamilySize) == 0 ? HeaderKind::OtherVersion
-                                                                : HeaderKind::Foreign;
+  return memcmp(identifier, kIdentifier, kIdentifierFamilySize) == 0 ? HeaderKind::OtherVersion
+                                                                     : HeaderKind::Foreign;
 }
 
 Result<ProgramHeader> parse_program_header(Span<const uint8_t> head, size_t file_size) {
