@@ -10,10 +10,14 @@
 namespace executorch::backends::xnnpack {
 
 /// Replaces float16 and bfloat16 values inside the graph by float32. Arguments are converted at
-/// their first read and at their write, constants once. Results have the accuracy of float32; only
+/// their first read and at their write, constants once, weights of linear layers only to be packed
+/// (Graph::narrow_weights). Results have the accuracy of float32; only
 /// conversions of the program round in between. Products of bfloat16 values may round their factors
 /// to bfloat16 again.
 void widen_halves(Graph* graph);
+
+/// The elements of a constant of float32. `storage` has them if they must be converted.
+const float* float_contents(const Graph& graph, uint32_t constant, std::vector<float>* storage);
 
 /// Permits products of float32 values to round their factors.
 void permit_precision(Graph* graph, kernels::engine::Precision precision);

@@ -77,10 +77,29 @@ bool is_product(const Node& node) {
          node.kind == NodeKind::BatchMatrixMultiply;
 }
 
+/// By value: a constant that is only packed, as the weights of linear layers.
+std::vector<bool> find_packed_weights(const Graph& graph) {
+  const auto is_constant = [&](uint32_t id) { return graph.values[id].is_constant(); };
+  std::vector<bool> is_packed(graph.values.size(), true);
+  for (const Node& node : graph.nodes) {
+    const bool packs = node.kind == NodeKind::FullyConnected && is_constant(node.operand(1)) &&
+                       (node.operand(2) == kNoValue || is_constant(node.operand(2)));
+    for (size_t i = 0; i < node.operand_count; ++i) {
+      if (node.operand(i) != kNoValue && !(packs && i == 1)) {
+        is_packed[node.operand(i)] = false;
+      }
+    }
+  }
+  for (uint32_t id : graph.arguments) {
+    is_packed[id] = false;
+  }
+  return is_packed;
+}
+
 /// Rewrites the nodes of a graph, with float32 values in place of narrow ones.
 class Rewriter {
  protected:
-  explicit Rewriter(Graph* graph) : graph_(*graph) {}
+  explicit Rewriter(Graph* graph) : graph_(*graph), is_packed_(find_packed_weights(*graph)) {}
 
   Datatype datatype(uint32_t id) const { return graph_.values[id].datatype; }
 
@@ -92,7 +111,10 @@ class Rewriter {
     }
     const uint32_t wide = graph_.add_value(Datatype::Float32, narrow);
     widened_[narrow] = wide;
-    if (graph_.values[narrow].is_constant()) {
+    if (graph_.values[narrow].is_constant() && is_packed_[narrow]) {
+      graph_.narrow_weights[wide] = narrow;
+      graph_.values[wide].data = graph_.values[wide].source_data = graph_.values[narrow].data;
+    } else if (graph_.values[narrow].is_constant()) {
       std::vector<float>& to = graph_.converted[wide];
       to.reserve(static_cast<size_t>(elements(graph_.values[narrow].declared)) +
                  kReadBeyond / sizeof(float));
@@ -118,6 +140,9 @@ class Rewriter {
 
   Graph& graph_;
   std::map<uint32_t, uint32_t> widened_;
+
+ private:
+  const std::vector<bool> is_packed_;
 };
 
 /// Replaces float16 and bfloat16 values by float32, and converts arguments.
@@ -283,6 +308,15 @@ class QuantizedWidening final : public Rewriter {
 }  // namespace
 
 void widen_halves(Graph* graph) { HalfWidening(graph).run(); }
+
+const float* float_contents(const Graph& graph, uint32_t constant, std::vector<float>* storage) {
+  const auto narrow = graph.narrow_weights.find(constant);
+  if (narrow == graph.narrow_weights.end()) {
+    return static_cast<const float*>(graph.values[constant].data);
+  }
+  widen_constant(graph.values[narrow->second], storage);
+  return storage->data();
+}
 
 void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers) {
   const std::function<bool(const Node&)> keeps = [&](const Node& node) {

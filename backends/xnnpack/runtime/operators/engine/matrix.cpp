@@ -2,7 +2,9 @@
 // Linear layers and batched matrix products of float32 on the engine, which may round the factors
 // to bfloat16.
 #include <algorithm>
+#include <vector>
 
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
@@ -105,7 +107,8 @@ class ConstantLinear final : public Linear {
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
     return packed_.create(
         context, gemm().layout(), filter, bias, gemm().packed_bytes(), [&](float* to) {
-          pack_weights(static_cast<const float*>(filter.data),
+          std::vector<float> storage;
+          pack_weights(float_contents(context.graph, node.operand(1), &storage),
                        bias == nullptr ? nullptr : static_cast<const float*>(bias->data), to);
         });
   }
