@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx.traceback import NodeSource, NodeSourceAction
 
 from executorch.exir.debug_handle_utils import FROM_NODE_KEY
-from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
+from executorch.exir.decompose.aliased_buffers import use_one_input_for_each_buffer
 from executorch.exir.decompose.call_body import Table
 from executorch.exir.decompose.free_layouts import free_composite_views, free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
@@ -79,7 +79,7 @@ def decompose(
     unroll_recurrent: unroll the steps of recurrent layers, as PyTorch does. By default, layers remain one call.
     Raises `ExportError` for nested control flow that neither torch nor `decompose_graph` supports.
     """
-    decomposed = _decomposed(use_buffers_for_aliased_constants(program), list(preserve), unroll_recurrent)
+    decomposed = _decomposed(use_one_input_for_each_buffer(program), list(preserve), unroll_recurrent)
     use_buffers_for_written_parameters(decomposed)
     return decomposed
 

@@ -28,7 +28,7 @@ ALLOWED = {
         operator/quantized.py operator/quantized_fused.py
     """,
     "results of calls, attributes and classes that torch types as Any": """
-        decompose/aliased_constants.py dialects/edge/_ops.py dialects/edge/schema.py lowered_backend_module.py
+        decompose/aliased_buffers.py dialects/edge/_ops.py dialects/edge/schema.py lowered_backend_module.py
         program/single_program.py serde/program_bytes.py verification/verifier.py passes/standalone/to_device_pass.py
     """,
     "values and passes of the documented interfaces of torch.fx passes": """

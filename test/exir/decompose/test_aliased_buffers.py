@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tensors outside the module's buffers that share a buffer's memory."""
+"""Tensors and buffers that share a buffer's memory."""
 
 import torch
 
@@ -33,3 +33,34 @@ def test_a_write_to_memory_of_a_buffer_is_kept_for_the_next_call():
     x = torch.tensor([1.0, 2.0])
     assert method.execute((x,))[0].tolist() == [2.0, 3.0]
     assert method.execute((x,))[0].tolist() == [3.0, 5.0]
+
+
+class Table(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(3))
+
+    def forward(self, x):
+        self.rows[:2].add_(x)
+        return self.rows * 2
+
+
+class Sharing(torch.nn.Module):
+    """A module that another one has too, so that its buffer has two names."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = Table()
+        self.second = torch.nn.ModuleList([self.first])
+
+    def forward(self, x):
+        return self.second[0](x) + self.first(x)
+
+
+def test_a_write_to_a_buffer_of_two_names_is_kept_for_the_next_call():
+    exported = torch.export.export(Sharing(), (torch.ones(2),), strict=False)
+    model, program = Sharing(), to_edge(exported).to_executorch()
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    x = torch.tensor([1.0, 2.0])
+    for _ in range(3):
+        assert torch.equal(method.execute((x,))[0], model(x))

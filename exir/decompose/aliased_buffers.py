@@ -1,10 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Replace constants that alias a buffer by that buffer.
+"""Replace inputs that alias a buffer by that buffer.
 
     lifted_tensor_0 (constant), key_cache_0 (buffer): one tensor     →     key_cache_0
 
 If a module stores a buffer's tensor in a second attribute, as the caches of transformers do, a non-strict export
-lifts it as a constant. The program would then write to the constant instead of the buffer.
+lifts it as a constant. The program would then write to the constant instead of the buffer. A buffer of a module that
+two others share is two inputs of a non-strict export; torch's `run_decompositions` fails if one is written.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec
 from executorch.exir.rewrite.program_copy import copy_program
 
 
-def use_buffers_for_aliased_constants(program: ExportedProgram) -> ExportedProgram:
-    """Return the program, or a copy without the constants that alias a buffer with equal sizes and strides."""
+def use_one_input_for_each_buffer(program: ExportedProgram) -> ExportedProgram:
+    """Return the program, or a copy without the buffers and constants that alias an earlier buffer.
+
+    Aliases have its sizes and strides.
+    """
     replaced = _aliases(program)
     if not replaced:
         return program
@@ -39,18 +43,17 @@ def _name(spec: InputSpec) -> str:
 
 
 def _aliases(program: ExportedProgram) -> dict[str, str]:
-    """Return the name of each aliased constant's placeholder → the name of the buffer's."""
+    """Return the name of each alias's placeholder → the name of the placeholder of the first buffer."""
     buffers: dict[object, str] = {}
     aliases: dict[str, str] = {}
     specs = program.graph_signature.input_specs
-    for spec in specs:
-        key = _memory(program, spec) if spec.kind is InputKind.BUFFER else None
-        if key is not None:
-            buffers.setdefault(key, _name(spec))
-    for spec in specs:
-        key = _memory(program, spec) if spec.kind is InputKind.CONSTANT_TENSOR else None
-        if key in buffers:
-            aliases[_name(spec)] = buffers[key]
+    for kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+        for spec in specs:
+            key = _memory(program, spec) if spec.kind is kind else None
+            if key in buffers:
+                aliases[_name(spec)] = buffers[key]
+            elif key is not None and kind is InputKind.BUFFER:
+                buffers[key] = _name(spec)
     return aliases
 
 
