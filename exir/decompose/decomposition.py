@@ -19,6 +19,7 @@ from torch.fx.traceback import NodeSource, NodeSourceAction
 from executorch.exir.debug_handle_utils import FROM_NODE_KEY
 from executorch.exir.decompose.aliased_buffers import use_one_input_for_each_buffer
 from executorch.exir.decompose.call_body import Table
+from executorch.exir.decompose.context_calls import inline_contexts
 from executorch.exir.decompose.free_layouts import free_composite_views, free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.decompose.operators.affine_operators import affine_decompositions
@@ -125,6 +126,7 @@ def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
         for source, node in zip(original_module.graph.nodes, copied_module.graph.nodes, strict=True):
             if node.op == "call_function":
                 node.meta[FROM_NODE_KEY] = [NodeSource(source, "to_edge", NodeSourceAction.CREATE)]
+    inline_contexts(copied)
     return copied
 
 

@@ -1,0 +1,85 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Inline the subgraphs that torch.export makes for `torch.no_grad()` and for `torch.autocast(..., enabled=False)`.
+
+    y = wrap_with_autocast("cpu", None, False, None, submod, x)  ─▶  y = sin(x)          submod: sin(x)
+
+A program without such calls is decomposed call by call, also if a subgraph writes to a buffer, where torch's
+`run_decompositions` fails.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.rewrite.program_signature import sync_signature
+
+_CHECK = torch.ops.aten._assert_tensor_metadata.default
+_AUTOCAST = torch.ops.higher_order.wrap_with_autocast
+# Operator → the position of the subgraph among its arguments. The subgraph's own arguments follow it.
+_SUBGRAPH_OF: dict[object, int] = {torch.ops.higher_order.wrap_with_set_grad_enabled: 1, _AUTOCAST: 4}
+
+
+def inline_contexts(program: ExportedProgram) -> None:
+    """Inline the contexts of a program in place, unless one casts: torch casts operands when it traces the program.
+
+    Then drop the checks of dtypes, since a strict export records the dtypes before the casts.
+    """
+    modules = list(all_graph_modules(program.graph_module))
+    if any(_casts(node) for module in modules for node in module.graph.nodes):
+        for module in modules:
+            for check in module.graph.find_nodes(op="call_function", target=_CHECK):
+                module.graph.erase_node(check)
+            module.recompile()
+        return
+    inlined = [_inline_in(module) for module in modules]
+    if any(inlined):
+        sync_signature(program)
+
+
+def _casts(node: fx.Node) -> bool:
+    if node.target is not _AUTOCAST:
+        return False
+    device, _, is_enabled = node.args[:3]
+    return bool(is_enabled) and device == "cpu"
+
+
+def _inline_in(graph_module: fx.GraphModule) -> bool:
+    """Inline the contexts of one graph, and those inside them. Return whether there were any."""
+    nodes = graph_module.graph.nodes
+    has_contexts = False
+    while (context := next((node for node in nodes if node.target in _SUBGRAPH_OF), None)) is not None:
+        has_contexts = True
+        _inline(graph_module, context)
+    if has_contexts:
+        graph_module.recompile()
+    return has_contexts
+
+
+def _inline(graph_module: fx.GraphModule, context: fx.Node) -> None:
+    graph, position = graph_module.graph, _SUBGRAPH_OF[context.target]
+    reference = context.args[position]
+    assert isinstance(reference, fx.Node)
+    name = str(reference.target)
+    body: fx.GraphModule = getattr(graph_module, name)
+    placeholders = body.graph.find_nodes(op="placeholder")
+    mapped = dict(zip(placeholders, context.args[position + 1 :], strict=True))
+    with graph.inserting_before(context):
+        results = graph.graph_copy(body.graph, mapped)
+    for source in body.graph.find_nodes(op="get_attr"):
+        copied = mapped[source]
+        assert isinstance(copied, fx.Node)
+        copied.target = f"{name}_{source.target}"
+        setattr(graph_module, copied.target, getattr(body, source.target))
+    assert isinstance(results, (list, tuple))
+    for item in list(context.users):
+        index = item.args[1]
+        assert isinstance(index, int)
+        item.replace_all_uses_with(results[index])
+        graph.erase_node(item)
+    graph.erase_node(context)
+    if not reference.users:
+        graph.erase_node(reference)
+        delattr(graph_module, name)
