@@ -98,17 +98,17 @@ def inline_body(graph_module: fx.GraphModule, node: fx.Node, body: fx.GraphModul
                 given = mapped[source].meta
                 # Calls with side effects only, such as assertions, have no value.
                 mapped[source].meta = {**meta, "val": own_value(given["val"])} if "val" in given else dict(meta)
-    _replace_by_result(node, result)
+    replace_by_result(node, result)
     return result
 
 
-def _replace_by_result(node: fx.Node, result: Any) -> None:
+def replace_by_result(node: fx.Node, result: Any) -> None:
     """Replace `node` by a node, or its getitems by the items of a structure of nodes. Items may be lists."""
     if isinstance(result, fx.Node):
         node.replace_all_uses_with(result)
     else:
         for user in list(node.users):
-            _replace_by_result(user, result[user.args[1]])
+            replace_by_result(user, result[user.args[1]])
     node.graph.erase_node(node)
 
 

@@ -13,6 +13,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
+from executorch.exir.decompose.call_body import replace_by_result
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.program_signature import sync_signature
 
@@ -73,13 +74,7 @@ def _inline(graph_module: fx.GraphModule, context: fx.Node) -> None:
         assert isinstance(copied, fx.Node)
         copied.target = f"{name}_{source.target}"
         setattr(graph_module, copied.target, getattr(body, source.target))
-    assert isinstance(results, (list, tuple))
-    for item in list(context.users):
-        index = item.args[1]
-        assert isinstance(index, int)
-        item.replace_all_uses_with(results[index])
-        graph.erase_node(item)
-    graph.erase_node(context)
+    replace_by_result(context, results)
     if not reference.users:
         graph.erase_node(reference)
         delattr(graph_module, name)
