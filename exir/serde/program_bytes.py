@@ -20,6 +20,7 @@ from zipfile import ZipFile, is_zipfile
 
 import torch
 from torch import fx
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir import memory
@@ -28,6 +29,12 @@ from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.program_copy import copy_program
+from executorch.exir.serde.lowered_modules import (
+    name_lowered_modules,
+    read_lowered_modules,
+    restore_lowered_modules,
+    write_lowered_module,
+)
 from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
@@ -62,24 +69,27 @@ class ProgramBytes:
 def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
     """Serialize a program of the ATen or Edge dialect, with the nodes that its nodes come from (`from_node`).
 
-    Raises SerializeError for a program with delegates, and for a planned one.
+    Raises SerializeError for a planned program.
     """
     from torch._export.serde import serialize as torch_serialize  # here: it imports torch's compiler, 1.5 s
 
     _check_dialect(program)
     copied = copy_program(program)
-    marks = {}
+    is_edge = _is_edge(copied)
+    marks, delegates = {}, {}
     for module in all_graph_modules(copied.graph_module):
-        _replace_scalar_constants(module)
+        _replace_scalar_constants(module, exir_ops.edge.aten.scalar_tensor.default if is_edge else _SCALAR)
+        delegates[id(module)] = name_lowered_modules(module)
         marks[id(module)] = _Mark.take_from(module)
-    is_edge = any(mark.edge for mark in marks.values())
     if is_edge:
         copied._verifiers = [WellFormed]
     artifact = torch_serialize.serialize(copied)
     data_json = json.loads(artifact.exported_program)
     for module, graph in _graphs(copied.graph_module, data_json["graph_module"]["graph"]):
-        mark = marks[id(module)]
+        mark, lowered = marks[id(module)], delegates[id(module)]
         for node in graph["nodes"]:
+            if node["name"] in lowered:
+                write_lowered_module(node, lowered[node["name"]], program_to_bytes)
             if node["name"] in mark.edge:
                 node["target"] = _EDGE + node["target"].removeprefix(_ATEN)
             if node["name"] in mark.handles:
@@ -97,12 +107,19 @@ def _check_dialect(program: ExportedProgram) -> None:
 
     for module in all_graph_modules(program.graph_module):
         for node in module.graph.nodes:
-            if node.target is executorch_call_delegate:
-                raise SerializeError(f"'{node}' is a delegate: save the program before to_backend")
             if node.target is memory.alloc:
                 raise SerializeError(
                     f"'{node}' allocates memory: save the program before to_executorch, or the file with write_to_file"
                 )
+
+
+def _is_edge(program: ExportedProgram) -> bool:
+    """Return whether the program has operators of the Edge dialect or delegates."""
+    return any(
+        isinstance(node.target, EdgeOpOverload) or node.target is executorch_call_delegate
+        for module in all_graph_modules(program.graph_module)
+        for node in module.graph.nodes
+    )
 
 
 def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
@@ -116,6 +133,7 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
     data_json = json.loads(data.exported_program)
     _check_expressions(data_json)
     graphs = list(_all_graphs(data_json["graph_module"]["graph"]))
+    delegates = [read_lowered_modules(graph, _program_of_delegate) for graph in graphs]
     marks = [_Mark.from_json(graph["nodes"]) for graph in graphs]
     for graph in graphs:
         for node in graph["nodes"]:
@@ -127,11 +145,17 @@ def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
     data_json |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
     parts = (tensors_of(part) for part in (data.state_dict, data.constants, data.example_inputs))
     program = torch_serialize.deserialize(torch_serialize.SerializedArtifact(json.dumps(data_json).encode(), *parts))
-    for (module, _), mark in zip(_graphs(program.graph_module, graphs[0]), marks, strict=True):
+    modules = [module for module, _ in _graphs(program.graph_module, graphs[0])]
+    for module, mark, lowered in zip(modules, marks, delegates, strict=True):
+        restore_lowered_modules(module, lowered)
         mark.restore(module)
-    if any(mark.edge for mark in marks):
+    if any(delegates) or any(mark.edge for mark in marks):
         program._verifiers = [WellFormed]
     return program
+
+
+def _program_of_delegate(program: Json, state_dict: bytes, constants: bytes) -> ExportedProgram:
+    return program_from_bytes(ProgramBytes(json.dumps(program).encode(), state_dict, constants, b""))
 
 
 def _check_sources(metadata: Mapping[str, str]) -> None:
@@ -194,13 +218,13 @@ class _Mark:
         module.recompile()
 
 
-def _replace_scalar_constants(module: fx.GraphModule) -> None:
+def _replace_scalar_constants(module: fx.GraphModule, scalar_tensor: OpOverload | EdgeOpOverload) -> None:
     """Replace scalar constants in branches, which torch does not serialize, by `scalar_tensor` calls."""
     for node in list(module.graph.nodes):
         constant = getattr(module, str(node.target), None) if node.op == "get_attr" else None
         if isinstance(constant, torch.Tensor) and constant.dim() == 0:
             with module.graph.inserting_before(node):
-                scalar_call = module.graph.call_function(_SCALAR, (constant.item(),), {"dtype": constant.dtype})
+                scalar_call = module.graph.call_function(scalar_tensor, (constant.item(),), {"dtype": constant.dtype})
             scalar_call.meta = dict(node.meta)
             node.replace_all_uses_with(scalar_call)
             module.graph.erase_node(node)

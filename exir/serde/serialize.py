@@ -32,7 +32,7 @@ def serialize(exported_program: ExportedProgram, opset_version: Mapping[str, int
     """Return a program of the ATen or edge dialect as bytes.
 
     Args:
-        exported_program: The program. torch raises SerializeError for a program with delegates.
+        exported_program: The program. A planned one raises torch's SerializeError.
         opset_version: Version of each operator namespace. torch supports only `aten`, in one version.
 
     Raises:
