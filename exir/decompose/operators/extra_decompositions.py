@@ -22,6 +22,7 @@ from executorch.exir.decompose.operators.fake_quantization import FAKE_QUANTIZAT
 from executorch.exir.decompose.operators.float_parts import frexp
 from executorch.exir.decompose.operators.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
 from executorch.exir.decompose.operators.histograms import HISTOGRAM_DECOMPOSITIONS
+from executorch.exir.decompose.operators.integer_scalars import INTEGER_SCALAR_DECOMPOSITIONS
 from executorch.exir.decompose.operators.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
 from executorch.exir.decompose.operators.polynomials import POLYNOMIAL_DECOMPOSITIONS
 from executorch.exir.decompose.operators.randomness import RANDOM_DECOMPOSITIONS
@@ -200,13 +201,14 @@ def _select_scatter(self: torch.Tensor, src: torch.Tensor, dim: int, index: int)
     return written
 
 
-# Replacements of PyTorch's decompositions that refuse arguments of eager (a 0-dimensional index, booleans), or that
-# compute more than they must.
+# Replacements of PyTorch's decompositions that refuse arguments of eager (a 0-dimensional index, booleans), that
+# compute more than they must, or that take scalars which eager refuses.
 REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     _aten.clamp_max.Tensor: torch.minimum,
     _aten.clamp_min.Tensor: torch.maximum,
     _aten.take.default: _take,
     _aten.select_scatter.default: _select_scatter,
+    **INTEGER_SCALAR_DECOMPOSITIONS,
 }
 
 
