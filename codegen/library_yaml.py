@@ -95,6 +95,12 @@ def operator_names(path: Path) -> list[str]:
     return [qualified(_name_of(entry)) for entry in _entries(path)]
 
 
+def schema_texts(path: Path) -> dict[str, str]:
+    """Operator → its schema as the yaml states it. Raises ``CodegenError``."""
+    entries = [entry for entry in _entries(path) if "func" in entry]
+    return {qualified(_name_of(entry)): entry["func"].text("an operator schema") for entry in entries}
+
+
 def suggestion(name: str, known: Sequence[str]) -> str:
     """``; did you mean …`` with similar known names; empty without any."""
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.75)

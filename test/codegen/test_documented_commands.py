@@ -4,10 +4,14 @@
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
+from executorch.codegen.binding import portable_rows
+from executorch.codegen.library_yaml import read_library
 from executorch.codegen.selection import Selection
-from executorch.codegen.tools import gen_oplist, merge_yaml
+from executorch.codegen.tools import gen_all_oplist, gen_oplist, gen_ops_def, merge_yaml
+from executorch.exir import ExecutorchBackendConfig, to_edge
 
 
 def test_a_list_of_operators_becomes_a_selection(tmp_path: Path) -> None:
@@ -44,3 +48,55 @@ def test_a_table_without_operators_is_refused(tmp_path: Path, capsys: pytest.Cap
     table.write_text("- kernels: []\n")
     assert merge_yaml.main(["--functions_yaml_path", str(table), "--output_dir", str(tmp_path)]) == 1
     assert "expected entries with 'op' or 'func'" in capsys.readouterr().err
+
+
+def _selections(folder: Path, *operators: str) -> str:
+    """Write a selection of one operator to each of several folders, and return the argument that lists them."""
+    for index, operator in enumerate(operators):
+        file = folder / str(index) / "selected_operators.yaml"
+        assert gen_oplist.main(["--output_path", str(file), "--root_ops", operator]) == 0
+    (folder / "list").write_text("\n".join(str(folder / str(index)) for index in range(len(operators))))
+    return f"@{folder / 'list'}"
+
+
+def test_selections_in_several_folders_are_joined(tmp_path: Path) -> None:
+    listed = _selections(tmp_path, "aten::add.out", "aten::mul.out")
+    arguments = ["--output-dir", str(tmp_path / "all"), "--model-file-list-path", listed, "--check-ops-not-overlapping"]
+    assert gen_all_oplist.main(arguments) == 0
+    joined = Selection.load(tmp_path / "all" / "selected_operators.yaml")
+    assert joined.operators == {"aten::add.out": True, "aten::mul.out": True}
+    single = ["--output_dir", str(tmp_path), "--model_file_list_path", str(tmp_path / "0" / "selected_operators.yaml")]
+    assert gen_all_oplist.main(single) == 0
+    assert sorted(Selection.load(tmp_path / "selected_operators.yaml").operators) == ["aten::add.out"]
+
+
+@pytest.mark.parametrize(
+    ("operators", "message"),
+    [(("add.out", "add.out"), "operator aten::add.out is in"), ((), "expected the paths of selections, found none")],
+)
+def test_overlapping_and_absent_selections_are_refused(
+    operators: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--output_dir", str(tmp_path), "--model_file_list_path", _selections(tmp_path, *operators)]
+    assert gen_all_oplist.main([*arguments, "--check_ops_not_overlapping"]) == 1
+    assert message in capsys.readouterr().err
+
+
+class _Custom(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cumsum(x, 0) + torch.ops.test_ops_def.twice(x)
+
+
+def test_a_program_becomes_the_yaml_of_a_kernel_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with torch.library._scoped_library("test_ops_def", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.define("twice.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+        library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+        library.impl("twice.out", lambda x, *, out: out.copy_(x * 2), "CompositeExplicitAutograd")
+        exported = torch.export.export(_Custom(), (torch.ones(3),))
+        to_edge(exported).to_executorch(ExecutorchBackendConfig(check_target=False)).save(tmp_path / "model.pte")
+    file = tmp_path / "functions.yaml"
+    assert gen_ops_def.main(["--output_path", str(file), "--model_file_path", str(tmp_path / "model.pte")]) == 0
+    rows = read_library(file, None, portable_rows())
+    assert sorted(row.schema.qualified_name for row in rows) == ["aten::add.out", "aten::cumsum.out"]
+    assert "has the schema of test_ops_def::twice.out" in capsys.readouterr().err
