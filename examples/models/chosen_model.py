@@ -28,16 +28,19 @@ def model_parser(
     module: str,
     description: str | None,
     names: Iterable[str] | None = None,
-    folder: tuple[str, str] = ("-o", "--output_dir"),
+    output: tuple[str, str] = ("-o", "--output_dir"),
+    default: str = ".",
 ) -> argparse.ArgumentParser:
-    """Return a parser with the arguments of all commands: the model's name, one of `names`, and the output folder.
+    """Return a parser with the arguments of all commands: the model's name, one of `names`, and the output's path.
 
-    module: import path of the command, for its help. folder: the two names of the folder's option.
+    module: import path of the command, for its help. output: the two names of the path's option. default: the path
+    without this option.
     """
     parser = argparse.ArgumentParser(prog=module, description=description)
     listed = ", ".join(available_models() if names is None else names)
     parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {listed}")
-    parser.add_argument(*folder, default=".", help="folder of the program (default: the current one)")
+    what = "folder of the program" if output[1].endswith("dir") else "path of the file"
+    parser.add_argument(*output, default=default, help=f"{what} (default: {default})")
     return parser
 
 

@@ -13,6 +13,8 @@ import torch
 from models.timm_models import create_model as create_timm_model
 from oracle.tolerances import FEW_ROUNDINGS, LAYERS
 
+from executorch.devtools import parse_etrecord
+from executorch.examples.devtools.scripts import gen_sample_etrecord
 from executorch.examples.models import (
     MODEL_NAME_TO_MODEL,
     Model,
@@ -156,6 +158,15 @@ def test_the_portable_command_writes_weights_beside_the_program(tmp_path: Path) 
     x = torch.randn(3, 3)
     method = Runtime.get().load_program(tmp_path / "linear.pte", data_path=weights).load_method("forward")
     assert method.execute([x])[0].shape == (3, 3)
+
+
+def test_the_record_command_writes_a_record_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "etrecord.bin"
+    gen_sample_etrecord.main(["-m", "add", "-o", str(path)])
+    assert capsys.readouterr().out.strip() == f"wrote {path}"
+    record = parse_etrecord(str(path))
+    assert record.edge_dialect_program is not None
+    assert set(record.graph_map or {}) == {"aten_dialect_output/forward"}
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def export_to_bundled_program(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the bundled program of an example model and print its path."""
     command = "examples.devtools.scripts.export_bundled_program"
-    parser = model_parser(command, __doc__, folder=("-d", "--dir"))
+    parser = model_parser(command, __doc__, output=("-d", "--dir"))
     options = parser.parse_args(arguments)
     model = chosen_model(parser, options.model_name)
     with torch.no_grad():
