@@ -87,7 +87,9 @@ def read_lowered_modules(
             continue
         try:
             first = node["inputs"][0]
-            name, fields = first["name"], json.loads(first["arg"]["as_string"])
+            name, fields = _string(first["name"]), json.loads(first["arg"]["as_string"])
+            if not name.isidentifier() or hasattr(fx.GraphModule, name):
+                raise ValueError(f"delegate {node.get('name', '')!r}: expected an attribute's name, found {name!r}")
             delegates[name] = _lowered_module(fields, deserialize)
             first["arg"] = {"as_string": name}
             for argument in node["inputs"]:
@@ -103,9 +105,15 @@ def read_lowered_modules(
 
 
 def restore_lowered_modules(module: fx.GraphModule, delegates: Mapping[str, LoweredBackendModule]) -> None:
-    """Give the calls of delegates in a graph that torch has read their modules."""
+    """Give the calls of delegates in a graph that torch has read their modules.
+
+    Raises:
+        ValueError: The file has no module for a call.
+    """
     for call in module.graph.find_nodes(op="call_function", target=executorch_call_delegate):
         name = call.args[0]
+        if not isinstance(name, str) or name not in delegates:
+            raise ValueError(f"delegate {call.name!r}: expected a LoweredBackendModule, found {name!r}")
         module.add_module(name, delegates[name])
         with module.graph.inserting_before(call):
             call.args = (module.graph.get_attr(name), *call.args[1:])
@@ -117,9 +125,9 @@ def _lowered_module(fields: Json, deserialize: Callable[[Json, bytes, bytes], Ex
         deserialize(
             fields["original_module"], _bytes(fields["original_state_dict"]), _bytes(fields["original_constants"])
         ),
-        fields["backend_id"],
+        _string(fields["backend_id"]),
         _bytes(fields["processed_bytes"]),
-        [CompileSpec(spec["key"], _bytes(spec["value"])) for spec in fields["compile_specs"]],
+        [CompileSpec(_string(spec["key"]), _bytes(spec["value"])) for spec in fields["compile_specs"]],
         None if named_data is None else _named_data(json.loads(named_data)),
     )
 
@@ -151,7 +159,7 @@ def _named_data(fields: Json) -> NamedDataStoreOutput:
 
 def _data_entry(key: str, entry: Json, buffers: int) -> DataEntry:
     index, alignment, layout = entry["buffer_index"], entry["alignment"], entry.get("tensor_layout")
-    if not 0 <= index < buffers:
+    if not isinstance(index, int) or not 0 <= index < buffers:
         raise ValueError(f"named data {key!r}: expected the index of one of {buffers} buffers, found {index}")
     if not isinstance(alignment, int) or alignment < 1:
         raise ValueError(f"named data {key!r}: alignment must be at least 1, found {alignment}")
@@ -160,6 +168,12 @@ def _data_entry(key: str, entry: Json, buffers: int) -> DataEntry:
     return DataEntry(
         index, alignment, TensorLayout(ScalarType(layout["scalar_type"]), layout["sizes"], layout["dim_order"])
     )
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a string, found {value!r}")
+    return value
 
 
 def _text(data: bytes) -> str:

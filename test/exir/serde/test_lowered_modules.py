@@ -87,10 +87,25 @@ def _named_data(**entry: int) -> str:
     return json.dumps({"buffers": [""], "pte_data": {"key": entry}, "external_data": {}})
 
 
+def _first_delegate(program: Any) -> Any:
+    nodes = program["graph_module"]["graph"]["nodes"]
+    return next(node["inputs"][0] for node in nodes if node["target"].endswith("executorch_call_delegate"))
+
+
+@pytest.mark.parametrize("name", ["forward", "a.b", ""])
+def test_a_delegate_whose_name_is_no_new_attribute_is_refused(name: str) -> None:
+    data = serialize(_lowered(_TwoDelegates()).exported_program())
+    program = json.loads(data.exported_program)
+    _first_delegate(program)["name"] = name
+    with pytest.raises(ValueError, match=f"expected an attribute's name, found '{name}'"):
+        deserialize(replace(data, exported_program=json.dumps(program).encode()))
+
+
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
         ("backend_id", None, "KeyError: 'backend_id'"),
+        ("backend_id", 3, "TypeError: expected a string, found 3"),
         ("processed_bytes", "*", "Only base64 data is allowed"),
         ("compile_specs", 3, "TypeError"),
         ("original_module", [], "TypeError"),
@@ -105,11 +120,7 @@ def _named_data(**entry: int) -> str:
 def test_an_invalid_delegate_is_refused(field: str, value: Any, message: str) -> None:
     data = serialize(_lowered(_TwoDelegates()).exported_program())
     program = json.loads(data.exported_program)
-    argument = next(
-        node["inputs"][0]["arg"]
-        for node in program["graph_module"]["graph"]["nodes"]
-        if node["target"].endswith("executorch_call_delegate")
-    )
+    argument = _first_delegate(program)["arg"]
     fields = json.loads(argument["as_string"])
     if value is None:
         del fields[field]
