@@ -115,6 +115,17 @@ def remove_interrupted_builds(cache: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def build_into(prefix: Path, tools: argparse.Namespace) -> None:
+    """Build beside `prefix`, and rename the whole to it at last."""
+    with tempfile.TemporaryDirectory(dir=prefix.parent, prefix=SCRATCH) as folder:
+        scratch = Path(folder)
+        compile_library(tools, scratch, scratch / "installed")
+        (scratch / "installed").chmod(0o755)
+        for path in (scratch / "installed").rglob("*"):
+            path.chmod(path.stat().st_mode & ~0o022)  # check_private() requires it, whatever the umask is
+        (scratch / "installed").rename(prefix)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cmake", default="cmake")
@@ -133,22 +144,18 @@ def main() -> int:
     except SourceUnavailable as error:
         print(error, file=sys.stderr)
         return 1
-    with (cache / "xnnpack.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not prefix.exists():
-            try:
-                fetch_missing(cache)
-            except (SourceUnavailable, OSError) as error:
-                print(f"{error}\n{how_by_hand(cache)}", file=sys.stderr)
-                return 1
-            remove_interrupted_builds(cache)
-            with tempfile.TemporaryDirectory(dir=cache, prefix=SCRATCH) as folder:
-                scratch = Path(folder)
-                compile_library(arguments, scratch, scratch / "installed")
-                (scratch / "installed").chmod(0o755)
-                for path in (scratch / "installed").rglob("*"):
-                    path.chmod(path.stat().st_mode & ~0o022)  # check_private() requires it, whatever the umask is
-                (scratch / "installed").rename(prefix)
+    # Without the lock, which another variant's build holds for minutes: a library appears whole, by one rename.
+    if not prefix.exists():
+        with (cache / "xnnpack.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not prefix.exists():
+                try:
+                    fetch_missing(cache)
+                except (SourceUnavailable, OSError) as error:
+                    print(f"{error}\n{how_by_hand(cache)}", file=sys.stderr)
+                    return 1
+                remove_interrupted_builds(cache)
+                build_into(prefix, arguments)
     print(prefix)
     return 0
 

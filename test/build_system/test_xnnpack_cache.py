@@ -1,7 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The build takes XNNPACK's sources and libraries only from a folder that nobody else can write to."""
 
+import fcntl
 import os
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "cmake"))
+from build_xnnpack import build_key
 from xnnpack_sources import Archive, SourceUnavailable, check_private, unpack
 
 
@@ -62,3 +65,17 @@ def test_a_member_outside_the_folder_is_not_unpacked(
         unpack(Archive("evil", "archive.tar.xz", ""), tmp_path, destination)
     assert not (tmp_path / "escaped").exists()
     assert not (destination / "escaped").exists()
+
+
+def test_a_library_in_the_cache_does_not_wait_for_the_build_of_another(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    library = tmp_path / f"xnnpack-{build_key('')}"
+    library.mkdir(mode=0o700)
+    script = Path(__file__).parents[2] / "cmake" / "build_xnnpack.py"
+    environment = {**os.environ, "EXECUTORCH_DEPS_DIR": str(tmp_path)}
+    with (tmp_path / "xnnpack.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        printed = subprocess.run(
+            [sys.executable, script], env=environment, check=True, capture_output=True, text=True, timeout=60
+        ).stdout
+    assert printed == f"{library}\n"
