@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string_view>
 
 #include "runtime/log_capture.h"
 
@@ -26,6 +27,12 @@ TEST(ErrorTest, EveryErrorHasAName) {
   EXPECT_STREQ(to_string(Error::DelegateMemoryAllocationFailed),
                "Error::DelegateMemoryAllocationFailed");
   EXPECT_STREQ(to_string(static_cast<Error>(0x77)), "Error::Unknown");
+}
+
+TEST(ErrorTest, NamesAreConstantExpressions) {
+  constexpr std::string_view kName = to_string(Error::NotFound);
+  static_assert(kName == "Error::NotFound");
+  static_assert(std::string_view(to_string(static_cast<Error>(0x77))) == "Error::Unknown");
 }
 
 Error check(int value) {
