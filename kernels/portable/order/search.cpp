@@ -4,6 +4,7 @@
 // Elements of any dtype are compared by their keys (loops/dtype/order_key.h).
 #include <executorch/kernels/loops/dtype/number.h>
 #include <executorch/kernels/loops/dtype/order_key.h>
+#include <executorch/kernels/loops/dtype/promote.h>
 #include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/loops/memory/dim_slices.h>
 #include <executorch/kernels/loops/memory/index_order.h>
@@ -67,18 +68,17 @@ const uint64_t* keys_of(KernelRuntimeContext& ctx, const KeyReader& reader,
   return keys;
 }
 
-bool expect_search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& values,
-                   const Shape& shape, const Search& how, Tensor& out) {
+bool expect_search(KernelRuntimeContext& ctx, const Tensor& sequence, const Shape& shape,
+                   const Search& how, Tensor& out) {
   const Shape sorted(sequence);
   bool rows_match = sorted.rank == 1 || shape.rank == sorted.rank;
   for (int d = 0; rows_match && d < sorted.rank - 1; ++d) {
     rows_match = shape.sizes[d] == sorted.sizes[d];
   }
   if (!expect_number(ctx, "the sequence", sequence) ||
-      !ET_EXPECT(ctx, sequence.scalar_type() == values.dtype && sorted.rank > 0 && rows_match,
-                 "values of %s and shape %s cannot be placed in a sequence of %s and shape %s",
-                 name_of(values.dtype), ShapeText(shape).text, name_of(sequence.scalar_type()),
-                 ShapeText(sorted).text) ||
+      !ET_EXPECT(ctx, sorted.rank > 0 && rows_match,
+                 "values of shape %s cannot be placed in a sequence of shape %s",
+                 ShapeText(shape).text, ShapeText(sorted).text) ||
       !expect_dtype(ctx, "out", out, how.out_int32 ? ScalarType::Int : ScalarType::Long)) {
     return false;
   }
@@ -88,13 +88,34 @@ bool expect_search(KernelRuntimeContext& ctx, const Tensor& sequence, const Stri
                                              ShapeText(sorted).text, ShapeText(*how.sorter).text));
 }
 
+// Replaces elements of another dtype by a converted copy in temporary memory.
+bool convert(KernelRuntimeContext& ctx, ScalarType dtype, Strided* elements) {
+  if (elements->dtype == dtype || elements->numel() == 0) return true;
+  Strided copied;
+  copied.dtype = dtype;
+  for (int d = 0; d < elements->rank; ++d) copied.append(elements->sizes[d], 0);
+  int64_t stride = copied.element_size();
+  for (int d = copied.rank - 1; d >= 0; --d) {
+    copied.strides[d] = stride;
+    stride *= copied.sizes[d];
+  }
+  copied.data = static_cast<char*>(allocate(ctx, copied.numel(), copied.element_size()));
+  if (copied.data == nullptr || !copy(ctx, copied, *elements)) return false;
+  *elements = copied;
+  return true;
+}
+
 // The positions of `values`: rows of the same leading dimensions as the sequences, or anything in a
-// single sequence.
-void search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& values,
+// single sequence. Both are compared in `dtype`.
+void search(KernelRuntimeContext& ctx, const Tensor& sequence, Strided values, ScalarType dtype,
             const Shape& shape, const Search& how, Tensor& out) {
-  if (!expect_search(ctx, sequence, values, shape, how, out) || !resize(ctx, out, shape)) return;
-  const KeyReader reader(values.dtype);
-  const Strided sequences(sequence), to(out);
+  Strided sequences(sequence);
+  if (!expect_search(ctx, sequence, shape, how, out) || !resize(ctx, out, shape) ||
+      !convert(ctx, dtype, &sequences) || !convert(ctx, dtype, &values)) {
+    return;
+  }
+  const KeyReader reader(dtype);
+  const Strided to(out);
   const uint64_t* const keys = keys_of(ctx, reader, sequences, how.sorter);
   if (keys == nullptr) return;
   const int64_t n = sequences.sizes[sequences.rank - 1];
@@ -103,10 +124,16 @@ void search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& va
   for (int64_t i = 0, count = values.numel(); i < count; ++i) {
     uint64_t key;
     reader.read(source.next(), 0, 1, &key);
-    const int64_t position =
-        position_of(key, keys + i / row * n, n, is_floating(values.dtype), how.right);
+    const int64_t position = position_of(key, keys + i / row * n, n, is_floating(dtype), how.right);
     write<int64_t>(position, target.next(), to.dtype);
   }
+}
+
+void search_tensor(KernelRuntimeContext& ctx, const Tensor& sequence, const Tensor& values,
+                   const Search& how, Tensor& out) {
+  if (!expect_number(ctx, "the values", values)) return;
+  const ScalarType dtype = Promotion().add(sequence).add(values).result();
+  search(ctx, sequence, Strided(values), dtype, Shape(values), how, out);
 }
 
 // Returns an integer with the same insertion point as `number` in a sequence of an integer dtype. A
@@ -139,7 +166,7 @@ void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scal
   Scalar key = value;
   const bool is_wider = value.isFloatingPoint() || one.dtype == ScalarType::Bool;
   if (is_wider && is_integral(one.dtype)) key = among_integers(one.dtype, &place, as_double(value));
-  if (fill(ctx, one, key)) search(ctx, sequence, one, Shape(), place, out);
+  if (fill(ctx, one, key)) search(ctx, sequence, one, one.dtype, Shape(), place, out);
 }
 
 // Reads `side`, which names the same choice as `right` and must not contradict it.
@@ -163,7 +190,7 @@ Tensor& searchsorted_tensor_out(KernelRuntimeContext& ctx, const Tensor& sorted_
                                 const std::optional<Tensor>& sorter, Tensor& out) {
   Search how{out_int32, right, sorter.has_value() ? &*sorter : nullptr};
   if (parse_side(ctx, side, &how)) {
-    search(ctx, sorted_sequence, Strided(self), Shape(self), how, out);
+    search_tensor(ctx, sorted_sequence, self, how, out);
   }
   return out;
 }
@@ -179,7 +206,7 @@ Tensor& bucketize_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
                              const Tensor& boundaries, bool out_int32, bool right, Tensor& out) {
   if (ET_EXPECT(ctx, boundaries.dim() == 1, "boundaries must have rank 1, found %d",
                 static_cast<int>(boundaries.dim()))) {
-    search(ctx, boundaries, Strided(self), Shape(self), {out_int32, right, nullptr}, out);
+    search_tensor(ctx, boundaries, self, {out_int32, right, nullptr}, out);
   }
   return out;
 }

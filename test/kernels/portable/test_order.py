@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -100,6 +101,23 @@ def test_places_in_sequences_match_eager(right: bool) -> None:
         assert not checked.faults, "\n".join(checked.faults)
 
 
+def test_places_of_values_of_another_dtype_match_eager() -> None:
+    torch.manual_seed(0)
+    dtypes = (*FLOATS, *INTEGERS, torch.bool)
+    for of_sequence, of_values in itertools.permutations(dtypes, 2):
+        rows = (torch.rand(3, 8) * 9).to(of_sequence).sort(1).values
+        values = (torch.rand(3, 5) * 10).to(of_values)
+        with KernelsAgainstEager() as checked:
+            aten.searchsorted.Tensor(rows, values)
+            aten.searchsorted.Tensor(rows, values.t().contiguous().t(), sorter=rows.argsort(1))
+            aten.bucketize.Tensor(values, rows[0], right=True)
+            aten.bucketize.Tensor(torch.tensor(2.6).to(of_values), rows[0])  # a zero-dim tensor promotes as a number
+            aten.bucketize.Tensor(values[:0], rows[0])
+            aten.bucketize.Tensor(values, rows[0, :0])
+        assert checked.tested >= {"aten::searchsorted.Tensor_out", "aten::bucketize.Tensor_out"}
+        assert not checked.faults, "\n".join(checked.faults)
+
+
 def test_unique_values_match_eager() -> None:
     for dtype in (*FLOATS, *INTEGERS, torch.bool):
         x = _values(dtype)[[0, 2, 3], :8]  # eager's order of several NaN is unspecified
@@ -129,7 +147,7 @@ WILD = [
     ("aten::topk.values", (torch.ones(4), 5), [torch.empty(5), torch.empty(5, dtype=torch.int64)]),
     ("aten::cummax.out", (torch.ones(4), 1), [torch.empty(4), LONG]),
     ("aten::searchsorted.Tensor_out", (torch.ones(2, 3), torch.ones(3, 2)), torch.empty(3, 2, dtype=torch.int64)),
-    ("aten::searchsorted.Tensor_out", (torch.ones(3), torch.ones(4, dtype=torch.int64)), LONG),
+    ("aten::searchsorted.Tensor_out", (torch.ones(3), torch.ones(4, dtype=torch.complex64)), LONG),
     ("aten::bucketize.Tensor_out", (torch.ones(4), torch.ones(2, 2)), LONG),
     ("aten::unique_dim.out", (torch.ones(4), 1), [torch.empty(4), LONG, LONG]),
 ]
