@@ -220,7 +220,12 @@ int main(int argc, char** argv) {
   executorch::runtime::runtime_init();
   collect_messages();
   try {
-    return run_as_asked(argc, argv);
+    const int code = run_as_asked(argc, argv);
+    // A full disk shows when buffered text is written.
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+      fail(std::string("cannot write to standard output: ") + strerror(errno));
+    }
+    return code;
   } catch (const std::bad_alloc&) {
     fputs("executor_runner: memory is exhausted\n", stderr);
     return EXIT_FAILURE;

@@ -162,6 +162,36 @@ def test_a_server_runs_once_for_each_line_with_the_files_as_they_are_then(tmp_pa
     assert server.returncode == 0
 
 
+@pytest.mark.parametrize(
+    "lines", ["no end of line", "a\0b\n", "long" * 500_000 + "\n"], ids=["unfinished", "zero", "long"]
+)
+def test_a_server_runs_once_for_any_line(lines: str, tmp_path: Path) -> None:
+    arguments = ["--model_path", ADD, "--output_file", tmp_path / "out", "--server_mode"]
+    done = subprocess.run([command.BINARY, *arguments], input=lines, capture_output=True, text=True, check=True)
+    assert done.stderr == "SERVER MODE DONE\n"
+
+
+def test_a_server_ends_with_the_fault_of_a_run(tmp_path: Path) -> None:
+    files = [tmp_path / "a", tmp_path / "b"]
+    for file, size in zip(files, (6, 5), strict=True):
+        file.write_bytes(np.ones(size, dtype=np.float32).tobytes())
+    arguments = ["--inputs", ",".join(map(str, files)), "--output_file", tmp_path / "out", "--server_mode"]
+    done = subprocess.run(
+        [command.BINARY, "--model_path", ADD, *arguments], input="\n\n", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "input 1: expected 24 bytes, found 20" in done.stderr and "DONE" not in done.stderr
+
+
+def test_output_that_cannot_be_written_is_a_fault() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [command.BINARY, "--model_path", ADD], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "executor_runner: cannot write to standard output: No space left on device\n"
+
+
 def test_inputs_take_the_given_sizes() -> None:
     largest = output_of("--model_path", MLP, "--print_output=shape")
     assert "output 0: Float [2, " in output_of("--model_path", MLP, "--print_output=shape", f"--input_shapes=2x{WIDTH}")
