@@ -14,7 +14,9 @@ using runtime::Result;
 Result<MergedDataMap> MergedDataMap::load(runtime::Span<const NamedDataMap* const> maps) {
   MergedDataMap merged;
   for (const NamedDataMap* map : maps) {
-    ET_CHECK_OR_RETURN_ERROR(map != nullptr, InvalidArgument, "a data map is null");
+    if (map == nullptr) {
+      continue;
+    }
     const uint32_t count = ET_UNWRAP(map->get_num_keys());
     for (uint32_t i = 0; i < count; ++i) {
       const char* key = ET_UNWRAP(map->get_key(i));

@@ -12,8 +12,8 @@ namespace executorch::extension {
 /// Several maps as one. Their names must be disjoint.
 class MergedDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
  public:
-  /// The maps must outlive this one and all data from it.
-  /// @retval Error::InvalidArgument A map is null, or two have the same name; the log says which.
+  /// The maps must outlive this one and all data from it. Null pointers are skipped.
+  /// @retval Error::InvalidArgument Two maps have the same name; the log says which.
   static runtime::Result<MergedDataMap> load(
       runtime::Span<const ET_RUNTIME_NAMESPACE::NamedDataMap* const> maps);
 

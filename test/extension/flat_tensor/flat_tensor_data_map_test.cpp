@@ -68,6 +68,13 @@ TEST_F(FlatTensorDataMapTest, MapsThatShareANameDoNotMerge) {
   EXPECT_EQ(MergedDataMap::load(twice).error(), Error::InvalidArgument);
 }
 
+TEST_F(FlatTensorDataMapTest, ADataMapThatIsNullIsSkipped) {
+  const executorch::runtime::NamedDataMap* one[] = {nullptr, &*map_, nullptr};
+  EXPECT_EQ(MergedDataMap::load(one)->get_num_keys().get(), 5);
+  const executorch::runtime::NamedDataMap* none[] = {nullptr, nullptr};
+  EXPECT_EQ(MergedDataMap::load(none)->get_num_keys().get(), 0);
+}
+
 TEST(MappedDataFileTest, DoesNotSeeWhatIsWrittenToItsIndexLater) {
   const std::string path = testing::TempDir() + "rewritten.ptd";
   std::filesystem::copy_file(data("external.ptd"), path,
