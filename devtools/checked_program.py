@@ -84,16 +84,16 @@ def _is_of_file(tensor: Tensor) -> bool:
 
 
 def _references_of(call: InstructionArguments) -> list[_References]:
-    found: list[_References] = [("value", arguments_of(call))]
+    references: list[_References] = [("value", arguments_of(call))]
     if isinstance(call, KernelCall):
-        found.append(("operator", [call.op_index]))
+        references.append(("operator", [call.op_index]))
     elif isinstance(call, DelegateCall):
-        found.append(("delegate", [call.delegate_index]))
-    return found
+        references.append(("delegate", [call.delegate_index]))
+    return references
 
 
 def _check(where: str, counts: dict[str, int], references: Iterable[_References]) -> None:
-    for kind, found in references:
-        for number in found:
+    for kind, numbers in references:
+        for number in numbers:
             if not 0 <= number < counts[kind]:
                 raise MalformedProgramError(f"{where}: expected a {kind} below {counts[kind]}; found {number}")

@@ -13,12 +13,12 @@ from executorch.runtime import Runtime
 
 model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 10)).eval()
 x = torch.randn(8, 64)
-made = to_edge(torch.export.export(model, (x,)), generate_etrecord=True).to_executorch()
+program_manager = to_edge(torch.export.export(model, (x,)), generate_etrecord=True).to_executorch()
 
 with tempfile.TemporaryDirectory() as folder:
     trace, record = Path(folder, "trace.etdp"), Path(folder, "etrecord.bin")
-    made.get_etrecord().save(record)
-    program = Runtime.get().load_program(made.buffer, enable_etdump=True)
+    program_manager.get_etrecord().save(record)
+    program = Runtime.get().load_program(program_manager.buffer, enable_etdump=True)
     method = program.load_method("forward")
     for _ in range(20):
         method.execute([x])
@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     inspector.print_data_tabular()
     print(f"module '2': {inspector.find_total_for_module('2'):.4f} ms a run")
 
-print(compare(model, made, (x,)))
+print(compare(model, program_manager, (x,)))
 
 broken = copy.deepcopy(model)
 with torch.no_grad():

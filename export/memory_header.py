@@ -57,12 +57,12 @@ def _known(method: str, size: int | None, why: str) -> int:
 
 
 def _memory(method: MethodReport) -> dict[str, int]:
-    for found, what in (
+    for obstacles, what in (
         ([delegate.backend for delegate in method.delegates], "delegates allocate memory at load"),
         (method.unbounded, "tensors have unbounded sizes"),
     ):
-        if found:
-            raise ExportError("memory header", f"method '{method.name}'", f"{what}: {', '.join(found)}")
+        if obstacles:
+            raise ExportError("memory header", f"method '{method.name}'", f"{what}: {', '.join(obstacles)}")
     sizes = {"METHOD_BYTES": _known(method.name, method.method_allocator_bytes, method.note)}
     buffers = max(method.arenas, default=0)
     sizes["PLANNED_BUFFERS"] = buffers

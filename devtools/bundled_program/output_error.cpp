@@ -42,8 +42,8 @@ double distance(T a, T b) {
 }
 
 template <typename T>
-void compare_number(T found, T expected, const Tolerances& tolerances, OutputError* error) {
-  const double absolute = distance(found, expected);
+void compare_number(T computed, T expected, const Tolerances& tolerances, OutputError* error) {
+  const double absolute = distance(computed, expected);
   const double size = fabs(static_cast<double>(expected));
   ++error->count;
   // Check equality first: inf - inf is NaN, and an infinite `expected` gives an infinite tolerance.
@@ -93,27 +93,27 @@ class Places final {
   int64_t at_[2] = {};
 };
 
-bool same_sizes(const Tensor& found, Span<const int32_t> sizes) {
-  bool same = static_cast<size_t>(found.dim()) == sizes.size();
+bool same_sizes(const Tensor& tensor, Span<const int32_t> sizes) {
+  bool same = static_cast<size_t>(tensor.dim()) == sizes.size();
   for (size_t i = 0; same && i < sizes.size(); ++i) {
-    same = found.sizes()[i] == sizes[i];
+    same = tensor.sizes()[i] == sizes[i];
   }
   return same;
 }
 
-Error compare_tensor(const Tensor& found, const CaseValue& expected, const Tolerances& tolerances,
+Error compare_tensor(const Tensor& tensor, const CaseValue& expected, const Tolerances& tolerances,
                      OutputError* error) {
   const auto& layout = *expected.layout;
-  const ScalarType type = found.scalar_type();
+  const ScalarType type = tensor.scalar_type();
   ET_CHECK_OR_RETURN_ERROR(type == layout.scalar_type(), InvalidType, "dtype %s, expected %s",
                            runtime::toString(type), runtime::toString(layout.scalar_type()));
   ET_CHECK_OR_RETURN_ERROR(
-      same_sizes(found, layout.sizes()), InvalidArgument, "sizes %s, expected %s",
+      same_sizes(tensor, layout.sizes()), InvalidArgument, "sizes %s, expected %s",
       runtime::tensor_shape_to_c_string(
-          Span<const executorch::aten::SizesType>(found.sizes().data(), found.sizes().size()))
+          Span<const executorch::aten::SizesType>(tensor.sizes().data(), tensor.sizes().size()))
           .data(),
       runtime::tensor_shape_to_c_string(layout.sizes()).data());
-  ET_CHECK_OR_RETURN_ERROR(found.const_data_ptr() != nullptr || found.numel() == 0, InvalidState,
+  ET_CHECK_OR_RETURN_ERROR(tensor.const_data_ptr() != nullptr || tensor.numel() == 0, InvalidState,
                            "the output lacks memory: execute the method first");
   const size_t rank = layout.sizes().size();
   Places::Step dense[kTensorDimensionLimit];
@@ -121,17 +121,17 @@ Error compare_tensor(const Tensor& found, const CaseValue& expected, const Toler
       runtime::dim_order_to_stride(layout.sizes().data(), layout.dim_order().data(), rank, dense));
   executorch::aten::DimOrderType order[kTensorDimensionLimit];
   Places::Step own[kTensorDimensionLimit];
-  ET_CHECK_OK_OR_RETURN_ERROR(runtime::get_dim_order(found, order, rank));
+  ET_CHECK_OK_OR_RETURN_ERROR(runtime::get_dim_order(tensor, order, rank));
   ET_CHECK_OK_OR_RETURN_ERROR(
       runtime::dim_order_to_stride(layout.sizes().data(), order, rank, own));
   Places places(layout.sizes(), own, dense);
   // A complex element has two numbers.
   const ScalarType part = ET_RUNTIME_NAMESPACE::toRealValueType(type);
   const size_t parts = part == type ? 1 : 2;
-  const auto numel = static_cast<size_t>(found.numel());
+  const auto numel = static_cast<size_t>(tensor.numel());
   const bool is_number = extension::visit_number_type(part, [&](auto element) {
     using T = typename decltype(element)::type;
-    const auto* a = static_cast<const T*>(found.const_data_ptr());
+    const auto* a = static_cast<const T*>(tensor.const_data_ptr());
     const auto* b = reinterpret_cast<const T*>(expected.data);
     for (size_t i = 0; i < numel; ++i, places.next()) {
       for (size_t part = 0; part < parts; ++part) {
@@ -147,21 +147,22 @@ Error compare_tensor(const Tensor& found, const CaseValue& expected, const Toler
 
 }  // namespace
 
-Error compare_output(const runtime::EValue& found, const CaseValue& expected,
+Error compare_output(const runtime::EValue& output, const CaseValue& expected,
                      const Tolerances& tolerances, OutputError* error) {
-  ET_CHECK_OR_RETURN_ERROR(found.tag == expected.tag, InvalidType, "a value of tag %u, expected %u",
-                           static_cast<unsigned>(found.tag), static_cast<unsigned>(expected.tag));
+  ET_CHECK_OR_RETURN_ERROR(output.tag == expected.tag, InvalidType,
+                           "a value of tag %u, expected %u", static_cast<unsigned>(output.tag),
+                           static_cast<unsigned>(expected.tag));
   switch (expected.tag) {
     case Tag::Tensor:
-      return compare_tensor(found.toTensor(), expected, tolerances, error);
+      return compare_tensor(output.toTensor(), expected, tolerances, error);
     case Tag::Int:
-      compare_number(found.toInt(), expected.integer, tolerances, error);
+      compare_number(output.toInt(), expected.integer, tolerances, error);
       return Error::Ok;
     case Tag::Bool:
-      compare_number(found.toBool(), expected.boolean, tolerances, error);
+      compare_number(output.toBool(), expected.boolean, tolerances, error);
       return Error::Ok;
     default:
-      compare_number(found.toDouble(), expected.number, tolerances, error);
+      compare_number(output.toDouble(), expected.number, tolerances, error);
       return Error::Ok;
   }
 }

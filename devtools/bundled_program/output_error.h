@@ -31,7 +31,8 @@ struct OutputError {
 /// Adds the numbers of one output to `error`. The dim orders of the two tensors may differ.
 /// @retval Error::InvalidType Type or dtype differ from the expected output; InvalidArgument sizes
 ///     differ; NotSupported the dtype lacks arithmetic. The log names expected and found.
-[[nodiscard]] runtime::Error compare_output(const runtime::EValue& found, const CaseValue& expected,
-                                            const Tolerances& tolerances, OutputError* error);
+[[nodiscard]] runtime::Error compare_output(const runtime::EValue& output,
+                                            const CaseValue& expected, const Tolerances& tolerances,
+                                            OutputError* error);
 
 }  // namespace executorch::bundled_program

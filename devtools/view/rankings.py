@@ -42,8 +42,8 @@ def _module_of(step: Step, source: Source | None) -> str:
     return ".".join(by_module(step, source).split(".")[:_MODULE_DEPTH])
 
 
-def _totals(found: list[Total], head: str, title: str) -> str:
-    largest = max((total.share for total in found), default=1.0) or 1.0
+def _totals(ranked: list[Total], head: str, title: str) -> str:
+    largest = max((total.share for total in ranked), default=1.0) or 1.0
     rows = [
         [
             Cell(total.key, "code"),
@@ -52,7 +52,7 @@ def _totals(found: list[Total], head: str, title: str) -> str:
             Cell(milliseconds(total.time), "n"),
             Cell(percent(total.share), share=total.share / largest),
         ]
-        for total in found
+        for total in ranked
     ]
     return table((head, "runs as", "calls", "time", "share"), rows, max_rows=15, title=title)
 

@@ -63,8 +63,8 @@ def parser_of(module: str) -> argparse.ArgumentParser:
     ):
         try:
             main(*arguments)
-        except _Parsed as found:
-            return found.parser
+        except _Parsed as parsed:
+            return parsed.parser
     raise ValueError(f"{module}: expected main to parse arguments, it did not")
 
 

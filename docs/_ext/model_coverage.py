@@ -25,7 +25,7 @@ MADE = (
 def page() -> str:
     """Return the page. Another process renders it: the tests' package has the name of a package of Python's."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "page.md")
-        command = [sys.executable, "-m", "test.coverage.page", str(RESULTS), str(made), MADE]
+        written = Path(folder, "page.md")
+        command = [sys.executable, "-m", "test.coverage.page", str(RESULTS), str(written), MADE]
         subprocess.run(command, cwd=ROOT, check=True)
-        return made.read_text(encoding="utf-8")
+        return written.read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 
-from executorch.exir.dialects.operator_table import Found, Operator, edge_operators
+from executorch.exir.dialects.operator_table import CallDtypes, Operator, edge_operators
 from executorch.exir.operator.convert import find_out_variant
 
 # Dtypes that a program can store; legal for operators without dtypes in the table.
@@ -60,38 +60,38 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
             yield from tensors_in(held_value)
 
 
-def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:
+def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], CallDtypes]:
     """Return names and dtypes of a call's tensor arguments, then of its results (`result`, or `result 0`, …)."""
-    names, found = [], []
+    names, call = [], []
     for index, name, keyword in tensor_arguments(op):
         value = node.args[index] if not keyword and index < len(node.args) else node.kwargs.get(name)
         names.append(f"argument '{name}'")
-        found.append(frozenset(tensor.dtype for tensor in tensors_in(value)))
+        call.append(frozenset(tensor.dtype for tensor in tensors_in(value)))
     if not op._schema.is_mutable or any(item.is_out for item in op._schema.arguments):
         value = node.meta.get("val")
         several = isinstance(value, (list, tuple)) and len(op._schema.returns) > 1
         results: list[object] = list(value) if isinstance(value, (list, tuple)) and several else [value]
         for index, result in enumerate(results):
             names.append(f"result {index}" if several else "result")
-            found.append(frozenset(tensor.dtype for tensor in tensors_in(result)))
-    return names, tuple(found)
+            call.append(frozenset(tensor.dtype for tensor in tensors_in(result)))
+    return names, tuple(call)
 
 
 @cache
-def _refusal(operator: Operator, names: tuple[str, ...], found: Found) -> str:
-    misfit = operator.misfit(found)
+def _refusal(operator: Operator, names: tuple[str, ...], call: CallDtypes) -> str:
+    misfit = operator.misfit(call)
     if misfit is None:
         return ""
-    have = _words(found[misfit])
-    before = [f"{name} {_words(dtypes)}" for name, dtypes in zip(names[:misfit], found, strict=False) if dtypes]
-    taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in operator.taken_at(misfit, found)) or "nothing"
+    have = _words(call[misfit])
+    before = [f"{name} {_words(dtypes)}" for name, dtypes in zip(names[:misfit], call, strict=False) if dtypes]
+    taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in operator.taken_at(misfit, call)) or "nothing"
     with_these = f" with {', '.join(before)}" if before else ""
     return f"{names[misfit]} has dtype {have}; the operator takes {taken}{with_these}"
 
 
-def refusal(operator: Operator, names: list[str], found: Found) -> str:
+def refusal(operator: Operator, names: list[str], call: CallDtypes) -> str:
     """Return why the operator refuses these dtypes, and the dtypes it accepts; "" if it accepts them."""
-    return _refusal(operator, tuple(names), found)
+    return _refusal(operator, tuple(names), call)
 
 
 def _words(dtypes: Iterable[torch.dtype]) -> str:
@@ -101,17 +101,17 @@ def _words(dtypes: Iterable[torch.dtype]) -> str:
 def dtype_violation(node: fx.Node) -> str:
     """Return why the dtypes of an edge operator's call are illegal, or ""."""
     op: OpOverload = node.target._op  # type: ignore[union-attr]
-    names, found = call_dtypes(node, op)
+    names, call = call_dtypes(node, op)
     operator = operator_of(op)
     if operator is None or operator.rows is None:
-        wrong = [(name, dtypes - STORABLE) for name, dtypes in zip(names, found, strict=True) if dtypes - STORABLE]
+        wrong = [(name, dtypes - STORABLE) for name, dtypes in zip(names, call, strict=True) if dtypes - STORABLE]
         return f"{wrong[0][0]} has dtype {_words(wrong[0][1])}, which a program cannot hold" if wrong else ""
-    return _mixed(operator, names, found) or refusal(operator, names, found)
+    return _mixed(operator, names, call) or refusal(operator, names, call)
 
 
-def _mixed(operator: Operator, names: list[str], found: Found) -> str:
+def _mixed(operator: Operator, names: list[str], call: CallDtypes) -> str:
     wanted = [f"argument '{name}'" for name in operator.promotes]
-    together = {name: dtypes for name, dtypes in zip(names, found, strict=True) if name in wanted}
+    together = {name: dtypes for name, dtypes in zip(names, call, strict=True) if name in wanted}
     if len(frozenset().union(*together.values())) < 2:
         return ""
     return f"arguments must have one dtype, found {_pairs(together)} (PromoteDtypesPass converts them)"

@@ -31,7 +31,7 @@ import torch
 EDGE_OPERATORS = Path(__file__).with_name("edge_operators.json")
 
 # The dtypes of each tensor argument: several for a list of tensors, none for an absent one.
-Found = tuple[frozenset[torch.dtype], ...]
+CallDtypes = tuple[frozenset[torch.dtype], ...]
 
 
 @cache
@@ -62,10 +62,10 @@ class DtypeRow:
         sets = {variable: _dtypes(part, named) for variable, part in zip("TU", ranges.split("/"), strict=False)}
         return DtypeRow(text, (*inputs.split(), *outputs.split()), len(outputs.split()), sets)
 
-    def fits(self, found: Found) -> bool:
-        """Return whether the row allows these dtypes. `found` may be a prefix of arguments and outputs."""
+    def fits(self, call: CallDtypes) -> bool:
+        """Return whether the row allows these dtypes. `call` may be a prefix of arguments and outputs."""
         bound: dict[str, torch.dtype] = {}
-        pairs = zip(self.words, found, strict=False)
+        pairs = zip(self.words, call, strict=False)
         return all(self._bind(word, dtype, bound) for word, dtypes in pairs for dtype in dtypes)
 
     def _bind(self, word: str, dtype: torch.dtype, bound: dict[str, torch.dtype]) -> bool:
@@ -109,19 +109,19 @@ class Operator:
     promotes: tuple[str, ...] = ()
     any_layout: bool = True
 
-    def takes(self, found: Found) -> bool:
-        return self.rows is None or any(row.fits(found) for row in self.rows)
+    def takes(self, call: CallDtypes) -> bool:
+        return self.rows is None or any(row.fits(call) for row in self.rows)
 
-    def misfit(self, found: Found) -> int | None:
+    def misfit(self, call: CallDtypes) -> int | None:
         """Return the first position whose dtype no row allows after the positions before it; None if a row fits."""
-        if self.takes(found):
+        if self.takes(call):
             return None
-        return next(end - 1 for end in range(1, len(found) + 1) if not self.takes(found[:end]))
+        return next(end - 1 for end in range(1, len(call) + 1) if not self.takes(call[:end]))
 
-    def taken_at(self, position: int, found: Found) -> list[torch.dtype]:
+    def taken_at(self, position: int, call: CallDtypes) -> list[torch.dtype]:
         """Return the dtypes that a position may have, given those before it."""
-        choices = {dtype for row in self.rows or () if row.fits(found[:position]) for dtype in row.dtypes_of(position)}
-        fitting = [d for d in choices if self.takes((*found[:position], frozenset({d})))]
+        choices = {dtype for row in self.rows or () if row.fits(call[:position]) for dtype in row.dtypes_of(position)}
+        fitting = [d for d in choices if self.takes((*call[:position], frozenset({d})))]
         return sorted(
             fitting, key=lambda dtype: (dtype.is_floating_point, dtype.is_complex, dtype.itemsize, str(dtype))
         )

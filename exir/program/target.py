@@ -112,8 +112,8 @@ def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> li
 
 def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
     """Return why the kernel does not take the call, or ""."""
-    names, found = call_dtypes(node, op)
-    why = "" if kernel.rows is None else refusal(kernel, names, found)
+    names, dtypes = call_dtypes(node, op)
+    why = "" if kernel.rows is None else refusal(kernel, names, dtypes)
     if not why and not kernel.any_layout:
         orders = [
             tuple(tensor.dim_order()) for values in (node.args, node.meta.get("val")) for tensor in tensors_in(values)

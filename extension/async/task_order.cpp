@@ -56,13 +56,13 @@ class Before final {
 
 /// The task order stated in the program; empty without one.
 Result<FreeableBuffer> stated_order(const Program& program, const char* method) {
-  const Result<const NamedDataMap*> found = program.get_named_data_map();
-  const uint32_t keys = found.ok() ? ET_UNWRAP((*found)->get_num_keys()) : 0;
+  const Result<const NamedDataMap*> data_map = program.get_named_data_map();
+  const uint32_t keys = data_map.ok() ? ET_UNWRAP((*data_map)->get_num_keys()) : 0;
   const size_t prefix = strlen(kTaskOrderPrefix);
   for (uint32_t i = 0; i < keys; ++i) {
-    const char* const key = ET_UNWRAP((*found)->get_key(i));
+    const char* const key = ET_UNWRAP((*data_map)->get_key(i));
     if (strncmp(key, kTaskOrderPrefix, prefix) == 0 && strcmp(key + prefix, method) == 0) {
-      return (*found)->get_data(key);
+      return (*data_map)->get_data(key);
     }
   }
   return FreeableBuffer(nullptr, 0, nullptr);

@@ -61,17 +61,17 @@ def _float_fusion(node: Node, rule: Rule, program: ExportedProgram, is_taken: Ca
     return Fused(result, limits, scale)
 
 
-def _integer_fusion(node: Node, rule: Rule, found: Fused, program: ExportedProgram) -> Fused | None:
+def _integer_fusion(node: Node, rule: Rule, fused: Fused, program: ExportedProgram) -> Fused | None:
     """Extend a fusion by the following quantize if the operands are dequantized for it; None if that is impossible."""
-    quantize = _only_user(found.result)
+    quantize = _only_user(fused.result)
     result_parameters = None if quantize is None or operator_of(quantize) != QUANTIZE else affine(quantize)
-    if quantize is None or result_parameters is None or rule.on_integers is None or found.scale is not None:
+    if quantize is None or result_parameters is None or rule.on_integers is None or fused.scale is not None:
         return None
     if not (result_parameters.is_whole or rule.fuses_activation) or not rule.on_integers(
         node, result_parameters, program
     ):
         return None
-    low, high = found.limits or (-math.inf, math.inf)
+    low, high = fused.limits or (-math.inf, math.inf)
     smallest, largest = (-math.inf, math.inf) if result_parameters.is_whole else result_parameters.limits
     limits = max(low, smallest), min(high, largest)
     if limits[0] >= limits[1]:

@@ -208,14 +208,14 @@ def _copy(low: Lowering, node: Node) -> None:
         low.rename(node, source)
         return
     order = low.order_of(source)
-    value, made = low.read(source, order), low.result(node, order)
+    value, output = low.read(source, order), low.result(node, order)
     if source.meta["val"].dtype == torch.bool:
-        low.add(g.Select(value, low.number(node, 1.0), low.number(node, 0.0), made), node)
+        low.add(g.Select(value, low.number(node, 1.0), low.number(node, 0.0), output), node)
     elif node.meta["val"].dtype == torch.bool:
         zero = low.writer.constant(torch.zeros((), dtype=source.meta["val"].dtype))
-        low.add(g.NotEqual(value, zero, made), node)
+        low.add(g.NotEqual(value, zero, output), node)
     else:
-        low.add(g.Convert(value, made), node)
+        low.add(g.Convert(value, output), node)
 
 
 def truth(low: Lowering, value: bool) -> g.ValueId:

@@ -40,14 +40,14 @@ class _Formula:
 
     def between(self, value: g.ValueId, low: float, high: float) -> g.ValueId:
         dtype = self._dtype or self._node.meta["val"].dtype
-        made = self._low.writer.value(dtype, self._low.shape(self._node, self._order))
-        self._low.writer.node(g.Clamp(value, made), 0, (low, high))
-        return made
+        output = self._low.writer.value(dtype, self._low.shape(self._node, self._order))
+        self._low.writer.node(g.Clamp(value, output), 0, (low, high))
+        return output
 
     def compare(self, kind: type, left: g.ValueId, right: g.ValueId) -> g.ValueId:
-        made = self._low.writer.value(torch.bool, self._low.shape(self._node, self._order))
-        self._low.writer.node(kind(left, right, made), 0)
-        return made
+        output = self._low.writer.value(torch.bool, self._low.shape(self._node, self._order))
+        self._low.writer.node(kind(left, right, output), 0)
+        return output
 
     def number(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value, dtype=self._dtype or self._node.meta["val"].dtype))
@@ -80,7 +80,7 @@ _APART = 5e-4
 def _gelu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
     """int8 gelu is a table of 256 results. It also serves the tanh approximation if that error is below one quantum."""
     exact = node.kwargs.get("approximate", "none") == "none"
-    return if_scales(lambda operands, made: exact or made > _APART)(node, result, program)
+    return if_scales(lambda operands, scale: exact or scale > _APART)(node, result, program)
 
 
 def _gelu(f: _Formula, node: Node) -> None:
@@ -143,16 +143,16 @@ def _refuse_power(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _power(f: _Formula, node: Node) -> None:
-    exponent, made = float(cast(float, node.args[1])), {1.0: f.x}
+    exponent, powers = float(cast(float, node.args[1])), {1.0: f.x}
     if exponent % 1 != 0 and abs(exponent) != 0.5:  # PyTorch takes only these as roots; others give +inf and +0
         finite = f.step(g.Select, f.compare(g.Equal, f.x, f.number(-math.inf)), f.number(math.inf), f.x)
-        made[1.0] = f.step(g.Add, finite, f.number(0.0))
+        powers[1.0] = f.step(g.Add, finite, f.number(0.0))
 
     def value(exponent: float) -> g.ValueId:
-        if exponent not in made:
+        if exponent not in powers:
             kind, operands = last_step(exponent)
-            made[exponent] = f.step(kind, *map(value, operands))
-        return made[exponent]
+            powers[exponent] = f.step(kind, *map(value, operands))
+        return powers[exponent]
 
     def last_step(exponent: float) -> tuple[Callable[..., object], tuple[float, ...]]:
         """The last operator of a power, and the exponents of its operands."""

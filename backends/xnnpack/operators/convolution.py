@@ -115,17 +115,17 @@ def _convolution(low: Lowering, node: Node) -> None:
     if rank(node) == 5:
         images, channels = windows_of_volumes(low, node, _depth_of(_call(node)))
         sizes, bounds = as_images(low, node)
-        made = low.writer.value(low.elements(node), bounds)
-        _add(low, node, call, kind, filters, bias, images, made, channels)
+        output = low.writer.value(low.elements(node), bounds)
+        _add(low, node, call, kind, filters, bias, images, output, channels)
         volumes = arranged(node.meta["val"].shape, VOLUMES)
-        low.writer.node(reshape(volumes, made, low.result(node, VOLUMES)), 0)
+        low.writer.node(reshape(volumes, output, low.result(node, VOLUMES)), 0)
         return
     signals = low.read(call.source, _SIGNALS)
     images = low.reshaped(node, signals, *_as_images(low, call.source), low.elements(call.source))
     sizes, bounds = _as_images(low, node)
-    made = low.writer.value(low.elements(node), bounds)
-    _add(low, node, call, kind, filters, bias, images, made)
-    low.writer.node(reshape([sizes[0], *sizes[2:]], made, low.result(node, _SIGNALS)), 0)
+    output = low.writer.value(low.elements(node), bounds)
+    _add(low, node, call, kind, filters, bias, images, output)
+    low.writer.node(reshape([sizes[0], *sizes[2:]], output, low.result(node, _SIGNALS)), 0)
 
 
 def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -> tuple[type, g.ValueId, g.ValueId]:
@@ -205,7 +205,7 @@ def _add(
     filters: g.ValueId,
     bias: g.ValueId,
     source: g.ValueId,
-    made: g.ValueId,
+    output: g.ValueId,
     channels: int | None = None,
 ) -> None:
     """Emit a convolution. channels: of the images, if not those of the operand."""
@@ -220,7 +220,7 @@ def _add(
             *call.dilation,
             *(inputs // call.groups, outputs // call.groups, call.groups),
             *(call.output_padding if call.transposed else (0, 0)),
-            *(source, filters, bias, made),
+            *(source, filters, bias, output),
         ),
         node,
     )

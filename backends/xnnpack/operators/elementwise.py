@@ -40,7 +40,7 @@ def unary(
 def _plain_unary(kind: type) -> Rule:
     # On integers this is a table of 256 results; log and square root of negative inputs have no integer result.
     table = None if kind in _OF_SOME_NUMBERS else if_scales(lambda operands, result: True)
-    return unary(lambda node, source, made: kind(source, made), on_integers=table)
+    return unary(lambda node, source, output: kind(source, output), on_integers=table)
 
 
 def _binary(kind: type) -> Rule:
@@ -150,15 +150,15 @@ def _clamp_to_tensors(low: Lowering, node: Node) -> None:
             low.add(kind(*operands, low.result(node, order)), node)
 
 
-def _leaky_relu(node: Node, source: g.ValueId, made: g.ValueId) -> object:
-    return g.LeakyReLU(float(cast(float, argument(node, 1, "negative_slope", 0.01))), source, made)
+def _leaky_relu(node: Node, source: g.ValueId, output: g.ValueId) -> object:
+    return g.LeakyReLU(float(cast(float, argument(node, 1, "negative_slope", 0.01))), source, output)
 
 
 def _leaky_relu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
     slope = float(cast(float, argument(node, 1, "negative_slope", 0.01)))
 
-    def fit(operands: list[float], made: float) -> bool:
-        ratio = operands[0] / made
+    def fit(operands: list[float], scale: float) -> bool:
+        ratio = operands[0] / scale
         below = abs(ratio * slope)
         return 2.0**-8 <= ratio <= 2.0**7 and 2.0**-8 <= below < 2.0**7
 

@@ -26,8 +26,8 @@ _MAX_PLACES = 1 << 16
 def gather(low: Lowering, node: Node, source: Node, dim: int, places: list[int]) -> None:
     """Emit `node` as the elements of `source` at these places of a dimension."""
     order = low.order_of(source)
-    value, made = low.read(source, order), low.result(node, order)
-    low.add(g.StaticGather(place_of(dim, order), places, value, made), node)
+    value, output = low.read(source, order), low.result(node, order)
+    low.add(g.StaticGather(place_of(dim, order), places, value, output), node)
 
 
 def refusal_of_places(node: Node, count: int) -> Rejection | None:

@@ -92,7 +92,7 @@ def _linear(low: Lowering, node: Node) -> None:
     if weights is not None and takes_quantized_rows(node, low.program):
         added = g.INVALID_ID if bias is None else low.single(bias)
         rows, filters = low.quantized_rows(cast(Node, dynamic_source(source))), _integer_filters(low, weights)
-        low.add_in_single(lambda made: g.FullyConnected(rows, filters, added, made), node)
+        low.add_in_single(lambda output: g.FullyConnected(rows, filters, added, output), node)
     elif weights is not None and _fits(weights, 0) and source.meta["val"].dtype == torch.float32:
         filters, added = _filters_of_rows(low, weights), _bias_of_rows(low, weights, bias)
         low.add(g.FullyConnected(low.read(source), filters, added, low.result(node)), node)
@@ -115,13 +115,13 @@ def _bias_of_rows(low: Lowering, weights: Weights, bias: Node | None) -> g.Value
 def _linear_of_computed(low: Lowering, node: Node) -> None:
     """XNNPACK packs a layer's weights once, so computed weights become a batch matrix product, which cannot clamp."""
     source, weight, bias = cast(Node, node.args[0]), cast(Node, node.args[1]), _bias(node)
-    made = low.step(node, _transposed_product, low.read(source), low.read(weight), shape=low.shape(node))
-    last = g.Clamp(made, low.result(node)) if bias is None else g.Add(made, low.read(bias), low.result(node))
+    output = low.step(node, _transposed_product, low.read(source), low.read(weight), shape=low.shape(node))
+    last = g.Clamp(output, low.result(node)) if bias is None else g.Add(output, low.read(bias), low.result(node))
     low.add(last, node)
 
 
-def _transposed_product(left: g.ValueId, right: g.ValueId, made: g.ValueId) -> object:
-    return g.BatchMatrixMultiply(left, right, made, _TRANSPOSED)
+def _transposed_product(left: g.ValueId, right: g.ValueId, output: g.ValueId) -> object:
+    return g.BatchMatrixMultiply(left, right, output, _TRANSPOSED)
 
 
 def _refuse_addmm(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -169,7 +169,7 @@ def _product(low: Lowering, node: Node) -> None:
     weight = low.constant(right)
     if integers is not None:
         rows, filters = low.single(left), _filters_of_rows(low, Weights(integers.t(), torch.ones(()), None, 0, 8))
-        low.add_in_single(lambda made: g.FullyConnected(rows, filters, g.INVALID_ID, made), node)
+        low.add_in_single(lambda output: g.FullyConnected(rows, filters, g.INVALID_ID, output), node)
         return
     if weight is not None and weight.dim() == 2:
         operands = low.read(left), low.writer.constant(weight.t())

@@ -54,8 +54,8 @@ class _Rows:
         images = self._as(value, [None, 1, self._length, 1], [self._count, 1, self._length, 1])
         length = self._length
 
-        def pool(source: g.ValueId, made: g.ValueId) -> object:
-            return g.MaxPooling2d(0, 0, 0, 0, 1, length, 1, length, 1, 1, source, made)
+        def pool(source: g.ValueId, output: g.ValueId) -> object:
+            return g.MaxPooling2d(0, 0, 0, 0, 1, length, 1, length, 1, 1, source, output)
 
         return self._spread(self._means(pool, images))
 
@@ -83,9 +83,9 @@ def _finish(low: Lowering, node: Node, target: Node, value: g.ValueId, last: lis
     half = target.meta["val"].dtype != torch.float32
     for place, (kind, operand) in enumerate(last):
         is_last = place == len(last) - 1 and not half
-        made = low.result(target) if is_last else low.writer.value(torch.float32, shape)
-        low.add(kind(value, low.writer.constant(operand.float()), made), node)
-        value = made
+        output = low.result(target) if is_last else low.writer.value(torch.float32, shape)
+        low.add(kind(value, low.writer.constant(operand.float()), output), node)
+        value = output
     if half or not last:
         low.add((g.Convert if half else g.Copy)(value, low.result(target)), node)
 

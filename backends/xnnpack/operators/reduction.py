@@ -23,14 +23,14 @@ from executorch.exir.rewrite.rejection import Rejection
 _KEEP_DIMS = 0x40  # XNNPACK's flag
 
 
-def image_mean(source: g.ValueId, made: g.ValueId) -> object:
+def image_mean(source: g.ValueId, output: g.ValueId) -> object:
     """[N, H, W, C] → [N, 1, 1, C]."""
-    return g.GlobalAvgPooling2d(source, made, _KEEP_DIMS)
+    return g.GlobalAvgPooling2d(source, output, _KEEP_DIMS)
 
 
-def image_sum(source: g.ValueId, made: g.ValueId) -> object:
+def image_sum(source: g.ValueId, output: g.ValueId) -> object:
     """[N, H, W, C] → [N, 1, 1, C]."""
-    return g.Sum(source, made, _KEEP_DIMS)
+    return g.Sum(source, output, _KEEP_DIMS)
 
 
 class Parts(NamedTuple):

@@ -79,12 +79,12 @@ def refusal_of_tensors(
 def refusal_of_emptiness(node: Node) -> Rejection | None:
     """Return why a call cannot run on an operand without elements that data may select; None if its result is empty
     too, which the delegate skips."""
-    made = [
+    tensors = [
         math.prod(map(_expression, value.shape), start=sympy.S.One) for value in _tensor_values(node.meta.get("val"))
     ]
     for source in tensors_of(node):
         for size in source.meta["val"].shape:
-            if may_be_zero(size) and not all(_is_zero_with(elements, size) for elements in made):
+            if may_be_zero(size) and not all(_is_zero_with(elements, size) for elements in tensors):
                 return Rejection(f"{source.name} may be empty, as {size} may be 0, but the result may have elements")
     return None
 

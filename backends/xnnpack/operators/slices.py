@@ -35,10 +35,10 @@ def _dim(node: Node, place: int) -> int:
     return cast(int, argument(node, place, "dim", 0)) % max(rank(_source(node)), 1)
 
 
-def _part(low: Lowering, source: Node, dim: int, first: int, size: int, order: Order, made: g.ValueId) -> object:
+def _part(low: Lowering, source: Node, dim: int, first: int, size: int, order: Order, output: g.ValueId) -> object:
     """Slice of `size` elements from `first` along a dimension. A size of 0 means: to the end."""
     whole = arranged(source.meta["val"].shape, order)
-    return _slice_of(place_of(dim, order), first, size, whole, low.read(source, order), made)
+    return _slice_of(place_of(dim, order), first, size, whole, low.read(source, order), output)
 
 
 def _bounds(node: Node) -> tuple[object, object]:
@@ -55,7 +55,7 @@ def _bounds(node: Node) -> tuple[object, object]:
 
 def _refuse_slice(node: Node, program: ExportedProgram) -> Rejection | None:
     first, last = _bounds(node)
-    size, found = (tensor.meta["val"].shape[_dim(node, 1)] for tensor in (_source(node), node))
+    size, length = (tensor.meta["val"].shape[_dim(node, 1)] for tensor in (_source(node), node))
     if not isinstance(first, int) or first < 0:
         return Rejection("its start is dynamic")
     if argument(node, 4, "step", 1) != 1:
@@ -63,7 +63,7 @@ def _refuse_slice(node: Node, program: ExportedProgram) -> Rejection | None:
     whole = isinstance(last, int) and last == _TO_THE_END
     if whole or (isinstance(size, int) and isinstance(last, int)):
         return None
-    return None if isinstance(found, int) else Rejection("its end is dynamic")
+    return None if isinstance(length, int) else Rejection("its end is dynamic")
 
 
 def _refuse_steps(node: Node) -> Rejection | None:
@@ -83,8 +83,8 @@ def _slice(low: Lowering, node: Node) -> None:
         _every(low, node, dim, cast(int, first), step, order)
         return
     size = node.meta["val"].shape[dim]
-    made = low.result(node, order)
-    low.add(_part(low, source, dim, cast(int, first), size if isinstance(size, int) else 0, order, made), node)
+    output = low.result(node, order)
+    low.add(_part(low, source, dim, cast(int, first), size if isinstance(size, int) else 0, order, output), node)
 
 
 def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Order) -> None:
@@ -114,11 +114,11 @@ def _product(sizes: Sequence[object]) -> object:
 
 
 def _slice_of(
-    axis: int, first: int, size: int, whole: Sequence[object], value: g.ValueId, made: g.ValueId
+    axis: int, first: int, size: int, whole: Sequence[object], value: g.ValueId, output: g.ValueId
 ) -> g.StaticSlice:
     offsets, sizes = [0] * len(whole), fixed_sizes(whole)
     offsets[axis], sizes[axis] = first, size
-    return g.StaticSlice(len(sizes), offsets, sizes, value, made)
+    return g.StaticSlice(len(sizes), offsets, sizes, value, output)
 
 
 def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -236,13 +236,13 @@ def _unfold(low: Lowering, node: Node) -> None:
     order = low.order_of(source)
     axis, windows = place_of(dim, order), cast(int, node.meta["val"].shape[dim])
     bounds = low.shape(source, order)
-    made = (*order[: axis + 1], rank(source), *order[axis + 1 :])
+    windows_last = (*order[: axis + 1], rank(source), *order[axis + 1 :])
     if windows > _MAX_WINDOWS:
         bounds[axis] = windows * width
         places = [window * step + place for window in range(windows) for place in range(width)]
         kind = partial(g.StaticGather, axis, places)
         joined = low.step(node, kind, low.read(source, order), shape=bounds)
-        low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
+        low.add(reshape(arranged(node.meta["val"].shape, windows_last), joined, low.result(node, windows_last)), node)
         return
     bounds[axis] = width
     parts = []
@@ -254,7 +254,7 @@ def _unfold(low: Lowering, node: Node) -> None:
         bounds = [*bounds[:axis], windows * width, *bounds[axis + 1 :]]
         joined = low.writer.value(low.elements(node), bounds)
         concatenate_into(low, node, parts, [width] * windows, axis, joined, bounds)
-    low.add(reshape(arranged(node.meta["val"].shape, made), joined, low.result(node, made)), node)
+    low.add(reshape(arranged(node.meta["val"].shape, windows_last), joined, low.result(node, windows_last)), node)
 
 
 def _written(node: Node) -> range:
@@ -301,9 +301,9 @@ def _slice_scatter(low: Lowering, node: Node) -> None:
         if size:
             bounds = low.shape(source, order)
             bounds[place_of(dim, order)] = size
-            made = low.writer.value(low.elements(node), bounds)
-            low.add(_part(low, source, dim, start, size, order, made), node)
-            pieces.insert(place, made)
+            output = low.writer.value(low.elements(node), bounds)
+            low.add(_part(low, source, dim, start, size, order, output), node)
+            pieces.insert(place, output)
             sizes.insert(place, size)
     concatenate(low, node, pieces, sizes, place_of(dim, order), order)
 

@@ -59,7 +59,7 @@ def _ceil_padding(node: Node, dilation: list[int]) -> list[int] | None:
     if not is_static([*sizes, *results]):
         return None
     parts = zip(sizes, results, kernel, stride, padding, dilation, strict=True)
-    return [max(0, (made - 1) * s + (k - 1) * d + 1 - n - 2 * p) for n, made, k, s, p, d in parts]
+    return [max(0, (outputs - 1) * s + (k - 1) * d + 1 - n - 2 * p) for n, outputs, k, s, p, d in parts]
 
 
 def _refuse_rounding(node: Node, dilation: list[int]) -> Rejection | None:
@@ -101,8 +101,8 @@ def _max(low: Lowering, node: Node) -> None:
     whole = "with_indices" not in str(node.target)
     result = node if whole else next(user for user in node.users if user.args[1] == 0)
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
-    made = low.result(result, CHANNELS_LAST)
-    _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation), _ceil_padding(node, dilation))
+    output = low.result(result, CHANNELS_LAST)
+    _pool(low, g.MaxPooling2d, node, source, output, (kernel, stride, padding, dilation), _ceil_padding(node, dilation))
 
 
 def _takes_single_elements(node: Node) -> bool:
@@ -161,10 +161,10 @@ def _depthwise(
     channels: int,
     source: g.ValueId,
     filters: g.ValueId,
-    made: g.ValueId,
+    output: g.ValueId,
 ) -> object:
     sizes = (*kernel, *stride, 1, 1, 1, 1, channels, 0, 0)
-    return g.DepthwiseConv2d(*paddings, *sizes, source, filters, g.INVALID_ID, made)
+    return g.DepthwiseConv2d(*paddings, *sizes, source, filters, g.INVALID_ID, output)
 
 
 def _average(low: Lowering, node: Node) -> None:
@@ -188,8 +188,8 @@ def _average(low: Lowering, node: Node) -> None:
         low.writer.node(g.StaticConstantPad(around, around, 0.0, source, padded), 0)
         source, padding = padded, [0, 0]
     if divisor is None:
-        made, window = low.result(node, CHANNELS_LAST), (kernel, stride, padding, [1, 1])
-        _pool(low, g.AvgPooling2d, node, source, made, window, _ceil_padding(node, [1, 1]))
+        output, window = low.result(node, CHANNELS_LAST), (kernel, stride, padding, [1, 1])
+        _pool(low, g.AvgPooling2d, node, source, output, window, _ceil_padding(node, [1, 1]))
         return
     mean = low.writer.value(node.meta["val"].dtype, low.shape(node, CHANNELS_LAST))
     _pool(low, g.AvgPooling2d, node, source, mean, (kernel, stride, padding, [1, 1]))
@@ -234,9 +234,9 @@ def _uneven(low: Lowering, node: Node, sizes: list[int], wanted: list[int]) -> N
     area, means = torch.Size(sizes).numel(), torch.Size(wanted).numel()
     rows = low.reshaped(node, low.read(cast(Node, node.args[0])), [None, area], [batch * channels, area])
     filters = low.writer.constant(shares.to(node.meta["val"].dtype))
-    made = low.writer.value(node.meta["val"].dtype, [batch * channels, means])
-    low.add(g.FullyConnected(rows, filters, g.INVALID_ID, made), node)
-    low.add(reshape(node.meta["val"].shape, made, low.result(node)), node)
+    output = low.writer.value(node.meta["val"].dtype, [batch * channels, means])
+    low.add(g.FullyConnected(rows, filters, g.INVALID_ID, output), node)
+    low.add(reshape(node.meta["val"].shape, output, low.result(node)), node)
 
 
 def _adaptive(low: Lowering, node: Node) -> None:
@@ -258,7 +258,7 @@ def _pool(
     kind: type,
     node: Node,
     source: g.ValueId,
-    made: g.ValueId,
+    output: g.ValueId,
     window: tuple[list[int], ...],
     extra_padding: list[int] | None = None,
 ) -> None:
@@ -266,7 +266,7 @@ def _pool(
     kernel, stride, (vertical, horizontal), dilation = window
     below, right = extra_padding or (0, 0)
     paddings = (vertical, horizontal + right, vertical + below, horizontal)
-    low.add(kind(*paddings, *kernel, *stride, *dilation, source, made), node)
+    low.add(kind(*paddings, *kernel, *stride, *dilation, source, output), node)
 
 
 def _refuse_resize(node: Node, program: ExportedProgram) -> Rejection | None:

@@ -57,10 +57,10 @@ def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> s
     if unquantized:
         return f"its operand {unquantized[0]} is not quantized"
     reader = next(iter(result.users), None)
-    made = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
-    if made is None or len(result.users) > 1:
+    quantized = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
+    if quantized is None or len(result.users) > 1:
         behind = "" if result is node else f", fused with {', '.join(part.name for part in fused_with(node, result))},"
         return f"its result{behind} is read as float"
-    if not made.is_whole and not rule.fuses_activation:
-        return f"its result is clamped to integers from {made.quant_min} to {made.quant_max}"
+    if not quantized.is_whole and not rule.fuses_activation:
+        return f"its result is clamped to integers from {quantized.quant_min} to {quantized.quant_max}"
     return "XNNPACK does not compute on integers with its dtypes, scales or weights"

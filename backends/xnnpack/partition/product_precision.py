@@ -82,13 +82,13 @@ class _Rounding(Interpreter):
         return self.call_function(n.target, tuple(rounded), kwargs)
 
 
-def _error(exact: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> float:
-    return max((_relative(one, other) for one, other in zip(exact, found, strict=True)), default=0.0)
+def _error(exact: Sequence[torch.Tensor], rounded: Sequence[torch.Tensor]) -> float:
+    return max((_relative(one, other) for one, other in zip(exact, rounded, strict=True)), default=0.0)
 
 
-def _relative(exact: torch.Tensor, found: torch.Tensor) -> float:
+def _relative(exact: torch.Tensor, rounded: torch.Tensor) -> float:
     is_finite = exact.isfinite()
-    signal, other = exact[is_finite].double(), found[is_finite].double()
+    signal, other = exact[is_finite].double(), rounded[is_finite].double()
     noise = float((other - signal).norm())
     if noise == 0:
         return 0.0

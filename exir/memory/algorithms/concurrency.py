@@ -136,9 +136,9 @@ def concurrent(
         solver = partial(first_fit_apart, apart=_used_together(members, order))
         arena = plan_arenas(solver, alignment, members, extra_padding)
         result.spec_dict |= arena.spec_dict
-        for sizes, found in ((result.bufsizes, arena.bufsizes), (result.lower_bounds, arena.lower_bounds)):
+        for sizes, needed in ((result.bufsizes, arena.bufsizes), (result.lower_bounds, arena.lower_bounds)):
             sizes += [0] * (mem_id + 1 - len(sizes))
-            sizes[mem_id] = found[mem_id]
+            sizes[mem_id] = needed[mem_id]
     return result
 
 

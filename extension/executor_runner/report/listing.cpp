@@ -73,12 +73,12 @@ void print_backends(const MethodMeta& meta) {
 void print_delegate_operators(const runtime::Method& method) {
   size_t last = SIZE_MAX;
   const runtime::Error error =
-      method.describe_delegates([&](size_t delegate, const runtime::DelegateOperator& found) {
+      method.describe_delegates([&](size_t delegate, const runtime::DelegateOperator& op) {
         if (delegate != last) {
           printf("    operators of delegate %zu:\n", delegate);
           last = delegate;
         }
-        printf("      %s in %s: %s\n", found.name, found.precision, found.values);
+        printf("      %s in %s: %s\n", op.name, op.precision, op.values);
       });
   require(error, "a backend does not describe its operators");
 }

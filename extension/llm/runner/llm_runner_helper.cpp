@@ -26,22 +26,22 @@ Result<std::vector<EValue>> constants(Module& module, const std::string& name) {
 Result<std::vector<int64_t>> integers(Module& module, const std::string& name) {
   const auto values = constants(module, name);
   ET_CHECK_OK_OR_RETURN_ERROR(values.error());
-  std::vector<int64_t> found;
+  std::vector<int64_t> numbers;
   for (const EValue& value : *values) {
     ET_CHECK_OR_RETURN_ERROR(value.isInt() || value.isBool(), InvalidProgram,
                              "method '%s': expected integers", name.c_str());
-    found.push_back(value.isBool() ? int64_t(value.toBool()) : value.toInt());
+    numbers.push_back(value.isBool() ? int64_t(value.toBool()) : value.toInt());
   }
-  return found;
+  return numbers;
 }
 
 }  // namespace
 
 Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* module) {
-  Metadata found = {{kMaxSeqLen, 0},          {kMaxContextLen, 0}, {kUseKVCache, 1},
-                    {kUseSDPAWithKVCache, 0}, {kNumLayers, 0},     {kEnableDynamicShape, 0},
-                    {kSlidingWindow, 0}};
-  for (auto& [name, value] : found) {
+  Metadata metadata = {{kMaxSeqLen, 0},          {kMaxContextLen, 0}, {kUseKVCache, 1},
+                       {kUseSDPAWithKVCache, 0}, {kNumLayers, 0},     {kEnableDynamicShape, 0},
+                       {kSlidingWindow, 0}};
+  for (auto& [name, value] : metadata) {
     const auto values = integers(*module, name);
     ET_CHECK_OK_OR_RETURN_ERROR(values.error());
     ET_CHECK_OR_RETURN_ERROR(values->size() < 2, InvalidProgram,
@@ -49,35 +49,35 @@ Result<Metadata> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* modu
                              values->size());
     if (!values->empty()) value = values->front();
   }
-  const int64_t length = found[kMaxSeqLen];
+  const int64_t length = metadata[kMaxSeqLen];
   ET_CHECK_OR_RETURN_ERROR(length > 0 && length <= INT32_MAX, InvalidArgument,
                            "expected a program with a constant method 'get_max_seq_len' that gives "
                            "a positive number, found %lld",
                            static_cast<long long>(length));
-  if (found[kMaxContextLen] == 0) found[kMaxContextLen] = length;
-  const int64_t context = found[kMaxContextLen];
+  if (metadata[kMaxContextLen] == 0) metadata[kMaxContextLen] = length;
+  const int64_t context = metadata[kMaxContextLen];
   ET_CHECK_OR_RETURN_ERROR(context > 0 && context <= INT32_MAX, InvalidProgram,
                            "get_max_context_len: expected a positive number, found %lld",
                            static_cast<long long>(context));
-  found[kBosId] = int64_t(tokenizer->bos_tok());
-  found[kVocabSize] = tokenizer->vocab_size();
-  return found;
+  metadata[kBosId] = int64_t(tokenizer->bos_tok());
+  metadata[kVocabSize] = tokenizer->vocab_size();
+  return metadata;
 }
 
 Result<std::unordered_set<uint64_t>> read_eos_ids(tokenizers::Tokenizer* tokenizer,
                                                   Module* module) {
   const auto values = integers(*module, kEosIds);
   ET_CHECK_OK_OR_RETURN_ERROR(values.error());
-  std::unordered_set<uint64_t> found(values->begin(), values->end());
-  if (found.empty()) found.insert(tokenizer->eos_tok());
-  return found;
+  std::unordered_set<uint64_t> ids(values->begin(), values->end());
+  if (ids.empty()) ids.insert(tokenizer->eos_tok());
+  return ids;
 }
 
 std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
-  auto found = read_eos_ids(tokenizer, module);
-  if (found.ok()) return std::move(*found);
+  auto ids = read_eos_ids(tokenizer, module);
+  if (ids.ok()) return std::move(*ids);
   ET_LOG(Error, "%s: %s; the tokenizer's token ends texts", kEosIds,
-         runtime::to_string(found.error()));
+         runtime::to_string(ids.error()));
   return {tokenizer->eos_tok()};
 }
 

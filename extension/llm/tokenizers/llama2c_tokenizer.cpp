@@ -74,9 +74,9 @@ Result<std::vector<uint64_t>> Llama2cTokenizer::encode(const std::string& input,
   std::string_view rest = input;
   while (!rest.empty()) {
     const size_t length = internal::character_length(rest);
-    const auto found = ids_.find(std::string(rest.substr(0, length == 0 ? 1 : length)));
-    if (length != 0 && found != ids_.end()) {
-      symbols.push_back(found->second);
+    const auto known = ids_.find(std::string(rest.substr(0, length == 0 ? 1 : length)));
+    if (length != 0 && known != ids_.end()) {
+      symbols.push_back(known->second);
     } else {
       for (const char byte : rest.substr(0, length == 0 ? 1 : length)) {
         const uint64_t id = uint8_t(byte) + kFirstByte;
@@ -90,9 +90,9 @@ Result<std::vector<uint64_t>> Llama2cTokenizer::encode(const std::string& input,
   append(tokens, bos, bos_tok_);
   const auto merged =
       internal::merge_symbols(symbols, [&](uint64_t left, uint64_t right, internal::Merge& merge) {
-        const auto found = ids_.find(pieces_[left] + pieces_[right]);
-        if (found == ids_.end()) return false;
-        merge = {-double(scores_[found->second]), found->second};
+        const auto id = ids_.find(pieces_[left] + pieces_[right]);
+        if (id == ids_.end()) return false;
+        merge = {-double(scores_[id->second]), id->second};
         return true;
       });
   tokens.insert(tokens.end(), merged.begin(), merged.end());
@@ -118,9 +118,9 @@ Result<std::string> Llama2cTokenizer::id_to_piece(uint64_t token) const {
 
 Result<uint64_t> Llama2cTokenizer::piece_to_id(const std::string& text) const {
   if (!initialized_) return Error::Uninitialized;
-  const auto found = ids_.find(text);
-  if (found == ids_.end()) return Error::OutOfRange;
-  return found->second;
+  const auto id = ids_.find(text);
+  if (id == ids_.end()) return Error::OutOfRange;
+  return id->second;
 }
 
 }  // namespace tokenizers

@@ -67,7 +67,7 @@ Result<std::vector<Range>> Regex::find_all(std::string_view text) const {
   const std::unique_ptr<pcre2_match_data, void (*)(pcre2_match_data*)> data(
       pcre2_match_data_create_from_pattern(code_->code, nullptr), pcre2_match_data_free);
   if (data == nullptr) return Error::Internal;
-  std::vector<Range> found;
+  std::vector<Range> matches;
   size_t at = 0;
   uint32_t options = 0;
   while (at <= text.size()) {
@@ -81,14 +81,14 @@ Result<std::vector<Range>> Regex::find_all(std::string_view text) const {
     options = PCRE2_NO_UTF_CHECK;
     const PCRE2_SIZE* const places = pcre2_get_ovector_pointer(data.get());
     if (places[0] >= at && places[1] > places[0]) {
-      found.emplace_back(places[0], places[1]);
+      matches.emplace_back(places[0], places[1]);
       at = places[1];
       continue;
     }
     at = std::max(at, places[1]) + 1;
     while (at < text.size() && (uint8_t(text[at]) & 0xC0) == 0x80) ++at;
   }
-  return found;
+  return matches;
 }
 
 }  // namespace tokenizers::internal

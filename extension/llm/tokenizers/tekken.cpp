@@ -47,9 +47,9 @@ Error refuse(const char* what) {
 }
 
 bool get_number(const Json& object, const char* name, uint64_t& value) {
-  const Json& found = member(object, name);
-  if (!found.is_number_unsigned() || found.get<uint64_t>() > internal::kMaxId) return false;
-  value = found.get<uint64_t>();
+  const Json& field = member(object, name);
+  if (!field.is_number_unsigned() || field.get<uint64_t>() > internal::kMaxId) return false;
+  value = field.get<uint64_t>();
   return true;
 }
 
@@ -103,18 +103,18 @@ Error read_vocabulary(const Json& root, uint64_t num_special, uint64_t count,
 }  // namespace
 
 bool internal::is_tekken(std::string_view head) {
-  bool found = false;
+  bool is_tekken = false;
   // Parsing `head` ends with an error where it is cut, after the members that are needed.
   const Json ignored = Json::parse(
       head,
       [&](int depth, Json::parse_event_t event, Json& key) {
         if (depth == 1 && event == Json::parse_event_t::key) {
-          found = found || key == "config" || key == "vocab" || key == "special_tokens";
+          is_tekken = is_tekken || key == "config" || key == "vocab" || key == "special_tokens";
         }
         return true;
       },
       false);
-  return found;
+  return is_tekken;
 }
 
 Error Tekken::load(const std::string& path) {

@@ -37,11 +37,11 @@ inline Result<std::string> replaced(const std::string& text, const std::string& 
   if (from.empty()) return text;
   std::string result;
   size_t at = 0;
-  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+  for (size_t match = text.find(from); match != std::string::npos; match = text.find(from, at)) {
     const Error error = budget.spend(to.size());
     if (error != Error::Ok) return error;
-    result.append(text, at, found - at).append(to);
-    at = found + from.size();
+    result.append(text, at, match - at).append(to);
+    at = match + from.size();
   }
   return result.append(text, at);
 }

@@ -34,7 +34,7 @@ class AttentionFusion final : SubgraphFusion {
   }
 
  private:
-  struct Found : Match {
+  struct AttentionMatch : Match {
     bool steps_over_reshapes = true;  ///< reads operands through reshapes
     uint32_t operands[FusedAttention::kOperands] = {kNoValue, kNoValue, kNoValue, kNoValue,
                                                     kNoValue};
@@ -57,7 +57,7 @@ class AttentionFusion final : SubgraphFusion {
     const Node* const node = maker(id);
     return node != nullptr && node->kind == kind ? node : nullptr;
   }
-  void take(Found* found, uint32_t id) { found->inner.push_back(producers_[id]); }
+  void take(AttentionMatch* match, uint32_t id) { match->inner.push_back(producers_[id]); }
 
   /// True if a reshape keeps the two last dimensions for inputs of any size.
   bool keeps_matrices(const Node& node) const {
@@ -77,17 +77,17 @@ class AttentionFusion final : SubgraphFusion {
   }
 
   /// Steps back over reshapes that keep the two last dimensions.
-  uint32_t skip_batch_reshapes(Found* found, uint32_t id) {
+  uint32_t skip_batch_reshapes(AttentionMatch* match, uint32_t id) {
     for (const Node* node = maker(id, NodeKind::StaticReshape);
          node != nullptr && keeps_matrices(*node); node = maker(id, NodeKind::StaticReshape)) {
-      take(found, id);
+      take(match, id);
       id = node->operand(0);
     }
     return id;
   }
 
   /// Steps back over a product or quotient with a constant number, and multiplies the scale by it.
-  uint32_t skip_factor(Found* found, uint32_t id) {
+  uint32_t skip_factor(AttentionMatch* match, uint32_t id) {
     const Node* const node = maker(id);
     if (node == nullptr || (node->kind != NodeKind::Multiply && node->kind != NodeKind::Div)) {
       return id;
@@ -103,12 +103,12 @@ class AttentionFusion final : SubgraphFusion {
     float number = 0;
     memcpy(&number, factor.data, sizeof(number));
     const float scale =
-        found->attention.scale * (node->kind == NodeKind::Div ? 1 / number : number);
+        match->attention.scale * (node->kind == NodeKind::Div ? 1 / number : number);
     if (!std::isnormal(number) || !std::isnormal(scale)) {
       return id;
     }
-    found->attention.scale = scale;
-    take(found, id);
+    match->attention.scale = scale;
+    take(match, id);
     return other;
   }
 
@@ -126,13 +126,13 @@ class AttentionFusion final : SubgraphFusion {
 
   /// Steps back over changes of layout (queries keep their channels contiguous) and, for
   /// queries, over factors.
-  void read_operand(Found* found, size_t which, uint32_t id) {
-    uint8_t* const order = found->attention.orders[which];
+  void read_operand(AttentionMatch* match, size_t which, uint32_t id) {
+    uint8_t* const order = match->attention.orders[which];
     const bool is_query = which == FusedAttention::kQuery;
-    id = is_query ? skip_factor(found, id) : id;
-    if (found->steps_over_reshapes) {
-      id = skip_batch_reshapes(found, id);
-      id = is_query ? skip_factor(found, id) : id;
+    id = is_query ? skip_factor(match, id) : id;
+    if (match->steps_over_reshapes) {
+      id = skip_batch_reshapes(match, id);
+      id = is_query ? skip_factor(match, id) : id;
     }
     const size_t rank = shape(id).rank;
     const Node* const node = maker(id, NodeKind::StaticTranspose);
@@ -141,25 +141,25 @@ class AttentionFusion final : SubgraphFusion {
         !graph_.values[node->operand(0)].is_constant() &&
         (!is_query || read[rank - 1] == rank - 1)) {
       std::copy_n(read, rank, order);
-      take(found, id);
+      take(match, id);
       id = node->operand(0);
     }
     if (is_query) {
-      id = skip_factor(found, id);
-      skip_factor_before_reshape(found, id);
+      id = skip_factor(match, id);
+      skip_factor_before_reshape(match, id);
     }
-    found->operands[which] = id;
+    match->operands[which] = id;
   }
 
-  void skip_factor_before_reshape(Found* found, uint32_t id) {
+  void skip_factor_before_reshape(AttentionMatch* match, uint32_t id) {
     const Node* const node = maker(id, NodeKind::StaticReshape);
     if (node == nullptr) {
       return;
     }
-    const uint32_t unscaled = skip_factor(found, node->operand(0));
+    const uint32_t unscaled = skip_factor(match, node->operand(0));
     if (unscaled != node->operand(0)) {
-      found->reshape = producers_[id];
-      found->unscaled = unscaled;
+      match->reshape = producers_[id];
+      match->unscaled = unscaled;
     }
   }
 
@@ -171,7 +171,7 @@ class AttentionFusion final : SubgraphFusion {
   }
 
   /// Steps back over a selection between scores and one constant number.
-  uint32_t skip_selection(Found* found, uint32_t id) {
+  uint32_t skip_selection(AttentionMatch* match, uint32_t id) {
     const Node* const node = plain_producer(id, 1);
     if (node == nullptr || node->kind != NodeKind::Select || node->fused != Fused::No) {
       return id;
@@ -186,24 +186,24 @@ class AttentionFusion final : SubgraphFusion {
         !std::equal(shape(id).dims, shape(id).dims + shape(id).rank, shape(other).dims)) {
       return id;
     }
-    memcpy(&found->attention.replacement, score.data, sizeof(float));
-    found->attention.replaces_true = side == 1;
-    found->operands[FusedAttention::kReplaced] = node->operand(0);
-    take(found, id);
-    return skip_batch_reshapes(found, other);
+    memcpy(&match->attention.replacement, score.data, sizeof(float));
+    match->attention.replaces_true = side == 1;
+    match->operands[FusedAttention::kReplaced] = node->operand(0);
+    take(match, id);
+    return skip_batch_reshapes(match, other);
   }
 
-  bool find(Found* found, const Node& last) {
-    uint32_t id = skip_batch_reshapes(found, last.operand(0));
+  bool find(AttentionMatch* match, const Node& last) {
+    uint32_t id = skip_batch_reshapes(match, last.operand(0));
     const Node* const softmax = maker(id, NodeKind::Softmax);
     if (softmax == nullptr || shape(id).rank < 2) {
       return false;
     }
-    take(found, id);
-    found->scores = id;
+    take(match, id);
+    match->scores = id;
     const Shape& scores = shape(id);
-    id = skip_batch_reshapes(found, softmax->operand(0));
-    id = skip_selection(found, id);
+    id = skip_batch_reshapes(match, softmax->operand(0));
+    id = skip_selection(match, id);
     const Node* const sum = maker(id, NodeKind::Add);
     if (sum != nullptr) {
       const size_t side = find_scores(*sum);
@@ -213,24 +213,24 @@ class AttentionFusion final : SubgraphFusion {
           !std::equal(scores.dims, scores.dims + scores.rank, shape(id).dims)) {
         return false;
       }
-      found->operands[FusedAttention::kMask] = mask;
-      take(found, id);
-      id = skip_batch_reshapes(found, sum->operand(side));
+      match->operands[FusedAttention::kMask] = mask;
+      take(match, id);
+      id = skip_batch_reshapes(match, sum->operand(side));
     }
-    id = skip_batch_reshapes(found, skip_factor(found, id));
+    id = skip_batch_reshapes(match, skip_factor(match, id));
     const Node* const first = maker(id, NodeKind::BatchMatrixMultiply);
     if (first == nullptr || first->precision != last.precision) {
       return false;
     }
-    take(found, id);
+    take(match, id);
     if (shape(first->result()).rank > scores.rank) {
-      found->scores = first->result();
+      match->scores = first->result();
     }
-    found->attention.keys_are_rows = (first->flags & kTransposeWeights) != 0;
-    found->attention.values_are_columns = (last.flags & kTransposeWeights) != 0;
-    read_operand(found, FusedAttention::kQuery, first->operand(0));
-    read_operand(found, FusedAttention::kKey, first->operand(1));
-    read_operand(found, FusedAttention::kValue, last.operand(1));
+    match->attention.keys_are_rows = (first->flags & kTransposeWeights) != 0;
+    match->attention.values_are_columns = (last.flags & kTransposeWeights) != 0;
+    read_operand(match, FusedAttention::kQuery, first->operand(0));
+    read_operand(match, FusedAttention::kKey, first->operand(1));
+    read_operand(match, FusedAttention::kValue, last.operand(1));
     return true;
   }
 
@@ -238,7 +238,7 @@ class AttentionFusion final : SubgraphFusion {
   /// is.
   size_t find_scores(const Node& sum) {
     for (size_t side = 0; side < 2; ++side) {
-      Found ignored;
+      AttentionMatch ignored;
       uint32_t id = skip_batch_reshapes(&ignored, sum.operand(side));
       id = skip_batch_reshapes(&ignored, skip_factor(&ignored, id));
       if (maker(id, NodeKind::BatchMatrixMultiply) != nullptr &&
@@ -295,9 +295,9 @@ class AttentionFusion final : SubgraphFusion {
     }
     for (const bool steps_over_reshapes : {true, false}) {
       for (const bool writes_layout : {true, false}) {
-        Found found;
-        found.steps_over_reshapes = steps_over_reshapes;
-        if (find(&found, last) && commit(index, &found, writes_layout)) {
+        AttentionMatch match;
+        match.steps_over_reshapes = steps_over_reshapes;
+        if (find(&match, last) && commit(index, &match, writes_layout)) {
           return;
         }
       }
@@ -305,22 +305,22 @@ class AttentionFusion final : SubgraphFusion {
   }
 
   /// Replaces the nodes that were found, if the engine takes their tensors.
-  bool commit(size_t index, Found* found, bool writes_layout) {
+  bool commit(size_t index, AttentionMatch* match, bool writes_layout) {
     Node fused = graph_.nodes[index];
     fused.fused = Fused::Attention;
-    fused.attention = found->attention;
-    std::copy_n(found->operands, FusedAttention::kOperands, fused.operands);
+    fused.attention = match->attention;
+    std::copy_n(match->operands, FusedAttention::kOperands, fused.operands);
     fused.operand_count = FusedAttention::kOperands;
-    fused.unfused = found->scores;
+    fused.unfused = match->scores;
     if (writes_layout) {
-      read_result(&fused, &found->inner);
+      read_result(&fused, &match->inner);
     }
     if (!takes_(graph_, fused)) {
       return false;
     }
-    erase_inner(*found);
-    if (found->reshape != SIZE_MAX) {
-      graph_.nodes[found->reshape].operands[0] = found->unscaled;
+    erase_inner(*match);
+    if (match->reshape != SIZE_MAX) {
+      graph_.nodes[match->reshape].operands[0] = match->unscaled;
     }
     producers_[fused.result()] = index;
     graph_.nodes[index] = fused;

@@ -31,7 +31,7 @@ class NormFusion final : SubgraphFusion {
   }
 
  private:
-  struct Found : Match {
+  struct Norm : Match {
     Fused kind = Fused::No;
     uint32_t x = kNoValue;
     uint64_t length = 0;
@@ -60,7 +60,7 @@ class NormFusion final : SubgraphFusion {
 
   /// Returns the value whose rows of norm->length elements have the means `id`. Sets the length
   /// if it is 0.
-  uint32_t averaged(Found* norm, uint32_t id, const Shape& x) {
+  uint32_t averaged(Norm* norm, uint32_t id, const Shape& x) {
     const Node* const spread = inner(norm, id, NodeKind::StaticReshape, 1);
     if (spread == nullptr) {
       return kNoValue;
@@ -85,7 +85,7 @@ class NormFusion final : SubgraphFusion {
   }
 
   /// True if `scale` is 1 / sqrt(mean of squares(rows of x) + epsilon).
-  bool find_scale(Found* norm, uint32_t x, uint32_t scale) {
+  bool find_scale(Norm* norm, uint32_t x, uint32_t scale) {
     const Node* const root = inner(norm, scale, NodeKind::ReciprocalSquareRoot, 1);
     if (root == nullptr) {
       return false;
@@ -112,7 +112,7 @@ class NormFusion final : SubgraphFusion {
 
   bool is_operand(uint32_t id) const { return !graph_.values[id].is_constant() && is_float(id); }
 
-  bool find_layer_norm(Found* norm, uint32_t centered, uint32_t scale) {
+  bool find_layer_norm(Norm* norm, uint32_t centered, uint32_t scale) {
     const Node* const difference = inner(norm, centered, NodeKind::Subtract, 2);
     if (difference == nullptr) {
       return false;
@@ -124,14 +124,14 @@ class NormFusion final : SubgraphFusion {
            find_scale(norm, centered, scale);
   }
 
-  bool find_rms_norm(Found* norm, uint32_t x, uint32_t scale) {
+  bool find_rms_norm(Norm* norm, uint32_t x, uint32_t scale) {
     norm->kind = Fused::RmsNorm;
     norm->x = x;
     return is_operand(x) && find_scale(norm, x, scale);
   }
 
   /// True for a constant with one element per element of a row.
-  bool is_row(uint32_t id, const Found& norm) const {
+  bool is_row(uint32_t id, const Norm& norm) const {
     const Value& value = graph_.values[id];
     const Shape& x = graph_.values[norm.x].declared;
     if (!value.is_constant() || value.datatype != Datatype::Float32 ||
@@ -150,7 +150,7 @@ class NormFusion final : SubgraphFusion {
   }
 
   /// The only reader of `id`, if it multiplies or adds a row of constants, which `row` is set to.
-  size_t row_behind(const Found& norm, uint32_t id, NodeKind kind, uint32_t* row) const {
+  size_t row_behind(const Norm& norm, uint32_t id, NodeKind kind, uint32_t* row) const {
     if (!graph_.values[id].is_internal() || uses_[id] != 1) {
       return SIZE_MAX;
     }
@@ -170,18 +170,18 @@ class NormFusion final : SubgraphFusion {
         !node.clamp.is_none() || !is_float(node.result())) {
       return;
     }
-    Found norm;
-    bool found = false;
-    for (size_t side = 0; side < 2 && !found; ++side) {
+    Norm norm;
+    bool has_norm = false;
+    for (size_t side = 0; side < 2 && !has_norm; ++side) {
       const uint32_t x = node.operand(side), scale = node.operand(1 - side);
       norm = {};
-      found = find_layer_norm(&norm, x, scale);
-      if (!found) {
+      has_norm = find_layer_norm(&norm, x, scale);
+      if (!has_norm) {
         norm = {};
-        found = find_rms_norm(&norm, x, scale);
+        has_norm = find_rms_norm(&norm, x, scale);
       }
     }
-    if (!found) {
+    if (!has_norm) {
       return;
     }
     uint32_t rows[2] = {kNoValue, kNoValue};

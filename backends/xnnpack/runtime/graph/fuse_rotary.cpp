@@ -28,7 +28,7 @@ class RotaryFusion final : SubgraphFusion {
   }
 
  private:
-  struct Found : Match {
+  struct Rotation : Match {
     uint32_t x = kNoValue, cos = kNoValue, sin = kNoValue;
     uint64_t pairs = 0;
     bool are_neighbors = false, has_tables_of_channels = false;
@@ -61,22 +61,22 @@ class RotaryFusion final : SubgraphFusion {
   }
 
   /// Finds the tensor of whose pairs `id` has the first (0) or second (1) channels.
-  bool find_channels(Found* found, uint32_t id, size_t which, size_t uses) {
+  bool find_channels(Rotation* rotation, uint32_t id, size_t which, size_t uses) {
     const Node* part = plain_producer(id, uses);
     if (part == nullptr || shape(id).rank == 0) {
       return false;
     }
     const bool are_neighbors = part->kind == NodeKind::StaticReshape;
-    found->inner.push_back(producers_[id]);
+    rotation->inner.push_back(producers_[id]);
     uint32_t x = part->operand(0);
     const uint64_t pairs = last(shape(id));
     if (are_neighbors) {
-      part = inner(found, x, NodeKind::StaticSlice, 1);
+      part = inner(rotation, x, NodeKind::StaticSlice, 1);
       if (part == nullptr || last(shape(x)) != 1 ||
           !are_pairs(shape(part->operand(0)), shape(id)) || offset_of(*part) != which) {
         return false;
       }
-      const Node* const split = inner(found, part->operand(0), NodeKind::StaticReshape, 2);
+      const Node* const split = inner(rotation, part->operand(0), NodeKind::StaticReshape, 2);
       if (split == nullptr) {
         return false;
       }
@@ -84,14 +84,14 @@ class RotaryFusion final : SubgraphFusion {
     } else if (part->kind != NodeKind::StaticSlice || offset_of(*part) != which * pairs) {
       return false;
     }
-    found->reads += are_neighbors ? 0 : 1;
+    rotation->reads += are_neighbors ? 0 : 1;
     const bool fits =
         is_float(x) && !graph_.values[x].is_constant() && shape(x).rank == shape(id).rank &&
         last(shape(x)) == 2 * pairs && begin_alike(shape(x), shape(id), shape(id).rank - 1) &&
-        (found->x == kNoValue || (found->x == x && found->are_neighbors == are_neighbors));
-    found->x = x;
-    found->pairs = pairs;
-    found->are_neighbors = are_neighbors;
+        (rotation->x == kNoValue || (rotation->x == x && rotation->are_neighbors == are_neighbors));
+    rotation->x = x;
+    rotation->pairs = pairs;
+    rotation->are_neighbors = are_neighbors;
     return fits;
   }
 
@@ -112,45 +112,45 @@ class RotaryFusion final : SubgraphFusion {
   }
 
   /// Finds low * cos - high * sin and high * cos + low * sin.
-  bool find_halves(Found* found, uint32_t first, uint32_t second) {
-    const Node* const difference = inner(found, first, NodeKind::Subtract, 1);
-    const Node* const sum = inner(found, second, NodeKind::Add, 1);
+  bool find_halves(Rotation* rotation, uint32_t first, uint32_t second) {
+    const Node* const difference = inner(rotation, first, NodeKind::Subtract, 1);
+    const Node* const sum = inner(rotation, second, NodeKind::Add, 1);
     if (difference == nullptr || sum == nullptr) {
       return false;
     }
-    const Node* const left = inner(found, difference->operand(0), NodeKind::Multiply, 1);
-    const Node* const right = inner(found, difference->operand(1), NodeKind::Multiply, 1);
-    const Node* const a = inner(found, sum->operand(0), NodeKind::Multiply, 1);
-    const Node* const b = inner(found, sum->operand(1), NodeKind::Multiply, 1);
+    const Node* const left = inner(rotation, difference->operand(0), NodeKind::Multiply, 1);
+    const Node* const right = inner(rotation, difference->operand(1), NodeKind::Multiply, 1);
+    const Node* const a = inner(rotation, sum->operand(0), NodeKind::Multiply, 1);
+    const Node* const b = inner(rotation, sum->operand(1), NodeKind::Multiply, 1);
     if (left == nullptr || right == nullptr || a == nullptr || b == nullptr) {
       return false;
     }
     for (size_t sides = 0; sides < 4; ++sides) {
       const uint32_t low = left->operand(sides & 1), high = right->operand(sides >> 1);
-      Found trial = *found;
+      Rotation trial = *rotation;
       trial.cos = left->operand(1 - (sides & 1));
       trial.sin = right->operand(1 - (sides >> 1));
       const bool is_sum = (multiplies(a, high, trial.cos) && multiplies(b, low, trial.sin)) ||
                           (multiplies(b, high, trial.cos) && multiplies(a, low, trial.sin));
       if (is_sum && find_channels(&trial, low, 0, 2) && find_channels(&trial, high, 1, 2)) {
-        *found = trial;
-        return has_tables(*found, found->pairs);
+        *rotation = trial;
+        return has_tables(*rotation, rotation->pairs);
       }
     }
     return false;
   }
 
-  bool has_tables(const Found& found, uint64_t length) const {
-    return is_table(found.cos, shape(found.x), length) &&
-           is_table(found.sin, shape(found.x), length);
+  bool has_tables(const Rotation& rotation, uint64_t length) const {
+    return is_table(rotation.cos, shape(rotation.x), length) &&
+           is_table(rotation.sin, shape(rotation.x), length);
   }
 
   /// Finds x * cos + [-high, low] * sin.
-  bool find_with_tables_of_channels(Found* found, const Node& sum, size_t side) {
-    const Node* const right = inner(found, sum.operand(1 - side), NodeKind::Multiply, 1);
-    const Node* const left = inner(found, sum.operand(side), NodeKind::Multiply, 1);
+  bool find_with_tables_of_channels(Rotation* rotation, const Node& sum, size_t side) {
+    const Node* const right = inner(rotation, sum.operand(1 - side), NodeKind::Multiply, 1);
+    const Node* const left = inner(rotation, sum.operand(side), NodeKind::Multiply, 1);
     for (size_t i = 0; left != nullptr && right != nullptr && i < 2; ++i) {
-      Found trial = *found;
+      Rotation trial = *rotation;
       const uint32_t turned = right->operand(i);
       const Node* const pair = inner(&trial, turned, NodeKind::Concatenate2, 1);
       if (pair == nullptr || pair->as<fb::Concatenate>().axis() + 1 != shape(turned).rank) {
@@ -165,39 +165,39 @@ class RotaryFusion final : SubgraphFusion {
       trial.cos = left->operand(left->operand(0) == trial.x ? 1 : 0);
       trial.has_tables_of_channels = true;
       trial.reads += 1;
-      *found = trial;
+      *rotation = trial;
       return multiplies(left, trial.x, trial.cos) && has_tables(trial, 2 * trial.pairs);
     }
     return false;
   }
 
-  bool find(Found* found, const Node& node) {
+  bool find(Rotation* rotation, const Node& node) {
     const Shape& out = shape(node.result());
     if (node.kind == NodeKind::Concatenate2) {
       return node.as<fb::Concatenate>().axis() + 1 == out.rank &&
-             find_halves(found, node.operand(0), node.operand(1)) && !found->are_neighbors;
+             find_halves(rotation, node.operand(0), node.operand(1)) && !rotation->are_neighbors;
     }
     if (node.kind == NodeKind::Add) {
       for (size_t side = 0; side < 2; ++side) {
-        *found = {};
-        if (find_with_tables_of_channels(found, node, side)) {
+        *rotation = {};
+        if (find_with_tables_of_channels(rotation, node, side)) {
           return true;
         }
       }
       return false;
     }
     const Node* const pairs = node.kind == NodeKind::StaticReshape
-                                  ? inner(found, node.operand(0), NodeKind::Concatenate2, 1)
+                                  ? inner(rotation, node.operand(0), NodeKind::Concatenate2, 1)
                                   : nullptr;
     if (pairs == nullptr ||
         pairs->as<fb::Concatenate>().axis() + 1 != shape(pairs->result()).rank) {
       return false;
     }
-    const Node* const first = inner(found, pairs->operand(0), NodeKind::StaticReshape, 1);
-    const Node* const second = inner(found, pairs->operand(1), NodeKind::StaticReshape, 1);
+    const Node* const first = inner(rotation, pairs->operand(0), NodeKind::StaticReshape, 1);
+    const Node* const second = inner(rotation, pairs->operand(1), NodeKind::StaticReshape, 1);
     return first != nullptr && second != nullptr &&
-           find_halves(found, first->operand(0), second->operand(0)) && found->are_neighbors &&
-           are_pairs(shape(pairs->result()), shape(first->operand(0)));
+           find_halves(rotation, first->operand(0), second->operand(0)) &&
+           rotation->are_neighbors && are_pairs(shape(pairs->result()), shape(first->operand(0)));
   }
 
   void fuse(size_t index) {
@@ -206,27 +206,27 @@ class RotaryFusion final : SubgraphFusion {
         erased_[index] || shape(node.result()).rank < 2) {
       return;
     }
-    Found found;
-    if (!find(&found, node)) {
+    Rotation rotation;
+    if (!find(&rotation, node)) {
       if (node.kind == NodeKind::Concatenate2) {
         append_other_channels(&node);
       }
       return;
     }
-    if (!are_equal(shape(node.result()), shape(found.x))) {
+    if (!are_equal(shape(node.result()), shape(rotation.x))) {
       return;
     }
-    erase_inner(found);
-    uses_[found.x] -= found.reads == 0 ? 0 : found.reads - 1;
+    erase_inner(rotation);
+    uses_[rotation.x] -= rotation.reads == 0 ? 0 : rotation.reads - 1;
     node.fused = Fused::Rotary;
     node.kind = NodeKind::Multiply;  // other passes would drop a reshape
-    node.operands[0] = found.x;
-    node.operands[1] = found.cos;
-    node.operands[2] = found.sin;
+    node.operands[0] = rotation.x;
+    node.operands[1] = rotation.cos;
+    node.operands[2] = rotation.sin;
     node.operand_count = 3;
-    node.rotated_pairs = static_cast<size_t>(found.pairs);
-    node.pairs_are_neighbors = found.are_neighbors;
-    node.has_tables_of_channels = found.has_tables_of_channels;
+    node.rotated_pairs = static_cast<size_t>(rotation.pairs);
+    node.pairs_are_neighbors = rotation.are_neighbors;
+    node.has_tables_of_channels = rotation.has_tables_of_channels;
   }
 
   /// Where a concatenation appends the other channels of a tensor to its rotated ones, the rotation

@@ -37,16 +37,16 @@ MemoryPlan plan_in_order(const std::vector<LiveBlock>& blocks) {
       left.emplace(rooms[ends[ended]], plan.offsets[ends[ended]]);
     }
     const uint64_t bytes = aligned(blocks[index].bytes);
-    const auto found = left.lower_bound(bytes);
-    if (bytes == 0 || found == left.end()) {
+    const auto free_range = left.lower_bound(bytes);
+    if (bytes == 0 || free_range == left.end()) {
       rooms[index] = bytes;
       plan.offsets[index] = bytes == 0 ? 0 : plan.total_bytes;
       // More than any address space: the plan is refused.
       plan.total_bytes = std::min(plan.total_bytes + bytes, kMaxTotal);
     } else {
-      rooms[index] = found->first;
-      plan.offsets[index] = found->second;
-      left.erase(found);
+      rooms[index] = free_range->first;
+      plan.offsets[index] = free_range->second;
+      left.erase(free_range);
     }
   }
   return plan;

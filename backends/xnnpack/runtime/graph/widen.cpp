@@ -105,9 +105,9 @@ class Rewriter {
 
   /// The float32 value with the elements of a narrow value.
   uint32_t widened(uint32_t narrow) {
-    const auto found = widened_.find(narrow);
-    if (found != widened_.end()) {
-      return found->second;
+    const auto entry = widened_.find(narrow);
+    if (entry != widened_.end()) {
+      return entry->second;
     }
     const uint32_t wide = graph_.add_value(Datatype::Float32, narrow);
     widened_[narrow] = wide;

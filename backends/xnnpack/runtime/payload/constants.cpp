@@ -98,8 +98,8 @@ class Constants::Loader final {
  private:
   Result<Memory> load_named(const fb_xnnpack::ConstantDataOffset& entry) {
     const char* key = entry.named_key()->c_str();
-    Memory& found = named_[entry.named_key()->string_view()];
-    if (found == nullptr) {
+    Memory& memory = named_[entry.named_key()->string_view()];
+    if (memory == nullptr) {
       ET_CHECK_OR_RETURN_ERROR(names_ != nullptr, NotFound,
                                "xnnpack: constant '%s' is named data, but the program has none",
                                key);
@@ -108,12 +108,12 @@ class Constants::Loader final {
         ET_LOG(Error, "xnnpack: loading constant '%s' failed: %s", key, to_string(data.error()));
         return data.error();
       }
-      found = std::make_shared<const FreeableBuffer>(std::move(*data));
+      memory = std::make_shared<const FreeableBuffer>(std::move(*data));
     }
-    ET_CHECK_OR_RETURN_ERROR(found->size() >= entry.size(), InvalidExternalData,
+    ET_CHECK_OR_RETURN_ERROR(memory->size() >= entry.size(), InvalidExternalData,
                              "xnnpack: constant '%s' has %zu bytes, expected %" PRIu64, key,
-                             found->size(), entry.size());
-    return found;
+                             memory->size(), entry.size());
+    return memory;
   }
 
   const Payload& payload_;

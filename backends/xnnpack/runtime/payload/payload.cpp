@@ -184,11 +184,11 @@ Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
   ET_CHECK_OR_RETURN_ERROR(index < count(graph_.constant_data()), InvalidProgram,
                            "xnnpack payload: value %zu is constant %" PRIu32 " of %zu", id, index,
                            count(graph_.constant_data()));
-  const uint64_t found = graph_.constant_data()->Get(index)->size();
+  const uint64_t stored = graph_.constant_data()->Get(index)->size();
   // Some writers round the size of a constant up to its alignment.
-  ET_CHECK_OR_RETURN_ERROR(found >= tensor_bytes(tensor), InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(stored >= tensor_bytes(tensor), InvalidProgram,
                            "xnnpack payload: value %zu needs %zu bytes, its constant has %" PRIu64,
-                           id, tensor_bytes(tensor), found);
+                           id, tensor_bytes(tensor), stored);
   ET_CHECK_OR_RETURN_ERROR(tensor.external_id() == kInvalidId, InvalidProgram,
                            "xnnpack payload: value %zu is constant and an argument", id);
   // Operators run on operands with elements only: empty operands never reach them as arguments.
@@ -204,10 +204,10 @@ Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
 
 Error Verifier::scales(size_t id, uint32_t given, uint32_t buffer, uint32_t outside, size_t item,
                        uint64_t expected) const {
-  const uint64_t found = buffer == 0 ? given : outside;
-  ET_CHECK_OR_RETURN_ERROR(found == expected, InvalidProgram,
+  const uint64_t scale_count = buffer == 0 ? given : outside;
+  ET_CHECK_OR_RETURN_ERROR(scale_count == expected, InvalidProgram,
                            "xnnpack payload: value %zu has %" PRIu64 " scales, expected %" PRIu64,
-                           id, found, expected);
+                           id, scale_count, expected);
   if (buffer == 0) {
     return Error::Ok;
   }
@@ -434,18 +434,18 @@ bool Verifier::datatypes_fit(const fb::XNode& node) const {
   for (const NodeField& row : rows::kNodeFields) {
     if (row.layout == layout_of(node) && row.role <= Role::Result) {
       const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
-      const Datatype found = id == kInvalidId ? expected : datatype(id);
+      const Datatype type = id == kInvalidId ? expected : datatype(id);
       if ((rule == Datatypes::Selection && row.vtable_slot == fb::Select::VT_CONDITION_ID) ||
           (rule == Datatypes::Comparison && row.role == Role::Result)) {
-        if (found != Datatype::Bool) {
+        if (type != Datatype::Bool) {
           return false;
         }
         continue;
       }
-      if (expected != Datatype::Invalid && found != expected) {
+      if (expected != Datatype::Invalid && type != expected) {
         return false;
       }
-      expected = found;
+      expected = type;
     }
   }
   return true;

@@ -135,12 +135,12 @@ bool Step::batch_matrix_multiply(const fb::Node2x1& n) {
   // Batch dimensions are broadcast, matrix dimensions are not.
   const uint64_t rows = a->dims[a->rank - 2], inner = a->dims[a->rank - 1];
   const bool transposed = (n.flags() & kTransposeWeights) != 0;
-  const uint64_t found = b->dims[b->rank - (transposed ? 1 : 2)];
+  const uint64_t inner_of_b = b->dims[b->rank - (transposed ? 1 : 2)];
   const uint64_t columns = b->dims[b->rank - (transposed ? 2 : 1)];
   Shape left = *a, right = *b, out;
   left.dims[a->rank - 2] = left.dims[a->rank - 1] = 1;
   right.dims[b->rank - 2] = right.dims[b->rank - 1] = 1;
-  if (inner != found || !broadcast(left, right, &out)) {
+  if (inner != inner_of_b || !broadcast(left, right, &out)) {
     return false;
   }
   out.dims[out.rank - 2] = rows;
@@ -391,18 +391,18 @@ bool Step::concatenate(const fb::Concatenate& n) {
 namespace {
 
 /// Logs how an input's shape differs from the declared one.
-void log_misfit(uint32_t input, const Shape& found, const Shape& declared) {
-  if (found.rank != declared.rank) {
-    ET_LOG(Error, "xnnpack: input %" PRIu32 " has %zu dimensions, expected %zu", input, found.rank,
+void log_misfit(uint32_t input, const Shape& given, const Shape& declared) {
+  if (given.rank != declared.rank) {
+    ET_LOG(Error, "xnnpack: input %" PRIu32 " has %zu dimensions, expected %zu", input, given.rank,
            declared.rank);
     return;
   }
-  for (size_t d = 0; d < found.rank; ++d) {
-    if (found.dims[d] == 0 || found.dims[d] > declared.dims[d]) {
+  for (size_t d = 0; d < given.rank; ++d) {
+    if (given.dims[d] == 0 || given.dims[d] > declared.dims[d]) {
       ET_LOG(Error,
              "xnnpack: input %" PRIu32 " has size %" PRIu64
              " in dimension %zu in memory order, expected 1 to %" PRIu64,
-             input, found.dims[d], d, declared.dims[d]);
+             input, given.dims[d], d, declared.dims[d]);
       return;
     }
   }

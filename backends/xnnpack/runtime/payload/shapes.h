@@ -44,7 +44,7 @@ class Shapes final {
           tensor.constant_buffer_idx() != 0 ? &declared_[tensor.id_out()] : nullptr;
       is_count_[tensor.id_out()] = tensor.datatype() == fb_xnnpack::Datatype::QDInt8;
     }
-    made_ = declared_;
+    inferred_ = declared_;
   }
 
   /// nullptr before the value's producer.
@@ -66,18 +66,18 @@ class Shapes final {
     if (is_count_[id] && elements(shape) > elements(largest)) {
       return false;
     }
-    made_[id] = shape;
-    known_[id] = &made_[id];
+    inferred_[id] = shape;
+    known_[id] = &inferred_[id];
     return true;
   }
 
   /// By id, the inferred or declared shapes.
-  std::vector<Shape> take() { return std::move(made_); }
+  std::vector<Shape> take() { return std::move(inferred_); }
 
  private:
   uint64_t smallest_;
   std::vector<Shape> declared_;
-  std::vector<Shape> made_;
+  std::vector<Shape> inferred_;
   std::vector<const Shape*> known_;
   /// By id: the declared shape bounds only the number of elements. ExecuTorch declares images that
   /// are quantized while running in the order of PyTorch, but computes them channels last.

@@ -50,11 +50,11 @@ class SparePages final {
   /// None if they have fewer than `least` bytes, which are then returned to the system.
   Pages take(size_t least) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Pages found = std::exchange(pages_, {});
-    if (found.size >= least) {
-      return found;
+    const Pages spare = std::exchange(pages_, {});
+    if (spare.size >= least) {
+      return spare;
     }
-    unmap(found);
+    unmap(spare);
     return {};
   }
 

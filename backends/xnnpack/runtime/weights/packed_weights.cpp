@@ -52,8 +52,8 @@ void forget_freed(std::map<Digest, std::weak_ptr<PackedBlock>>& blocks) {
 }  // namespace
 
 std::shared_ptr<PackedBlock> PackedWeights::find(const Digest& key) const {
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? nullptr : found->second.lock();
+  const auto entry = by_key_.find(key);
+  return entry == by_key_.end() ? nullptr : entry->second.lock();
 }
 
 void PackedWeights::insert(const Digest& key, const std::shared_ptr<PackedBlock>& block) {

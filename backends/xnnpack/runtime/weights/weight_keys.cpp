@@ -173,11 +173,11 @@ std::optional<Digest> WeightKeys::digest_of_users(const Users& users) {
 }
 
 bool WeightKeys::find(uint32_t seed, const void* filter, const void* bias, Digest* key) {
-  const auto found = users_.find({filter, bias});
-  if (found == users_.end()) {
+  const auto entry = users_.find({filter, bias});
+  if (entry == users_.end()) {
     return false;
   }
-  Users& users = found->second;
+  Users& users = entry->second;
   if (!users.is_digested) {
     users.digest = digest_of_users(users);
     users.is_digested = true;

@@ -30,14 +30,14 @@ Error MultimodalDecoderRunner::load() {
                                tokens->scalar_type() == ScalarType::Long,
                            InvalidProgram, "method '%s': expected one input, int64 of 2 dimensions",
                            kTokenEmbeddingMethod);
-  const auto found = read_decoder_signature(*module_, kTextModelMethod, 3);
-  ET_CHECK_OK_OR_RETURN_ERROR(found.error());
-  ET_CHECK_OR_RETURN_ERROR(found->num_inputs == 2, InvalidProgram,
+  const auto signature = read_decoder_signature(*module_, kTextModelMethod, 3);
+  ET_CHECK_OK_OR_RETURN_ERROR(signature.error());
+  ET_CHECK_OR_RETURN_ERROR(signature->num_inputs == 2, InvalidProgram,
                            "method '%s': expected embeddings and a position, found %zu inputs",
-                           kTextModelMethod, found->num_inputs);
+                           kTextModelMethod, signature->num_inputs);
   ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->load(kTextModelMethod, kTextModelMethod));
   max_embedded_tokens_ = max_tokens(*tokens);
-  signature_ = *found;
+  signature_ = *signature;
   return Error::Ok;
 }
 

@@ -24,32 +24,32 @@ Result<DecoderSignature> read_decoder_signature(Module& module, const std::strin
                                                 size_t rank) {
   const auto meta = module.method_meta(method);
   ET_CHECK_OK_OR_RETURN_ERROR(meta.error());
-  DecoderSignature found;
-  found.num_inputs = meta->num_inputs();
-  ET_CHECK_OR_RETURN_ERROR(found.num_inputs == 1 || found.num_inputs == 2, InvalidProgram,
+  DecoderSignature signature;
+  signature.num_inputs = meta->num_inputs();
+  ET_CHECK_OR_RETURN_ERROR(signature.num_inputs == 1 || signature.num_inputs == 2, InvalidProgram,
                            "method '%s': expected inputs for tokens and a position, found %zu",
-                           method.c_str(), found.num_inputs);
+                           method.c_str(), signature.num_inputs);
   const auto tokens = meta->input_tensor_meta(0);
   ET_CHECK_OK_OR_RETURN_ERROR(tokens.error());
   ET_CHECK_OR_RETURN_ERROR(
       tokens->sizes().size() == rank && (tokens->scalar_type() == ScalarType::Long) == (rank == 2),
       InvalidProgram, "method '%s', input 0: expected %s of %zu dimensions", method.c_str(),
       rank == 2 ? "int64" : "floating point numbers", rank);
-  found.max_tokens = max_tokens(*tokens);
-  if (found.num_inputs == 2) {
+  signature.max_tokens = max_tokens(*tokens);
+  if (signature.num_inputs == 2) {
     const auto position = meta->input_tensor_meta(1);
     ET_CHECK_OK_OR_RETURN_ERROR(position.error());
     ET_CHECK_OR_RETURN_ERROR(
         position->scalar_type() == ScalarType::Long && position->sizes().size() == 1,
         InvalidProgram, "method '%s', input 1: expected int64 of 1 dimension", method.c_str());
-    found.takes_all_positions = position->sizes()[0] > 1;
+    signature.takes_all_positions = position->sizes()[0] > 1;
   }
   const auto output = meta->output_tensor_meta(0);
   ET_CHECK_OK_OR_RETURN_ERROR(output.error());
   ET_CHECK_OR_RETURN_ERROR(output->sizes().size() >= 2, InvalidProgram,
                            "method '%s': expected logits", method.c_str());
-  found.vocab_size = output->sizes()[output->sizes().size() - 1];
-  return found;
+  signature.vocab_size = output->sizes()[output->sizes().size() - 1];
+  return signature;
 }
 
 TensorPtr make_positions(const DecoderSignature& signature, int64_t start, int64_t count) {
@@ -70,10 +70,10 @@ TextDecoderRunner::TextDecoderRunner(Module* module, IOManager* io_manager, std:
 Error TextDecoderRunner::load() {
   ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(method_name_));
   ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(prefill_method_name_));
-  const auto found = read_decoder_signature(*module_, prefill_method_name_, 2);
-  ET_CHECK_OK_OR_RETURN_ERROR(found.error());
+  const auto signature = read_decoder_signature(*module_, prefill_method_name_, 2);
+  ET_CHECK_OK_OR_RETURN_ERROR(signature.error());
   ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->load(prefill_method_name_, method_name_));
-  signature_ = *found;
+  signature_ = *signature;
   return Error::Ok;
 }
 

@@ -58,8 +58,8 @@ void TextLLMRunner::reset() {
 }
 
 int64_t TextLLMRunner::constant(const char* name) const {
-  const auto found = metadata_.find(name);
-  return found == metadata_.end() ? 0 : found->second;
+  const auto entry = metadata_.find(name);
+  return entry == metadata_.end() ? 0 : entry->second;
 }
 
 int64_t TextLLMRunner::context() const {

@@ -53,8 +53,8 @@ class StopStrings final {
     tail_ += text;
     size_t end = std::string::npos;
     for (const std::string& stop : texts_) {
-      const size_t found = stop.empty() ? std::string::npos : tail_.find(stop);
-      if (found != std::string::npos) end = std::min(end, found + stop.size());
+      const size_t stop_at = stop.empty() ? std::string::npos : tail_.find(stop);
+      if (stop_at != std::string::npos) end = std::min(end, stop_at + stop.size());
     }
     if (end != std::string::npos) {
       text.resize(end - before);

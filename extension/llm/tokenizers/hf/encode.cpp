@@ -56,10 +56,10 @@ std::vector<uint64_t> symbols_of(const HfModel& model, std::string_view word) {
     symbol += word.substr(0, length);
     word.remove_prefix(length);
     if (word.empty()) symbol += model.word_suffix;
-    const auto found = model.ids.find(symbol);
-    if (found != model.ids.end()) {
+    const auto id = model.ids.find(symbol);
+    if (id != model.ids.end()) {
       add_unknown();
-      symbols.push_back(found->second);
+      symbols.push_back(id->second);
       continue;
     }
     if (model.byte_fallback && append_bytes(model, symbol, symbols)) continue;
@@ -82,9 +82,9 @@ void encode_byte_pairs(const HfModel& model, const std::string& word,
     }
   }
   const auto find = [&](uint64_t left, uint64_t right, Merge& merge) {
-    const auto found = model.merges.find({left, right});
-    if (found == model.merges.end()) return false;
-    merge = found->second;
+    const auto rule = model.merges.find({left, right});
+    if (rule == model.merges.end()) return false;
+    merge = rule->second;
     return true;
   };
   const auto merged = model.dropout > 0
@@ -138,9 +138,9 @@ Error encode_unigram(const HfModel& model, const std::string& word, std::vector<
     }
     i = last;
     const std::string piece = word.substr(first, pieces[last].first + pieces[last].length - first);
-    const auto found = model.ids.find(piece);
-    if (found != model.ids.end()) {
-      tokens.push_back(found->second);
+    const auto id = model.ids.find(piece);
+    if (id != model.ids.end()) {
+      tokens.push_back(id->second);
     } else if (!model.byte_fallback || !append_bytes(model, piece, tokens)) {
       tokens.push_back(unknown);
     }
@@ -150,12 +150,12 @@ Error encode_unigram(const HfModel& model, const std::string& word, std::vector<
 
 Error encode_whole_word(const HfModel& model, const std::string& word,
                         std::vector<uint64_t>& tokens) {
-  const auto found = model.ids.find(word);
-  if (found == model.ids.end() && !model.unknown.has_value()) {
+  const auto id = model.ids.find(word);
+  if (id == model.ids.end() && !model.unknown.has_value()) {
     ET_LOG(Error, "tokenizer: the vocabulary lacks a word, and there is no unk_token");
     return Error::EncodeFailure;
   }
-  tokens.push_back(found == model.ids.end() ? *model.unknown : found->second);
+  tokens.push_back(id == model.ids.end() ? *model.unknown : id->second);
   return Error::Ok;
 }
 

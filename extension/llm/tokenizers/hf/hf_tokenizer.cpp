@@ -40,8 +40,8 @@ bool is_word_character(std::string_view character) {
     return compiled.ok() ? new Regex(std::move(*compiled)) : nullptr;
   }();
   if (word == nullptr || character.empty()) return false;
-  const auto found = word->find_all(character);
-  return found.ok() && !found->empty();
+  const auto matches = word->find_all(character);
+  return matches.ok() && !matches->empty();
 }
 
 /// Offset of the last character of a text.
@@ -150,12 +150,12 @@ Result<std::vector<uint64_t>> HFTokenizer::encode(const std::string& input, int8
 
 Result<std::string> HFTokenizer::decode_behind(uint64_t previous, uint64_t token,
                                                bool at_start) const {
-  const auto found = model_->pieces.find(token);
-  if (found == model_->pieces.end()) return Error::OutOfRange;
+  const auto current = model_->pieces.find(token);
+  if (current == model_->pieces.end()) return Error::OutOfRange;
   const auto before = model_->pieces.find(previous);
   return internal::decode_piece(
       *model_,
-      {found->second, before == model_->pieces.end() ? nullptr : &before->second, at_start});
+      {current->second, before == model_->pieces.end() ? nullptr : &before->second, at_start});
 }
 
 Result<std::string> HFTokenizer::decode(uint64_t previous, uint64_t token,
@@ -183,16 +183,16 @@ Result<std::string> HFTokenizer::decode_text(const std::vector<uint64_t>& tokens
 
 Result<std::string> HFTokenizer::id_to_piece(uint64_t token) const {
   if (!initialized_) return Error::Uninitialized;
-  const auto found = model_->pieces.find(token);
-  if (found == model_->pieces.end()) return Error::OutOfRange;
-  return found->second;
+  const auto piece = model_->pieces.find(token);
+  if (piece == model_->pieces.end()) return Error::OutOfRange;
+  return piece->second;
 }
 
 Result<uint64_t> HFTokenizer::piece_to_id(const std::string& text) const {
   if (!initialized_) return Error::Uninitialized;
-  const auto found = model_->ids.find(text);
-  if (found == model_->ids.end()) return Error::OutOfRange;
-  return found->second;
+  const auto id = model_->ids.find(text);
+  if (id == model_->ids.end()) return Error::OutOfRange;
+  return id->second;
 }
 
 }  // namespace tokenizers

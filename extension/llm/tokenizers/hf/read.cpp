@@ -26,9 +26,9 @@ Error read_vocabulary(const Json& bpe, HfModel& model) {
   }
   const std::string unknown = text_of(bpe, "unk_token");
   if (!unknown.empty()) {
-    const auto found = model.ids.find(unknown);
-    if (found == model.ids.end()) return refuse_json("model.unk_token: the vocabulary has none");
-    model.unknown = found->second;
+    const auto id = model.ids.find(unknown);
+    if (id == model.ids.end()) return refuse_json("model.unk_token: the vocabulary has none");
+    model.unknown = id->second;
   }
   return Error::Ok;
 }
@@ -210,8 +210,8 @@ void read_roles(const std::filesystem::path& folder, HfModel& model) {
       const Json& given = member(*config, role);
       const std::string text =
           given.is_string() ? given.get<std::string>() : text_of(given, "content");
-      const auto found = model.ids.find(text);
-      if (!token.has_value() && found != model.ids.end()) token = found->second;
+      const auto id = model.ids.find(text);
+      if (!token.has_value() && id != model.ids.end()) token = id->second;
     };
     find("bos_token", model.bos);
     find("eos_token", model.eos);

@@ -73,9 +73,9 @@ Error BytePairs::encode_ordinary(const std::string& text, std::vector<uint64_t>&
     for (const char byte : piece) symbols.push_back(ids_.at(std::string(1, byte)));
     const auto merged = merge_symbols(symbols, [&](uint64_t left, uint64_t right, Merge& merge) {
       piece.assign(bytes_.at(left)).append(bytes_.at(right));
-      const auto found = ids_.find(piece);
-      if (found == ids_.end()) return false;
-      merge = {double(found->second), found->second};
+      const auto id = ids_.find(piece);
+      if (id == ids_.end()) return false;
+      merge = {double(id->second), id->second};
       return true;
     });
     tokens.insert(tokens.end(), merged.begin(), merged.end());
@@ -105,15 +105,15 @@ Error BytePairs::encode(const std::string& text, std::vector<uint64_t>& tokens) 
 }
 
 const std::string* BytePairs::bytes_of(uint64_t id) const {
-  const auto found = bytes_.find(id);
-  return found == bytes_.end() ? nullptr : &found->second;
+  const auto piece = bytes_.find(id);
+  return piece == bytes_.end() ? nullptr : &piece->second;
 }
 
 std::optional<uint64_t> BytePairs::id_of(const std::string& bytes) const {
   const auto special = special_.find(bytes);
   if (special != special_.end()) return special->second;
-  const auto found = ids_.find(bytes);
-  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  const auto ordinary = ids_.find(bytes);
+  return ordinary == ids_.end() ? std::nullopt : std::optional(ordinary->second);
 }
 
 }  // namespace tokenizers::internal

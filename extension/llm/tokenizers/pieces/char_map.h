@@ -30,8 +30,8 @@ class CharMap {
   }
 
   /// Calls found(length, replacement) for the keys that `text` begins with, the shortest first.
-  template <typename Found>
-  void each_prefix(std::string_view text, Found&& found) const {
+  template <typename Visit>
+  void each_prefix(std::string_view text, Visit&& visit) const {
     uint32_t node = offset_of(units_[0]);
     for (size_t i = 0; i < std::min(text.size(), kMaxKeyBytes); ++i) {
       const uint8_t byte = uint8_t(text[i]);
@@ -42,7 +42,7 @@ class CharMap {
       node ^= offset_of(unit);
       if ((unit >> 8 & 1) != 0) {
         if (node >= units_.size()) return;
-        found(i + 1, text_at(units_[node] & ~kIsLeaf));
+        visit(i + 1, text_at(units_[node] & ~kIsLeaf));
       }
     }
   }

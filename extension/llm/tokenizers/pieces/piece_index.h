@@ -34,13 +34,13 @@ class PieceIndex {
   bool empty() const { return begins_[256] == begins_[0]; }
 
   /// Calls found(length, id) for each piece that `text` begins with, the shortest first.
-  template <typename Found>
-  void each_prefix(std::string_view text, Found&& found) const {
+  template <typename Visit>
+  void each_prefix(std::string_view text, Visit&& visit) const {
     if (text.empty()) return;
     size_t first = begins_[uint8_t(text[0])], last = begins_[size_t(uint8_t(text[0])) + 1];
     for (size_t length = 1; first < last; ++length) {
       if (pieces_[first].first.size() == length) {
-        found(length, pieces_[first].second);
+        visit(length, pieces_[first].second);
         ++first;
       }
       if (first == last || length == text.size()) return;

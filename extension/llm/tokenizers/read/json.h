@@ -19,17 +19,17 @@ using Json = nlohmann::json;
 inline const Json& member(const Json& object, const char* name) {
   static const Json none;
   if (!object.is_object()) return none;
-  const auto found = object.find(name);
-  return found == object.end() ? none : *found;
+  const auto value = object.find(name);
+  return value == object.end() ? none : *value;
 }
 inline std::string text_of(const Json& object, const char* name,
                            const std::string& otherwise = {}) {
-  const Json& found = member(object, name);
-  return found.is_string() ? found.get<std::string>() : otherwise;
+  const Json& value = member(object, name);
+  return value.is_string() ? value.get<std::string>() : otherwise;
 }
 inline bool flag_of(const Json& object, const char* name, bool otherwise = false) {
-  const Json& found = member(object, name);
-  return found.is_boolean() ? found.get<bool>() : otherwise;
+  const Json& value = member(object, name);
+  return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
 /// Deeper files are refused: each level takes 75 times its bytes. Published files have up to 8.

@@ -23,8 +23,8 @@ bool ends_with(std::string_view text, std::string_view end) {
 uint64_t SentencePieceModel::id_of(const std::string& text) const {
   const auto special = reserved.find(text);
   if (special != reserved.end()) return special->second;
-  const auto found = ids.find(text);
-  return found == ids.end() ? unknown : found->second;
+  const auto id = ids.find(text);
+  return id == ids.end() ? unknown : id->second;
 }
 
 /// The text that replaces the beginning of `text`, and how many bytes it replaces.
@@ -115,11 +115,11 @@ std::vector<PieceOfText> SentencePieceModel::divide_pairs(const std::string& tex
     const Span first = spans[left], second = spans[right];
     if (first.is_frozen || second.is_frozen) return false;
     piece.assign(text, first.first, first.length + second.length);
-    const auto found = ids.find(piece);
-    if (found == ids.end()) return false;
-    merge = {-double(pieces[found->second].score), spans.size()};
+    const auto id = ids.find(piece);
+    if (id == ids.end()) return false;
+    merge = {-double(pieces[id->second].score), spans.size()};
     spans.push_back({first.first, piece.size(), false});
-    if (pieces[found->second].type == Type::Unused) {
+    if (pieces[id->second].type == Type::Unused) {
       parts[piece] = {piece.substr(0, first.length), piece.substr(first.length)};
     }
     return true;

@@ -41,9 +41,9 @@ Error refuse(const char* what, size_t piece = SIZE_MAX) {
 
 bool get_text(const ProtobufReader& reader, std::string& text) {
   std::string_view bytes;
-  const bool found = reader.get(bytes);
+  const bool has_bytes = reader.get(bytes);
   text = std::string(bytes);
-  return found;
+  return has_bytes;
 }
 
 Error read_piece(std::string_view bytes, Model& model) {
@@ -183,9 +183,9 @@ Error finish(Model& model, const Roles& roles) {
   if (model.algorithm == Model::Algorithm::Unigram) model.index = PieceIndex(text_pieces);
   model.user_defined = PieceIndex(std::move(user_defined));
   const auto control = [&](const std::string& name) -> std::optional<uint64_t> {
-    const auto found = model.reserved.find(name);
-    if (found == model.reserved.end()) return std::nullopt;
-    return model.pieces[found->second].type == Type::Control ? std::optional(found->second)
+    const auto entry = model.reserved.find(name);
+    if (entry == model.reserved.end()) return std::nullopt;
+    return model.pieces[entry->second].type == Type::Control ? std::optional(entry->second)
                                                              : std::nullopt;
   };
   model.bos = control(roles.bos);

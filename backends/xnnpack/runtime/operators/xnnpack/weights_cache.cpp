@@ -12,13 +12,13 @@ namespace {
 /// not pass through XNNPACK.
 template <typename T, typename Answer>
 T answer(void* session, T otherwise, const Answer& of) {
-  const runtime::Result<T> found = extension::or_no_memory(
+  const runtime::Result<T> result = extension::or_no_memory(
       "xnnpack: packed weights",
       [&]() -> runtime::Result<T> { return of(*static_cast<WeightsSession*>(session)); });
-  if (!found.ok()) {
+  if (!result.ok()) {
     note_shortage();
   }
-  return found.ok() ? *found : otherwise;
+  return result.ok() ? *result : otherwise;
 }
 
 size_t place_of(const void* packed) {

@@ -34,8 +34,8 @@ struct KnownContents {
 
   std::optional<Digest> find(const Digest& place) {
     const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = by_place.find(place);
-    return found == by_place.end() ? std::nullopt : std::optional<Digest>(found->second);
+    const auto entry = by_place.find(place);
+    return entry == by_place.end() ? std::nullopt : std::optional<Digest>(entry->second);
   }
 
   void add(const Digest& place, const Digest& content) {
