@@ -83,18 +83,18 @@ class Report:
         """Quantities that grew after the first quarter of the windows, in which caches fill."""
         settled = self.windows[len(self.windows) // 4 :]
         first, last = settled[0], settled[-1]
-        found = []
+        faults = []
         if last.files != first.files:
-            found.append(f"open files: {first.files}, then {last.files}")
+            faults.append(f"open files: {first.files}, then {last.files}")
         if last.threads != first.threads:
-            found.append(f"threads: {first.threads}, then {last.threads}")
+            faults.append(f"threads: {first.threads}, then {last.threads}")
         if last.memory - first.memory > GROWTH:
-            found.append(f"memory: {first.memory} bytes, then {last.memory}")
+            faults.append(f"memory: {first.memory} bytes, then {last.memory}")
         half = len(settled) // 2
         before, after = (statistics.median(w.latency for w in part) for part in (settled[:half], settled[half:]))
         if after > before * LATENCY_RATIO:
-            found.append(f"latency: {before * 1e6:.1f} µs, then {after * 1e6:.1f} µs")
-        return found
+            faults.append(f"latency: {before * 1e6:.1f} µs, then {after * 1e6:.1f} µs")
+        return faults
 
 
 def private_memory() -> int:

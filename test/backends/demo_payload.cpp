@@ -37,9 +37,9 @@ struct Cursor {
   std::string_view rest;
 
   std::string_view until(char end) {
-    const size_t found = rest.find(end);
-    const std::string_view piece = rest.substr(0, found);
-    rest.remove_prefix(found == std::string_view::npos ? rest.size() : found + 1);
+    const size_t end_at = rest.find(end);
+    const std::string_view piece = rest.substr(0, end_at);
+    rest.remove_prefix(end_at == std::string_view::npos ? rest.size() : end_at + 1);
     return piece;
   }
   template <typename T>
@@ -115,12 +115,12 @@ class Reader {
       return Error::InvalidProgram;
     }
     data_ = lines.rest;
-    const bool made = make_list(allocator_, values, payload_->values) &&
-                      make_list(allocator_, steps, payload_->steps) &&
-                      make_list(allocator_, inputs, payload_->inputs) &&
-                      make_list(allocator_, outputs, payload_->outputs) &&
-                      make_list(allocator_, updates, payload_->updates);
-    return made ? Error::Ok : Error::MemoryAllocationFailed;
+    const bool succeeded = make_list(allocator_, values, payload_->values) &&
+                           make_list(allocator_, steps, payload_->steps) &&
+                           make_list(allocator_, inputs, payload_->inputs) &&
+                           make_list(allocator_, outputs, payload_->outputs) &&
+                           make_list(allocator_, updates, payload_->updates);
+    return succeeded ? Error::Ok : Error::MemoryAllocationFailed;
   }
 
   Error read_line(Cursor line) {

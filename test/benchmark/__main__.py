@@ -81,18 +81,18 @@ def main() -> None:
         parser.error(f"--threads {max(options.threads)}: this process may use {cores} cores")
     engines = [ENGINES[name] for name in options.engines]
     engines += [engine for name in options.precision for engine in PRECISIONS[name]]
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     for threads in options.threads:
         for model in options.models:
             new = measure(model, threads, engines, options.rounds, options.seconds)
-            found += new
+            measurements += new
             print(table(new), flush=True)
     if len(options.models) * len(options.threads) > 1:
-        print(table(found))
+        print(table(measurements))
     if options.json:
-        options.json.write_text(json.dumps([measurement._asdict() for measurement in found], indent=1))
+        options.json.write_text(json.dumps([measurement._asdict() for measurement in measurements], indent=1))
     if options.plot:
-        plot(found, options.plot)
+        plot(measurements, options.plot)
 
 
 if __name__ == "__main__":

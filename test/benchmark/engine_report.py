@@ -29,33 +29,33 @@ class Measurement(NamedTuple):
         return statistics.median(self.times)
 
 
-def ours_over(found: list[Measurement], measured: Measurement) -> float | None:
+def ours_over(measurements: list[Measurement], measured: Measurement) -> float | None:
     """Our time over this engine's, as the median of the rounds' ratios: both saw the same machine in a round.
 
     An engine on int8 is compared with ours on int8.
     """
-    return _over(found, "ours-int8" if measured.engine.endswith("-int8") else "ours", measured)
+    return _over(measurements, "ours-int8" if measured.engine.endswith("-int8") else "ours", measured)
 
 
-def share_of_peak(found: list[Measurement], measured: Measurement) -> float | None:
+def share_of_peak(measurements: list[Measurement], measured: Measurement) -> float | None:
     """The time of bare multiply-add instructions in the precision of the engine's products, over its time."""
-    return _over(found, f"peak-{measured.products}", measured)
+    return _over(measurements, f"peak-{measured.products}", measured)
 
 
-def _over(found: list[Measurement], engine: str, measured: Measurement) -> float | None:
-    same = [m for m in found if (m.model, m.threads, m.engine) == (measured.model, measured.threads, engine)]
+def _over(measurements: list[Measurement], engine: str, measured: Measurement) -> float | None:
+    same = [m for m in measurements if (m.model, m.threads, m.engine) == (measured.model, measured.threads, engine)]
     if not same:
         return None
     return statistics.median(its / other for its, other in zip(same[0].times, measured.times, strict=True))
 
 
-def table(found: list[Measurement]) -> str:
+def table(measurements: list[Measurement]) -> str:
     """Format one row for each measurement: medians in ms, our time over the engine's, the share of the peak, facts
     about the engine's program.
     """
     rows = []
-    for measurement in found:
-        quotients = (ours_over(found, measurement), share_of_peak(found, measurement))
+    for measurement in measurements:
+        quotients = (ours_over(measurements, measurement), share_of_peak(measurements, measurement))
         facts = ("difference", "lowering", "load", "delegates", "other operators")
         names = (measurement.model, measurement.threads, measurement.engine)
         known = (measurement.facts.get(name) for name in facts)
@@ -68,20 +68,24 @@ def table(found: list[Measurement]) -> str:
     return tabulate(rows, headers=headers, floatfmt=formats)
 
 
-def plot(found: list[Measurement], path: Path) -> None:
+def plot(measurements: list[Measurement], path: Path) -> None:
     """Bars of each engine's time over ours, a group a model; above 1 we are faster."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    groups = list(dict.fromkeys((measurement.model, measurement.threads) for measurement in found))
-    names = dict.fromkeys(measurement.engine for measurement in found)
+    groups = list(dict.fromkeys((measurement.model, measurement.threads) for measurement in measurements))
+    names = dict.fromkeys(measurement.engine for measurement in measurements)
     engines = [name for name in names if name != "ours" and not name.startswith("peak-")]
     figure, axes = pyplot.subplots(figsize=(2 + 1.1 * len(groups), 4.5), layout="constrained")
     width = 0.8 / max(len(engines), 1)
     for index, engine in enumerate(engines):
-        bars = {(m.model, m.threads): 1 / (ours_over(found, m) or float("nan")) for m in found if m.engine == engine}
+        bars = {
+            (m.model, m.threads): 1 / (ours_over(measurements, m) or float("nan"))
+            for m in measurements
+            if m.engine == engine
+        }
         places = [groups.index(group) + (index - (len(engines) - 1) / 2) * width for group in bars]
         axes.bar(places, list(bars.values()), width, label=engine)
     axes.axhline(1, color="black", linewidth=0.8)

@@ -69,7 +69,7 @@ def main() -> None:
         trace = Path(folder) / "trace.etdp"
         write_trace(trace, options.runs, options.events)
         print(f"{options.runs} runs of {options.events} events, {trace.stat().st_size / 1e6:.1f} MB")
-        found = {
+        by_engine = {
             name: [measure(python, trace) for _ in range(options.rounds)] for name, python in pythons.items() if python
         }
     rows = [
@@ -78,7 +78,7 @@ def main() -> None:
             *(min(figure[key] for figure in figures) for key in ("read", "tables")),
             min(sum((figure["read"], figure["tables"])) for figure in figures),
         )
-        for name, figures in found.items()
+        for name, figures in by_engine.items()
     ]
     print(tabulate(rows, headers=("", "reading, s", "tables, s", "sum, s"), floatfmt=".2f"))
 

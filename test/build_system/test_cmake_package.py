@@ -153,8 +153,8 @@ def test_a_project_chooses_options_before_it_adds_the_source_tree(tmp_path: Path
     )
     done = configure(tmp_path / "build", "-DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON", source=source)
     assert done.returncode == 0, done.stdout
-    found = cached(tmp_path / "build")
-    assert (found["EXECUTORCH_LOG_LEVEL"], found["EXECUTORCH_BUILD_EXECUTOR_RUNNER"]) == ("Error", "ON")
+    cache = cached(tmp_path / "build")
+    assert (cache["EXECUTORCH_LOG_LEVEL"], cache["EXECUTORCH_BUILD_EXECUTOR_RUNNER"]) == ("Error", "ON")
 
 
 def test_the_documented_name_chooses_the_python_interpreter(tmp_path: Path) -> None:

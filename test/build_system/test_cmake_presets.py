@@ -56,8 +56,8 @@ def test_another_preset_in_the_same_folder_chooses_all_options_again(tmp_path: P
     runner, logging = "EXECUTORCH_BUILD_EXECUTOR_RUNNER", "EXECUTORCH_ENABLE_LOGGING"
     assert options_after("llm", f"-D{logging}=OFF")[runner] == "OFF"
     assert options_after("llm")[logging] == "OFF"
-    found = options_after("profiling")
-    assert (found[runner], found[logging], found["EXECUTORCH_BUILD_XNNPACK"]) == ("ON", "ON", "OFF")
+    profiling = options_after("profiling")
+    assert (profiling[runner], profiling[logging], profiling["EXECUTORCH_BUILD_XNNPACK"]) == ("ON", "ON", "OFF")
     assert options_after("llm", f"-D{runner}=ON")[runner] == "ON"
 
 
@@ -70,8 +70,8 @@ def test_a_build_folder_that_is_the_install_prefix_too_has_one_package_file(tmp_
 def test_preset_files_of_devices_leave_the_runner_out(tmp_path: Path, name: str) -> None:
     done = configure(tmp_path, f"-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/{name}.cmake")
     assert done.returncode == 0, done.stdout
-    found = cached(tmp_path)
-    assert (found["EXECUTORCH_BUILD_EXECUTOR_RUNNER"], found["EXECUTORCH_ENABLE_EVENT_TRACER"]) == ("OFF", "OFF")
+    cache = cached(tmp_path)
+    assert (cache["EXECUTORCH_BUILD_EXECUTOR_RUNNER"], cache["EXECUTORCH_ENABLE_EVENT_TRACER"]) == ("OFF", "OFF")
 
 
 def test_users_write_presets_with_the_documented_functions(tmp_path: Path) -> None:

@@ -62,12 +62,12 @@ TEST(PartialKernelsTest, TheKernelForTheTensorsIsFound) {
   for (const Case& c : cases) {
     const TensorMeta metas[] = {{c.x, c.x_columns ? g_columns : g_rows},
                                 {c.out, c.out_columns ? g_columns : g_rows}};
-    const auto found = find_kernel("partial::scale.out", metas);
-    ASSERT_TRUE(found.ok());
+    const auto kernel = find_kernel("partial::scale.out", metas);
+    ASSERT_TRUE(kernel.ok());
     EValue values[] = {EValue(floats.ones({2, 2})), EValue(2.0), EValue(floats.ones({2, 2}))};
     EValue* args[] = {&values[0], &values[1], &values[2]};
     KernelRuntimeContext context;
-    (*found)->op_(context, {args, 3});
+    (*kernel)->op_(context, {args, 3});
     EXPECT_STREQ(g_called, c.kernel) << "x " << static_cast<int>(c.x);
   }
 }

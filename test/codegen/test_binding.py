@@ -126,16 +126,18 @@ def test_an_operator_has_the_dtypes_of_the_programs_and_all_if_selected_by_name(
 
 
 def test_the_table_of_called_kernels_is_that_of_the_sources() -> None:
-    found: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {}
     for path in (KERNELS / "portable" / "pointwise").glob("*.cpp"):
         caller = ""
         for line in path.read_text().splitlines():
             if definition := re.match(r"Tensor& (\w+_out\w*)\(", line):
                 caller = definition.group(1)
             elif called := re.search(r"\b(\w+_out\w*)\(ctx, ", line):
-                found.setdefault(caller, set()).add(called.group(1))
-    assert len(found) >= 6
-    reached = {caller: {*names, *(n for name in names for n in found.get(name, ()))} for caller, names in found.items()}
+                groups.setdefault(caller, set()).add(called.group(1))
+    assert len(groups) >= 6
+    reached = {
+        caller: {*names, *(n for name in names for n in groups.get(name, ()))} for caller, names in groups.items()
+    }
     assert {caller: set(names) for caller, names in CALLED.items()} == reached
 
 

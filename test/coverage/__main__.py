@@ -125,15 +125,15 @@ def _sample(cases: list[Case], options: argparse.Namespace) -> int:
     for case in choose.sample(cases, len(cases)):
         if ways := [way for way in options.ways if (case.suite, case.name, way, case.rule.label) in matched]:
             work.append((case, [choose.choice(ways)]))
-    made: list[Record] = []
+    records: list[Record] = []
     attempt_one = partial(attempt, on_exported=_no_peer)
     for record in attempts(work, attempt_one, options.jobs, options.limit, time.monotonic() + options.sample):
-        made.append(record)
+        records.append(record)
         if record.outcome is not Outcome.MATCHED:
             print(_line(record), file=sys.stderr)
-    lost = [one for one in made if one.outcome not in (Outcome.MATCHED, Outcome.TIMED_OUT)]
+    lost = [one for one in records if one.outcome not in (Outcome.MATCHED, Outcome.TIMED_OUT)]
     print(
-        f"{len(made)} of {len(work)} cases that matched tried again, {len(lost)} do not match any more; "
+        f"{len(records)} of {len(work)} cases that matched tried again, {len(lost)} do not match any more; "
         f"{len(kept) - len(matched)} left out, which took more than {options.sample / _SHARE:g} s or have no time"
     )
     return 1 if lost else 0

@@ -262,10 +262,10 @@ def _varying_dims(calls: list[Arguments], largest: int) -> Any:
         sizes = zip(*(one.shape for one in values), strict=True)
         return {dim: Dim.AUTO(min=1, max=largest) for dim, seen in enumerate(sizes) if len(set(seen)) > 1}
 
-    found = pytree.tree_map(dims, *calls)
-    if not any(isinstance(one, dict) and one for one in pytree.tree_leaves(found, is_leaf=_is_dims)):
+    varied_dims = pytree.tree_map(dims, *calls)
+    if not any(isinstance(one, dict) and one for one in pytree.tree_leaves(varied_dims, is_leaf=_is_dims)):
         raise Ended(Outcome.UNBUILT, "no argument's size varies")
-    return found
+    return varied_dims
 
 
 def _is_dims(value: Any) -> bool:

@@ -59,6 +59,6 @@ def test_a_program_has_inputs_calls_and_outputs(graph: OperatorGraph) -> None:
 
 
 def test_calls_are_found_by_debug_handle(graph: OperatorGraph) -> None:
-    found = create_debug_handle_to_op_node_mapping(graph)
-    names = [node.op for handle in sorted(found) for node in found[handle]]
+    mapping = create_debug_handle_to_op_node_mapping(graph)
+    names = [node.op for handle in sorted(mapping) for node in mapping[handle]]
     assert names == ["aten.relu.default", "aten.split_with_sizes_copy.default", "aten.neg.default", "aten.cat.default"]

@@ -133,9 +133,9 @@ def test_each_call_of_one_module_is_reported_separately() -> None:
 
 def test_the_layer_that_costs_most_is_left_in_float() -> None:
     torch.manual_seed(0)
-    found = leave_sensitive_layers_in_float(Model(), _quantizer, _data(), budget=23)
-    assert found.left_in_float[0] == "rough" and len(found.left_in_float) < 3
-    assert found.report.sqnr >= 23
+    choice = leave_sensitive_layers_in_float(Model(), _quantizer, _data(), budget=23)
+    assert choice.left_in_float[0] == "rough" and len(choice.left_in_float) < 3
+    assert choice.report.sqnr >= 23
 
 
 def test_a_tensor_instead_of_the_inputs_of_a_call_is_refused() -> None:

@@ -73,8 +73,8 @@ def _blocks(page: Path, lines: list[str]) -> Iterator[Block]:
                 mark, opened = "", None
         elif fence:
             opened, start = fence, number
-        elif found := _MARK.match(line):
-            mark = found["mark"]
+        elif match := _MARK.match(line):
+            mark = match["mark"]
         elif line.strip():
             mark = ""
 

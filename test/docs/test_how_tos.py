@@ -167,8 +167,8 @@ def test_an_xnnpack_rule_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.linspace(0.5, 2, 12)
     program = lowered(x)
     assert not program.executorch_program.execution_plan[0].operators
-    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute([x])
-    torch.testing.assert_close(found, torch.expm1(x))
+    (output,) = Runtime.get().load_program(program.buffer).load_method("forward").execute([x])
+    torch.testing.assert_close(output, torch.expm1(x))
     (fallback,) = lowered(torch.tensor(0.5)).verdict.methods[0].fallbacks
     assert fallback.reasons == {"XnnpackPartitioner": "it is scalar"}
 

@@ -14,9 +14,9 @@ NAMES: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("document
 
 @pytest.mark.parametrize("module", sorted(NAMES))
 def test_documented_names_take_their_documented_arguments(module: str) -> None:
-    found = importlib.import_module(module)
+    namespace = importlib.import_module(module)
     for name, arguments in NAMES[module].items():
-        attribute = found
+        attribute = namespace
         for part in name.split("."):
             assert hasattr(attribute, part), f"{module} has no {name}"
             attribute = getattr(attribute, part)

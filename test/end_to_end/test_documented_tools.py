@@ -189,8 +189,8 @@ def test_every_reader_has_a_dequantize_of_its_own() -> None:
     integers = torch.tensor([1, -5, 7], dtype=torch.int8)
     config = EdgeCompileConfig(_check_ir_validity=False)
     edge = to_edge(export(TwoReaders(), (integers,)), compile_config=config).transform([DuplicateDequantNodePass()])
-    found = edge.exported_program().graph.find_nodes(op="call_function", target=Q.dequantize_per_tensor.default)
-    assert [len(node.users) for node in found] == [1, 1]
+    nodes = edge.exported_program().graph.find_nodes(op="call_function", target=Q.dequantize_per_tensor.default)
+    assert [len(node.users) for node in nodes] == [1, 1]
     torch.testing.assert_close(edge.exported_program().module()(integers), TwoReaders()(integers))
 
 

@@ -50,8 +50,8 @@ def compiled_once() -> ExecutorchProgramManager:
     return compiled()
 
 
-def run(made: ExecutorchProgramManager, data: bytes | None) -> torch.Tensor:
-    (out,) = Runtime.get().load_program(made.buffer, data_path=data).load_method("forward").execute(X)
+def run(lowered: ExecutorchProgramManager, data: bytes | None) -> torch.Tensor:
+    (out,) = Runtime.get().load_program(lowered.buffer, data_path=data).load_method("forward").execute(X)
     return out
 
 

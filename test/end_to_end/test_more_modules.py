@@ -291,9 +291,9 @@ def test_dropout_that_drops_runs_with_a_warning() -> None:
     x = (torch.ones(1000),)
     with pytest.warns(UserWarning, match=r"call model\.eval\(\) before torch\.export"):
         program = to_program(nn.Dropout(0.25).train(), x)
-    (found,) = run(program, x)
-    kept = torch.as_tensor(found) != 0
-    torch.testing.assert_close(torch.as_tensor(found)[kept], torch.full((int(kept.sum()),), 4 / 3))
+    (output,) = run(program, x)
+    kept = torch.as_tensor(output) != 0
+    torch.testing.assert_close(torch.as_tensor(output)[kept], torch.full((int(kept.sum()),), 4 / 3))
     assert 680 < int(kept.sum()) < 820
 
 

@@ -71,8 +71,8 @@ def test_any_size_matches_eager(what: str) -> None:
 def test_results_stay_valid_when_the_next_call_frees_memory() -> None:
     method = _loaded(_lowered(lambda x: x + 1, torch.randn(4, 3)))
     kept = [(x, method.execute([x], clone_outputs=False)) for x in (torch.randn(rows, 3) for rows in (4, 100, 2))]
-    for x, (found,) in kept:
-        torch.testing.assert_close(found, x + 1)
+    for x, (output,) in kept:
+        torch.testing.assert_close(output, x + 1)
 
 
 @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -81,8 +81,8 @@ def test_two_unbounded_sizes_match_eager(sizes: list[tuple[int, int]]) -> None:
     method = _method_of_two_sizes()
     for rows, columns in sizes:
         x = torch.randn(rows, columns)
-        found = method.execute([x])
-        torch.testing.assert_close(found, [torch.cat([x, x * 2]).cumsum(0).t().contiguous()])
+        output = method.execute([x])
+        torch.testing.assert_close(output, [torch.cat([x, x * 2]).cumsum(0).t().contiguous()])
 
 
 @cache

@@ -298,8 +298,8 @@ _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _parameters(callee: Any, is_member: bool) -> list[Parameter]:
-    found = list(inspect.signature(callee).parameters.values())
-    return found[1:] if is_member and found and found[0].name == "self" else found
+    parameters = list(inspect.signature(callee).parameters.values())
+    return parameters[1:] if is_member and parameters and parameters[0].name == "self" else parameters
 
 
 @pytest.mark.parametrize(("module", "name", "documented"), _ROWS, ids=[f"{row[0]}.{row[1]}" for row in _ROWS])

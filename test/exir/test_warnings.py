@@ -47,8 +47,8 @@ def test_the_use_of_an_experimental_name_warns_with_its_message(call: Callable[[
 def test_methods_warn_when_they_are_called() -> None:
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
-        made = Tried()
-    old, new = _warning_of(made.old), _warning_of(made.new)
+        tried = Tried()
+    old, new = _warning_of(tried.old), _warning_of(tried.new)
     assert old is not None and old.category is DeprecationWarning
     assert new is not None and new.category is ExperimentalWarning
 

@@ -113,7 +113,7 @@ class EveryFault : public ::testing::TestWithParam<ModuleCase> {
 
 TEST_P(EveryFault, IsAnErrorOrChangesNothing) {
   constexpr int64_t kNone = INT64_MAX;
-  std::vector<float> expected, found;
+  std::vector<float> expected, output;
   // The first run creates what exists once in the process.
   ASSERT_EQ(run(kNone, &expected), Error::Ok);
   const LogCapture log;
@@ -122,19 +122,19 @@ TEST_P(EveryFault, IsAnErrorOrChangesNothing) {
   int64_t errors = 0;
   std::set<std::string> failed;
   for (;; ++points) {
-    found.clear();
-    const Error error = run(points, &found);
+    output.clear();
+    const Error error = run(points, &output);
     if (failed_ == nullptr) {
       EXPECT_EQ(error, Error::Ok);
       break;
     }
     failed.insert(failed_);
     errors += error != Error::Ok ? 1 : 0;
-    EXPECT_TRUE(error != Error::Ok || found == expected)
+    EXPECT_TRUE(error != Error::Ok || output == expected)
         << "point " << points << ", " << failed_ << ": another result";
     EXPECT_EQ(open_files(), files) << "point " << points << ", " << failed_;
-    ASSERT_EQ(run(kNone, &found), Error::Ok) << "after point " << points << ", " << failed_;
-    EXPECT_EQ(found, expected) << "after point " << points << ", " << failed_;
+    ASSERT_EQ(run(kNone, &output), Error::Ok) << "after point " << points << ", " << failed_;
+    EXPECT_EQ(output, expected) << "after point " << points << ", " << failed_;
   }
   EXPECT_GE(points, 3) << "the file is opened, looked at and read";
   EXPECT_GE(errors, 3);

@@ -77,11 +77,11 @@ std::string with_faulty_delegates(const std::string& path, const std::string& fo
     }
   }
   const ProgramFile changed(*program);
-  const std::string made = folder + "/" + path.substr(path.rfind('/') + 1);
-  std::ofstream(made, std::ios::binary)
+  const std::string copy_path = folder + "/" + path.substr(path.rfind('/') + 1);
+  std::ofstream(copy_path, std::ios::binary)
       .write(reinterpret_cast<const char*>(changed.data()),
              static_cast<std::streamsize>(changed.size()));
-  return made;
+  return copy_path;
 }
 
 }  // namespace executorch::testing

@@ -122,9 +122,9 @@ def _memory(printed: str) -> dict[str, int]:
     """Sizes that an image reports of its own sections, in bytes."""
     lines = re.findall(r"^(?:flash|ram|stack): \d+ bytes.*$", printed, re.M)
     assert len(lines) == 3
-    found = {name: int(size) for name, size in re.findall(r"(\.\w+) (\d+)", "".join(lines[:2]))}
+    section_sizes = {name: int(size) for name, size in re.findall(r"(\.\w+) (\d+)", "".join(lines[:2]))}
     totals = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-    return {**found, **totals}
+    return {**section_sizes, **totals}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -179,9 +179,9 @@ def test_the_runtime_fits_its_limits(images: Path) -> None:
     for line in re.sub(
         r"\n\s+0x", " 0x", (images / "digits.map").read_text().split("Linker script and memory map")[1]
     ).splitlines():
-        found = re.match(r"\s*(\.\S+)\s+0x[0-9a-f]+\s+(0x[0-9a-f]+)\s+\S*libexecutorch_core\.a", line)
-        if found:
-            section, size = found.group(1), int(found.group(2), 16)
+        match = re.match(r"\s*(\.\S+)\s+0x[0-9a-f]+\s+(0x[0-9a-f]+)\s+\S*libexecutorch_core\.a", line)
+        if match:
+            section, size = match.group(1), int(match.group(2), 16)
             sizes["flash"] += size if section.startswith((".text", ".rodata", ".data", ".ARM.ex", ".init_array")) else 0
             sizes["ram"] += size if section.startswith((".bss", ".data")) else 0
     assert 10_000 < sizes["flash"] <= RUNTIME_FLASH

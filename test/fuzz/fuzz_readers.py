@@ -57,11 +57,11 @@ def files(suffix: str) -> tuple[bytes, ...]:
 
 def payloads() -> tuple[bytes, ...]:
     """The payloads of delegates in test/data/xnnpack."""
-    found = []
+    delegates = []
     for program in sorted((DATA / "xnnpack").glob("*.pte")):
         opened = deserialize_pte(program.read_bytes()).program
-        found += [bytes(entry.data) for entry in opened.backend_delegate_data]
-    return tuple(payload for payload in found if payload[4:8] == b"XH00")
+        delegates += [bytes(entry.data) for entry in opened.backend_delegate_data]
+    return tuple(payload for payload in delegates if payload[4:8] == b"XH00")
 
 
 def traces() -> tuple[bytes, ...]:
@@ -88,14 +88,14 @@ def traces() -> tuple[bytes, ...]:
 
 def records() -> tuple[bytes, ...]:
     """A record without programs: the archive, and the tables in it."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    record = io.BytesIO()
+    with zipfile.ZipFile(record, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("ETRECORD_V0", "")
         archive.writestr("debug_handle_map", json.dumps({"forward": {"0": [1, 2]}}))
         archive.writestr("delegate_map", json.dumps({"forward": {"0": {"name": "X", "delegate_map": {"1": [1]}}}}))
         archive.writestr("instruction_id_to_num_outs_map", json.dumps({"forward": {"0": 1}}))
         archive.writestr("export_graph_id", "7")
-    return (made.getvalue(),)
+    return (record.getvalue(),)
 
 
 def formats() -> list[Format]:

@@ -32,15 +32,15 @@ struct Seed {
 };
 
 std::vector<Seed> seeds() {
-  std::vector<Seed> found;
+  std::vector<Seed> seeds;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(TEST_DATA_DIR)) {
     if (entry.path().extension() == ".pte") {
       std::ifstream file(entry.path(), std::ios::binary);
-      found.push_back({entry.path().filename().string(), Bytes(std::istreambuf_iterator<char>(file),
+      seeds.push_back({entry.path().filename().string(), Bytes(std::istreambuf_iterator<char>(file),
                                                                std::istreambuf_iterator<char>())});
     }
   }
-  return found;
+  return seeds;
 }
 
 size_t runs() {

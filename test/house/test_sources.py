@@ -60,7 +60,7 @@ def test_the_runtime_and_kernels_hold_no_malloc_iostream_exceptions_or_abort() -
     banned = re.compile(
         r"#include <(iostream|sstream|fstream|vector|string|map|unordered_map)>|\b(throw|try|catch)\b\s*[({]|std::abort"
     )
-    found = []
+    violations = []
     for folder in ("runtime", "kernels"):
         for path in [*(ROOT / folder).rglob("*.h"), *(ROOT / folder).rglob("*.cpp")]:
             relative = str(path.relative_to(ROOT))
@@ -69,9 +69,9 @@ def test_the_runtime_and_kernels_hold_no_malloc_iostream_exceptions_or_abort() -
             tests = "testing_util" in relative or "/test/" in relative
             if tests or "platform/default" in relative or relative.startswith(("kernels/aten/", "kernels/linalg/")):
                 continue
-            found += [f"{relative}:{n}: {line.strip()}" for n, line in enumerate(path.read_text().splitlines(), 1)
+            violations += [f"{relative}:{n}: {line.strip()}" for n, line in enumerate(path.read_text().splitlines(), 1)
                       if banned.search(line) and not line.lstrip().startswith(("//", "*"))]  # fmt: skip
-    assert not found, "\n".join(found)
+    assert not violations, "\n".join(violations)
 
 
 def test_the_runtime_and_kernels_use_no_constants_that_boards_lack() -> None:

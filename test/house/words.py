@@ -83,8 +83,8 @@ def _python(text: str) -> Iterator[tuple[int, str]]:
 
 def _comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), 1):
-        found = re.search(rf"(?:^|\s){mark}+!?\s?(.*)", line)
-        yield number, " ".join([found[1] if found else "", *re.findall(r'"([^"]{25,})"', line)]).strip()
+        match = re.search(rf"(?:^|\s){mark}+!?\s?(.*)", line)
+        yield number, " ".join([match[1] if match else "", *re.findall(r'"([^"]{25,})"', line)]).strip()
 
 
 def _markdown(text: str) -> Iterator[tuple[int, str]]:
@@ -122,15 +122,17 @@ def folder_of(name: str) -> str:
 
 def places() -> list[tuple[str, int, str, str]]:
     """Return (file, line, refused words, text) of every place."""
-    found = []
+    violations = []
     for name in _files():
         text = (ROOT / name).read_text()
         for number, line in prose(name, text):
             if _HAS_A_WORD.search(line):
-                found += [(name, number, words, line) for words, pattern in REFUSED.items() if pattern.search(line)]
+                violations += [
+                    (name, number, words, line) for words, pattern in REFUSED.items() if pattern.search(line)
+                ]
         if name.endswith((".py", ".pyi")):
-            found += [(name, number, THIRD_PERSON, line) for number, line in third_person_docstrings(text)]
-    return found
+            violations += [(name, number, THIRD_PERSON, line) for number, line in third_person_docstrings(text)]
+    return violations
 
 
 def counts() -> dict[str, int]:

@@ -78,9 +78,9 @@ class EveryHeapRequest : public ::testing::TestWithParam<ModuleCase> {
   /// Reads the texts of every operator of a delegate.
   static Error describe(Module& module) {
     const runtime::Method* const method = ET_UNWRAP(module.method(GetParam().method));
-    return method->describe_delegates([](size_t, const runtime::DelegateOperator& found) {
-      ASSERT_NE(found.name, nullptr);
-      ASSERT_NE(found.values, nullptr);
+    return method->describe_delegates([](size_t, const runtime::DelegateOperator& op) {
+      ASSERT_NE(op.name, nullptr);
+      ASSERT_NE(op.values, nullptr);
     });
   }
 
@@ -100,24 +100,24 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
   constexpr int64_t kNone = INT64_MAX;
   bool has_failed = false;
   float expected = 0;
-  float found = 0;
+  float output = 0;
   // The first run creates what exists once in the process.
   ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
   ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
   int64_t alive = heap::live_blocks();
   int64_t requests = 0;
   for (;; ++requests) {
-    const Error error = run(requests, &has_failed, &found);
+    const Error error = run(requests, &has_failed, &output);
     if (!has_failed) {
       EXPECT_EQ(error, Error::Ok);
       break;
     }
     // A kernel without scratch memory computes in another way, which rounds differently.
-    const bool is_right = std::abs(found - expected) <= 1e-5f * std::abs(expected);
+    const bool is_right = std::abs(output - expected) <= 1e-5f * std::abs(expected);
     EXPECT_TRUE(error == Error::MemoryAllocationFailed || (error == Error::Ok && is_right))
         << "request " << requests << ": " << runtime::to_string(error);
-    ASSERT_EQ(run(kNone, &has_failed, &found), Error::Ok) << "after request " << requests;
-    EXPECT_EQ(found, expected);
+    ASSERT_EQ(run(kNone, &has_failed, &output), Error::Ok) << "after request " << requests;
+    EXPECT_EQ(output, expected);
     EXPECT_EQ(heap::live_blocks(), alive) << "request " << requests;
     alive = heap::live_blocks();  // a failure's message takes some
   }

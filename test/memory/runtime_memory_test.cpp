@@ -84,8 +84,8 @@ void prepare(const char* name, Execution& run) {
   const runtime::MethodMeta meta = *program->method_meta("forward");
   run.names.clear();
   for (size_t i = 0; i < meta.num_operators(); ++i) {
-    const runtime::OperatorName found = *meta.operator_name(i);
-    run.names.push_back(std::string(found.name) + "." + found.overload);
+    const runtime::OperatorName op = *meta.operator_name(i);
+    run.names.push_back(std::string(op.name) + "." + op.overload);
   }
   run.kernels.clear();
   for (const std::string& kernel : run.names) {

@@ -23,5 +23,5 @@ class Detector(nn.Module):
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         tokens = self.project(self.backbone(x)).flatten(2).transpose(1, 2) + self.place
-        found = self.transformer(tokens, self.queries.expand(x.shape[0], -1, -1))
-        return self.classes(found), self.boxes(found).sigmoid()
+        output = self.transformer(tokens, self.queries.expand(x.shape[0], -1, -1))
+        return self.classes(output), self.boxes(output).sigmoid()

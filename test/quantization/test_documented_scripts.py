@@ -82,8 +82,8 @@ def test_the_flow_of_the_page_on_language_models() -> None:
     names = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
     assert sum("embedding_byte" in name for name in names) == 1 and sum("delegate" in name for name in names) == 1
     assert not any("linear" in name or "addmm" in name for name in names)
-    found = _run(lowered.to_executorch(), *inputs)
-    assert sqnr(eager_model(*inputs), found) > 35 and sqnr(exact, found) > 15
+    output = _run(lowered.to_executorch(), *inputs)
+    assert sqnr(eager_model(*inputs), output) > 35 and sqnr(exact, output) > 15
 
 
 @pytest.mark.parametrize("is_dynamic", [False, True])

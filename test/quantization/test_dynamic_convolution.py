@@ -63,10 +63,10 @@ def test_an_image_is_quantized_in_the_delegate(name: str, is_per_channel: bool) 
     converted = while_running(model, images, is_per_channel)
     lowered = lowered_on_xnnpack(converted, (images,))
     assert len(calls(lowered.exported_program())) == 2
-    found = run(lowered, (images,))
+    output = run(lowered, (images,))
     # The float results of a layer differ in their last bits, so the next layer rounds some to a neighbouring integer.
-    assert sqnr(converted(images), found) > (55 if isinstance(model, nn.Sequential) else 100)
-    assert sqnr(model(images), found) > 35
+    assert sqnr(converted(images), output) > (55 if isinstance(model, nn.Sequential) else 100)
+    assert sqnr(model(images), output) > 35
 
 
 def test_each_image_of_a_batch_is_quantized_for_itself() -> None:
@@ -74,8 +74,8 @@ def test_each_image_of_a_batch_is_quantized_for_itself() -> None:
     images = torch.randn(3, 3, 9, 9) * torch.tensor([1.0, 30, 0.1]).reshape(3, 1, 1, 1)
     model = LAYERS["padded"]()
     converted = while_running(model, images)
-    found = run(lowered_on_xnnpack(converted, (images,)), (images,))
-    for image, result in zip(images, found, strict=True):
+    output = run(lowered_on_xnnpack(converted, (images,)), (images,))
+    for image, result in zip(images, output, strict=True):
         assert sqnr(model(image[None]), result[None]) > 35
 
 
@@ -96,8 +96,8 @@ def test_constant_images(name: str, value: float) -> None:
     torch.manual_seed(0)
     images = torch.full((1, 3, 5, 5), value)
     converted = while_running(LAYERS[name](), images)
-    found = run(lowered_on_xnnpack(converted, (images,)), (images,))
-    torch.testing.assert_close(found, converted(images), rtol=1e-5, atol=1e-6 * max(1.0, abs(value)))
+    output = run(lowered_on_xnnpack(converted, (images,)), (images,))
+    torch.testing.assert_close(output, converted(images), rtol=1e-5, atol=1e-6 * max(1.0, abs(value)))
 
 
 @pytest.mark.parametrize("name", ["padded", "transposed, strided"])
@@ -115,8 +115,8 @@ def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...], name: str) -
         images = torch.randn(number if 0 in dims else 12, 3, height if 2 in dims else 12, 9)
         # Their zero points, and so the zeros beside them, differ.
         images = images * torch.logspace(-2, 2, len(images)).reshape(-1, 1, 1, 1) + torch.randn(len(images), 1, 1, 1)
-        found = torch.as_tensor(method.execute([images])[0])
-        for image, result in zip(images, found, strict=True):
+        output = torch.as_tensor(method.execute([images])[0])
+        for image, result in zip(images, output, strict=True):
             assert sqnr(model(image[None]), result[None]) > 35
 
 

@@ -51,8 +51,8 @@ def test_models_of_half_weights_are_delegated(name: str) -> None:
     model, x = HalfWeights().eval(), (torch.randn(2, 3, 5, 5),)
     lowered = to_edge_transform_and_lower(torch.export.export(model, x), partitioner=[XnnpackPartitioner(**settings)])
     calls = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
-    made = sum("delegate" in call for call in calls)
-    assert made == delegates if delegates else made > 1, calls
+    calls_of_delegates = sum("delegate" in call for call in calls)
+    assert calls_of_delegates == delegates if delegates else calls_of_delegates > 1, calls
     assert any("convolution" in call for call in calls) == (name == "activations"), calls
     torch.testing.assert_close(run(lowered, x), model(*x), **LAYER)
     for _, module, _ in get_lowered_submodules(lowered.exported_program().graph_module):

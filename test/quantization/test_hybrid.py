@@ -50,10 +50,10 @@ def _models() -> tuple[nn.Module, nn.Module, list[tuple[torch.Tensor, ...]]]:
 
 def test_a_hybrid_model_is_one_program_and_its_report_names_the_kind_of_each_part() -> None:
     model, changed, data = _models()
-    found = leave_sensitive_layers_in_float(changed, _quantizer, data, budget=5, reference=model)
-    assert found.left_in_float == ()
-    lowered = lowered_on_xnnpack(found.quantized, data[0])
-    report = quantization_report(torch.export.export(model, data[0]).module(), found.quantized, data, lowered)
+    choice = leave_sensitive_layers_in_float(changed, _quantizer, data, budget=5, reference=model)
+    assert choice.left_in_float == ()
+    lowered = lowered_on_xnnpack(choice.quantized, data[0])
+    report = quantization_report(torch.export.export(model, data[0]).module(), choice.quantized, data, lowered)
     xnnpack = "delegated to XnnpackBackend"
     assert [(one.layer, one.scheme, one.weight_bits, one.operand_bits, one.runs) for one in report.layers] == [
         ("image.0", "static", 8, 8, xnnpack),
@@ -63,7 +63,7 @@ def test_a_hybrid_model_is_one_program_and_its_report_names_the_kind_of_each_par
         ("mix.2", "dynamic", 8, 8, xnnpack),
         ("head", "float", 32, 32, xnnpack),
     ]
-    assert sqnr(found.quantized(*data[0]), run(lowered, data[0])) > 30
+    assert sqnr(choice.quantized(*data[0]), run(lowered, data[0])) > 30
 
 
 def test_layers_of_a_hybrid_are_left_in_float_until_the_budget_is_met_or_cannot_be() -> None:

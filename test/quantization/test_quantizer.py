@@ -75,9 +75,9 @@ def test_linear_layers_are_quantized_dynamically(dtype: torch.dtype, is_per_chan
     converted = quantized(model, XNNPACKQuantizer().set_global(config), data)
     lowered = lowered_on_xnnpack(converted, data[0])
     assert len(operators(lowered.exported_program().graph)) == 2
-    found = run(lowered, data[0])
-    assert found.dtype is dtype
-    assert sqnr(model(*data[0]), found) > 35
+    output = run(lowered, data[0])
+    assert output.dtype is dtype
+    assert sqnr(model(*data[0]), output) > 35
     assert len(lowered.to_executorch().buffer) < 0.4 * 4 * sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -89,12 +89,12 @@ def test_parts_are_configured_by_name_type_and_operator() -> None:
     by_operator = XNNPACKQuantizer().set_operator_type(torch.ops.aten.linear, config)
     by_filter = XNNPACKQuantizer().set_global(config).set_filter_function(lambda node: "conv" in node.name)
     data = [(torch.randn(2, 2, 8),)]
-    found = []
+    quantized_layers = []
     for quantizer in (left_out, by_type, by_operator, by_filter):
         graph = quantized(model, quantizer, data).graph
         weighted = [node for node in graph.nodes if "linear" in str(node.target) or "conv1d" in str(node.target)]
-        found.append(["dequantize" in node.args[1].name for node in weighted])
-    assert found == [[True, False, True], [False, False, True], [True, True, False], [False, False, True]]
+        quantized_layers.append(["dequantize" in node.args[1].name for node in weighted])
+    assert quantized_layers == [[True, False, True], [False, False, True], [True, True, False], [False, False, True]]
 
 
 def test_integers_and_numbers_beside_them_stay_as_they_are() -> None:
@@ -170,11 +170,11 @@ def test_a_quantizer_that_matches_nothing_warns_and_leaves_the_model_in_float(
 def test_calibration_that_gives_no_range_is_refused(value: float | None, why: str) -> None:
     model: Any = torch.export.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),)).module()
     prepared = prepare_pt2e(model, XNNPACKQuantizer().set_global(get_symmetric_quantization_config()))
-    with pytest.raises(ValueError, match=why) as found:
+    with pytest.raises(ValueError, match=why) as error:
         if value is not None:
             prepared(torch.tensor([[1.0, value]]))
         convert_pt2e(prepared)
-    assert "linear" in str(found.value)
+    assert "linear" in str(error.value)
 
 
 @pytest.mark.parametrize("limits", [{"act_qmin": 0, "act_qmax": 255}, {"weight_qmin": 7, "weight_qmax": -8}])

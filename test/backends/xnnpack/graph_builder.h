@@ -42,11 +42,11 @@ class GraphBuilder final {
     return node(NodeKind::FullyConnected, {x, constant(), kNoValue}, result);
   }
   std::vector<NodeKind> kinds() const {
-    std::vector<NodeKind> found;
+    std::vector<NodeKind> kinds;
     for (const Node& node : graph.nodes) {
-      found.push_back(node.kind);
+      kinds.push_back(node.kind);
     }
-    return found;
+    return kinds;
   }
 
  private:

@@ -116,24 +116,24 @@ TEST(GraphPasses, AClampBecomesPartOfTheFloat32AdditionBeforeIt) {
 
 TEST(GraphPasses, CopiesInsideTheGraphBecomeTheirOperand) {
   Builder b;
-  const uint32_t x = b.input(), y = b.output(), made = b.value(), copy = b.value();
-  b.node(NodeKind::Abs, {x}, made);
-  b.node(NodeKind::Copy, {made}, copy);
+  const uint32_t x = b.input(), y = b.output(), absolute = b.value(), copy = b.value();
+  b.node(NodeKind::Abs, {x}, absolute);
+  b.node(NodeKind::Copy, {absolute}, copy);
   b.node(NodeKind::Negate, {copy}, y);
   const std::vector<uint32_t> roots = alias_values(&b.graph);
   EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Abs, NodeKind::Negate}));
-  EXPECT_EQ(roots[copy], made);
+  EXPECT_EQ(roots[copy], absolute);
 }
 
 TEST(GraphPasses, AValueThatIsCopiedToAnOutputIsComputedThere) {
   Builder b;
-  const uint32_t x = b.input(), y = b.output(), z = b.output(), made = b.value();
-  b.node(NodeKind::Abs, {x}, made);
-  b.node(NodeKind::Copy, {made}, y);
-  b.node(NodeKind::Copy, {made}, z);
+  const uint32_t x = b.input(), y = b.output(), z = b.output(), absolute = b.value();
+  b.node(NodeKind::Abs, {x}, absolute);
+  b.node(NodeKind::Copy, {absolute}, y);
+  b.node(NodeKind::Copy, {absolute}, z);
   const std::vector<uint32_t> roots = alias_values(&b.graph);
   EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Abs, NodeKind::Copy}));
-  EXPECT_EQ(roots[made], y);
+  EXPECT_EQ(roots[absolute], y);
 }
 
 TEST(GraphPasses, AnInputThatIsAnOutputIsCopied) {

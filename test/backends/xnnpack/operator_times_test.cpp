@@ -38,9 +38,9 @@ TEST(OperatorTimes, AreReportedForEachOperatorOfEachRun) {
   EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
   EXPECT_GE(listener.names.size(), 5u);
   const std::string depthwise = "Convolution (NHWC, F32) DWConv #1 [";
-  const auto found = listener.names.lower_bound(depthwise);
-  ASSERT_NE(found, listener.names.end());
-  EXPECT_EQ(found->compare(0, depthwise.size(), depthwise), 0);
+  const auto name = listener.names.lower_bound(depthwise);
+  ASSERT_NE(name, listener.names.end());
+  EXPECT_EQ(name->compare(0, depthwise.size(), depthwise), 0);
   for (const std::string& name : listener.names) {
     EXPECT_EQ(name.back(), ']') << name;
   }

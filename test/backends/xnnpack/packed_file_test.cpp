@@ -126,10 +126,10 @@ TEST_F(PackedFileTest, ADamagedOrForeignFileIsReplaced) {
     write(bytes);
     start();
     // All but the time when it was made and the digest, which covers the time.
-    std::string made = read();
-    ASSERT_EQ(made.size(), good.size());
-    made.replace(40, 24, good, 40, 24);
-    EXPECT_TRUE(made == good) << "a file of " << bytes.size() << " bytes";
+    std::string rewritten = read();
+    ASSERT_EQ(rewritten.size(), good.size());
+    rewritten.replace(40, 24, good, 40, 24);
+    EXPECT_TRUE(rewritten == good) << "a file of " << bytes.size() << " bytes";
   }
 }
 

@@ -33,10 +33,10 @@ inline bool gives_eagers_numbers(extension::Module& module, const std::string& m
     ADD_FAILURE() << method << ": " << runtime::to_string(outputs.error());
     return false;
   }
-  const float* found = (*outputs)[0].toTensor().const_data_ptr<float>();
+  const float* output = (*outputs)[0].toTensor().const_data_ptr<float>();
   for (size_t i = 0; i < 5; ++i) {
-    if (!(std::abs(found[i] - kExpected[i]) < 1e-5f)) {
-      ADD_FAILURE() << method << ": output " << i << " is " << found[i];
+    if (!(std::abs(output[i] - kExpected[i]) < 1e-5f)) {
+      ADD_FAILURE() << method << ": output " << i << " is " << output[i];
       return false;
     }
   }

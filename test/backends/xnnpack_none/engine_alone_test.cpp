@@ -35,10 +35,10 @@ void expect_results(const std::string& name, const std::vector<executorch::aten:
   const extension::TensorPtr input = extension::from_blob(numbers.data(), sizes);
   const runtime::Result<std::vector<runtime::EValue>> outputs = module.forward(input);
   ASSERT_TRUE(outputs.ok());
-  const executorch::aten::Tensor found = (*outputs)[0].toTensor();
-  ASSERT_EQ(static_cast<size_t>(found.numel()), expected.size());
+  const executorch::aten::Tensor output = (*outputs)[0].toTensor();
+  ASSERT_EQ(static_cast<size_t>(output.numel()), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_NEAR(found.const_data_ptr<float>()[i], expected[i], tolerance) << i;
+    EXPECT_NEAR(output.const_data_ptr<float>()[i], expected[i], tolerance) << i;
   }
 }
 

@@ -78,13 +78,13 @@ def _start(engine: str, python: str, bits: int, file: Path, threads: int, contex
     return running
 
 
-def _report(shape: DecoderShape, found: list[Running], threads: int, options: argparse.Namespace, speed: float) -> None:
+def _report(shape: DecoderShape, runs: list[Running], threads: int, options: argparse.Namespace, speed: float) -> None:
     prefills = [f"prefill {count}" for count in options.prefill]
     decodes = [f"decode {count}" for count in options.cached]
     print(f"\n{options.shape}, {threads} threads; read bandwidth {speed / 1e9:.1f} GB/s; our cache: {options.cache}")
     columns = [*prefills, *(text for decode in decodes for text in (decode, "share")), "load s", "RSS MB"]
     print(f"{'':28}" + "".join(f"{text:>14}" for text in columns))
-    for figure in found:
+    for figure in runs:
         cells = [f"{count / figure.best[name]:.1f}" for count, name in zip(options.prefill, prefills, strict=True)]
         weights = weight_bits(figure.engine, figure.bits) / 8
         for cached, name in zip(options.cached, decodes, strict=True):
@@ -103,7 +103,7 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
     if not checkpoint.exists():
         write_checkpoint(shape, checkpoint)
     context = -(-(max(options.cached) + 512) // 128) * 128
-    found: list[Running] = []
+    runs: list[Running] = []
     bandwidth = _start("bandwidth", sys.executable, 0, checkpoint, threads, context)
     try:
         for bits in options.bits:
@@ -114,7 +114,7 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
                     file = export_file(
                         Request(engine, pythons[engine], shape, checkpoint, bits, context, options.cache)
                     )
-                    found.append(_start(engine, pythons[engine], bits, file, threads, context))
+                    runs.append(_start(engine, pythons[engine], bits, file, threads, context))
                 except EngineUnavailable as reason:
                     print(reason, file=sys.stderr, flush=True)
         requests = {f"prefill {count}": {"prefill": count} for count in options.prefill}
@@ -122,15 +122,15 @@ def measure(shape: DecoderShape, threads: int, options: argparse.Namespace, pyth
         for _ in range(options.rounds):
             bandwidth.request("inverse", {})
             for name, request in requests.items():
-                for figure in list(found):
+                for figure in list(runs):
                     try:
                         figure.request(name, request)
                     except EngineUnavailable as reason:
                         print(reason, file=sys.stderr, flush=True)
-                        found.remove(figure)
-        _report(shape, found, threads, options, 1 / bandwidth.best["inverse"])
+                        runs.remove(figure)
+        _report(shape, runs, threads, options, 1 / bandwidth.best["inverse"])
     finally:
-        for running in (*found, bandwidth):
+        for running in (*runs, bandwidth):
             running.process.kill()
             running.process.wait()
 

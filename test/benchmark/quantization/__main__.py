@@ -120,8 +120,8 @@ def images(name: str) -> Callable[[argparse.Namespace], Iterator[Figure]]:
         model, inputs = make(name)
         data = [torch.randn_like(inputs[0]) for _ in range(IMAGES)]
         with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-            made = quantized(model, inputs, lambda prepared: [prepared(batch) for batch in data[:2]])
-            exported = torch.export.export(made, inputs)
+            quantized_model = quantized(model, inputs, lambda prepared: [prepared(batch) for batch in data[:2]])
+            exported = torch.export.export(quantized_model, inputs)
             torch.export.save(exported, Path(folder) / "exported.pt2")
             torch.save(data, Path(folder) / "inputs.pt")
             engines = [

@@ -105,8 +105,8 @@ class Digits:
             ("4-bit weights", calibrate, {"weight_qmin": -7, "weight_qmax": 7}),
         )
         for name, use, settings in kinds:
-            made = quantized(copy.deepcopy(self.model), self.inputs, use, self.SIZES, **settings)
-            yield name, on_xnnpack(made, self.inputs, self.SIZES)
+            quantized_model = quantized(copy.deepcopy(self.model), self.inputs, use, self.SIZES, **settings)
+            yield name, on_xnnpack(quantized_model, self.inputs, self.SIZES)
 
 
 class MiniLM:
@@ -131,5 +131,5 @@ class MiniLM:
             quantize_(model, config, lambda module, name: isinstance(module, nn.Embedding))
             unwrap_tensor_subclass(model)
         first = (self.sentences[0], torch.ones_like(self.sentences[0]))
-        made = quantized(model, example, lambda prepared: prepared(*first), sizes, is_dynamic=True)
-        self.program = on_xnnpack(made, example, sizes)
+        quantized_model = quantized(model, example, lambda prepared: prepared(*first), sizes, is_dynamic=True)
+        self.program = on_xnnpack(quantized_model, example, sizes)

@@ -94,28 +94,28 @@ class Writer final {
 
   /// Adds some instructions; returns the last result.
   int32_t step(Shape shape, int32_t first, int32_t last, size_t bytes) {
-    const int32_t made = shape == kViews ? tensor(0) : planned();
+    const int32_t id = shape == kViews ? tensor(0) : planned();
     if (shape == kViews) {
-      call(1, {first, 2, made});
+      call(1, {first, 2, id});
       const int32_t out = planned();
-      call(0, {made, last, 1, out, out});
+      call(0, {id, last, 1, out, out});
       return out;
     }
-    if (shape == kMoves && made != 5) {
-      move(made, 5);
+    if (shape == kMoves && id != 5) {
+      move(id, 5);
       call(0, {5, first, 1, last, last});
       return last == 3 ? 4 : 3;
     }
-    if (shape == kManyInputs) inputs_.push_back(made);
+    if (shape == kManyInputs) inputs_.push_back(id);
     if (shape == kManyResults) {
-      std::vector<int32_t> results = {made};
+      std::vector<int32_t> results = {id};
       while (b_.GetSize() < bytes - bytes / 10) results.push_back(planned());
       const int32_t list = value(fb::KernelTypes::TensorList,
                                  fb::CreateTensorList(b_, b_.CreateVector(results)).Union());
       call(2, {first, 0, 1, list, list});
-      return made;
+      return id;
     }
-    const int32_t out = shape == kManyInputs ? planned() : made;
+    const int32_t out = shape == kManyInputs ? planned() : id;
     call(0, {first, last, 1, out, out});
     return out;
   }

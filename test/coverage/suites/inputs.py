@@ -56,15 +56,15 @@ def _configurations(config: Any) -> Iterator[Any]:
 
 def _first_widths(model: nn.Module) -> list[int]:
     """The input widths of the first layers with weights of each kind, in the order of the model's definition."""
-    found: dict[type, int] = {}
+    widths: dict[type, int] = {}
     for layer in model.modules():
         if isinstance(layer, nn.Linear):
-            found.setdefault(nn.Linear, layer.in_features)
+            widths.setdefault(nn.Linear, layer.in_features)
         elif isinstance(layer, (nn.Conv1d, nn.Conv2d)):
-            found.setdefault(type(layer), layer.in_channels)
+            widths.setdefault(type(layer), layer.in_channels)
         elif isinstance(layer, nn.LayerNorm):
-            found.setdefault(nn.LayerNorm, layer.normalized_shape[-1])
-    return list(found.values())
+            widths.setdefault(nn.LayerNorm, layer.normalized_shape[-1])
+    return list(widths.values())
 
 
 def _words(request: _Request) -> list[torch.Tensor]:

@@ -78,11 +78,11 @@ Value add(Builder& b, const MadeValue& value) {
 std::vector<uint8_t> bytes_of(const std::vector<Suite>& suites) {
   Builder b;
   const auto values = [&](const std::vector<MadeValue>& list) {
-    std::vector<Value> made;
-    for (const MadeValue& value : list) made.push_back(add(b, value));
-    return b.CreateVector(made);
+    std::vector<Value> offsets;
+    for (const MadeValue& value : list) offsets.push_back(add(b, value));
+    return b.CreateVector(offsets);
   };
-  std::vector<flatbuffers::Offset<fb::BundledMethodTestSuite>> made;
+  std::vector<flatbuffers::Offset<fb::BundledMethodTestSuite>> suite_offsets;
   for (const Suite& suite : suites) {
     std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> cases;
     for (size_t i = 0; i < suite.inputs.size(); ++i) {
@@ -90,13 +90,14 @@ std::vector<uint8_t> bytes_of(const std::vector<Suite>& suites) {
       cases.push_back(fb::CreateBundledMethodTestCase(b, inputs, values(suite.expected[i])));
     }
     const auto case_vector = b.CreateVector(cases);
-    made.push_back(fb::CreateBundledMethodTestSuite(b, b.CreateString(suite.method), case_vector));
+    suite_offsets.push_back(
+        fb::CreateBundledMethodTestSuite(b, b.CreateString(suite.method), case_vector));
   }
   const std::vector<uint8_t> program = executorch::testing::add_program();
   b.ForceVectorAlignment(program.size(), 1, 32);
   const auto program_vector = b.CreateVector(program);
   fb::FinishBundledProgramBuffer(
-      b, fb::CreateBundledProgram(b, 2, b.CreateVector(made), program_vector));
+      b, fb::CreateBundledProgram(b, 2, b.CreateVector(suite_offsets), program_vector));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 
@@ -121,7 +122,7 @@ void elements(MadeValue& value, std::vector<int32_t> sizes) {
 const std::vector<Row>& rows() {
   constexpr Error kBad = Error::InvalidArgument;
   constexpr const char* kNoTensor = "do not describe a tensor";
-  static const std::vector<Row> made = {
+  static const std::vector<Row> all = {
       {"ABundleIsAsItShouldBe", [](auto&) {}, ""},
       {"AMethodsSuiteIsThereTwice", [](auto& s) { s.push_back({"forward", {{}}, {{}}}); }, ""},
       {"ASuiteIsOfNoMethod", [](auto& s) { s[0].method = "backward"; }, "", Error::NotFound,
@@ -157,7 +158,7 @@ const std::vector<Row>& rows() {
       {"ATensorHasManyDims", input([](MadeValue& v) { elements(v, std::vector<int32_t>(255, 1)); }),
        kNoTensor},
   };
-  return made;
+  return all;
 }
 
 class HostileBundleTest : public testing::TestWithParam<Row> {};

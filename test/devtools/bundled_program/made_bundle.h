@@ -73,19 +73,20 @@ inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
       const auto data = builder.CreateVector(bytes, tensor.numbers.size() * sizeof(float));
       const auto sizes = builder.CreateVector(tensor.sizes);
       const auto dim_order = builder.CreateVector(tensor.dim_order);
-      const auto made = fb::CreateTensor(builder, static_cast<fb::ScalarType>(tensor.scalar_type),
-                                         sizes, data, dim_order);
-      values.push_back(fb::CreateValue(builder, fb::ValueUnion::Tensor, made.Union()));
+      const auto value_tensor = fb::CreateTensor(
+          builder, static_cast<fb::ScalarType>(tensor.scalar_type), sizes, data, dim_order);
+      values.push_back(fb::CreateValue(builder, fb::ValueUnion::Tensor, value_tensor.Union()));
     }
     return builder.CreateVector(values);
   };
-  std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> made;
+  std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> case_offsets;
   for (const MadeCase& test_case : cases) {
     const auto inputs = values_of(test_case.inputs);
-    made.push_back(fb::CreateBundledMethodTestCase(builder, inputs, values_of(test_case.expected)));
+    case_offsets.push_back(
+        fb::CreateBundledMethodTestCase(builder, inputs, values_of(test_case.expected)));
   }
   const auto suite = fb::CreateBundledMethodTestSuite(builder, builder.CreateString(method),
-                                                      builder.CreateVector(made));
+                                                      builder.CreateVector(case_offsets));
   const std::vector<uint8_t> program = add_program();
   builder.ForceVectorAlignment(program.size(), 1, 32);
   const auto program_vector = builder.CreateVector(program);

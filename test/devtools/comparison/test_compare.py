@@ -36,10 +36,10 @@ def lowered(module: torch.nn.Module) -> ExecutorchProgramManager:
 
 
 def test_a_correct_program_has_no_difference() -> None:
-    found = compare(model(), lowered(model()), (X,))
-    assert len(found.operators) == 8
-    assert found.first is None and not found.outputs_differ
-    assert "no operator differs" in str(found)
+    comparison = compare(model(), lowered(model()), (X,))
+    assert len(comparison.operators) == 8
+    assert comparison.first is None and not comparison.outputs_differ
+    assert "no operator differs" in str(comparison)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,13 +48,13 @@ def test_a_wrong_constant_is_found_where_it_is_read(name: str, tmp_path: Path) -
     with torch.no_grad():
         wrong.get_parameter(name).view(-1)[0] += 0.5
     for program in (lowered(wrong), lowered(wrong).buffer):
-        found = compare(model(), program, (X,))
-        assert found.first is not None and found.outputs_differ
-        assert found.first.operator == "aten.addmm.default"
-        assert found.first.module == name.rsplit(".", 1)[0]
-        assert "recorded_run.py:" in found.first.source
-        assert "first to differ: aten.addmm.default" in str(found)
-        assert json.loads(found.as_json())["first"] == found.first.node
+        comparison = compare(model(), program, (X,))
+        assert comparison.first is not None and comparison.outputs_differ
+        assert comparison.first.operator == "aten.addmm.default"
+        assert comparison.first.module == name.rsplit(".", 1)[0]
+        assert "recorded_run.py:" in comparison.first.source
+        assert "first to differ: aten.addmm.default" in str(comparison)
+        assert json.loads(comparison.as_json())["first"] == comparison.first.node
 
 
 @pytest.mark.parametrize("index", range(2))
@@ -70,11 +70,11 @@ def test_a_wrong_kernel_is_found(right: str, wrong: str, index: int) -> None:
         if getattr(instruction.instr_args, "op_index", -1) == position
     ]
     calls[index].op_index = len(plan.operators) - 1  # type: ignore[union-attr]
-    found = compare(model(), bytes(serialize_pte(file)), (X,))
-    assert found.first is not None
-    assert found.first.operator == f"aten.{right}.default"
-    assert found.first.ran == f"{wrong}.out"
-    assert found.first.node == f"aten_{right}_default" + ("_1" if index else "")
+    comparison = compare(model(), bytes(serialize_pte(file)), (X,))
+    assert comparison.first is not None
+    assert comparison.first.operator == f"aten.{right}.default"
+    assert comparison.first.ran == f"{wrong}.out"
+    assert comparison.first.node == f"aten_{right}_default" + ("_1" if index else "")
 
 
 def test_a_program_lowered_differently_needs_its_lowering() -> None:
@@ -136,8 +136,8 @@ def test_a_wrong_quantization_parameter_is_found(call: int) -> None:
     chosen = [quantize for quantize in calls if "quantize_per_tensor" in plan.operators[quantize.op_index].name][call]
     plan.values.append(EValue(Double(0.03)))
     chosen.args[1] = len(plan.values) - 1
-    found = compare(Quantized(), bytes(serialize_pte(file)), (X,), lower=unfused)
-    assert found.first is not None
+    comparison = compare(Quantized(), bytes(serialize_pte(file)), (X,), lower=unfused)
+    assert comparison.first is not None
     kind = "quantize_per_tensor" if call % 2 == 0 else "dequantize_per_tensor"
-    assert found.first.operator == f"quantized_decomposed.{kind}.default"
-    assert found.first.node.endswith("_1") == (call > 1)
+    assert comparison.first.operator == f"quantized_decomposed.{kind}.default"
+    assert comparison.first.node.endswith("_1") == (call > 1)

@@ -134,12 +134,14 @@ NODES: dict[str, tuple[type, Edit, str, str]] = {
 def test_every_operator_inside_is_compared(
     exported: torch.export.ExportedProgram, program: bytes, x: torch.Tensor
 ) -> None:
-    found = compare(exported, program, (x,))
-    assert found.first is None and not found.outputs_differ
-    inside = [operator.ran.removeprefix("XnnpackBackend: ") for operator in found.operators if ": " in operator.ran]
+    comparison = compare(exported, program, (x,))
+    assert comparison.first is None and not comparison.outputs_differ
+    inside = [
+        operator.ran.removeprefix("XnnpackBackend: ") for operator in comparison.operators if ": " in operator.ran
+    ]
     kinds = ["Conv2d", "DepthwiseConv2d", "Sigmoid", "Multiply", "Conv2d", "Add", "Tanh", "StaticReshape"]
     assert inside == [*kinds, "FullyConnected", "Softmax"]  # the reshape ends the mean
-    assert min(operator.sqnr for operator in found.operators) > 100
+    assert min(operator.sqnr for operator in comparison.operators) > 100
 
 
 @pytest.mark.parametrize("what", NODES)
@@ -147,21 +149,21 @@ def test_a_wrong_node_of_a_payload_is_named(
     exported: torch.export.ExportedProgram, program: bytes, x: torch.Tensor, what: str
 ) -> None:
     kind, edit, operator, module = NODES[what]
-    found = compare(exported, with_wrong_node(program, kind, edit), (x,))
-    assert found.first is not None
-    assert found.first.operator.split(" + ")[0] == operator
-    assert found.first.ran.startswith("XnnpackBackend: ")
+    comparison = compare(exported, with_wrong_node(program, kind, edit), (x,))
+    assert comparison.first is not None
+    assert comparison.first.operator.split(" + ")[0] == operator
+    assert comparison.first.ran.startswith("XnnpackBackend: ")
     if module:
-        assert found.first.module == module
+        assert comparison.first.module == module
 
 
 @pytest.mark.parametrize("name", ["depth.weight", "point.weight", "head.weight", "depth.bias", "point.bias"])
 def test_a_wrong_constant_of_a_payload_is_named(
     net: Net, exported: torch.export.ExportedProgram, program: bytes, x: torch.Tensor, name: str
 ) -> None:
-    found = compare(exported, with_wrong_constant(program, net.get_parameter(name)), (x,))
-    assert found.first is not None
-    assert found.first.module == name.split(".")[0]
+    comparison = compare(exported, with_wrong_constant(program, net.get_parameter(name)), (x,))
+    assert comparison.first is not None
+    assert comparison.first.module == name.split(".")[0]
 
 
 class QuantizedNet(torch.nn.Module):
@@ -190,9 +192,9 @@ def quantized(x: torch.Tensor) -> tuple[torch.export.ExportedProgram, bytes]:
 def test_rounding_of_quantized_values_is_no_difference(
     quantized: tuple[torch.export.ExportedProgram, bytes], x: torch.Tensor
 ) -> None:
-    found = compare(*quantized, (x,))
-    assert found.first is None
-    assert sum(operator.ran.endswith(": Conv2d") for operator in found.operators) == 2
+    comparison = compare(*quantized, (x,))
+    assert comparison.first is None
+    assert sum(operator.ran.endswith(": Conv2d") for operator in comparison.operators) == 2
 
 
 @pytest.mark.parametrize(
@@ -229,10 +231,10 @@ def test_a_wrong_quantization_parameter_of_a_payload_is_named(
     setattr(operand_value.quant_params, name, wrong)
     changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
     file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
-    found = compare(exported, bytes(serialize_pte(file)), (x,))
-    assert found.first is not None
-    assert found.first.ran == f"XnnpackBackend: {kind.__name__}"
-    assert found.first.module.removeprefix("<root>") == module
+    comparison = compare(exported, bytes(serialize_pte(file)), (x,))
+    assert comparison.first is not None
+    assert comparison.first.ran == f"XnnpackBackend: {kind.__name__}"
+    assert comparison.first.module.removeprefix("<root>") == module
 
 
 def test_an_opened_payload_returns_its_own_outputs_first(program: bytes) -> None:

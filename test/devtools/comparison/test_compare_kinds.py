@@ -76,8 +76,8 @@ class Integers(torch.nn.Module):
             dequantize(quantize(sample, 0.02, 3, -128, 127, torch.int8), 0.02, 3, -128, 127, torch.int8)
             for sample in (x, x + 0.5)
         ]
-        made = quantize(dequantized[0] * dequantized[1], 0.03, -2, -128, 127, torch.int8)
-        return dequantize(made, 0.03, -2, -128, 127, torch.int8)
+        product = quantize(dequantized[0] * dequantized[1], 0.03, -2, -128, 127, torch.int8)
+        return dequantize(product, 0.03, -2, -128, 127, torch.int8)
 
 
 def with_kernel(right: str, wrong: str) -> Callable[[Any, torch.nn.Module], None]:
@@ -129,10 +129,10 @@ def test_the_wrong_operator_is_named(
         assert compare(exported, program, (X,)).first is None
     file = deserialize_pte(program)
     edit(file.program, module)
-    found = compare(exported, bytes(serialize_pte(file)), (X,))
-    assert found.first is not None and found.first.operator == operator
+    report = compare(exported, bytes(serialize_pte(file)), (X,))
+    assert report.first is not None and report.first.operator == operator
     if model is not Loop:  # the others are right on what they read; in a loop that is what they made themselves
-        assert sum(operator.differs for operator in found.operators) == 1
+        assert sum(operator.differs for operator in report.operators) == 1
 
 
 def test_a_module_in_a_branch_is_named() -> None:
@@ -142,6 +142,6 @@ def test_a_module_in_a_branch_is_named() -> None:
     bias = module.layer.bias.detach()
     place = [bytes(buffer.storage) for buffer in file.program.constant_buffer].index(bias.numpy().tobytes())
     file.program.constant_buffer[place] = Buffer((bias + 0.3).numpy().tobytes())
-    found = compare(exported, bytes(serialize_pte(file)), (X,)).first
-    assert found is not None and (found.operator, found.module) == ("aten.addmm.default", "layer")
-    assert "test_compare_kinds.py:" in found.source
+    comparison = compare(exported, bytes(serialize_pte(file)), (X,)).first
+    assert comparison is not None and (comparison.operator, comparison.module) == ("aten.addmm.default", "layer")
+    assert "test_compare_kinds.py:" in comparison.source

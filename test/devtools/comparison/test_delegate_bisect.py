@@ -75,15 +75,15 @@ def compared(exported: torch.export.ExportedProgram, wrong: type, right: type, p
 def test_an_operator_that_is_compiled_wrongly_is_named(
     exported: torch.export.ExportedProgram, right: type, wrong: type, operator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = compared(exported, wrong, right, monkeypatch)
-    assert found.first is not None and found.outputs_differ and not found.notes
-    assert found.first.operator == operator
-    assert found.first.ran == "XnnpackBackend: recompiled up to this node"
+    comparison = compared(exported, wrong, right, monkeypatch)
+    assert comparison.first is not None and comparison.outputs_differ and not comparison.notes
+    assert comparison.first.operator == operator
+    assert comparison.first.ran == "XnnpackBackend: recompiled up to this node"
 
 
 def test_a_correct_delegate_is_not_compiled_again(exported: torch.export.ExportedProgram) -> None:
-    found = compare(exported, lowered(exported), (X,))
-    assert found.first is None and [operator.ran for operator in found.operators] == ["XnnpackBackend"]
+    comparison = compare(exported, lowered(exported), (X,))
+    assert comparison.first is None and [operator.ran for operator in comparison.operators] == ["XnnpackBackend"]
 
 
 def test_a_payload_of_another_compiler_is_reported(exported: torch.export.ExportedProgram) -> None:
@@ -96,6 +96,6 @@ def test_a_payload_of_another_compiler_is_reported(exported: torch.export.Export
             graph.xnodes[index] = replace(node, xnode_union=g.Cos(**vars(node.xnode_union)))
     changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
     file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
-    found = compare(exported, bytes(serialize_pte(file)), (X,))
-    assert found.first is not None and found.first.ran == "XnnpackBackend"
-    assert "recompiled, its operators are right" in found.notes[0] and found.notes[0] in str(found)
+    comparison = compare(exported, bytes(serialize_pte(file)), (X,))
+    assert comparison.first is not None and comparison.first.ran == "XnnpackBackend"
+    assert "recompiled, its operators are right" in comparison.notes[0] and comparison.notes[0] in str(comparison)

@@ -67,8 +67,8 @@ def test_a_record_has_the_programs_that_transform_passes_made(tmp_path: Path) ->
     exported = torch.export.export(Sine(), (X,))
     manager = to_edge_transform_and_lower(exported, transform_passes=[SinToCos()], generate_etrecord=True)
     manager.to_executorch().get_etrecord().save(tmp_path / "record.bin")
-    made = parse_etrecord(tmp_path / "record.bin").graph_map["edge_after_transform/forward"]
-    torch.testing.assert_close(made.module()(X), torch.cos(X))
+    graph = parse_etrecord(tmp_path / "record.bin").graph_map["edge_after_transform/forward"]
+    torch.testing.assert_close(graph.module()(X), torch.cos(X))
     untouched = to_edge_transform_and_lower(exported, generate_etrecord=True)
     assert not untouched.to_executorch().get_etrecord().graph_map
 
@@ -100,10 +100,10 @@ def test_missing_and_duplicate_parts_of_a_record_are_reported(tmp_path: Path) ->
         to_edge(torch.export.export(Block().eval(), (X,))).to_executorch().get_etrecord()
     with pytest.raises(RuntimeError, match="lacks the edge program"):
         ETRecord().save(tmp_path / "record.bin")
-    made = program(Block().eval())
-    record = made.get_etrecord()
+    manager = program(Block().eval())
+    record = manager.get_etrecord()
     with pytest.raises(RuntimeError, match="already"):
-        record.add_executorch_program(made)
+        record.add_executorch_program(manager)
     with pytest.raises(RuntimeError, match="'delegate_map'"):
         record.add_extra_export_modules({"delegate_map": record.exported_program})
 
@@ -165,8 +165,10 @@ def test_a_record_has_the_handles_and_modules_of_branches() -> None:
     torch.testing.assert_close(read.edge_dialect_program.module()(X), model(X))
 
     def calls(record: ETRecord) -> dict[int, list[torch.fx.Node]]:
-        found = nodes_by_handle(record.edge_dialect_program).items()
-        without_getitem = {key: [node for node in nodes if node.target is not operator.getitem] for key, nodes in found}
+        by_handle = nodes_by_handle(record.edge_dialect_program).items()
+        without_getitem = {
+            key: [node for node in nodes if node.target is not operator.getitem] for key, nodes in by_handle
+        }
         return {key: nodes for key, nodes in without_getitem.items() if nodes}
 
     def names(record: ETRecord) -> dict[int, list[str]]:

@@ -38,8 +38,8 @@ def tensor(sizes: list[int], strides: list[int], offset: int = 0) -> Value:
 
 
 def test_each_byte_may_be_recorded_a_few_times(tmp_path: Path) -> None:
-    found = inspected([tensor([BYTES // 4], [1])] * 16, tmp_path)
-    assert [event.debug_data[0].shape for event in found.event_blocks[0].events] == [(BYTES // 4,)] * 16
+    inspected_values = inspected([tensor([BYTES // 4], [1])] * 16, tmp_path)
+    assert [event.debug_data[0].shape for event in inspected_values.event_blocks[0].events] == [(BYTES // 4,)] * 16
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_tensors_without_elements_need_no_buffer(tmp_path: Path) -> None:
 
 
 def test_values_of_many_instructions_take_linear_time(tmp_path: Path) -> None:
-    found = inspected([tensor([1], [1])] * 1000, tmp_path)
-    assert len(found.event_blocks[0].events) == 1000
+    inspected_values = inspected([tensor([1], [1])] * 1000, tmp_path)
+    assert len(inspected_values.event_blocks[0].events) == 1000

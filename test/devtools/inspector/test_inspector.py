@@ -56,12 +56,12 @@ def test_events_say_operators_modules_and_source_lines(run: Recorded) -> None:
 
 
 def test_times_of_a_module_are_those_of_its_operators(run: Recorded) -> None:
-    found = inspector(run)
-    one, two = found.find_total_for_module("one"), found.find_total_for_module("two")
+    inspected = inspector(run)
+    one, two = inspected.find_total_for_module("one"), inspected.find_total_for_module("two")
     assert one > 0 and two > 0
-    assert found.find_total_for_module("three") == 0
-    assert found.find_total_for_module("L__self___one") == found.find_total_for_module("L__self__one") == one
-    kernels = [event for event in found.event_blocks[1].events if event.name.startswith("native_call")]
+    assert inspected.find_total_for_module("three") == 0
+    assert inspected.find_total_for_module("L__self___one") == inspected.find_total_for_module("L__self__one") == one
+    kernels = [event for event in inspected.event_blocks[1].events if event.name.startswith("native_call")]
     in_blocks = [event.perf_data.avg for event in kernels if event.perf_data and "erf" not in event.name]
     assert one + two == pytest.approx(sum(in_blocks))
 
@@ -134,13 +134,13 @@ def test_the_exported_program_is_a_reference_too(run: Recorded) -> None:
     assert {name for names in gap["aot_ops"] for name in names} >= {"linear", "relu", "linear_1", "relu_1"}
     assert max(max(errors) for errors in gap["gap"]) < 1e-5
     record.export_graph_id = 0
-    found = inspector(run, etrecord=record)
+    inspected = inspector(run, etrecord=record)
     with pytest.raises(ValueError, match=r"Cannot use 'exported_program': debug handles .* belong to no node"):
-        found.calculate_numeric_gap("L1", reference_graph="exported_program")
-    assert found.calculate_numeric_gap("L1", True, "exported_program").empty
+        inspected.calculate_numeric_gap("L1", reference_graph="exported_program")
+    assert inspected.calculate_numeric_gap("L1", True, "exported_program").empty
     record.exported_program = None
     with pytest.raises(ValueError, match="the record lacks it"):
-        found.calculate_numeric_gap("L1", reference_graph="exported_program")
+        inspected.calculate_numeric_gap("L1", reference_graph="exported_program")
 
 
 class _PartlyDelegated(torch.nn.Module):
@@ -170,8 +170,8 @@ def test_a_delegate_is_compared_with_the_exported_node_whose_value_it_returns(tm
     record = program.get_etrecord()
     record.update_representative_inputs(x)
     trace, values = _traced(program, x, tmp_path)
-    found = Inspector(trace, etrecord=record, debug_buffer_path=values)
-    gap = found.calculate_numeric_gap("L1", reference_graph="exported_program")
+    inspected = Inspector(trace, etrecord=record, debug_buffer_path=values)
+    gap = inspected.calculate_numeric_gap("L1", reference_graph="exported_program")
     pairs = [(*names, *runtime) for names, runtime in zip(gap["aot_ops"], gap["runtime_ops"], strict=True)]
     assert pairs[0] == ("add", "DELEGATE_CALL")
     assert [node for node, _ in pairs[1:]] == ["cumprod", "topk"]
@@ -187,11 +187,11 @@ def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_
     record = parse_etrecord(tmp_path / "record.bin")
     record.update_representative_inputs(x)
     trace, values = _traced(program, x, tmp_path)
-    found = Inspector(trace, etrecord=record, debug_buffer_path=values)
-    gap = found.calculate_numeric_gap("L1")
+    inspected = Inspector(trace, etrecord=record, debug_buffer_path=values)
+    gap = inspected.calculate_numeric_gap("L1")
     assert gap["runtime_ops"][0] == ["DELEGATE_CALL"] and len(gap) == 3
     assert max(max(errors) for errors in gap["gap"]) < 1e-4
-    (call,) = [event for event in found.event_blocks[-1].events if event.name == "DELEGATE_CALL"]
+    (call,) = [event for event in inspected.event_blocks[-1].events if event.name == "DELEGATE_CALL"]
     assert "aten.relu.default" in call.op_types and "_PartlyDelegated" in str(call.module_hierarchy)
 
 
@@ -230,9 +230,9 @@ def test_a_record_of_another_program_is_refused(run: Recorded) -> None:
 def test_a_truncated_trace_is_read_with_a_warning(run: Recorded) -> None:
     data = Path(run.trace).read_bytes()
     with pytest.warns(UserWarning, match="truncated"):
-        found = Inspector(etdump_data=data[: len(data) * 3 // 4])
-    assert found.event_blocks
-    assert "truncated" in found.missing[0]
+        inspected = Inspector(etdump_data=data[: len(data) * 3 // 4])
+    assert inspected.event_blocks
+    assert "truncated" in inspected.missing[0]
 
 
 @pytest.mark.filterwarnings("ignore:.*truncated")
@@ -251,42 +251,42 @@ def test_a_debug_buffer_that_is_too_short_is_reported(run: Recorded, tmp_path: P
         inspector(run, debug_buffer_path=tmp_path / "short")
 
 
-def made(*events: ProfileEvent) -> bytes:
+def etdump_of(*events: ProfileEvent) -> bytes:
     return serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", -1, [], [Event(event) for event in events])]))
 
 
 def test_a_clock_of_32_bits_may_wrap_around() -> None:
-    found = Inspector(etdump_data=made(ProfileEvent("a", 0, 0, start_time=2**32 - 10, end_time=20)))
-    (event,) = found.event_blocks[0].events
+    inspected = Inspector(etdump_data=etdump_of(ProfileEvent("a", 0, 0, start_time=2**32 - 10, end_time=20)))
+    (event,) = inspected.event_blocks[0].events
     assert event.perf_data is not None and event.perf_data.raw == [30 / 1e6]
     with pytest.raises(ValueError, match="'a' ends before it starts"):
-        Inspector(etdump_data=made(ProfileEvent("a", 0, 0, start_time=2**32 + 10, end_time=20)))
+        Inspector(etdump_data=etdump_of(ProfileEvent("a", 0, 0, start_time=2**32 + 10, end_time=20)))
 
 
 def test_delegates_may_have_a_clock_and_metadata_of_their_own() -> None:
-    data = made(ProfileEvent(None, 0, 0, 5, None, b"\x07", 100, 300))
-    found = Inspector(
+    data = etdump_of(ProfileEvent(None, 0, 0, 5, None, b"\x07", 100, 300))
+    inspected = Inspector(
         etdump_data=data,
         delegate_time_scale_converter=lambda name, time: time * (2 if name == "5" else 1),
         delegate_metadata_parser=lambda all_of_it: {"seven": [metadata[0] for metadata in all_of_it]},
     )
-    (event,) = found.event_blocks[0].events
+    (event,) = inspected.event_blocks[0].events
     assert (event.name, event.delegate_debug_identifier, event.is_delegated_op) == ("5", 5, True)
     assert event.perf_data is not None and event.perf_data.raw == [400]
-    assert found.to_dataframe(include_delegate_debug_data=True)["seven"][0] == [7]
+    assert inspected.to_dataframe(include_delegate_debug_data=True)["seven"][0] == [7]
 
 
 def test_arguments_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="etdump_path or etdump_data"):
         Inspector()
     with pytest.raises(RuntimeError, match="cycles"):
-        Inspector(etdump_data=made(ProfileEvent("a")), source_time_scale=TimeScale.CYCLES)
+        Inspector(etdump_data=etdump_of(ProfileEvent("a")), source_time_scale=TimeScale.CYCLES)
 
 
 def test_results_are_compared_by_metrics(capsys: pytest.CaptureFixture[str]) -> None:
     a = torch.tensor([3.0, 4.0])
-    found = compare_results([a, 3], [a * 1.1, 3])
-    assert found["mse"] == [pytest.approx(0.125), None]
-    assert found["snr"] == [pytest.approx(20), None]
-    assert found["cosine_similarity"] == [pytest.approx(1), None]
+    results = compare_results([a, 3], [a * 1.1, 3])
+    assert results["mse"] == [pytest.approx(0.125), None]
+    assert results["snr"] == [pytest.approx(20), None]
+    assert results["cosine_similarity"] == [pytest.approx(1), None]
     assert "mse" in capsys.readouterr().out

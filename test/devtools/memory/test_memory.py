@@ -34,11 +34,11 @@ def _figures(method: MethodMemory) -> dict[str, tuple[int | None, int | None]]:
 
 
 def test_constants_are_counted_by_module(program: ExecutorchProgramManager) -> None:
-    found = explain(program, run=False)
-    assert found.by_module["first"] == (64 * 256 + 256) * 4
-    assert found.by_module["second"] == (256 * 16 + 16) * 4
-    assert sum(found.by_module.values()) == found.constants
-    assert found.file == len(program.buffer)
+    explanation = explain(program, run=False)
+    assert explanation.by_module["first"] == (64 * 256 + 256) * 4
+    assert explanation.by_module["second"] == (256 * 16 + 16) * 4
+    assert sum(explanation.by_module.values()) == explanation.constants
+    assert explanation.file == len(program.buffer)
 
 
 def test_the_peak_of_an_arena_names_its_tensors(program: ExecutorchProgramManager) -> None:
@@ -71,12 +71,12 @@ def test_a_run_takes_the_predicted_memory(program: ExecutorchProgramManager) -> 
 
 
 def test_tables_and_json_have_the_same_figures(program: ExecutorchProgramManager) -> None:
-    found = explain(program, run=False)
-    rows = [line.split() for line in found.table().splitlines()]
-    assert ["first", str(found.by_module["first"])] in rows
-    as_json = json.loads(found.to_json())
-    assert as_json["methods"]["forward"]["arenas"][0]["nbytes"] == found.methods["forward"].arenas[0].nbytes
-    assert "smaller ones" in found.table(most=1)
+    explanation = explain(program, run=False)
+    rows = [line.split() for line in explanation.table().splitlines()]
+    assert ["first", str(explanation.by_module["first"])] in rows
+    as_json = json.loads(explanation.to_json())
+    assert as_json["methods"]["forward"]["arenas"][0]["nbytes"] == explanation.methods["forward"].arenas[0].nbytes
+    assert "smaller ones" in explanation.table(most=1)
 
 
 @pytest.mark.parametrize("path", sorted(peer_programs.FOLDER.glob("*.pte")), ids=lambda path: path.stem)

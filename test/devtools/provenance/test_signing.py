@@ -41,11 +41,11 @@ def keys(tmp_path: Path) -> Keys:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    found = [tmp_path / "model" / "model.pte", tmp_path / "model" / "weights.ptd"]
-    found[0].parent.mkdir()
-    found[0].write_bytes((DATA / "peer" / "add.pte").read_bytes())
-    found[1].write_bytes(b"weights")
-    return found
+    files = [tmp_path / "model" / "model.pte", tmp_path / "model" / "weights.ptd"]
+    files[0].parent.mkdir()
+    files[0].write_bytes((DATA / "peer" / "add.pte").read_bytes())
+    files[1].write_bytes(b"weights")
+    return files
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -29,17 +29,17 @@ def _lowered(record: bool = False) -> EdgeProgramManager:
 def test_weights_and_delegates_have_their_bytes() -> None:
     lowered = _lowered()
     file = lowered.to_executorch().buffer
-    found = generate_model_size_information(
+    report = generate_model_size_information(
         lowered.exported_program(), {"XnnpackBackend": lambda payload: {"first": payload[4:8].decode()}}, file
     )
-    (weight,), (delegate,), overview = found["tensor_data"], found["delegate_blob_data"], found["overview"]
+    (weight,), (delegate,), overview = report["tensor_data"], report["delegate_blob_data"], report["overview"]
     assert (weight["shape"], weight["dtype"], weight["num_bytes"]) == ([5, 3], "float32", 60)
     assert delegate["backend_id"] == "XnnpackBackend"
     assert len(delegate["first"]) == 4
     assert overview["total_tensor_data_size"] == 60
     rest = overview["serialization_metadata_size"]
     assert overview["model_size"] == len(file) == 60 + delegate["num_bytes"] + rest
-    assert json.dumps(found)
+    assert json.dumps(report)
 
 
 def test_a_record_gives_a_file_of_sizes(tmp_path: Path) -> None:
@@ -47,5 +47,5 @@ def test_a_record_gives_a_file_of_sizes(tmp_path: Path) -> None:
     program.get_etrecord().save(str(tmp_path / "record.bin"))
     out = tmp_path / "sizes.json"
     main(["--etrecord_path", str(tmp_path / "record.bin"), "--output_path", str(out)])
-    (found,) = json.loads(out.read_text())
-    assert found["overview"]["total_tensor_data_size"] == 4 * (5 * 3 + 4 * 3 + 4)
+    (report,) = json.loads(out.read_text())
+    assert report["overview"]["total_tensor_data_size"] == 4 * (5 * 3 + 4 * 3 + 4)

@@ -25,9 +25,9 @@ PLAN = MemoryPlan(
 
 
 def rectangles(svg: str) -> list[dict[str, float]]:
-    found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")
+    boxes = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")
     keys = ("x", "y", "width", "height")
-    return [{k: float(rectangle.attrib[k]) for k in keys} for rectangle in found if rectangle.get("class") == "tensor"]
+    return [{k: float(rectangle.attrib[k]) for k in keys} for rectangle in boxes if rectangle.get("class") == "tensor"]
 
 
 def test_every_tensor_is_a_rectangle_of_its_steps_and_bytes() -> None:

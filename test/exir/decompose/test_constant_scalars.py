@@ -76,8 +76,8 @@ def test_convolutions_with_padding_computed_from_buffers_are_one_delegate(form: 
     lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()
     (plan,) = lowered.executorch_program.execution_plan
     assert len(plan.delegates) == 1 and not plan.operators
-    (found,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
-    torch.testing.assert_close(found, model(x))
+    (output,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
+    torch.testing.assert_close(output, model(x))
 
 
 def test_a_scalar_of_state_is_read_in_each_call() -> None:
@@ -86,8 +86,8 @@ def test_a_scalar_of_state_is_read_in_each_call() -> None:
     method = Runtime.get().load_program(to_edge_transform_and_lower(program).to_executorch().buffer)
     forward = method.load_method("forward")
     for _ in range(3):
-        (found,) = forward.execute([x])
-        torch.testing.assert_close(found, model(x))
+        (output,) = forward.execute([x])
+        torch.testing.assert_close(output, model(x))
 
 
 @pytest.mark.parametrize("model", [ReturnsScalar(), PassesSize()])

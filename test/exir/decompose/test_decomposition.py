@@ -29,8 +29,8 @@ def _traced(program: ExportedProgram, kept: list[Any], unroll: bool = False) -> 
 def _operators(program: ExportedProgram) -> Counter[str]:
     ignored = ("aten.detach.default", "aten.alias.default", "<built-in function getitem>", "aten.clone.default")
     program.graph.eliminate_dead_code()
-    found = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
-    return Counter(name for name in found if name not in ignored and "assert" not in name)
+    targets = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    return Counter(name for name in targets if name not in ignored and "assert" not in name)
 
 
 @pytest.mark.parametrize(("name", "unroll"), [("resnet18", False), ("lstm", False), ("lstm", True)])
@@ -72,8 +72,8 @@ def test_a_comparison_in_place_keeps_the_dtype(compare: Callable[..., torch.Tens
 
     x = torch.randn(2, 3)
     program = to_edge(export(Function(function), (x,))).to_executorch()
-    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
-    torch.testing.assert_close(found, function(x))
+    (output,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(output, function(x))
 
 
 class Counts(torch.nn.Module):

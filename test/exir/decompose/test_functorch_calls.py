@@ -29,8 +29,8 @@ CASES = {
 def test_a_transformed_function_matches_eager(name: str) -> None:
     model, x = Function(CASES[name]).eval(), torch.randn(4, 8)
     program = to_edge(torch.export.export(model, (x,))).to_executorch()
-    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
-    torch.testing.assert_close(found, model(x))
+    (output,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(output, model(x))
 
 
 def test_a_gradient_that_torch_export_records_wrongly_is_refused_with_the_way_that_works() -> None:
@@ -39,8 +39,8 @@ def test_a_gradient_that_torch_export_records_wrongly_is_refused_with_the_way_th
         to_edge(torch.export.export(model, (x,), strict=False))
     traced = make_fx(model)(x)
     program = to_edge(torch.export.export(traced, (x,))).to_executorch()
-    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
-    torch.testing.assert_close(found, model(x))
+    (output,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(output, model(x))
 
 
 def test_a_transform_that_torch_cannot_trace_again_is_refused_and_left() -> None:
@@ -51,5 +51,5 @@ def test_a_transform_that_torch_cannot_trace_again_is_refused_and_left() -> None
     with pytest.raises(ExportError, match=r"cannot trace this program's transforms again.*Run the transform first"):
         to_edge(program)
     again = to_edge(torch.export.export(model, (x,), strict=False)).to_executorch()
-    (found,) = Runtime.get().load_program(again.buffer).load_method("forward").execute((x,))
-    torch.testing.assert_close(found, x.cos())
+    (output,) = Runtime.get().load_program(again.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(output, x.cos())

@@ -39,5 +39,5 @@ def test_heads_of_attention_are_joined(join: str, dynamic: bool, decomposed: boo
         exported = exported.run_decompositions({})
     partitioner = [XnnpackPartitioner()] if delegated else []
     program = to_edge_transform_and_lower(exported, partitioner=partitioner).to_executorch()
-    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
-    torch.testing.assert_close(found, model(x))
+    (output,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(output, model(x))

@@ -30,8 +30,8 @@ X, Y = torch.randn(2, 3), torch.randn(2, 3)
 
 @pytest.fixture
 def library() -> Iterator[torch.library.Library]:
-    with torch.library._scoped_library(NAME, "DEF") as made:
-        yield made
+    with torch.library._scoped_library(NAME, "DEF") as library:
+        yield library
     vars(ops.backend).pop(NAME, None)
     vars(ops.edge).pop(NAME, None)
 
@@ -42,9 +42,9 @@ def _add_relu(library: torch.library.Library) -> BackendOpOverload:
         return torch.relu(x + y)
 
     library.define("add_relu.out(Tensor x, Tensor y, *, Tensor(a!) out) -> Tensor(a!)")
-    found: BackendOpOverload = getattr(ops.backend, NAME).add_relu.Tensor
-    assert found._equivalent_callable is add_relu
-    return found
+    op: BackendOpOverload = getattr(ops.backend, NAME).add_relu.Tensor
+    assert op._equivalent_callable is add_relu
+    return op
 
 
 class Net(torch.nn.Module):

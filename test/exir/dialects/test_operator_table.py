@@ -23,7 +23,7 @@ F16, F32, I32, I64, BOOL = torch.float16, torch.float32, torch.int32, torch.int6
 FEW_TENSORS = sorted({kernel_of(e.op) for e in EXAMPLES if worth(e)[0] <= 2})
 
 
-def _found(*dtypes: torch.dtype | None) -> tuple[frozenset[torch.dtype], ...]:
+def _dtypes(*dtypes: torch.dtype | None) -> tuple[frozenset[torch.dtype], ...]:
     return tuple(frozenset() if dtype is None else frozenset({dtype}) for dtype in dtypes)
 
 
@@ -65,15 +65,15 @@ def test_the_table_has_the_dtypes_that_the_kernel_takes(name: str) -> None:
     ],
 )
 def test_combinations_are_legal_or_not(name: str, dtypes: tuple[torch.dtype | None, ...], taken: bool) -> None:
-    assert edge_operators().find(name).takes(_found(*dtypes)) is taken
+    assert edge_operators().find(name).takes(_dtypes(*dtypes)) is taken
 
 
 def test_the_wrong_dtype_and_the_accepted_ones_are_named() -> None:
     operator = edge_operators().find("aten::index_select.out")
-    found = _found(F32, F32, F32)
-    assert operator.misfit(found) == 1
-    assert operator.taken_at(1, found) == [I32, I64]
-    assert operator.misfit(_found(F32, I64, F32)) is None
+    call = _dtypes(F32, F32, F32)
+    assert operator.misfit(call) == 1
+    assert operator.taken_at(1, call) == [I32, I64]
+    assert operator.misfit(_dtypes(F32, I64, F32)) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_rows_represent_exactly_their_combinations(combinations: set[Any]) -> No
     inputs = len(next(iter(combinations))) - 1
     rows = [DtypeRow.parse(row, named_dtype_sets()) for row in rows_of(combinations, inputs)]
     for tried in itertools.product((F32, F16, I32, I64, BOOL, torch.float64), repeat=inputs + 1):
-        assert any(row.fits(_found(*tried)) for row in rows) is (tried in combinations), tried
+        assert any(row.fits(_dtypes(*tried)) for row in rows) is (tried in combinations), tried
 
 
 def test_a_table_is_read_from_a_file_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_table_is_read_from_a_file_and_a_damaged_one_is_refused(tmp_path: Path
     )
     table = OperatorTable.read(path)
     assert list(table) == ["a::b.out", "a::c"] and table.find("a::d") is None
-    assert table.find("a::b.out").takes(_found(I64, F16, I64)) and not table.find("a::b.out").takes(_found(F16))
-    assert table.find("a::c").takes(_found(F16))
+    assert table.find("a::b.out").takes(_dtypes(I64, F16, I64)) and not table.find("a::b.out").takes(_dtypes(F16))
+    assert table.find("a::c").takes(_dtypes(F16))
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a table"):
         OperatorTable.read(path)

@@ -107,7 +107,7 @@ def test_a_pattern_of_operators_is_replaced_by_a_backend_operator() -> None:
 
 def test_every_documented_module_path_gives_the_module_of_its_folder() -> None:
     names = [module.__name__.rpartition(".")[2] for module in DOCUMENTED_MODULES]
-    found = [importlib.import_module(f"executorch.exir.passes.{name}") for name in names]
-    assert found == list(DOCUMENTED_MODULES)
+    modules = [importlib.import_module(f"executorch.exir.passes.{name}") for name in names]
+    assert modules == list(DOCUMENTED_MODULES)
     functions = {name for name in names if isinstance(getattr(passes, name), FunctionType)}
     assert functions == {"insert_write_back_for_buffers_pass", "remove_unused_parameters_pass"}

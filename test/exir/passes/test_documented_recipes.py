@@ -193,8 +193,8 @@ def test_passes_that_change_the_graph_and_return_nothing_run_in_a_manager() -> N
             return torch.add(torch.add(x, y), y)
 
     manager = PassManager([ReplaceAddPass(torch.div), lambda graph_module: None], run_checks_after_each_pass=True)
-    made = manager(torch.fx.symbolic_trace(AddTwice()))
-    torch.testing.assert_close(made.graph_module(X, X + 9), X / (X + 9) / (X + 9))
+    lowered = manager(torch.fx.symbolic_trace(AddTwice()))
+    torch.testing.assert_close(lowered.graph_module(X, X + 9), X / (X + 9) / (X + 9))
     with pytest.raises(Exception, match="ReplaceAddPass") as caught:
-        manager(made.graph_module)
+        manager(lowered.graph_module)
     assert "No torch.add ops!" in str(caught.value.__cause__)

@@ -28,17 +28,17 @@ def _edge():
 
 
 def _to_mul(graph_module):
-    found = graph_module.graph.find_nodes(op="call_function", target=ops.edge.aten.add.Tensor)
-    for node in found:
+    nodes = graph_module.graph.find_nodes(op="call_function", target=ops.edge.aten.add.Tensor)
+    for node in nodes:
         node.target = ops.edge.aten.mul.Tensor
-    return PassResult(graph_module, bool(found))
+    return PassResult(graph_module, bool(nodes))
 
 
 def _to_sub(graph_module):
-    found = graph_module.graph.find_nodes(op="call_function", target=ops.edge.aten.mul.Tensor)
-    for node in found:
+    nodes = graph_module.graph.find_nodes(op="call_function", target=ops.edge.aten.mul.Tensor)
+    for node in nodes:
         node.target = ops.edge.aten.sub.Tensor
-    return PassResult(graph_module, bool(found))
+    return PassResult(graph_module, bool(nodes))
 
 
 def _call_method(graph_module):

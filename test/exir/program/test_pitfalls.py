@@ -127,11 +127,11 @@ def test_an_operator_that_no_kernel_library_has_is_refused_with_its_place(
 
 @pytest.fixture
 def library() -> Iterator[torch.library.Library]:
-    with torch.library._scoped_library("pitfalls", "DEF") as made:
-        made.define("mul3(Tensor x) -> Tensor")
-        made.impl("mul3", lambda x: x * 3, "CompositeExplicitAutograd")
-        torch.library.register_fake("pitfalls::mul3", torch.empty_like, lib=made)
-        yield made
+    with torch.library._scoped_library("pitfalls", "DEF") as library:
+        library.define("mul3(Tensor x) -> Tensor")
+        library.impl("mul3", lambda x: x * 3, "CompositeExplicitAutograd")
+        torch.library.register_fake("pitfalls::mul3", torch.empty_like, lib=library)
+        yield library
 
 
 def _own() -> Any:

@@ -48,10 +48,10 @@ def constants(*sizes: int) -> s.Program:
 @settings(deadline=None, max_examples=150)
 @given(files(), layouts)
 def test_a_file_read_back_is_what_was_written(file: PteFile, layout: PteLayout) -> None:
-    found = deserialize_pte(bytes(serialize_pte(file, layout)))
-    assert found.program == file.program
-    assert found.mutable_data == file.mutable_data
-    assert {key: blob.data for key, blob in found.named_data.items()} == {
+    program_file = deserialize_pte(bytes(serialize_pte(file, layout)))
+    assert program_file.program == file.program
+    assert program_file.mutable_data == file.mutable_data
+    assert {key: blob.data for key, blob in program_file.named_data.items()} == {
         key: blob.data for key, blob in file.named_data.items()
     }
 
@@ -98,9 +98,11 @@ def test_a_constant_that_is_also_a_named_blob_is_written_once() -> None:
     data = bytes(serialize_pte(file))
     assert [data.count(bytes([value]) * 5000) for value in (2, 3, 4)] == [1, 1, 2]
     assert data.find(b"\2" * 5000) % 512 == 0 and data.find(b"\3" * 5000) % 128 == 0
-    found = deserialize_pte(data)
-    assert found.program == file.program
-    assert {key: blob.data for key, blob in found.named_data.items()} == {key: blob.data for key, blob in named.items()}
+    program_file = deserialize_pte(data)
+    assert program_file.program == file.program
+    assert {key: blob.data for key, blob in program_file.named_data.items()} == {
+        key: blob.data for key, blob in named.items()
+    }
 
 
 def test_large_data_is_neither_copied_nor_joined_before_it_is_written() -> None:

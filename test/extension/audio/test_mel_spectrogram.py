@@ -43,8 +43,8 @@ def test_an_exported_program_takes_waveforms_of_any_length(backend: str, tmp_pat
     model = WhisperAudioProcessor(chunk_length=1, max_audio_len=3)
     for seconds in (0.25, 1.0, 2.5, 3.0):
         audio = waveform(seconds)
-        (found,) = method.execute((audio,))
-        torch.testing.assert_close(found, model(audio), atol=1e-4, rtol=0)
+        (output,) = method.execute((audio,))
+        torch.testing.assert_close(output, model(audio), atol=1e-4, rtol=0)
 
 
 def test_a_streaming_program_returns_a_frame_for_each_hop(tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_a_streaming_program_returns_a_frame_for_each_hop(tmp_path: Path) -> Non
     method = Runtime.get().load_program(path).load_method("forward")
     for samples in (201, 320, 1600, 31_999):
         audio = waveform(2)[:samples]
-        (found,) = method.execute((audio,))
-        assert found.shape == (1, 80, samples // 160)
-        torch.testing.assert_close(found, WhisperAudioProcessor(streaming=True)(audio), atol=1e-4, rtol=0)
+        (output,) = method.execute((audio,))
+        assert output.shape == (1, 80, samples // 160)
+        torch.testing.assert_close(output, WhisperAudioProcessor(streaming=True)(audio), atol=1e-4, rtol=0)
 
 
 def test_chunks_may_be_stacked_along_the_batch() -> None:

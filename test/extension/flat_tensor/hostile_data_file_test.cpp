@@ -102,7 +102,7 @@ std::function<void(DataFile&)> entry(std::function<void(Entry&)> change) {
 
 const std::vector<Row>& rows() {
   constexpr const char* kLayout = "sizes and dtype do not give its 16 bytes";
-  static const std::vector<Row> made = {
+  static const std::vector<Row> all = {
       {"AFileIsAsItShouldBe", [](DataFile&) {}},
       {"SegmentsOverlap",
        [](DataFile& f) {
@@ -169,7 +169,7 @@ const std::vector<Row>& rows() {
       {"SegmentsWrapAround", [](DataFile& f) { f.segment_area = UINT64_MAX - 64; }, "segments of"},
       {"SegmentsLieBeyondTheFile", [](DataFile& f) { f.segment_base = 1; }, "segments of"},
   };
-  return made;
+  return all;
 }
 
 class HostileDataFileTest : public testing::TestWithParam<Row> {};

@@ -48,12 +48,12 @@ TEST(ModuleAsyncTest, TheFutureEndsWithTheMethodsOutputs) {
 
 /// The outputs' bytes.
 std::vector<std::string> bytes_of(const std::vector<EValue>& outputs) {
-  std::vector<std::string> found;
+  std::vector<std::string> contents;
   for (const EValue& output : outputs) {
     const auto& tensor = output.toTensor();
-    found.emplace_back(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+    contents.emplace_back(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
   }
-  return found;
+  return contents;
 }
 
 /// Float inputs of the sizes that the method states.

@@ -39,12 +39,12 @@ struct Subject {
 
 const std::vector<Subject>& subjects() {
   // Never destroyed: threads use it while the process ends.
-  static const auto* const made = new std::vector<Subject>{
+  static const auto* const all = new std::vector<Subject>{
       {TEST_DATA_DIR "/peer/conv.pte", {1, 3, 16, 16}},
       {TEST_DATA_DIR "/peer/mlp_dynamic.pte", {3, 8}},
       {kConcurrent, {1, 3, 8, 8}},
   };
-  return *made;
+  return *all;
 }
 
 std::vector<float> numbers_of(const std::vector<executorch::runtime::EValue>& outputs) {

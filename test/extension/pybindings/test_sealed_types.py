@@ -25,8 +25,8 @@ def objects() -> dict[type, Any]:
     x = np.ones((2, 3), np.float32)
     execution = method.execute_async([x, x])
     execution.result()
-    found = [program._program, method._method, meta, meta.input_tensor_meta(0), execution._execution]
-    return {type(instance): instance for instance in [*found, ThreadPool(1), Verification.Minimal]}
+    native_objects = [program._program, method._method, meta, meta.input_tensor_meta(0), execution._execution]
+    return {type(instance): instance for instance in [*native_objects, ThreadPool(1), Verification.Minimal]}
 
 
 def test_the_module_has_types() -> None:

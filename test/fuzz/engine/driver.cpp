@@ -74,25 +74,25 @@ double now() {
 }
 
 Options read_options(int count, char** arguments) {
-  Options made;
+  Options options;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     const std::string value = argument.substr(argument.find('=') + 1);
     if (argument.rfind("--seconds=", 0) == 0) {
-      made.seconds = atof(value.c_str());
+      options.seconds = atof(value.c_str());
     } else if (argument.rfind("--runs=", 0) == 0) {
-      made.runs = strtoull(value.c_str(), nullptr, 10);
+      options.runs = strtoull(value.c_str(), nullptr, 10);
     } else if (argument.rfind("--seed=", 0) == 0) {
-      made.seed = strtoull(value.c_str(), nullptr, 10);
+      options.seed = strtoull(value.c_str(), nullptr, 10);
     } else if (argument.rfind("--findings=", 0) == 0) {
-      made.findings = value;
+      options.findings = value;
     } else if (argument.rfind("--keep=", 0) == 0) {
-      made.keep = value;
+      options.keep = value;
     } else {
-      made.corpus.push_back(argument);
+      options.corpus.push_back(argument);
     }
   }
-  return made;
+  return options;
 }
 
 Bytes read(const fs::path& path) {
@@ -114,12 +114,12 @@ std::vector<Bytes> read_all(const std::vector<std::string>& files_and_folders) {
     }
   }
   std::sort(paths.begin(), paths.end());
-  std::vector<Bytes> made;
+  std::vector<Bytes> inputs;
   for (const fs::path& path : paths) {
-    made.push_back(read(path));
-    made.back().resize(std::min(made.back().size(), kMaxBytes));
+    inputs.push_back(read(path));
+    inputs.back().resize(std::min(inputs.back().size(), kMaxBytes));
   }
-  return made;
+  return inputs;
 }
 
 void write(const fs::path& folder, const std::string& name, const uint8_t* data, size_t size) {

@@ -12,12 +12,12 @@ namespace {
 
 // Messages come from every thread that a target starts.
 std::mutex& mutex() {
-  static std::mutex made;
-  return made;
+  static std::mutex lock;
+  return lock;
 }
 std::vector<uint64_t>& features() {
-  static std::vector<uint64_t> made;
-  return made;
+  static std::vector<uint64_t> list;
+  return list;
 }
 
 void note_message(et_timestamp_t, et_pal_log_level_t, const char* file, const char*, size_t line,

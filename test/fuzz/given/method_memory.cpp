@@ -16,13 +16,13 @@ void* SeparateAllocator::allocate(size_t size, size_t alignment) {
   if (size > kMaxMethodMemory - used_) {
     return nullptr;
   }
-  void* made = nullptr;
-  if (posix_memalign(&made, std::max(alignment, sizeof(void*)), size) != 0) {
+  void* block = nullptr;
+  if (posix_memalign(&block, std::max(alignment, sizeof(void*)), size) != 0) {
     return nullptr;
   }
   used_ += size;
-  pieces_.push_back(made);
-  return made;
+  pieces_.push_back(block);
+  return block;
 }
 
 void SeparateAllocator::reset() {
@@ -34,10 +34,10 @@ void SeparateAllocator::reset() {
 }
 
 void* SeparateDynamicAllocator::allocate(size_t size, size_t alignment) {
-  void* made = nullptr;
-  const bool is_made = size <= kMaxMethodMemory &&
-                       posix_memalign(&made, std::max(alignment, sizeof(void*)), size) == 0;
-  return is_made ? made : nullptr;
+  void* block = nullptr;
+  const bool is_allocated = size <= kMaxMethodMemory &&
+                            posix_memalign(&block, std::max(alignment, sizeof(void*)), size) == 0;
+  return is_allocated ? block : nullptr;
 }
 
 void SeparateDynamicAllocator::free(void* memory) { ::free(memory); }

@@ -13,18 +13,18 @@ using runtime::FreeableBuffer;
 using runtime::Result;
 
 std::vector<ConstantRange> constant_ranges(const testing::TestProgram& program) {
-  std::vector<ConstantRange> made;
+  std::vector<ConstantRange> ranges;
   const std::vector<uint64_t>& offsets = program.constants.offsets;
   for (const testing::TestPlan& plan : program.plans) {
     for (const testing::TestValue& value : plan.values) {
       const testing::TestTensor& tensor = value.tensor;
       if (value.kind == fb::KernelTypes::Tensor && tensor.memory_id == 0 &&
           tensor.data_buffer_idx < offsets.size()) {
-        made.push_back({offsets[tensor.data_buffer_idx], bytes_of(tensor)});
+        ranges.push_back({offsets[tensor.data_buffer_idx], bytes_of(tensor)});
       }
     }
   }
-  return made;
+  return ranges;
 }
 
 Result<FreeableBuffer> PieceLoader::load(size_t offset, size_t size,
@@ -32,8 +32,8 @@ Result<FreeableBuffer> PieceLoader::load(size_t offset, size_t size,
   if (offset > bytes_.size() || size > bytes_.size() - offset) {
     return Error::InvalidArgument;
   }
-  FreeableBuffer made = checked_copy({bytes_.data() + offset, size});
-  auto* const copy = static_cast<uint8_t*>(const_cast<void*>(made.data()));
+  FreeableBuffer buffer = checked_copy({bytes_.data() + offset, size});
+  auto* const copy = static_cast<uint8_t*>(const_cast<void*>(buffer.data()));
   if (info.segment_type == SegmentInfo::Type::Constant && !constants_.empty()) {
     ASAN_POISON_MEMORY_REGION(copy, size);
     for (const ConstantRange& range : constants_) {
@@ -43,7 +43,7 @@ Result<FreeableBuffer> PieceLoader::load(size_t offset, size_t size,
       }
     }
   }
-  return made;
+  return buffer;
 }
 
 }  // namespace executorch::fuzz

@@ -70,33 +70,33 @@ Call with_dims(Call call, size_t empty, size_t many) {
 }
 
 std::vector<Call> calls_with_many_rows(const Call& call) {
-  std::vector<Call> made;
+  std::vector<Call> calls;
   const std::set<int32_t> sizes = sizes_of(call);
   for (const int32_t empty : sizes) {
     for (const int32_t many : sizes) {
       if (empty != many) {
-        made.push_back(with_sizes(call, empty, many, false));
-        made.push_back(with_sizes(call, empty, many, true));
+        calls.push_back(with_sizes(call, empty, many, false));
+        calls.push_back(with_sizes(call, empty, many, true));
       }
     }
   }
   const size_t rank = rank_of(call);
   for (size_t empty = 0; empty < rank; ++empty) {
     for (size_t many = 0; many < rank; ++many) {
-      if (empty != many) made.push_back(with_dims(call, empty, many));
+      if (empty != many) calls.push_back(with_dims(call, empty, many));
     }
   }
-  return made;
+  return calls;
 }
 
-void add_numbers(const Call& call, std::vector<Call>* made) {
+void add_numbers(const Call& call, std::vector<Call>* calls) {
   Call counted = call;
   size_t numbers = 0;
   visit(counted.values, [&](Value& value) { numbers += value.kind == kInt; });
   for (size_t i = 0; i < numbers; ++i) {
     for (const int64_t number :
          {int64_t{kMany}, -int64_t{kMany}, int64_t{1} << 40, INT64_MAX / 4}) {
-      Call& changed = made->emplace_back(call);
+      Call& changed = calls->emplace_back(call);
       size_t at = 0;
       visit(changed.values, [&](Value& value) {
         if (value.kind == kInt && at++ == i) value.integer = number;
@@ -111,7 +111,7 @@ void add_numbers(const Call& call, std::vector<Call>* made) {
       const size_t items =
           std::min(call.values[list].items.size(), call.values[other].items.size());
       for (size_t i = 0; i < items; ++i) {
-        Call& changed = made->emplace_back(call);
+        Call& changed = calls->emplace_back(call);
         changed.values[list].items[i].integer = kMany;
         changed.values[other].items[i].integer = kMany / 2;
       }
@@ -120,13 +120,13 @@ void add_numbers(const Call& call, std::vector<Call>* made) {
 }
 
 std::vector<Call> calls_with_huge_numbers(const Call& call) {
-  std::vector<Call> made;
-  add_numbers(call, &made);
+  std::vector<Call> calls;
+  add_numbers(call, &calls);
   for (const int32_t empty : sizes_of(call)) {
-    add_numbers(with_sizes(call, empty, -1, false), &made);
-    add_numbers(with_sizes(call, empty, -1, true), &made);
+    add_numbers(with_sizes(call, empty, -1, false), &calls);
+    add_numbers(with_sizes(call, empty, -1, true), &calls);
   }
-  return made;
+  return calls;
 }
 
 fuzz::Outcome execute(const Call& call, uint64_t script) {

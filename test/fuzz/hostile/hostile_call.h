@@ -23,10 +23,10 @@ struct Arg {
 };
 
 inline Arg tensor_of(Type type, Sizes sizes, bool is_output) {
-  TestTensor made;
-  made.type = type;
-  made.sizes = std::move(sizes);
-  return {tensor(made), is_output};
+  TestTensor test_tensor;
+  test_tensor.type = type;
+  test_tensor.sizes = std::move(sizes);
+  return {tensor(test_tensor), is_output};
 }
 /// An input, which has other sizes, and other bytes, at each execution.
 inline Arg in(Type type, Sizes sizes) { return tensor_of(type, std::move(sizes), false); }
@@ -58,13 +58,13 @@ struct Call {
 
 inline int32_t add(MethodWriter& w, const Arg& argument, Dynamism dynamism) {
   if (!argument.items.empty()) {
-    TestValue made = argument.value;
-    for (const Arg& item : argument.items) made.list.push_back(add(w, item, dynamism));
-    return w.value(std::move(made));
+    TestValue test_value = argument.value;
+    for (const Arg& item : argument.items) test_value.list.push_back(add(w, item, dynamism));
+    return w.value(std::move(test_value));
   }
   if (argument.value.kind != Kind::Tensor) return w.value(argument.value);
-  const int32_t made = w.planned(argument.value.tensor.type, argument.value.tensor.sizes, dynamism);
-  return argument.is_output ? w.output(made) : w.input(made);
+  const int32_t id = w.planned(argument.value.tensor.type, argument.value.tensor.sizes, dynamism);
+  return argument.is_output ? w.output(id) : w.input(id);
 }
 
 inline TestProgram program_of(const Call& call, Dynamism dynamism) {

@@ -24,9 +24,9 @@ HostileProgram row(std::string name, std::function<int32_t(W&)> change, std::str
 /// The same with a change of the finished program.
 HostileProgram changed(std::string name, std::function<int32_t(W&)> tensor,
                        std::function<void(TestProgram&)> change, std::string refused = "") {
-  const HostileProgram made = row("", std::move(tensor));
-  const auto make = [made, change] {
-    TestProgram program = made.make();
+  const HostileProgram base = row("", std::move(tensor));
+  const auto make = [base, change] {
+    TestProgram program = base.make();
     change(program);
     return program;
   };
@@ -46,9 +46,9 @@ void use_segment(TestProgram& program) {
 
 /// A planned tensor with initial data, entry `entry` of mutable segment 0.
 int32_t state(W& w, uint32_t entry, uint64_t offset) {
-  const int32_t made = w.at(offset, kFloat, {4});
-  w.tensor_at(made).data_buffer_idx = entry;
-  return made;
+  const int32_t id = w.at(offset, kFloat, {4});
+  w.tensor_at(id).data_buffer_idx = entry;
+  return id;
 }
 void use_states(TestProgram& program) {
   program.segments = {{0, 32}};
@@ -73,9 +73,9 @@ Rows constants() {
       changed(
           "AConstantEndsBeyondItsSegment",
           [](W& w) {
-            const int32_t made = constant(w);
-            w.tensor_at(made).data_buffer_idx = 2;
-            return made;
+            const int32_t id = constant(w);
+            w.tensor_at(id).data_buffer_idx = 2;
+            return id;
           },
           [](TestProgram& p) {
             use_segment(p);
@@ -147,9 +147,9 @@ Rows constants() {
       row(
           "AConstantIsNotInTheProgram",
           [](W& w) {
-            const int32_t made = constant(w);
-            w.tensor_at(made).data_buffer_idx = 9;
-            return made;
+            const int32_t value_id = constant(w);
+            w.tensor_at(value_id).data_buffer_idx = 9;
+            return value_id;
           },
           "constant 9 of 2"),
       row("AConstantHasNoElements", [](W& w) { return w.constant(kFloat, {0}); }),
@@ -197,9 +197,9 @@ Rows states() {
       changed(
           "AStatesSegmentIsNotThere",
           [](W& w) {
-            const int32_t made = state(w, 1, 64);
-            w.tensor_at(made).mutable_segment = UINT64_MAX;
-            return made;
+            const int32_t id = state(w, 1, 64);
+            w.tensor_at(id).mutable_segment = UINT64_MAX;
+            return id;
           },
           use_states, "mutable data segment"),
       changed(
@@ -207,9 +207,9 @@ Rows states() {
       changed(
           "AStateHasNoMemory",
           [](W& w) {
-            const int32_t made = state(w, 1, 64);
-            w.tensor_at(made).memory_id = 2;
-            return made;
+            const int32_t value_id = state(w, 1, 64);
+            w.tensor_at(value_id).memory_id = 2;
+            return value_id;
           },
           use_states, "planned buffer 2 of 2"),
   };
@@ -221,9 +221,9 @@ Rows shapes() {
     return row(
         std::move(name),
         [change](W& w) {
-          const int32_t made = planned(w);
-          change(w.tensor_at(made));
-          return made;
+          const int32_t id = planned(w);
+          change(w.tensor_at(id));
+          return id;
         },
         std::move(refused));
   };
@@ -315,8 +315,8 @@ Rows shapes() {
           "no data named"),
       row("ATensorWithoutElementsLiesAtTheEnd",
           [](W& w) {
-            const int32_t made = w.planned(kFloat, {4});
-            return w.output(w.at(w.tensor_at(made).offset + 16, kFloat, {0}));
+            const int32_t value_id = w.planned(kFloat, {4});
+            return w.output(w.at(w.tensor_at(value_id).offset + 16, kFloat, {0}));
           }),
       row("AResultIsAnotherDimOrder",
           [](W& w) {

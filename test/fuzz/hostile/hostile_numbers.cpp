@@ -337,11 +337,11 @@ HostileProgram arithmetic(const std::string& name, const std::string& op, std::v
     W w;
     std::vector<int32_t> arguments;
     for (const TestValue& value : of) arguments.push_back(w.value(value));
-    const int32_t made = w.value(result);
-    arguments.insert(arguments.end(), {made, made});
+    const int32_t id = w.value(result);
+    arguments.insert(arguments.end(), {id, id});
     w.call("executorch_prim::" + op + ".Scalar", std::move(arguments));
     if (result.kind == Kind::Int) {
-      const int32_t sizes = w.value(list(Kind::IntList, {made}));
+      const int32_t sizes = w.value(list(Kind::IntList, {id}));
       finish(w, "aten::full.out", {sizes, number(w, 1)}, bounded(w, {4}));
     }
     return w.finish();

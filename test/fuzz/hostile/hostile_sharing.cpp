@@ -209,11 +209,11 @@ Rows methods() {
   const auto copy = [](W& w, int32_t a, int32_t out) { negate(w, a, out); };
   const auto state_in = [](uint64_t offset, uint32_t entry, Sizes sizes) {
     return [offset, entry, sizes](W& w, int32_t a, int32_t out) {
-      const int32_t made = w.at(offset, kFloat, sizes);
-      w.tensor_at(made).data_buffer_idx = entry;
-      w.tensor_at(made).name = "state";
-      w.add(made, a, out);
-      w.add(made, a, made);
+      const int32_t id = w.at(offset, kFloat, sizes);
+      w.tensor_at(id).data_buffer_idx = entry;
+      w.tensor_at(id).name = "state";
+      w.add(id, a, out);
+      w.add(id, a, id);
     };
   };
   const auto states = [](TestProgram& p) {

@@ -16,24 +16,24 @@ uint64_t planned_bytes(Type type, const Sizes& sizes) {
 }
 
 int32_t MethodWriter::given(Type type, Sizes sizes, Dynamism dynamism) {
-  TestTensor made;
-  made.type = type;
-  made.dim_order.clear();
+  TestTensor test_tensor;
+  test_tensor.type = type;
+  test_tensor.dim_order.clear();
   for (size_t i = 0; i < sizes.size(); ++i) {
-    made.dim_order.push_back(static_cast<uint8_t>(i));
+    test_tensor.dim_order.push_back(static_cast<uint8_t>(i));
   }
-  made.sizes = std::move(sizes);
-  made.dynamism = dynamism;
-  return value(tensor(made));
+  test_tensor.sizes = std::move(sizes);
+  test_tensor.dynamism = dynamism;
+  return value(tensor(test_tensor));
 }
 
 int32_t MethodWriter::at(uint64_t offset, Type type, Sizes sizes, Dynamism dynamism) {
   const uint64_t bytes = planned_bytes(type, sizes);
-  const int32_t made = given(type, std::move(sizes), dynamism);
-  tensor_at(made).memory_id = 1;
-  tensor_at(made).offset = offset;
+  const int32_t id = given(type, std::move(sizes), dynamism);
+  tensor_at(id).memory_id = 1;
+  tensor_at(id).offset = offset;
   end_ = std::max(end_, offset + bytes);
-  return made;
+  return id;
 }
 
 int32_t MethodWriter::planned(Type type, Sizes sizes, Dynamism dynamism) {
@@ -41,9 +41,9 @@ int32_t MethodWriter::planned(Type type, Sizes sizes, Dynamism dynamism) {
 }
 
 int32_t MethodWriter::constant(Type type, Sizes sizes) {
-  const int32_t made = given(type, std::move(sizes));
-  tensor_at(made).data_buffer_idx = 1;
-  return made;
+  const int32_t id = given(type, std::move(sizes));
+  tensor_at(id).data_buffer_idx = 1;
+  return id;
 }
 
 int32_t MethodWriter::ints(const std::vector<int64_t>& numbers) {
@@ -59,11 +59,11 @@ void MethodWriter::call(const std::string& op, std::vector<int32_t> arguments) {
   const std::pair<std::string, std::string> name(
       op.substr(0, point), point == std::string::npos ? "" : op.substr(point + 1));
   auto& operators = plan().operators;
-  auto found = std::find(operators.begin(), operators.end(), name);
-  if (found == operators.end()) {
-    found = operators.insert(found, name);
+  auto entry = std::find(operators.begin(), operators.end(), name);
+  if (entry == operators.end()) {
+    entry = operators.insert(entry, name);
   }
-  code().push_back(kernel(static_cast<int32_t>(found - operators.begin()), std::move(arguments)));
+  code().push_back(kernel(static_cast<int32_t>(entry - operators.begin()), std::move(arguments)));
 }
 
 TestProgram MethodWriter::finish() {

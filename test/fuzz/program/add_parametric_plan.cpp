@@ -74,9 +74,9 @@ class PlanMaker final {
     }
     const uint32_t input = random_.pick(inputs);
     const size_t rank = e_.tensor_at(e_.plan.inputs[input]).sizes.size();
-    const uint32_t found = step(kInputSize, input, static_cast<uint32_t>(random_.below(rank)));
-    return random_.one_in(2) ? found
-                             : step(random_.pick({kAdd, kMultiply, kDivide, kMaximum}), found,
+    const uint32_t input_size = step(kInputSize, input, static_cast<uint32_t>(random_.below(rank)));
+    return random_.one_in(2) ? input_size
+                             : step(random_.pick({kAdd, kMultiply, kDivide, kMaximum}), input_size,
                                     number(random_.below(4)));
   }
 

@@ -234,10 +234,10 @@ class Execution final {
 
 /// Reads the texts of every operator of a delegate.
 void describe(const Method& method) {
-  const Error error = method.describe_delegates([](size_t delegate,
-                                                   const runtime::DelegateOperator& found) {
-    note_feature(strlen(found.name) + strlen(found.precision) + strlen(found.values) + delegate);
-  });
+  const Error error =
+      method.describe_delegates([](size_t delegate, const runtime::DelegateOperator& op) {
+        note_feature(strlen(op.name) + strlen(op.precision) + strlen(op.values) + delegate);
+      });
   note_feature(static_cast<uint64_t>(error));
 }
 

@@ -67,9 +67,9 @@ class CallMaker final {
       case ArgumentType::Double:
         return e_.add(real(fraction()));
       case ArgumentType::DoubleList: {
-        TestValue made = list(Kind::DoubleList, {});
-        made.reals.assign(length(parameter), fraction());
-        return e_.add(std::move(made));
+        TestValue test_value = list(Kind::DoubleList, {});
+        test_value.reals.assign(length(parameter), fraction());
+        return e_.add(std::move(test_value));
       }
       case ArgumentType::Bool:
         return e_.add(boolean(random_.one_in(2)));
@@ -132,17 +132,17 @@ class CallMaker final {
     const fb::ScalarType type = random_.one_in(4) ? any_type(random_) : type_;
     const Memory memory =
         random_.pick({Memory::Planned, Memory::Planned, Memory::Given, Memory::Constant});
-    const int32_t made = e_.add_tensor(type, near_sizes(), memory);
-    TestTensor& tensor = e_.tensor_at(made);
+    const int32_t id = e_.add_tensor(type, near_sizes(), memory);
+    TestTensor& tensor = e_.tensor_at(id);
     if (memory != Memory::Constant) {
       if (random_.one_in(3)) {
         tensor.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
       }
       if (memory == Memory::Given || random_.one_in(2)) {
-        e_.plan.inputs.push_back(made);
+        e_.plan.inputs.push_back(id);
       }
     }
-    return made;
+    return id;
   }
 
   int32_t output(const Parameter&) {
@@ -151,9 +151,9 @@ class CallMaker final {
       return e_.any_tensor();
     }
     const fb::ScalarType type = random_.one_in(4) ? any_type(random_) : type_;
-    const int32_t made =
+    const int32_t id =
         e_.add_tensor(type, near_sizes(), random_.one_in(6) ? Memory::Given : Memory::Planned);
-    TestTensor& tensor = e_.tensor_at(made);
+    TestTensor& tensor = e_.tensor_at(id);
     if (!random_.one_in(3)) {
       tensor.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
       for (int32_t& size : tensor.sizes) {
@@ -168,11 +168,11 @@ class CallMaker final {
       tensor.offset = other.offset;
       e_.fit(tensor);
     }
-    outputs_.push_back(made);
+    outputs_.push_back(id);
     if (tensor.memory_id == 0) {
-      e_.plan.outputs.push_back(made);
+      e_.plan.outputs.push_back(id);
     }
-    return made;
+    return id;
   }
 
   ProgramEditor& e_;
@@ -199,17 +199,17 @@ void add_any_call(ProgramEditor& editor) {
 }
 
 TestProgram generate_program(Random& random) {
-  TestProgram made;
-  made.plans.emplace_back();
-  TestPlan& plan = made.plans.front();
+  TestProgram test_program;
+  test_program.plans.emplace_back();
+  TestPlan& plan = test_program.plans.front();
   plan.buffer_sizes = {0};
   plan.chains.emplace_back();
-  made.constant_buffer.emplace_back();
-  ProgramEditor editor(made, plan, random);
+  test_program.constant_buffer.emplace_back();
+  ProgramEditor editor(test_program, plan, random);
   for (size_t calls = random.one_in(3) ? 1 + random.below(4) : 1; calls > 0; --calls) {
     add_any_call(editor);
   }
-  return made;
+  return test_program;
 }
 
 }  // namespace executorch::fuzz

@@ -18,12 +18,12 @@ size_t mutate_input(uint8_t* data, size_t size, size_t max_size, unsigned seed) 
   if (!random.one_in(4)) {
     separate_planned(*program);
   }
-  const std::vector<uint8_t> made = join_input(*program, random.next() | 1);
-  if (made.size() > max_size) {
+  const std::vector<uint8_t> bytes = join_input(*program, random.next() | 1);
+  if (bytes.size() > max_size) {
     return size;
   }
-  memcpy(data, made.data(), made.size());
-  return made.size();
+  memcpy(data, bytes.data(), bytes.size());
+  return bytes.size();
 }
 
 }  // namespace executorch::fuzz

@@ -22,9 +22,9 @@ TestInstruction* any_instruction(ProgramEditor& e) {
 /// A call of a kernel or delegate that has arguments.
 TestInstruction* any_call(ProgramEditor& e) {
   for (int attempt = 0; attempt < 8; ++attempt) {
-    TestInstruction* const found = any_instruction(e);
-    if (found != nullptr && !found->arguments.empty()) {
-      return found;
+    TestInstruction* const instruction = any_instruction(e);
+    if (instruction != nullptr && !instruction->arguments.empty()) {
+      return instruction;
     }
   }
   return nullptr;
@@ -100,10 +100,10 @@ void add_twin(ProgramEditor& e) {
     e.set_sizes(twin, any_sizes(e.random));
   }
   e.fit(twin);
-  const int32_t made = e.add(tensor(std::move(twin)));
+  const int32_t id = e.add(tensor(std::move(twin)));
   if (TestInstruction* call = any_call(e)) {
     for (int32_t& argument : call->arguments) {
-      argument = argument == original ? made : argument;
+      argument = argument == original ? id : argument;
     }
   }
 }

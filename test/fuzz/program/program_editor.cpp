@@ -50,31 +50,30 @@ std::vector<int32_t> any_sizes(Random& random) {
 }
 
 std::vector<int32_t> ProgramEditor::values_of(Kind kind) const {
-  std::vector<int32_t> found;
+  std::vector<int32_t> ids;
   for (size_t i = 0; i < plan.values.size(); ++i) {
     if (plan.values[i].kind == kind) {
-      found.push_back(static_cast<int32_t>(i));
+      ids.push_back(static_cast<int32_t>(i));
     }
   }
-  return found;
+  return ids;
 }
 
 std::vector<int32_t> ProgramEditor::planned() const {
-  std::vector<int32_t> found = values_of(Kind::Tensor);
-  found.erase(std::remove_if(found.begin(), found.end(),
-                             [this](int32_t i) {
-                               const size_t id =
-                                   plan.values[static_cast<size_t>(i)].tensor.memory_id;
-                               return id == 0 || id >= plan.buffer_sizes.size();
-                             }),
-              found.end());
-  return found;
+  std::vector<int32_t> ids = values_of(Kind::Tensor);
+  ids.erase(std::remove_if(ids.begin(), ids.end(),
+                           [this](int32_t i) {
+                             const size_t id = plan.values[static_cast<size_t>(i)].tensor.memory_id;
+                             return id == 0 || id >= plan.buffer_sizes.size();
+                           }),
+            ids.end());
+  return ids;
 }
 
 int32_t ProgramEditor::any(Kind kind) {
-  const std::vector<int32_t> found = values_of(kind);
-  if (!found.empty()) {
-    return random.pick(found);
+  const std::vector<int32_t> ids = values_of(kind);
+  if (!ids.empty()) {
+    return random.pick(ids);
   }
   if (kind == Kind::Tensor) {
     return add_tensor(any_type(random), any_sizes(random), Memory::Planned);
@@ -101,27 +100,27 @@ void ProgramEditor::set_sizes(TestTensor& tensor, std::vector<int32_t> sizes) {
 }
 
 int32_t ProgramEditor::add_tensor(fb::ScalarType type, std::vector<int32_t> sizes, Memory memory) {
-  TestTensor made;
-  made.type = type;
-  set_sizes(made, std::move(sizes));
+  TestTensor test_tensor;
+  test_tensor.type = type;
+  set_sizes(test_tensor, std::move(sizes));
   switch (memory) {
     case Memory::Given:
       break;
     case Memory::Planned:
-      plan_alone(made);
+      plan_alone(test_tensor);
       break;
     case Memory::Constant:
-      make_constant(made);
+      make_constant(test_tensor);
       break;
   }
-  return add(tensor(std::move(made)));
+  return add(tensor(std::move(test_tensor)));
 }
 
 int32_t ProgramEditor::add_condition() {
-  const int32_t made =
+  const int32_t id =
       add_tensor(fb::ScalarType::BOOL, {1}, random.one_in(2) ? Memory::Given : Memory::Planned);
-  plan.inputs.push_back(made);
-  return made;
+  plan.inputs.push_back(id);
+  return id;
 }
 
 void ProgramEditor::plan_alone(TestTensor& tensor) {
@@ -183,9 +182,9 @@ void ProgramEditor::make_constant(TestTensor& tensor) {
 
 int32_t ProgramEditor::operator_index(const std::string& name, const std::string& overload) {
   const std::pair<std::string, std::string> wanted(name, overload);
-  const auto found = std::find(plan.operators.begin(), plan.operators.end(), wanted);
-  const auto index = found - plan.operators.begin();
-  if (found == plan.operators.end()) {
+  const auto entry = std::find(plan.operators.begin(), plan.operators.end(), wanted);
+  const auto index = entry - plan.operators.begin();
+  if (entry == plan.operators.end()) {
     plan.operators.push_back(wanted);
   }
   return static_cast<int32_t>(index);

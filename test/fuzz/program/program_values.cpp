@@ -42,25 +42,25 @@ std::string bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
 }
 
 TestTensor read(const fb::Tensor& from) {
-  TestTensor made;
-  made.type = from.scalar_type();
-  made.sizes = copied<int32_t>(from.sizes());
-  made.dim_order = copied<uint8_t>(from.dim_order());
-  made.data_buffer_idx = from.data_buffer_idx();
+  TestTensor test_tensor;
+  test_tensor.type = from.scalar_type();
+  test_tensor.sizes = copied<int32_t>(from.sizes());
+  test_tensor.dim_order = copied<uint8_t>(from.dim_order());
+  test_tensor.data_buffer_idx = from.data_buffer_idx();
   if (const fb::AllocationDetails* where = from.allocation_info()) {
-    made.memory_id = where->memory_id();
-    made.offset = uint64_t{where->memory_offset_high()} << 32 | where->memory_offset_low();
+    test_tensor.memory_id = where->memory_id();
+    test_tensor.offset = uint64_t{where->memory_offset_high()} << 32 | where->memory_offset_low();
   }
-  made.dynamism = from.shape_dynamism();
-  made.storage_offset = from.storage_offset();
-  made.layout = from.layout();
+  test_tensor.dynamism = from.shape_dynamism();
+  test_tensor.storage_offset = from.storage_offset();
+  test_tensor.layout = from.layout();
   if (const fb::ExtraTensorInfo* extra = from.extra_tensor_info()) {
-    made.name = text(extra->fully_qualified_name());
-    made.location = extra->location();
-    made.mutable_segment = extra->mutable_data_segments_idx();
-    made.device = extra->device_type();
+    test_tensor.name = text(extra->fully_qualified_name());
+    test_tensor.location = extra->location();
+    test_tensor.mutable_segment = extra->mutable_data_segments_idx();
+    test_tensor.device = extra->device_type();
   }
-  return made;
+  return test_tensor;
 }
 
 TestValue read(const fb::EValue& from) {
@@ -78,9 +78,9 @@ TestValue read(const fb::EValue& from) {
     case Kind::IntList:
       return list(Kind::IntList, copied<int64_t>(from.val_as_IntList()->items()));
     case Kind::DoubleList: {
-      TestValue made = list(Kind::DoubleList, {});
-      made.reals = copied<double>(from.val_as_DoubleList()->items());
-      return made;
+      TestValue test_value = list(Kind::DoubleList, {});
+      test_value.reals = copied<double>(from.val_as_DoubleList()->items());
+      return test_value;
     }
     case Kind::BoolList:
       return list(Kind::BoolList, copied<int64_t>(from.val_as_BoolList()->items()));
@@ -116,35 +116,37 @@ TestInstruction read(const fb::Instruction& from) {
 }
 
 TestDelegate read(const fb::BackendDelegate& from) {
-  TestDelegate made{text(from.id()), from.processed()->location(), from.processed()->index()};
+  TestDelegate test_delegate{text(from.id()), from.processed()->location(),
+                             from.processed()->index()};
   for_each(from.compile_specs(), [&](const fb::CompileSpec& spec) {
-    made.compile_specs.emplace_back(text(spec.key()), bytes_of(spec.value()));
+    test_delegate.compile_specs.emplace_back(text(spec.key()), bytes_of(spec.value()));
   });
-  return made;
+  return test_delegate;
 }
 
 TestPlan read(const fb::ExecutionPlan& from) {
-  TestPlan made;
-  made.name = text(from.name());
-  made.inputs = copied<int32_t>(from.inputs());
-  made.outputs = copied<int32_t>(from.outputs());
-  made.buffer_sizes = copied<int64_t>(from.non_const_buffer_sizes());
-  for_each(from.values(), [&](const fb::EValue& value) { made.values.push_back(read(value)); });
+  TestPlan test_plan;
+  test_plan.name = text(from.name());
+  test_plan.inputs = copied<int32_t>(from.inputs());
+  test_plan.outputs = copied<int32_t>(from.outputs());
+  test_plan.buffer_sizes = copied<int64_t>(from.non_const_buffer_sizes());
+  for_each(from.values(),
+           [&](const fb::EValue& value) { test_plan.values.push_back(read(value)); });
   for_each(from.operators(), [&](const fb::Operator& op) {
-    made.operators.emplace_back(text(op.name()), text(op.overload()));
+    test_plan.operators.emplace_back(text(op.name()), text(op.overload()));
   });
   for_each(from.chains(), [&](const fb::Chain& chain) {
-    auto& instructions = made.chains.emplace_back();
+    auto& instructions = test_plan.chains.emplace_back();
     for_each(chain.instructions(), [&](const fb::Instruction& instruction) {
       instructions.push_back(read(instruction));
     });
   });
   for_each(from.delegates(),
-           [&](const fb::BackendDelegate& item) { made.delegates.push_back(read(item)); });
+           [&](const fb::BackendDelegate& item) { test_plan.delegates.push_back(read(item)); });
   for_each(from.non_const_buffer_device(), [&](const fb::NonConstBufferDevice& device) {
-    made.devices.emplace_back(device.buffer_idx(), device.device_type());
+    test_plan.devices.emplace_back(device.buffer_idx(), device.device_type());
   });
-  return made;
+  return test_plan;
 }
 
 TestSegments read(const fb::SubsegmentOffsets& from) {
@@ -152,29 +154,29 @@ TestSegments read(const fb::SubsegmentOffsets& from) {
 }
 
 TestProgram read(const fb::Program& from) {
-  TestProgram made;
-  made.version = from.version();
+  TestProgram test_program;
+  test_program.version = from.version();
   for_each(from.execution_plan(),
-           [&](const fb::ExecutionPlan& plan) { made.plans.push_back(read(plan)); });
+           [&](const fb::ExecutionPlan& plan) { test_program.plans.push_back(read(plan)); });
   for_each(from.constant_buffer(), [&](const fb::Buffer& buffer) {
-    made.constant_buffer.push_back(bytes_of(buffer.storage()));
+    test_program.constant_buffer.push_back(bytes_of(buffer.storage()));
   });
   for_each(from.backend_delegate_data(), [&](const fb::BackendDelegateInlineData& data) {
-    made.inline_data.push_back(bytes_of(data.data()));
+    test_program.inline_data.push_back(bytes_of(data.data()));
   });
   for_each(from.segments(), [&](const fb::DataSegment& segment) {
-    made.segments.emplace_back(segment.offset(), segment.size());
+    test_program.segments.emplace_back(segment.offset(), segment.size());
   });
   if (from.constant_segment() != nullptr) {
-    made.constants = read(*from.constant_segment());
+    test_program.constants = read(*from.constant_segment());
   }
   for_each(from.mutable_data_segments(), [&](const fb::SubsegmentOffsets& offsets) {
-    made.mutable_data.push_back(read(offsets));
+    test_program.mutable_data.push_back(read(offsets));
   });
   for_each(from.named_data(), [&](const fb::NamedData& named) {
-    made.named_data.emplace_back(text(named.key()), named.segment_index());
+    test_program.named_data.emplace_back(text(named.key()), named.segment_index());
   });
-  return made;
+  return test_program;
 }
 
 }  // namespace
@@ -190,32 +192,32 @@ std::optional<TestProgram> read_program(Span<const uint8_t> file) {
           runtime::Error::Ok) {
     return std::nullopt;
   }
-  TestProgram made = read(*fb::GetProgram(bytes.data()));
+  TestProgram test_program = read(*fb::GetProgram(bytes.data()));
   if (header->segment_base != 0 && header->segment_base < bytes.size()) {
-    made.segment_data.assign(
+    test_program.segment_data.assign(
         reinterpret_cast<const char*>(bytes.data()) + header->segment_base,
         std::min(header->segment_area_size, bytes.size() - header->segment_base));
   }
-  return made;
+  return test_program;
 }
 
 ProgramInput split_input(Span<const uint8_t> bytes) {
-  ProgramInput made{bytes};
+  ProgramInput input{bytes};
   if (bytes.size() >= kTrailer &&
       memcmp(bytes.data() + bytes.size() - kTrailer, kMark, sizeof(kMark)) == 0) {
-    made.file = {bytes.data(), bytes.size() - kTrailer};
-    memcpy(&made.script, bytes.data() + bytes.size() - sizeof(uint64_t), sizeof(uint64_t));
+    input.file = {bytes.data(), bytes.size() - kTrailer};
+    memcpy(&input.script, bytes.data() + bytes.size() - sizeof(uint64_t), sizeof(uint64_t));
   }
-  return made;
+  return input;
 }
 
 std::vector<uint8_t> join_input(const TestProgram& program, uint64_t script) {
   const ProgramFile file(program);
-  std::vector<uint8_t> made(file.size() + kTrailer);
-  memcpy(made.data(), file.data(), file.size());
-  memcpy(made.data() + file.size(), kMark, sizeof(kMark));
-  memcpy(made.data() + file.size() + sizeof(kMark), &script, sizeof(script));
-  return made;
+  std::vector<uint8_t> bytes(file.size() + kTrailer);
+  memcpy(bytes.data(), file.data(), file.size());
+  memcpy(bytes.data() + file.size(), kMark, sizeof(kMark));
+  memcpy(bytes.data() + file.size() + sizeof(kMark), &script, sizeof(script));
+  return bytes;
 }
 
 }  // namespace executorch::fuzz

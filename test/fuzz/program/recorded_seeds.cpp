@@ -52,18 +52,18 @@ class CallWriter final {
       case kOptionalTensorList:
         return e_.add_list(Kind::OptionalTensorList, items(value));
       case kDoubleList: {
-        TestValue made = list(Kind::DoubleList, {});
+        TestValue test_value = list(Kind::DoubleList, {});
         for (const oracle::Value& item : value.items) {
-          made.reals.push_back(item.real);
+          test_value.reals.push_back(item.real);
         }
-        return e_.add(std::move(made));
+        return e_.add(std::move(test_value));
       }
       case kBoolList: {
-        TestValue made = list(Kind::BoolList, {});
+        TestValue booleans = list(Kind::BoolList, {});
         for (const oracle::Value& item : value.items) {
-          made.list.push_back(item.integer != 0 ? 1 : 0);
+          booleans.list.push_back(item.integer != 0 ? 1 : 0);
         }
-        return e_.add(std::move(made));
+        return e_.add(std::move(booleans));
       }
       default:
         return e_.add(none());
@@ -71,11 +71,11 @@ class CallWriter final {
   }
 
   std::vector<int64_t> items(const oracle::Value& value) {
-    std::vector<int64_t> made;
+    std::vector<int64_t> ids;
     for (const oracle::Value& item : value.items) {
-      made.push_back(item.kind == kNone ? -1 : argument(item));
+      ids.push_back(item.kind == kNone ? -1 : argument(item));
     }
-    return made;
+    return ids;
   }
 
   int32_t tensor_of(const oracle::Tensor& tensor) {
@@ -83,19 +83,19 @@ class CallWriter final {
         is_output_
             ? Memory::Planned
             : e_.random.pick({Memory::Planned, Memory::Planned, Memory::Given, Memory::Constant});
-    const int32_t made =
+    const int32_t id =
         e_.add_tensor(static_cast<fb::ScalarType>(tensor.dtype), tensor.sizes, memory);
-    TestTensor& added = e_.tensor_at(made);
+    TestTensor& added = e_.tensor_at(id);
     added.dim_order = tensor.dim_order;
     if (is_output_ ? !e_.random.one_in(4) : e_.random.one_in(3) && memory != Memory::Constant) {
       added.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (is_output_) {
-      e_.plan.outputs.push_back(made);
+      e_.plan.outputs.push_back(id);
     } else if (memory != Memory::Constant) {
-      e_.plan.inputs.push_back(made);
+      e_.plan.inputs.push_back(id);
     }
-    return made;
+    return id;
   }
 
   ProgramEditor& e_;
@@ -106,12 +106,12 @@ class CallWriter final {
 }  // namespace
 
 const std::vector<oracle::Call>& recorded_calls() {
-  static const std::vector<oracle::Call> made = [] {
+  static const std::vector<oracle::Call> all = [] {
     const std::string path = FUZZ_CORPUS "/recorded.calls";
     return std::filesystem::exists(path) ? oracle::read_calls(path.c_str())
                                          : std::vector<oracle::Call>();
   }();
-  return made;
+  return all;
 }
 
 void add_recorded_call(ProgramEditor& editor, const oracle::Call& call) {

@@ -36,7 +36,7 @@ constexpr const char* kPrimitives[] = {
 };
 
 const std::map<std::string_view, ArgumentType>& types() {
-  static const std::map<std::string_view, ArgumentType> made = {
+  static const std::map<std::string_view, ArgumentType> types = {
       {"Tensor", ArgumentType::Tensor},
       {"Tensor[]", ArgumentType::TensorList},
       {"Tensor?[]", ArgumentType::OptionalTensorList},
@@ -56,25 +56,25 @@ const std::map<std::string_view, ArgumentType>& types() {
       {"Generator", ArgumentType::None},
       {"str", ArgumentType::String},
   };
-  return made;
+  return types;
 }
 
 /// One parameter, as `Tensor(a!) out`, `SymInt[2] kernel=1`.
 Parameter read_parameter(std::string text) {
-  Parameter made{ArgumentType::None, "", false, text.find("!)") != std::string::npos, 0};
+  Parameter parameter{ArgumentType::None, "", false, text.find("!)") != std::string::npos, 0};
   for (size_t open = text.find('('); open != std::string::npos; open = text.find('(')) {
     text.erase(open, text.find(')', open) - open + 1);
   }
   const size_t space = text.find(' ');
   std::string type = text.substr(0, space);
-  made.name = text.substr(space + 1, text.find('=', space) - space - 1);
+  parameter.name = text.substr(space + 1, text.find('=', space) - space - 1);
   if (type.back() == '?') {
-    made.is_optional = true;
+    parameter.is_optional = true;
     type.pop_back();
   }
   const size_t open = type.find('[');
   if (open != std::string::npos && type[open + 1] != ']') {
-    made.length = strtoul(type.c_str() + open + 1, nullptr, 10);
+    parameter.length = strtoul(type.c_str() + open + 1, nullptr, 10);
     type = type.substr(0, open) + "[]";
   }
   const auto known = types().find(type);
@@ -82,38 +82,38 @@ Parameter read_parameter(std::string text) {
     fprintf(stderr, "functions.yaml: no type '%s'\n", type.c_str());
     abort();
   }
-  made.type = known->second;
-  return made;
+  parameter.type = known->second;
+  return parameter;
 }
 
 /// `name.Overload(parameters) -> returns`.
 Signature read_signature(const std::string& text) {
-  Signature made;
+  Signature signature;
   const size_t open = text.find('(');
   // Types have parentheses, too: the last one before the arrow closes.
   const size_t close = text.rfind(')', text.rfind("->"));
-  made.name = text.substr(0, open);
-  if (made.name.find("::") == std::string::npos) {
-    made.name = "aten::" + made.name;
+  signature.name = text.substr(0, open);
+  if (signature.name.find("::") == std::string::npos) {
+    signature.name = "aten::" + signature.name;
   }
-  const size_t dot = made.name.find('.');
+  const size_t dot = signature.name.find('.');
   if (dot != std::string::npos) {
-    made.overload = made.name.substr(dot + 1);
-    made.name.resize(dot);
+    signature.overload = signature.name.substr(dot + 1);
+    signature.name.resize(dot);
   }
   std::string rest = text.substr(open + 1, close - open - 1) + ", ";
   for (size_t comma = rest.find(", "); comma != std::string::npos; comma = rest.find(", ")) {
     const std::string parameter = rest.substr(0, comma);
     rest.erase(0, comma + 2);
     if (!parameter.empty() && parameter != "*") {
-      made.parameters.push_back(read_parameter(parameter));
+      signature.parameters.push_back(read_parameter(parameter));
     }
   }
-  return made;
+  return signature;
 }
 
 std::vector<Signature> read_all() {
-  std::vector<Signature> made;
+  std::vector<Signature> all;
   for (const char* library :
        {"portable", "optimized", "quantized", "linalg", "../extension/llm/custom_ops"}) {
     const std::string path = std::string(KERNELS_DIR "/") + library + "/functions.yaml";
@@ -121,44 +121,44 @@ std::vector<Signature> read_all() {
     for (std::string line; std::getline(file, line);) {
       constexpr std::string_view kMark = "- func: ";
       if (line.rfind(kMark, 0) == 0) {
-        made.push_back(read_signature(line.substr(kMark.size())));
+        all.push_back(read_signature(line.substr(kMark.size())));
       }
     }
   }
   for (const char* text : kPrimitives) {
-    made.push_back(read_signature(text));
+    all.push_back(read_signature(text));
   }
   // A build may have a part of the kernels.
-  made.erase(std::remove_if(made.begin(), made.end(),
-                            [](const Signature& signature) {
-                              return !runtime::find_kernel(signature.text().c_str()).ok();
-                            }),
-             made.end());
-  std::stable_sort(made.begin(), made.end(),
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](const Signature& signature) {
+                             return !runtime::find_kernel(signature.text().c_str()).ok();
+                           }),
+            all.end());
+  std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.text() < b.text(); });
-  made.erase(std::unique(made.begin(), made.end(),
-                         [](const auto& a, const auto& b) { return a.text() == b.text(); }),
-             made.end());
-  return made;
+  all.erase(std::unique(all.begin(), all.end(),
+                        [](const auto& a, const auto& b) { return a.text() == b.text(); }),
+            all.end());
+  return all;
 }
 
 }  // namespace
 
 const std::vector<Signature>& signatures() {
-  static const std::vector<Signature> made = read_all();
-  return made;
+  static const std::vector<Signature> all = read_all();
+  return all;
 }
 
 const Signature* find_signature(const std::string& text) {
   static const std::map<std::string, const Signature*> by_text = [] {
-    std::map<std::string, const Signature*> made;
+    std::map<std::string, const Signature*> texts;
     for (const Signature& signature : signatures()) {
-      made[signature.text()] = &signature;
+      texts[signature.text()] = &signature;
     }
-    return made;
+    return texts;
   }();
-  const auto found = by_text.find(text);
-  return found == by_text.end() ? nullptr : found->second;
+  const auto entry = by_text.find(text);
+  return entry == by_text.end() ? nullptr : entry->second;
 }
 
 }  // namespace executorch::fuzz

@@ -50,8 +50,8 @@ void run(const Program& program, const TestSuite& suite, const TestCase& test_ca
     }
   }
   if (inputs.ok()) {
-    const auto found = executorch::bundled_program::output_error(*method, test_case, {});
-    note_feature(200 + static_cast<uint64_t>(found.error()));
+    const auto error_of_outputs = executorch::bundled_program::output_error(*method, test_case, {});
+    note_feature(200 + static_cast<uint64_t>(error_of_outputs.error()));
   }
 }
 

@@ -26,12 +26,12 @@ struct Freed {
 using Block = std::unique_ptr<void, Freed>;
 
 Block block_of(size_t size) {
-  void* made = nullptr;
-  if (posix_memalign(&made, 16, size) != 0) {
+  void* block = nullptr;
+  if (posix_memalign(&block, 16, size) != 0) {
     abort();
   }
-  memset(made, 1, size);
-  return Block(made);
+  memset(block, 1, size);
+  return Block(block);
 }
 
 class Session final {

@@ -19,11 +19,11 @@ using oracle::Value;
 namespace {
 
 Value number(OracleKind kind, int64_t integer, double real) {
-  Value made;
-  made.kind = kind;
-  made.integer = integer;
-  made.real = real;
-  return made;
+  Value value;
+  value.kind = kind;
+  value.integer = integer;
+  value.real = real;
+  return value;
 }
 
 class CallMaker final {
@@ -32,13 +32,13 @@ class CallMaker final {
       : random_(random), type_(any_type(random)), sizes_(any_sizes(random)) {}
 
   Call make(const Signature& signature) {
-    Call made;
-    made.name = signature.text();
+    Call call;
+    call.name = signature.text();
     for (const Parameter& parameter : signature.parameters) {
-      made.values.push_back(argument(parameter));
-      made.outputs += parameter.is_written && parameter.name.rfind("out", 0) == 0 ? 1 : 0;
+      call.values.push_back(argument(parameter));
+      call.outputs += parameter.is_written && parameter.name.rfind("out", 0) == 0 ? 1 : 0;
     }
-    return made;
+    return call;
   }
 
  private:
@@ -73,10 +73,10 @@ class CallMaker final {
       case ArgumentType::ScalarType:
         return number(kInt, static_cast<int64_t>(any_type(random_)), 0);
       case ArgumentType::String: {
-        Value made;
-        made.kind = kString;
-        made.text = random_.pick({"none", "sum", "mean", "tanh", "floor", "trunc"});
-        return made;
+        Value value;
+        value.kind = kString;
+        value.text = random_.pick({"none", "sum", "mean", "tanh", "floor", "trunc"});
+        return value;
       }
       case ArgumentType::None:
         return {};
@@ -85,12 +85,12 @@ class CallMaker final {
   }
 
   Value list(OracleKind kind, size_t size, const std::function<Value()>& item) {
-    Value made;
-    made.kind = kind;
+    Value value;
+    value.kind = kind;
     for (size_t i = 0; i < size; ++i) {
-      made.items.push_back(item());
+      value.items.push_back(item());
     }
-    return made;
+    return value;
   }
 
   size_t length(const Parameter& parameter) {
@@ -100,9 +100,9 @@ class CallMaker final {
   double fraction() { return random_.pick({0.0, 0.5, 1.0, -1.0, 2.0, 1e-5, 1e30}); }
 
   Value tensor(bool is_output) {
-    Value made;
-    made.kind = kTensor;
-    oracle::Tensor& tensor = made.tensor;
+    Value value;
+    value.kind = kTensor;
+    oracle::Tensor& tensor = value.tensor;
     const auto type = random_.one_in(4) ? any_type(random_) : type_;
     tensor.dtype = static_cast<executorch::aten::ScalarType>(type);
     tensor.sizes = random_.one_in(4) ? any_sizes(random_) : sizes_;
@@ -127,7 +127,7 @@ class CallMaker final {
         tensor.data[i] &= 1;
       }
     }
-    return made;
+    return value;
   }
 
   Random& random_;
@@ -197,9 +197,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   start();
   Random random(executorch::runtime::Span<const uint8_t>(data, size));
   const std::vector<Call>& recorded = recorded_calls();
-  const bool is_made = recorded.empty() || random.one_in(3);
-  Call call = is_made ? CallMaker(random).make(random.pick(signatures())) : random.pick(recorded);
-  if (!is_made || random.one_in(4)) {
+  const bool is_new = recorded.empty() || random.one_in(3);
+  Call call = is_new ? CallMaker(random).make(random.pick(signatures())) : random.pick(recorded);
+  if (!is_new || random.one_in(4)) {
     oracle::Random changes(random.next());
     oracle::mutate(call, changes);
   }

@@ -54,7 +54,7 @@ const std::string& path_of_file() {
 
 /// A file as the backend writes it, of this library and processor.
 const std::string& good_file() {
-  static const std::string made = [] {
+  static const std::string text = [] {
     unlink(path_of_file().c_str());
     const auto packed = PackedFile::at(path_of_file());
     for (uint64_t i = 1; i <= 3; ++i) {
@@ -65,7 +65,7 @@ const std::string& good_file() {
     std::ifstream file(path_of_file(), std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
   }();
-  return made;
+  return text;
 }
 
 }  // namespace

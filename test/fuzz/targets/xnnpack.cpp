@@ -65,10 +65,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
     mutate(*program, random);
   }
   separate_planned(*program);
-  const std::vector<uint8_t> made = join_input(*program, random.next() | 1);
-  if (made.size() > max_size) {
+  const std::vector<uint8_t> bytes = join_input(*program, random.next() | 1);
+  if (bytes.size() > max_size) {
     return size;
   }
-  memcpy(data, made.data(), made.size());
-  return made.size();
+  memcpy(data, bytes.data(), bytes.size());
+  return bytes.size();
 }

@@ -124,9 +124,9 @@ struct Problem {
   Floats run(InstructionSet set, size_t threads_count, Precision precision = Precision::Float32) {
     std::fill(out.data.begin(), out.data.end(), 77.0f);
     ManyThreads threads(threads_count);
-    const DenseAttentionCall made = call(precision);
-    Aligned scratch(dense_attention_scratch_bytes(made, threads_count, set));
-    dense_attention(made, scratch.data(), threads, set);
+    const DenseAttentionCall attention = call(precision);
+    Aligned scratch(dense_attention_scratch_bytes(attention, threads_count, set));
+    dense_attention(attention, scratch.data(), threads, set);
     return out.data;
   }
 
@@ -163,15 +163,15 @@ struct Problem {
     return results;
   }
 
-  void expect(const Floats& found, double bound) const {
+  void expect(const Floats& output, double bound) const {
     for (size_t b = 0; b < c.batch[0]; ++b) {
       for (size_t h = 0; h < c.batch[1]; ++h) {
         for (size_t i = 0; i < c.queries; ++i) {
           const std::vector<double> row = expected(b, h, i);
           for (size_t v = 0; v < c.value_channels; ++v) {
             const size_t at = b * out.strides[0] + h * out.strides[1] + i * out.position_stride + v;
-            ASSERT_TRUE(is_near(row[v], found[at], bound))
-                << row[v] << " is expected, " << found[at] << " is found; " << c.queries << " x "
+            ASSERT_TRUE(is_near(row[v], output[at], bound))
+                << row[v] << " is expected, " << output[at] << " is found; " << c.queries << " x "
                 << c.keys << " x " << c.channels << ", " << c.value_channels << " channels";
           }
         }
@@ -186,10 +186,10 @@ TEST(DenseAttention, MatchesDoublePrecisionOnEveryInstructionSetAndNumberOfThrea
     Problem problem(random_case(random), random);
     for (InstructionSet set : instruction_sets()) {
       SCOPED_TRACE(name_of(set));
-      const Floats found = problem.run(set, 1);
-      problem.expect(found, 3e-5);
+      const Floats output = problem.run(set, 1);
+      problem.expect(output, 3e-5);
       if (testing::Test::HasFatalFailure()) return;
-      ASSERT_TRUE(same_bits(found, problem.run(set, 3)));
+      ASSERT_TRUE(same_bits(output, problem.run(set, 3)));
     }
   }
 }
@@ -202,11 +202,11 @@ TEST(DenseAttention, RoundsFactorsToBfloat16WherePermitted) {
     Problem problem(c, random);
     for (InstructionSet set : instruction_sets()) {
       SCOPED_TRACE(name_of(set));
-      const Floats found = problem.run(set, 1, Precision::BFloat16);
+      const Floats output = problem.run(set, 1, Precision::BFloat16);
       // Scores of at most 70 * 4 * 0.125 are off by 2^-8 of that; weights and values by 2^-8 each.
-      problem.expect(found, set >= InstructionSet::Avx512Bf16 ? 0.2 : 3e-5);
+      problem.expect(output, set >= InstructionSet::Avx512Bf16 ? 0.2 : 3e-5);
       if (testing::Test::HasFatalFailure()) return;
-      ASSERT_TRUE(same_bits(found, problem.run(set, 3, Precision::BFloat16)));
+      ASSERT_TRUE(same_bits(output, problem.run(set, 3, Precision::BFloat16)));
     }
   }
 }
@@ -239,12 +239,12 @@ TEST(DenseAttention, HidesKeysByInfinityAndKeepsNaN) {
   problem.query.data[6 * 16 + 3] = kInfinity;
   for (InstructionSet set : instruction_sets()) {
     SCOPED_TRACE(name_of(set));
-    const Floats found = problem.run(set, 1);
-    problem.expect(found, 3e-5);
+    const Floats output = problem.run(set, 1);
+    problem.expect(output, 3e-5);
     if (testing::Test::HasFatalFailure()) return;
-    EXPECT_TRUE(std::isnan(found[16]));
-    EXPECT_EQ(problem.value.at(0, 0, 36, 4), found[2 * 16 + 4]);
-    EXPECT_TRUE(std::isnan(found[3 * 16]));
+    EXPECT_TRUE(std::isnan(output[16]));
+    EXPECT_EQ(problem.value.at(0, 0, 36, 4), output[2 * 16 + 4]);
+    EXPECT_TRUE(std::isnan(output[3 * 16]));
   }
 }
 
@@ -266,11 +266,11 @@ TEST(DenseAttention, AddsBlocksOfKeysForAnyMask) {
   }
   for (InstructionSet set : instruction_sets()) {
     SCOPED_TRACE(name_of(set));
-    const Floats found = problem.run(set, 1);
-    problem.expect(found, 3e-5);
+    const Floats output = problem.run(set, 1);
+    problem.expect(output, 3e-5);
     if (testing::Test::HasFatalFailure()) return;
-    for (const size_t i : {3, 6, 7, 8}) EXPECT_TRUE(std::isnan(found[i * c.value_channels]));
-    ASSERT_TRUE(same_bits(found, problem.run(set, 3)));
+    for (const size_t i : {3, 6, 7, 8}) EXPECT_TRUE(std::isnan(output[i * c.value_channels]));
+    ASSERT_TRUE(same_bits(output, problem.run(set, 3)));
   }
 }
 
@@ -279,7 +279,7 @@ TEST(DenseAttention, HandlesScoresOfWhichOnlyDifferencesAreFinite) {
   Problem problem({{1, 1}, 3, 18, 4, 4, 1, false, false, false, false, false}, random);
   for (float& number : problem.query.data) number *= 1e4f;
   for (InstructionSet set : instruction_sets()) {
-    for (float found : problem.run(set, 1)) EXPECT_LE(std::fabs(found), 2) << name_of(set);
+    for (float output : problem.run(set, 1)) EXPECT_LE(std::fabs(output), 2) << name_of(set);
   }
 }
 

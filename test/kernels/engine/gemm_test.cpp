@@ -248,12 +248,12 @@ TEST(Gemm, AppliesEveryActivation) {
 
 /// Factors that are bfloat16 already give the products of float32; others are rounded first.
 void expect_rounded_product(const Case& c, Operands& o, InstructionSet set, Threads& threads) {
-  const Floats found = run(c, o, set, threads, Precision::BFloat16);
+  const Floats output = run(c, o, set, threads, Precision::BFloat16);
   if (Gemm::plan(c.columns, c.depth, set, Precision::BFloat16).precision() == Precision::BFloat16) {
     round_to_bf16(o.left);
     round_to_bf16(o.right);
   }
-  expect_product(c, o, found);
+  expect_product(c, o, output);
 }
 
 TEST(Bfloat16Gemm, RoundsFactorsAndSumsInFloat32OnEveryInstructionSet) {

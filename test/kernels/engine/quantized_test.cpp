@@ -141,20 +141,20 @@ TEST(QSum, EveryPairOfBytesIsAddedInFixedPoint) {
     // Rows have gaps between them, and a length that does not divide into vectors.
     const size_t stride = 331, columns = 257, rows = (left.size() - columns) / stride + 1;
     for (InstructionSet set : instruction_sets()) {
-      Bytes found(left.size());
-      std::copy(left.data(), left.data() + left.size(), found.data());
-      residual_kernel(set)({&sum, right.data(), stride}, rows, columns, found.data(), stride);
+      Bytes output(left.size());
+      std::copy(left.data(), left.data() + left.size(), output.data());
+      residual_kernel(set)({&sum, right.data(), stride}, rows, columns, output.data(), stride);
       for (size_t at = 0; at < left.size(); ++at) {
         if (at % stride >= columns || at / stride >= rows) {
-          ASSERT_EQ(left[at], found[at]) << "a gap was written";
+          ASSERT_EQ(left[at], output[at]) << "a gap was written";
           continue;
         }
-        ASSERT_EQ(sum(left[at], right[at]), found[at]) << name_of(set);
+        ASSERT_EQ(sum(left[at], right[at]), output[at]) << name_of(set);
         const double exact = (left[at] - a.zero_point) * double(a.scale) / out.scale +
                              (right[at] - b.zero_point) * double(b.scale) / out.scale;
         const double expected =
             std::min<double>(std::max<double>(exact + out.zero_point, sum.out_min), sum.out_max);
-        ASSERT_NEAR(expected, found[at], 0.501);
+        ASSERT_NEAR(expected, output[at], 0.501);
       }
     }
   }

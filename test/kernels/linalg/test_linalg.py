@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(
 
 def run(function: Callable[..., Any], *args: Tensor, given: tuple[Tensor, ...] = ()) -> list[Tensor]:
     program = to_edge_transform_and_lower(torch.export.export(Function(function), args)).to_executorch()
-    found = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(given or args))
-    return [value for value in found if isinstance(value, Tensor)]
+    output = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(given or args))
+    return [value for value in output if isinstance(value, Tensor)]
 
 
 def assert_as_eager(function: Callable[..., Any], *args: Tensor) -> None:

@@ -115,23 +115,23 @@ def test_reductions_read_any_dim_order(dim: list[int]) -> None:
     for name in ("sum.IntList_out", "amax.out", "var.correction_out"):
         options = {"correction": 1} if "var" in name else {}
         function = getattr(torch, name.partition(".")[0])
-        found = call_kernel(
+        output = call_kernel(
             f"aten::{name}",
             x.to(memory_format=torch.channels_last),
             dim,
             out=torch.empty_like(function(x, dim)),
             **options,
         )
-        assert found.error == 0, found.message
-        torch.testing.assert_close(found.outputs[0], function(x, dim))
+        assert output.error == 0, output.message
+        torch.testing.assert_close(output.outputs[0], function(x, dim))
 
 
 @pytest.mark.parametrize("name", ["aten::var.out", "aten::std.out"])
 def test_spread_takes_the_older_flag_for_its_correction(name: str) -> None:
     x, function = torch.randn(4, 5), torch.var if "var" in name else torch.std
     for unbiased in (False, True):
-        found = call_kernel(name, x, [1], unbiased, True, out=torch.empty(4, 1)).outputs[0]
-        torch.testing.assert_close(found, function(x, 1, unbiased=unbiased, keepdim=True))
+        output = call_kernel(name, x, [1], unbiased, True, out=torch.empty(4, 1)).outputs[0]
+        torch.testing.assert_close(output, function(x, 1, unbiased=unbiased, keepdim=True))
 
 
 def test_index_order_does_not_depend_on_memory_order() -> None:
@@ -142,10 +142,10 @@ def test_index_order_does_not_depend_on_memory_order() -> None:
     )
     assert torch.equal(call_kernel("aten::argmax.out", last, out=torch.tensor(0)).outputs[0], x.argmax())
     mask = x > 0
-    found = call_kernel("aten::masked_select.out", last, mask, out=torch.empty(120)).outputs[0]
-    assert torch.equal(found, x.masked_select(mask))
-    found = call_kernel("aten::nonzero.out", last > 0, out=torch.empty(120, 4, dtype=torch.int64)).outputs[0]
-    assert torch.equal(found, mask.nonzero())
+    output = call_kernel("aten::masked_select.out", last, mask, out=torch.empty(120)).outputs[0]
+    assert torch.equal(output, x.masked_select(mask))
+    output = call_kernel("aten::nonzero.out", last > 0, out=torch.empty(120, 4, dtype=torch.int64)).outputs[0]
+    assert torch.equal(output, mask.nonzero())
 
 
 def test_results_are_cast_to_the_dtype_of_out() -> None:

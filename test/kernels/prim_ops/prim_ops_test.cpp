@@ -63,21 +63,21 @@ class PrimOpsTest : public ::testing::TestWithParam<Case> {
 
 TEST_P(PrimOpsTest, ComputesAsPythonDoes) {
   const Case& c = GetParam();
-  const auto found = result(c.name, c.operands, c.expected.isNone() ? c.out : c.expected);
-  ASSERT_EQ(found.has_value(), !c.expected.isNone());
-  if (!found.has_value()) {
+  const auto computed = result(c.name, c.operands, c.expected.isNone() ? c.out : c.expected);
+  ASSERT_EQ(computed.has_value(), !c.expected.isNone());
+  if (!computed.has_value()) {
     return;
   }
-  ASSERT_EQ(found->tag, c.expected.tag);
+  ASSERT_EQ(computed->tag, c.expected.tag);
   switch (c.expected.tag) {
     case Tag::Int:
-      EXPECT_EQ(found->toInt(), c.expected.toInt());
+      EXPECT_EQ(computed->toInt(), c.expected.toInt());
       break;
     case Tag::Double:
-      EXPECT_EQ(found->toDouble(), c.expected.toDouble());
+      EXPECT_EQ(computed->toDouble(), c.expected.toDouble());
       break;
     default:
-      EXPECT_EQ(found->toBool(), c.expected.toBool());
+      EXPECT_EQ(computed->toBool(), c.expected.toBool());
       break;
   }
 }

@@ -29,8 +29,8 @@ def library_path() -> Path:
     """``EXECUTORCH_DEMO_PYTHON``, or the newest ``demo_python.so`` of the builds in the repository."""
     if path := os.environ.get("EXECUTORCH_DEMO_PYTHON"):
         return Path(path)
-    found = sorted(_REPOSITORY.glob("build/*/test/demo_python.so"), key=lambda p: p.stat().st_mtime)
-    usable = [p for p in found if "sanitized" not in p.parts]
+    libraries = sorted(_REPOSITORY.glob("build/*/test/demo_python.so"), key=lambda p: p.stat().st_mtime)
+    usable = [p for p in libraries if "sanitized" not in p.parts]
     if not usable:
         raise FileNotFoundError(
             "no build/*/test/demo_python.so: build with -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_PYBIND=ON"

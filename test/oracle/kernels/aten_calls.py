@@ -79,13 +79,13 @@ def _dense_copy(value: Any) -> Any:
 
 def _arguments(schema: torch.FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
     """Copies of the kernel's arguments without the outputs, defaults filled in; numbers for tensors made tensors."""
-    found = []
+    arguments = []
     for i, argument in enumerate(a for a in schema.arguments if not a.is_out):
         value = args[i] if i < len(args) else kwargs.get(argument.name, argument.default_value)
         if str(argument.real_type) == "Tensor" and isinstance(value, (bool, int, float)):
             value = torch.tensor(value)
-        found.append(_dense_copy(value))
-    return found
+        arguments.append(_dense_copy(value))
+    return arguments
 
 
 @functools.cache

@@ -131,11 +131,11 @@ class CallRecorder:
             expected = [_expected(name, first + i, o, types[i]) for i, o in enumerate(outputs)]
             expected += [_expected(name, i, after, "Tensor") for i, after in inputs.written.items()]
         head = _text(name) + _number("BBB", refused, len(types), len(values))
-        made = head + b"".join(values) + _number("B", len(expected)) + b"".join(expected)
-        if len(made) <= MAX_BYTES and hash(made) not in self._seen:
+        record = head + b"".join(values) + _number("B", len(expected)) + b"".join(expected)
+        if len(record) <= MAX_BYTES and hash(record) not in self._seen:
             self._of_a_kind[kind] += 1
-            self._seen.add(hash(made))
-            self._open().write(made)
+            self._seen.add(hash(record))
+            self._open().write(record)
 
     def _open(self) -> FileIO:
         if self._file is None:

@@ -65,8 +65,8 @@ class KernelCall:
 
 def newest_library(name: str) -> Path:
     """Return the library ``name`` of the newest build in the repository that this process can load."""
-    found = sorted(_REPOSITORY.glob(f"build/*/test/{name}"), key=lambda p: p.stat().st_mtime)
-    usable = [p for p in found if not _OTHERS & set(p.parts)]
+    libraries = sorted(_REPOSITORY.glob(f"build/*/test/{name}"), key=lambda p: p.stat().st_mtime)
+    usable = [p for p in libraries if not _OTHERS & set(p.parts)]
     if not usable:
         raise FileNotFoundError(f"no build/*/test/{name}: build with -DEXECUTORCH_BUILD_TESTS=ON")
     return usable[-1]

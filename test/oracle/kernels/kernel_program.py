@@ -64,8 +64,8 @@ class _Plan:
         items, item_type = content
         if kind in (DOUBLES, BOOLS):
             return self.add(s.DoubleList(list(items)) if kind == DOUBLES else s.BoolList(list(items)))
-        made = [-1 if item is None else self.argument(item, item_type, places) for item in items]
-        return self.add({INTS: s.IntList, TENSORS: s.TensorList, OPTIONAL_TENSORS: s.OptionalTensorList}[kind](made))
+        ids = [-1 if item is None else self.argument(item, item_type, places) for item in items]
+        return self.add({INTS: s.IntList, TENSORS: s.TensorList, OPTIONAL_TENSORS: s.OptionalTensorList}[kind](ids))
 
 
 def kernel_program(name: str, schema: torch.FunctionSchema, args: Sequence[Any], outs: Sequence[Any]) -> bytes:

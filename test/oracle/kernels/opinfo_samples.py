@@ -40,8 +40,8 @@ def samples_of(op: Any, dtype: torch.dtype) -> Iterator[Any]:
     torch.manual_seed(SEED)
     # Not op.sample_inputs, which walks the stack for each sample in search of a unittest.
     every = op.sample_inputs_func(op, "cpu", dtype, False)
-    found = list(itertools.islice(every, READ if SAMPLES else None))
-    if SAMPLES == 0 or len(found) <= SAMPLES:
-        return iter(found)
-    start = (DTYPES.index(dtype) + SEED) % len(found)
-    return itertools.islice(itertools.cycle(found), start, start + len(found), -(-len(found) // SAMPLES))
+    samples = list(itertools.islice(every, READ if SAMPLES else None))
+    if SAMPLES == 0 or len(samples) <= SAMPLES:
+        return iter(samples)
+    start = (DTYPES.index(dtype) + SEED) % len(samples)
+    return itertools.islice(itertools.cycle(samples), start, start + len(samples), -(-len(samples) // SAMPLES))

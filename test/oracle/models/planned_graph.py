@@ -54,8 +54,8 @@ def run_planned(program: ExportedProgram, *inputs: Any) -> list[Any]:
         if spec.kind is InputKind.USER_INPUT:
             bound.append(next(user))
         else:
-            found = program.state_dict.get(spec.target, program.constants.get(spec.target))
-            bound.append(found.detach() if isinstance(found, torch.Tensor) else found)
+            tensor_of_spec = program.state_dict.get(spec.target, program.constants.get(spec.target))
+            bound.append(tensor_of_spec.detach() if isinstance(tensor_of_spec, torch.Tensor) else tensor_of_spec)
     with torch.no_grad():
         return pytree.tree_leaves(_Interpreter(program.graph_module).run(*bound))
 

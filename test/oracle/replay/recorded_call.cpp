@@ -39,9 +39,9 @@ class Reader {
   template <class T>
   T number() {
     static_assert(std::is_trivially_copyable_v<T>);
-    T made;
-    std::memcpy(&made, take(sizeof(T)), sizeof(T));
-    return made;
+    T item;
+    std::memcpy(&item, take(sizeof(T)), sizeof(T));
+    return item;
   }
   std::string text() {
     const size_t length = number<uint32_t>();
@@ -55,57 +55,58 @@ class Reader {
 };
 
 Tensor read_tensor(Reader& in) {
-  Tensor made;
-  made.dtype = static_cast<executorch::aten::ScalarType>(in.number<uint8_t>());
+  Tensor tensor;
+  tensor.dtype = static_cast<executorch::aten::ScalarType>(in.number<uint8_t>());
   const size_t rank = in.number<uint8_t>();
-  for (size_t d = 0; d < rank; ++d) made.sizes.push_back(in.number<int32_t>());
-  for (size_t d = 0; d < rank; ++d) made.dim_order.push_back(in.number<uint8_t>());
-  made.resizable = in.number<uint8_t>() != 0;
-  const size_t bytes = count_elements(made.sizes) * executorch::runtime::elementSize(made.dtype);
-  if (made.resizable) {
-    const bool is_bool = made.dtype == executorch::aten::ScalarType::Bool;
-    made.data.assign(bytes, is_bool ? 1 : kUnwritten);
+  for (size_t d = 0; d < rank; ++d) tensor.sizes.push_back(in.number<int32_t>());
+  for (size_t d = 0; d < rank; ++d) tensor.dim_order.push_back(in.number<uint8_t>());
+  tensor.resizable = in.number<uint8_t>() != 0;
+  const size_t bytes =
+      count_elements(tensor.sizes) * executorch::runtime::elementSize(tensor.dtype);
+  if (tensor.resizable) {
+    const bool is_bool = tensor.dtype == executorch::aten::ScalarType::Bool;
+    tensor.data.assign(bytes, is_bool ? 1 : kUnwritten);
   } else {
     const char* data = in.take(bytes);
-    made.data.assign(data, data + bytes);
+    tensor.data.assign(data, data + bytes);
   }
-  return made;
+  return tensor;
 }
 
 Value read_value(Reader& in) {
-  Value made;
-  made.kind = static_cast<OracleKind>(in.number<uint8_t>());
-  switch (made.kind) {
+  Value value;
+  value.kind = static_cast<OracleKind>(in.number<uint8_t>());
+  switch (value.kind) {
     case kNone:
       break;
     case kInt:
     case kBool:
-      made.integer = in.number<int64_t>();
+      value.integer = in.number<int64_t>();
       break;
     case kDouble:
-      made.real = in.number<double>();
+      value.real = in.number<double>();
       break;
     case kString:
-      made.text = in.text();
+      value.text = in.text();
       break;
     case kTensor:
-      made.tensor = read_tensor(in);
+      value.tensor = read_tensor(in);
       break;
     default: {
       const size_t count = in.number<uint32_t>();
-      for (size_t i = 0; i < count; ++i) made.items.push_back(read_value(in));
+      for (size_t i = 0; i < count; ++i) value.items.push_back(read_value(in));
     }
   }
-  return made;
+  return value;
 }
 
 Call read_call(Reader& in) {
-  Call made;
-  made.name = in.text();
-  made.refused = in.number<uint8_t>() != 0;
-  made.outputs = in.number<uint8_t>();
+  Call call;
+  call.name = in.text();
+  call.refused = in.number<uint8_t>() != 0;
+  call.outputs = in.number<uint8_t>();
   const size_t count = in.number<uint8_t>();
-  for (size_t i = 0; i < count; ++i) made.values.push_back(read_value(in));
+  for (size_t i = 0; i < count; ++i) call.values.push_back(read_value(in));
   const size_t expectations = in.number<uint8_t>();
   for (size_t i = 0; i < expectations; ++i) {
     const size_t position = in.number<uint8_t>();
@@ -113,9 +114,9 @@ Call read_call(Reader& in) {
     const double atol = in.number<double>();
     const bool sizes_only = in.number<uint8_t>() != 0;
     if (position >= count) in.fail("an expectation of no argument");
-    made.expected.push_back({position, read_value(in), rtol, atol, sizes_only});
+    call.expected.push_back({position, read_value(in), rtol, atol, sizes_only});
   }
-  return made;
+  return call;
 }
 
 std::string describe(const Value& value) {

@@ -56,21 +56,21 @@ struct Options {
 };
 
 Options read_options(int count, char** arguments) {
-  Options made;
+  Options options;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     const std::string value = argument.substr(argument.find('=') + 1);
     if (argument.rfind("--mutations=", 0) == 0) {
-      made.mutations = std::strtoul(value.c_str(), nullptr, 10);
+      options.mutations = std::strtoul(value.c_str(), nullptr, 10);
     } else if (argument.rfind("--seed=", 0) == 0) {
-      made.seed = std::strtoull(value.c_str(), nullptr, 10);
+      options.seed = std::strtoull(value.c_str(), nullptr, 10);
     } else if (argument.rfind("--only=", 0) == 0) {
-      made.only = value;
+      options.only = value;
     } else {
-      made.files.push_back(arguments[i]);
+      options.files.push_back(arguments[i]);
     }
   }
-  return made;
+  return options;
 }
 
 /// Empty if all is well.

@@ -27,12 +27,12 @@ class SeparateAllocator : public executorch::runtime::MemoryAllocator {
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     if (size > kTempBytes - used_) return nullptr;
     used_ += size;
-    void* made = nullptr;
-    if (posix_memalign(&made, alignment < sizeof(void*) ? sizeof(void*) : alignment, size) != 0) {
+    void* block = nullptr;
+    if (posix_memalign(&block, alignment < sizeof(void*) ? sizeof(void*) : alignment, size) != 0) {
       return nullptr;
     }
-    pieces_.push_back(made);
-    return made;
+    pieces_.push_back(block);
+    return block;
   }
 
  private:
@@ -44,20 +44,20 @@ class SeparateAllocator : public executorch::runtime::MemoryAllocator {
 class Structures {
  public:
   OracleValue make(Value& from) {
-    OracleValue made{from.kind, from.integer, from.real, nullptr, nullptr, nullptr};
+    OracleValue oracle_value{from.kind, from.integer, from.real, nullptr, nullptr, nullptr};
     if (from.kind == kString) {
       auto& exact = texts_.emplace_back(from.text.begin(), from.text.end());
-      made.text = exact.data();
-      made.integer = static_cast<int64_t>(exact.size());
+      oracle_value.text = exact.data();
+      oracle_value.integer = static_cast<int64_t>(exact.size());
     } else if (from.kind == kTensor) {
-      made.tensor = tensor(from.tensor);
+      oracle_value.tensor = tensor(from.tensor);
     } else if (from.kind >= kIntList) {
       std::vector<OracleValue> items;
       for (Value& item : from.items) items.push_back(make(item));
-      made.integer = static_cast<int64_t>(items.size());
-      made.items = lists_.emplace_back(std::move(items)).data();
+      oracle_value.integer = static_cast<int64_t>(items.size());
+      oracle_value.items = lists_.emplace_back(std::move(items)).data();
     }
-    return made;
+    return oracle_value;
   }
 
  private:

@@ -288,16 +288,16 @@ TEST(QueriesInTurn, OperatorsAreThoseThatBackendsDescribe) {
   source.inline_data = {"payload"};
   for (int i = 0; i < 3; ++i) source.plans[0].delegates.push_back({"ScratchBackend"});
   backend.forget();
-  std::vector<std::string> found;
+  std::vector<std::string> visits;
   const auto visit = [&](size_t delegate, const runtime::DelegateOperator& visited) {
-    found.push_back(std::to_string(delegate) + visited.name + visited.precision + visited.values);
+    visits.push_back(std::to_string(delegate) + visited.name + visited.precision + visited.values);
   };
   {
     LoadedMethod method(source);
     ASSERT_EQ(method.error(), Error::Ok);
     EXPECT_EQ(method->describe_delegates(visit), Error::Ok);
   }
-  EXPECT_EQ(found, (std::vector<std::string>{"1Addfloat320", "2Addfloat320", "2Addfloat321"}));
+  EXPECT_EQ(visits, (std::vector<std::string>{"1Addfloat320", "2Addfloat320", "2Addfloat321"}));
   LoadedMethod more(source);
   ASSERT_EQ(more.error(), Error::Ok);
   EXPECT_EQ(more->describe_delegates(visit), Error::MemoryAllocationFailed);

@@ -101,11 +101,11 @@ TEST(Queries, StateIsFoundInAnyOfManyBuffersAndInAnyOrder) {
   const auto has_state = [&meta](size_t index) {
     return meta.memory_planned_buffer_has_state(index);
   };
-  std::vector<size_t> found;
+  std::vector<size_t> stateful;
   for (size_t i = 0; i < 130; ++i) {
-    if (has_state(i)) found.push_back(i + 1);
+    if (has_state(i)) stateful.push_back(i + 1);
   }
-  EXPECT_EQ(found, (std::vector<size_t>{1, 31, 32, 33, 64, 100}));
+  EXPECT_EQ(stateful, (std::vector<size_t>{1, 31, 32, 33, 64, 100}));
   EXPECT_TRUE(has_state(99) && has_state(0) && has_state(63) && has_state(30));
   EXPECT_FALSE(has_state(98) || has_state(1) || has_state(62) || has_state(SIZE_MAX - 1));
 }

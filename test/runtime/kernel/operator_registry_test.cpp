@@ -136,11 +136,11 @@ TEST(OperatorRegistryTest, AllKernelsCanBeListed) {
   ASSERT_EQ(register_kernel(Kernel("list::a.out", op<1>)), Error::Ok);
   ASSERT_EQ(register_kernel_table(kTable), Error::Ok);
   const auto lists = [](const char* name) {
-    size_t found = 0;
+    size_t count = 0;
     for (const Kernel& kernel : get_registered_kernels()) {
-      found += std::string(kernel.name_) == name;
+      count += std::string(kernel.name_) == name;
     }
-    return found;
+    return count;
   };
   EXPECT_EQ(lists("list::a.out"), 1u);
   EXPECT_EQ(lists("list::b.out"), 1u);

@@ -76,9 +76,11 @@ class Written(Layers):
         self.register_buffer("shift", torch.zeros(8))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        made = torch.cond(x.sum() > 0, lambda x: self.first(x) + self.shift, lambda x: x * 2 - self.shift, (x,))
+        branch_result = torch.cond(
+            x.sum() > 0, lambda x: self.first(x) + self.shift, lambda x: x * 2 - self.shift, (x,)
+        )
         self.shift.add_(1)
-        return made
+        return branch_result
 
 
 def _lowered(model: nn.Module, x: torch.Tensor, dynamic: bool = False) -> EdgeProgramManager:

@@ -28,8 +28,8 @@ def test_models_match_eager(name: str) -> None:
     info = get_delegation_info(lowered.exported_program().graph_module)
     assert info.num_delegated_subgraphs == MODELS[name], info.get_summary()
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
-    (found,) = method.execute(inputs)
-    torch.testing.assert_close(found, model(*inputs), **MODEL)
+    (output,) = method.execute(inputs)
+    torch.testing.assert_close(output, model(*inputs), **MODEL)
 
 
 RUN = """

@@ -145,17 +145,17 @@ def test_programs_for_executorch_1_4_have_no_newer_nodes() -> None:
     module, inputs = _Newer().eval(), (torch.rand(64, 64),)
     exported = torch.export.export(module, inputs)
     newer = {"Select", "Equal", "NotEqual", "Less", "LessOrEqual", "StaticGather"}
-    found = []
+    newer_of_programs = []
     for restricted in (False, True):
         lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(for_executorch_1_4=restricted)])
         graph_module = lowered.exported_program().graph_module
         payloads = [getattr(graph_module, node.target).processed_bytes for node in get_delegates(graph_module.graph)]
         nodes = [node for payload in payloads for node in deserialize_payload(payload)[0].xnodes]
-        found.append({type(node.xnode_union).__name__ for node in nodes} & newer)
+        newer_of_programs.append({type(node.xnode_union).__name__ for node in nodes} & newer)
         program = Runtime.get().load_program(lowered.to_executorch().buffer)
         (result,) = program.load_method("forward").execute(inputs)
         torch.testing.assert_close(result, module(*inputs), rtol=1e-4, atol=1e-4)
-    assert found == [newer - {"Equal", "LessOrEqual"} | found[0], set()]
+    assert newer_of_programs == [newer - {"Equal", "LessOrEqual"} | newer_of_programs[0], set()]
 
 
 def test_operators_on_booleans_that_no_delegate_needs_are_left_with_that_reason() -> None:

@@ -50,8 +50,8 @@ def test_a_batch_may_be_empty(model: nn.Module, shape: tuple[int, ...]) -> None:
     method = delegated(model, (torch.randn(shape),), shapes)
     for batch in (4, 0, 8, 0, 1):
         x = torch.randn(batch, *shape[1:])
-        (found,) = method.execute((x,))
-        torch.testing.assert_close(found, model(x))
+        (output,) = method.execute((x,))
+        torch.testing.assert_close(output, model(x))
 
 
 @pytest.mark.parametrize("per_op_mode", [False, True])

@@ -74,8 +74,8 @@ def test_a_layer_is_delegated_alike_both_ways_and_runs(name: str) -> None:
     exported = torch.export.export(model, (x,))
     _assert_same_calls(exported)
     program = Runtime.get().load_program(_older_way(exported).to_executorch().buffer)
-    (found,) = program.load_method("forward").execute([x])
-    torch.testing.assert_close(found, model(x), **MODEL)
+    (output,) = program.load_method("forward").execute([x])
+    torch.testing.assert_close(output, model(x), **MODEL)
 
 
 def _linear() -> ExportedProgram:
@@ -102,8 +102,8 @@ def test_an_edge_program_changed_by_hand_is_lowered() -> None:
     sigmoid.target = ops.edge.aten.tanh.default
     graph_module.recompile()
     program = Runtime.get().load_program(edge.to_backend(XnnpackPartitioner()).to_executorch().buffer)
-    (found,) = program.load_method("forward").execute([x])
-    torch.testing.assert_close(found, nn.Hardswish()(x).tanh(), **MODEL)
+    (output,) = program.load_method("forward").execute([x])
+    torch.testing.assert_close(output, nn.Hardswish()(x).tanh(), **MODEL)
 
 
 def test_methods_without_a_partitioner_stay_as_they_are() -> None:

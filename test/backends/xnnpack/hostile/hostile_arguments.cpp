@@ -37,10 +37,10 @@ HostilePayload call(std::string name, std::function<void(Writer&, std::vector<in
   return row(
       std::move(name),
       [change](Writer& w) {
-        const int32_t made = add_delegate(w, arithmetic());
+        const int32_t delegate_id = add_delegate(w, arithmetic());
         std::vector<int32_t> arguments = add_arguments(w, arithmetic(), Dynamism::STATIC);
         change(w, arguments);
-        w.run(testing::delegate(made, arguments));
+        w.run(testing::delegate(delegate_id, arguments));
       },
       std::move(refused));
 }
@@ -139,8 +139,8 @@ std::vector<HostilePayload> hostile_arguments() {
             const Arguments large = add_arguments(w, arithmetic(), kBound);
             Arguments small;
             for (size_t i = 0; i < 4; ++i) {
-              const int32_t made = w.planned(Type::FLOAT, {1, 4}, kBound);
-              small.push_back(i < 2 ? w.input(made) : w.output(made));
+              const int32_t id = w.planned(Type::FLOAT, {1, 4}, kBound);
+              small.push_back(i < 2 ? w.input(id) : w.output(id));
             }
             w.run(testing::delegate(first, large));
             w.run(testing::delegate(first + 1, small));
@@ -149,17 +149,17 @@ std::vector<HostilePayload> hostile_arguments() {
           }),
       row("ADelegateIsRepeatedByAJump",
           [](Writer& w) {
-            const int32_t made = add_delegate(w, arithmetic());
+            const int32_t delegate_id = add_delegate(w, arithmetic());
             const Arguments a = add_arguments(w, arithmetic(), kBound);
             const int32_t condition = w.input(w.planned(Type::BOOL, {1}));
-            w.run(testing::delegate(made, a));
-            w.run(testing::delegate(made, {a[0], a[1], a[3], a[2]}));
+            w.run(testing::delegate(delegate_id, a));
+            w.run(testing::delegate(delegate_id, {a[0], a[1], a[3], a[2]}));
             w.run(testing::jump_false(condition, 0));
           }),
       row("APayloadLiesInASegmentOfConstants",
           [](Writer& w) {
-            const int32_t made = add_delegate(w, arithmetic());
-            w.run(testing::delegate(made, add_arguments(w, arithmetic(), Dynamism::STATIC)));
+            const int32_t delegate_id = add_delegate(w, arithmetic());
+            w.run(testing::delegate(delegate_id, add_arguments(w, arithmetic(), Dynamism::STATIC)));
             TestProgram& program = w.program();
             const std::string bytes = program.inline_data[0];
             program.inline_data.clear();
@@ -174,8 +174,8 @@ std::vector<HostilePayload> hostile_arguments() {
       row(
           "APayloadHasNoBytes",
           [](Writer& w) {
-            const int32_t made = add_delegate(w, arithmetic());
-            w.run(testing::delegate(made, add_arguments(w, arithmetic(), Dynamism::STATIC)));
+            const int32_t delegate_id = add_delegate(w, arithmetic());
+            w.run(testing::delegate(delegate_id, add_arguments(w, arithmetic(), Dynamism::STATIC)));
             w.program().inline_data[0].clear();
           },
           "0 bytes"),
@@ -187,10 +187,10 @@ std::vector<HostilePayload> hostile_arguments() {
       row(
           "ADelegateHasUnknownOptions",
           [](Writer& w) {
-            const int32_t made = add_delegate(w, arithmetic());
+            const int32_t delegate_id = add_delegate(w, arithmetic());
             w.plan().delegates[0].compile_specs = {{"compute_precision", std::string(300, 'x')},
                                                    {"", ""}};
-            w.run(testing::delegate(made, add_arguments(w, arithmetic(), Dynamism::STATIC)));
+            w.run(testing::delegate(delegate_id, add_arguments(w, arithmetic(), Dynamism::STATIC)));
           },
           "compute_precision"),
   };

@@ -69,7 +69,7 @@ int32_t add_delegate(MethodWriter& w, const TestPayload& payload) {
 }
 
 std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload, Dynamism dynamism) {
-  std::vector<int32_t> made;
+  std::vector<int32_t> ids;
   for (const uint32_t flag : {1u, 2u}) {
     for (const TestValue& value : payload.values) {
       if (value.external != kNoId && value.flags == flag) {
@@ -78,11 +78,11 @@ std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload, 
           sizes.push_back(static_cast<int32_t>(std::min(dim, 64u)));
         }
         const int32_t tensor = w.planned(dtype_of(value.datatype), sizes, dynamism);
-        made.push_back(flag == 1 ? w.input(tensor) : w.output(tensor));
+        ids.push_back(flag == 1 ? w.input(tensor) : w.output(tensor));
       }
     }
   }
-  return made;
+  return ids;
 }
 
 TestProgram program_of(const TestPayload& payload) {

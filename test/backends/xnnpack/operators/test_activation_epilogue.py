@@ -30,9 +30,9 @@ class _Activated(nn.Module):
         self.shows = shows
 
     def forward(self, x: torch.Tensor) -> Tensors:
-        made = self.layer(x)
-        result = self.activation(made)
-        return (result, made) if self.shows else (result,)
+        linear = self.layer(x)
+        result = self.activation(linear)
+        return (result, linear) if self.shows else (result,)
 
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -101,9 +101,9 @@ def test_nan_and_infinity_stay(name: str) -> None:
     x = torch.randn(1, 3, 5, 40)
     x[..., ::7], x[..., 1::11], x[..., 2::13], x[..., 3::9] = torch.nan, torch.inf, -torch.inf, 1e30
     (result,) = _method(_Activated(layer, ACTIVATIONS[name]), (x,))((x,))
-    (of_two, made) = _method(_Activated(layer, ACTIVATIONS[name], shows=True), (x,))((x,))
+    (of_two, activated) = _method(_Activated(layer, ACTIVATIONS[name], shows=True), (x,))((x,))
     torch.testing.assert_close(result, of_two, rtol=1e-6, atol=0, equal_nan=True)
-    assert result[made.isnan()].isnan().all()
+    assert result[activated.isnan()].isnan().all()
     if name != "gelu":  # XNNPACK's has zero where it is -inf times zero
         _assert_close(result, ACTIVATIONS[name](layer(x)))
 

@@ -136,8 +136,8 @@ def test_a_selection_takes_masks_and_tensors_of_any_batch() -> None:
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     for size in (1, 8, 3):
         inputs = (torch.randn(size, 2, 4), torch.rand(size, 4) > 0.3)
-        (found,) = method.execute(inputs)
-        torch.testing.assert_close(found, Masked()(*inputs), equal_nan=True)
+        (output,) = method.execute(inputs)
+        torch.testing.assert_close(output, Masked()(*inputs), equal_nan=True)
 
 
 def _left(compute: Callable[..., object], *inputs: torch.Tensor) -> list[str]:
@@ -193,6 +193,6 @@ def test_replaced_scores_of_nan_do_not_affect_the_result() -> None:
     k[0, 0, 3], k[0, 1, 3] = NAN, INF
     hidden = torch.zeros(7, dtype=torch.bool)
     hidden[3] = True
-    (found,) = run(Function(_attention(-INF, False)), (q, k, v, hidden))
-    assert torch.isfinite(found).all()
-    torch.testing.assert_close(found, _attention(-INF, False)(q, k, v, hidden), rtol=2e-5, atol=2e-5)
+    (output,) = run(Function(_attention(-INF, False)), (q, k, v, hidden))
+    assert torch.isfinite(output).all()
+    torch.testing.assert_close(output, _attention(-INF, False)(q, k, v, hidden), rtol=2e-5, atol=2e-5)

@@ -104,8 +104,8 @@ def test_a_point_has_the_same_bits_at_any_position(name: str, channels: int) -> 
     assert whole.isnan().any()
     for skipped in range(9):
         above = skipped % 5
-        (found,) = method.execute([image[..., above * stride :, skipped * stride :].contiguous()])
-        torch.testing.assert_close(found, whole[..., above:, skipped:], rtol=0, atol=0, equal_nan=True)
+        (output,) = method.execute([image[..., above * stride :, skipped * stride :].contiguous()])
+        torch.testing.assert_close(output, whole[..., above:, skipped:], rtol=0, atol=0, equal_nan=True)
 
 
 # With fewer points than a kernel tile, elements past the window are multiplied by zero.

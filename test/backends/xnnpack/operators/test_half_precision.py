@@ -63,8 +63,8 @@ def _tensors(result: Any) -> tuple[torch.Tensor, ...]:
     return (result,) if isinstance(result, torch.Tensor) else tuple(result)
 
 
-def _relative_error(found: torch.Tensor, exact: torch.Tensor) -> float:
-    return float((found.detach().double() - exact.detach()).norm() / exact.detach().norm())
+def _relative_error(output: torch.Tensor, exact: torch.Tensor) -> float:
+    return float((output.detach().double() - exact.detach()).norm() / exact.detach().norm())
 
 
 @pytest.mark.parametrize("dtype", HALVES)

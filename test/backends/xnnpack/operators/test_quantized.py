@@ -178,8 +178,8 @@ def test_packed_weights_are_shared_by_equal_scales_only(name: str, tmp_path: Pat
         content = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
         for options in ({}, {"XnnpackBackend": {"packed_cache_path": str(tmp_path / "weights")}}):
             methods.append(Runtime.get().load_program(content, backend_options=options).load_method("forward"))
-            found = methods[-1].execute(inputs)[0]
-            torch.testing.assert_close(found, module(*inputs), rtol=0, atol=0.021 * 1.001)
+            output = methods[-1].execute(inputs)[0]
+            torch.testing.assert_close(output, module(*inputs), rtol=0, atol=0.021 * 1.001)
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -236,8 +236,8 @@ def test_operators_without_an_integer_form_are_computed_in_float(name: str) -> N
 def test_weights_alone_may_be_integers(make: Callable[[], nn.Module]) -> None:
     torch.manual_seed(0)
     module, inputs = make(), (_r(3, 10) if make is _linear else _r(*IMAGE),)
-    (found,) = run(module, inputs)
-    torch.testing.assert_close(found, module(*inputs), **LAYER)
+    (output,) = run(module, inputs)
+    torch.testing.assert_close(output, module(*inputs), **LAYER)
 
 
 def test_inputs_and_outputs_may_be_integers() -> None:
@@ -249,9 +249,9 @@ def test_inputs_and_outputs_may_be_integers() -> None:
 
     torch.manual_seed(0)
     inputs = tuple(torch.randint(-128, 128, (3, 5), dtype=torch.int8) for _ in range(2))
-    (found,) = run(Function(function), inputs)
-    assert found.dtype == torch.int8
-    assert (found.int() - function(*inputs).int()).abs().max() <= 1
+    (output,) = run(Function(function), inputs)
+    assert output.dtype == torch.int8
+    assert (output.int() - function(*inputs).int()).abs().max() <= 1
     assert _kinds(Function(function), inputs) == [g.Add]
 
 
@@ -317,11 +317,11 @@ def test_dynamically_quantized_rows_are_near_eager(name: str, by_row: bool) -> N
     torch.manual_seed(0)
     module = _Dynamic(make(), by_row)  # type: ignore[arg-type]
     x = _r(2, 3, size)
-    (found,) = run(module, (x,))
+    (output,) = run(module, (x,))
     # One quantum of the operand in every product of a row, at random signs.
     quantum = float(x.max() - x.min()) / 255
     bound = quantum * float(module.layer.weight().norm(dim=1).max()) if name != "groups" else quantum * 8
-    torch.testing.assert_close(found, module(x), rtol=0, atol=bound)
+    torch.testing.assert_close(output, module(x), rtol=0, atol=bound)
     exported = torch.export.export(module.eval(), (x,))
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).exported_program()
     (delegate,) = get_delegates(lowered.graph)
@@ -352,8 +352,8 @@ def test_products_of_every_size_match_eager(rows: int, steps: int, columns: int)
     x = torch.randint(-131, 125, (rows, steps)) * 0.03
     limit = float(layer(x).detach().abs().max()) / 127 + 1e-3
     _check(_Between(layer, [0.03, limit]), (x,), limit)
-    (found,) = run(_Dynamic(layer, by_row=True), (x,))
-    torch.testing.assert_close(found, _Dynamic(layer, by_row=True)(x), rtol=1e-4, atol=1e-2 * limit)
+    (output,) = run(_Dynamic(layer, by_row=True), (x,))
+    torch.testing.assert_close(output, _Dynamic(layer, by_row=True)(x), rtol=1e-4, atol=1e-2 * limit)
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ def test_functions_of_every_byte_are_within_a_quantum_of_eager(name: str, of: Pa
     def call(x: torch.Tensor) -> torch.Tensor:
         return _integers(function(_integers(x, of)), made)
 
-    (found,) = run(Function(call), (x,))
-    torch.testing.assert_close(found, call(x), rtol=0, atol=1.001 * made[0])
-    assert float((found != call(x)).float().mean()) < 0.02
+    (output,) = run(Function(call), (x,))
+    torch.testing.assert_close(output, call(x), rtol=0, atol=1.001 * made[0])
+    assert float((output != call(x)).float().mean()) < 0.02
 
 
 def test_equal_parameters_keep_every_integer() -> None:
@@ -61,8 +61,8 @@ def test_equal_parameters_keep_every_integer() -> None:
         return _integers(F.dropout(_integers(x, INT8), 0.1, training=False), INT8)
 
     x = torch.arange(-160.0, 160.0) * INT8[0]
-    (found,) = run(Function(call), (x,))
-    torch.testing.assert_close(found, call(x), rtol=0, atol=1e-6)
+    (output,) = run(Function(call), (x,))
+    torch.testing.assert_close(output, call(x), rtol=0, atol=1e-6)
 
 
 def test_slices_of_integers_are_dequantized_for_each_reader() -> None:
@@ -71,5 +71,5 @@ def test_slices_of_integers_are_dequantized_for_each_reader() -> None:
         return torch.softmax(first, -1) + torch.exp(second[:, 1:2])
 
     x = torch.randn(2, 24)
-    (found,) = run(Function(call), (x,))
-    torch.testing.assert_close(found, call(x), rtol=1e-5, atol=1e-5)
+    (output,) = run(Function(call), (x,))
+    torch.testing.assert_close(output, call(x), rtol=1e-5, atol=1e-5)

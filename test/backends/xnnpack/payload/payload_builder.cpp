@@ -74,8 +74,8 @@ Offset<fb::XNode> add(FlatBufferBuilder& b, const TestNode& node,
       lists.push_back(b.CreateVector(list));
       continue;
     }
-    const auto found = known->find(list);
-    lists.push_back(found == known->end() ? b.CreateVector(list) : found->second);
+    const auto shared = known->find(list);
+    lists.push_back(shared == known->end() ? b.CreateVector(list) : shared->second);
     known->emplace(list, lists.back());
   }
   const Layout layout = rows::kNodes[static_cast<size_t>(node.kind) - 1].layout;

@@ -67,14 +67,14 @@ class ShapeTest : public ::testing::TestWithParam<Row> {};
 TEST_P(ShapeTest, IsInferredOrRefused) {
   const Row& row = GetParam();
   const LogCapture log;
-  const auto found = infer(payload_of(row), row.operands);
+  const auto shapes = infer(payload_of(row), row.operands);
   if (row.result.empty()) {
-    EXPECT_EQ(found.error(), Error::InvalidProgram) << log.text();
+    EXPECT_EQ(shapes.error(), Error::InvalidProgram) << log.text();
     EXPECT_TRUE(log.contains("do not fit each other or its result")) << log.text();
     return;
   }
-  ASSERT_TRUE(found.ok()) << log.text();
-  const Shape& shape = found->front();
+  ASSERT_TRUE(shapes.ok()) << log.text();
+  const Shape& shape = shapes->front();
   EXPECT_EQ(Dims(shape.dims, shape.dims + shape.rank), row.result);
 }
 
@@ -90,24 +90,24 @@ TEST(ShapeInference, GivesBothResultsOfAnArgMax) {
   TestPayload payload;
   payload.values = {input(0, {1, 4, 4, 2}), output(1, {1, 2, 2, 2}), output(2, {1, 2, 2, 2})};
   payload.nodes = {{Kind::ArgMaxPooling2d, {0, 0, 0, 0, 2, 2, 0, 1, 2}}};
-  const auto found = infer(payload, {{1, 4, 4, 2}});
-  ASSERT_TRUE(found.ok());
-  EXPECT_EQ((*found)[1].dims[1], 2u);
+  const auto shapes = infer(payload, {{1, 4, 4, 2}});
+  ASSERT_TRUE(shapes.ok());
+  EXPECT_EQ((*shapes)[1].dims[1], 2u);
 }
 
 TEST(ShapeInference, GivesEveryElementwiseNodeTheShapeOfItsOperands) {
   for (const Kind kind : {Kind::Floor, Kind::Ceiling, Kind::SquareRoot, Kind::Hardswish,
                           Kind::Negate, Kind::Square, Kind::ReciprocalSquareRoot, Kind::Log,
                           Kind::Gelu, Kind::Sin, Kind::Cos, Kind::BankersRounding, Kind::Sign}) {
-    const auto found = infer(payload_of({"", kind, {{2, 3}}, {0, kOut}, {}, {2, 3}}), {{2, 3}});
-    ASSERT_TRUE(found.ok()) << fb_xnnpack::EnumNameXNodeUnion(kind);
-    EXPECT_EQ(Dims(found->front().dims, found->front().dims + 2), (Dims{2, 3}));
+    const auto shapes = infer(payload_of({"", kind, {{2, 3}}, {0, kOut}, {}, {2, 3}}), {{2, 3}});
+    ASSERT_TRUE(shapes.ok()) << fb_xnnpack::EnumNameXNodeUnion(kind);
+    EXPECT_EQ(Dims(shapes->front().dims, shapes->front().dims + 2), (Dims{2, 3}));
   }
   for (const Kind kind : {Kind::Div, Kind::Minimum, Kind::Subtract, Kind::PReLU, Kind::CopySign}) {
     const Row row{"", kind, {{2, 1}, {3}}, {0, 1, kOut}, {}, {2, 3}};
-    const auto found = infer(payload_of(row), row.operands);
-    ASSERT_TRUE(found.ok()) << fb_xnnpack::EnumNameXNodeUnion(kind);
-    EXPECT_EQ(Dims(found->front().dims, found->front().dims + 2), (Dims{2, 3}));
+    const auto shapes = infer(payload_of(row), row.operands);
+    ASSERT_TRUE(shapes.ok()) << fb_xnnpack::EnumNameXNodeUnion(kind);
+    EXPECT_EQ(Dims(shapes->front().dims, shapes->front().dims + 2), (Dims{2, 3}));
   }
 }
 
@@ -116,9 +116,9 @@ TEST(ShapeInference, BroadcastsAllOperandsOfASelection) {
   payload.values = {with(input(0, {4, 1, 1}), fb_xnnpack::Datatype::Bool), input(1, {3, 1}),
                     input(2, {5}), output(3, {4, 3, 5})};
   payload.nodes = {{Kind::Select, {0, 1, 2, 3}}};
-  const auto found = infer(payload, {{4, 1, 1}, {3, 1}, {5}});
-  ASSERT_TRUE(found.ok());
-  EXPECT_EQ(Dims(found->front().dims, found->front().dims + 3), (Dims{4, 3, 5}));
+  const auto shapes = infer(payload, {{4, 1, 1}, {3, 1}, {5}});
+  ASSERT_TRUE(shapes.ok());
+  EXPECT_EQ(Dims(shapes->front().dims, shapes->front().dims + 3), (Dims{4, 3, 5}));
 }
 
 TEST(ShapeInference, RefusesInputsThatWereNotDeclared) {
@@ -145,9 +145,9 @@ TEST(ShapeInference, AllowsEmptySizesIfTheCallerDoes) {
   const TestPayload payload =
       payload_of({"", Kind::StaticReshape, {{2, 3}}, {2, 0, kOut}, {{3, 0}}, {3, 2}});
   EXPECT_EQ(infer(payload, {{0, 3}}).error(), Error::InvalidArgument);
-  const auto found = infer(payload, {{0, 3}}, Emptiness::Allowed);
-  ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found->front().dims[1], 0u);
+  const auto shapes = infer(payload, {{0, 3}}, Emptiness::Allowed);
+  ASSERT_TRUE(shapes.ok());
+  EXPECT_EQ(shapes->front().dims[1], 0u);
 }
 
 }  // namespace

@@ -38,9 +38,9 @@ class Attention(torch.nn.Module):
 def test_attention_matches_eager(name):
     inputs, options = CASES[name]
     program = to_edge(export(Attention(**options), inputs)).exported_program()
-    found = program.module()(*inputs)
-    torch.testing.assert_close(found, Attention(**options)(*inputs), **FEW_ROUNDINGS)
-    assert not found.isnan().any()
+    output = program.module()(*inputs)
+    torch.testing.assert_close(output, Attention(**options)(*inputs), **FEW_ROUNDINGS)
+    assert not output.isnan().any()
 
 
 @pytest.mark.parametrize(("name", "allowed"), [("plain", ()), ("causal", ("where.self",)), ("bool mask", ("any.dim",))])

@@ -89,9 +89,9 @@ def test_a_calls_cost_is_that_of_its_weights_in_each_step() -> None:
 def test_steps_are_unrolled_by_option() -> None:
     model, inputs = nn.LSTM(4, 6), (torch.randn(5, 1, 4),)
     unrolled = EdgeCompileConfig(unroll_recurrent=True)
-    found = operators(model, inputs, compile_config=unrolled)
-    assert len(found) > 5
-    assert not [op for op in found if "recurrent" in op]
+    targets = operators(model, inputs, compile_config=unrolled)
+    assert len(targets) > 5
+    assert not [op for op in targets if "recurrent" in op]
     assert_matches_eager(model, inputs, edge=unrolled)
 
 

@@ -69,8 +69,8 @@ class Often(nn.Module):
 
 
 def test_tensors_with_more_accesses_per_step_go_first() -> None:
-    found = tensors(plan_with(MemoryHierarchy([1_100]), Often(), (torch.randn(256),)))
-    by_operator = {tensor.operator: tensor.mem_id for tensor in found.values() if tensor.size == 1024}
+    planned = tensors(plan_with(MemoryHierarchy([1_100]), Often(), (torch.randn(256),)))
+    by_operator = {tensor.operator: tensor.mem_id for tensor in planned.values() if tensor.size == 1024}
     assert by_operator["aten::sin.out"] == FAST and by_operator["aten::add.out"] == SLOW
 
 
@@ -95,9 +95,9 @@ def plan_chosen(mem_id: int, capacity: int) -> Any:
 
 
 def test_a_memory_chosen_by_the_user_stays() -> None:
-    found = tensors(plan_chosen(SLOW, 1_000_000))
-    assert {tensor.mem_id for tensor in found.values() if "sin" in tensor.operator} == {SLOW}
-    assert {tensor.mem_id for tensor in found.values() if "sin" not in tensor.operator} == {FAST}
+    planned = tensors(plan_chosen(SLOW, 1_000_000))
+    assert {tensor.mem_id for tensor in planned.values() if "sin" in tensor.operator} == {SLOW}
+    assert {tensor.mem_id for tensor in planned.values() if "sin" not in tensor.operator} == {FAST}
 
 
 def test_a_choice_that_does_not_fit_is_refused() -> None:

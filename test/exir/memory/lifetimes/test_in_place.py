@@ -24,36 +24,36 @@ def _arguments(name: str) -> list[Any]:
     """One value for each argument of the operator: tensors of _SIZES, small numbers, a rounding mode."""
     base = name.removeprefix("aten::").partition(".")[0]
     dtype = torch.int32 if base in _INTEGERS else torch.bool if base in _OF_BOOL else torch.float32
-    made: list[Any] = []
+    arguments: list[Any] = []
     for argument in schema_of(name).arguments:
         kind = str(argument.real_type)
         if argument.is_out:
             continue
         if "Tensor" in kind:
             values = torch.rand(_SIZES) * 4 + 0.25
-            is_condition = base == "where" and not made
-            made.append((values > 2) if is_condition or dtype is torch.bool else values.to(dtype))
+            is_condition = base == "where" and not arguments
+            arguments.append((values > 2) if is_condition or dtype is torch.bool else values.to(dtype))
         elif argument.name == "rounding_mode":
-            made.append("floor")
+            arguments.append("floor")
         elif argument.has_default_value() and kind != "Optional[number]":
-            made.append(argument.default_value)
+            arguments.append(argument.default_value)
         else:
-            made.append(2)
-    return made
+            arguments.append(2)
+    return arguments
 
 
 @pytest.mark.parametrize("name", sorted(WORKS_IN_PLACE & registered_kernels()))
 def test_a_kernel_gives_the_same_over_each_of_its_operands(name: str) -> None:
     torch.manual_seed(0)
     arguments = _arguments(name)
-    made = torch.zeros(_SIZES, dtype=_result_dtype(name, arguments))
-    expected = call_kernel(name, *arguments, out=made.clone())
+    out_tensor = torch.zeros(_SIZES, dtype=_result_dtype(name, arguments))
+    expected = call_kernel(name, *arguments, out=out_tensor.clone())
     assert expected.error == 0, expected.message
     for position, operand in enumerate(arguments):
-        if not isinstance(operand, torch.Tensor) or operand.dtype.itemsize != made.dtype.itemsize:
+        if not isinstance(operand, torch.Tensor) or operand.dtype.itemsize != out_tensor.dtype.itemsize:
             continue
         copies = [argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
-        found = call_kernel(name, *copies, out=copies[position].view(made.dtype))
+        found = call_kernel(name, *copies, out=copies[position].view(out_tensor.dtype))
         assert found.error == 0, found.message
         torch.testing.assert_close(found.outputs[0], expected.outputs[0], rtol=0, atol=0, equal_nan=True)
 

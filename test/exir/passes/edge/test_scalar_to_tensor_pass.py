@@ -37,6 +37,6 @@ def test_equal_numbers_become_one_constant_of_the_dtype_computed_in():
 
     inputs = (torch.randn(3), torch.arange(3))
     program = to_edge(export(Numbers(), inputs)).exported_program()
-    found = sorted((str(tensor.dtype), tensor.item()) for tensor in program.constants.values())
-    assert found == [("torch.float32", 2.0), ("torch.float32", 2.5), ("torch.int64", 1), ("torch.int64", 2)]
+    constants = sorted((str(tensor.dtype), tensor.item()) for tensor in program.constants.values())
+    assert constants == [("torch.float32", 2.0), ("torch.float32", 2.5), ("torch.int64", 1), ("torch.int64", 2)]
     torch.testing.assert_close(program.module()(*inputs), Numbers()(*inputs))

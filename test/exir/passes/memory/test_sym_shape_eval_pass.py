@@ -24,8 +24,8 @@ def test_sizes_get_their_upper_bound():
     spec = next(node for node in program.graph.nodes if node.target is memory.alloc).meta["spec"]
     assert spec.shape == [20, 3] and spec.shape_dynamism == TensorShapeDynamism.DYNAMIC_BOUND
     assert "executorch_prim.mul.Scalar" in call_targets(program)
-    found = run_planned(program, torch.ones(6, 3))
-    assert found[0].shape == (12, 3) and found[1] == 12
+    output = run_planned(program, torch.ones(6, 3))
+    assert output[0].shape == (12, 3) and output[1] == 12
 
 
 def test_an_unbounded_size_is_left_to_the_runtime_refused_or_taken_from_hints():

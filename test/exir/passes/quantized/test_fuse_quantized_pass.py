@@ -40,9 +40,9 @@ def edge(module: torch.fx.GraphModule, inputs: Inputs, shapes: Any = None) -> Ed
 
 def execute(manager: EdgeProgramManager, inputs: Inputs, **config: Any) -> tuple[Counter[str], torch.Tensor]:
     """The operators of the program, and its result."""
-    made = manager.to_executorch(ExecutorchBackendConfig(**config))
-    operators = Counter(operator.name for operator in made.executorch_program.execution_plan[0].operators)
-    program = Runtime.get().load_program(made.buffer)
+    lowered = manager.to_executorch(ExecutorchBackendConfig(**config))
+    operators = Counter(operator.name for operator in lowered.executorch_program.execution_plan[0].operators)
+    program = Runtime.get().load_program(lowered.buffer)
     result: torch.Tensor = program.load_method("forward").execute(inputs)[0]
     return operators, result
 
@@ -222,10 +222,10 @@ def test_fused_layers_take_any_batch_and_layout(layout: torch.memory_format) -> 
     shapes = {"x": {0: Dim("batch", min=1, max=6)}}
     module = converted(model.to(memory_format=layout), data, shapes=shapes)  # type: ignore[call-overload]
     manager = edge(module, data[0], shapes)
-    made = manager.to_executorch()
-    names = {operator.name for operator in made.executorch_program.execution_plan[0].operators}
+    lowered = manager.to_executorch()
+    names = {operator.name for operator in lowered.executorch_program.execution_plan[0].operators}
     assert "quantized_fused::convolution" in names and "aten::convolution" not in names
-    program = Runtime.get().load_program(made.buffer)
+    program = Runtime.get().load_program(lowered.buffer)
     method = program.load_method("forward")
     for batch in (1, 2, 6):
         x = torch.randn(batch, 3, 8, 8).contiguous(memory_format=layout)

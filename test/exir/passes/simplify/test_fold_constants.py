@@ -151,5 +151,5 @@ def test_a_weight_that_the_graph_makes_channels_last_is_a_constant_of_that_layou
     (plan_of_forward,) = delegated.executorch_program.execution_plan
     assert not plan_of_forward.operators
     for lowered in (delegated, to_edge(export(model, (x,))).to_executorch()):
-        (found,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
-        torch.testing.assert_close(found, model(x))
+        (output,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
+        torch.testing.assert_close(output, model(x))

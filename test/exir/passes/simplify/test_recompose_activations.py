@@ -49,8 +49,8 @@ def _operators(manager: Any) -> list[str]:
 
 
 def _assert_equal(manager: Any, function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> None:
-    (found,) = Runtime.get().load_program(manager.buffer).load_method("forward").execute([x])
-    torch.testing.assert_close(found, function(x), rtol=1e-6, atol=1e-6, equal_nan=True)
+    (output,) = Runtime.get().load_program(manager.buffer).load_method("forward").execute([x])
+    torch.testing.assert_close(output, function(x), rtol=1e-6, atol=1e-6, equal_nan=True)
 
 
 INPUT = torch.cat([torch.linspace(-8, 8, 97), torch.tensor([float("inf"), -float("inf"), float("nan")])]).view(4, 25)

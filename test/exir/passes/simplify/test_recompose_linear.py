@@ -52,9 +52,9 @@ def _operators(manager: Any) -> list[str]:
 
 
 def _assert_equal(manager: Any, model: torch.nn.Module, inputs: Inputs) -> None:
-    (found,) = Runtime.get().load_program(manager.buffer).load_method("forward").execute(list(inputs))
+    (output,) = Runtime.get().load_program(manager.buffer).load_method("forward").execute(list(inputs))
     tolerance = 2e-3 if inputs[-1].dtype == torch.float16 else 1e-5
-    torch.testing.assert_close(found, model(*inputs), rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(output, model(*inputs), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("what", RECOMPOSED)

@@ -54,8 +54,8 @@ def assert_steps_like_eager(manager: Any, model: nn.Module) -> None:
     method = program.load_method("forward")
     for step in range(3):
         inputs = [K * (step + 1), torch.tensor([3 + step])]
-        (found,) = method.execute(inputs)
-        torch.testing.assert_close(found, model(*inputs))
+        (output,) = method.execute(inputs)
+        torch.testing.assert_close(output, model(*inputs))
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def assert_steps_like_eager(manager: Any, model: nn.Module) -> None:
 def test_a_cache_is_written_in_place_and_not_copied(by: str, operator: str) -> None:
     inputs = (K, torch.tensor([3]))
     manager = manager_of(Cache(by), *inputs)
-    found = calls(manager)
-    assert operator in found and "aten::copy_." not in found
+    targets = calls(manager)
+    assert operator in targets and "aten::copy_." not in targets
     assert_steps_like_eager(manager, Cache(by))
     copying = manager_of(Cache(by), *inputs, run_reinplace_pass=False)
     assert "aten::copy_." in calls(copying)
@@ -196,5 +196,5 @@ class Shifted(nn.Module):
 def test_a_part_is_copied_before_the_rest_of_its_tensor_is_written() -> None:
     model, x = Shifted(), torch.arange(12.0).reshape(4, 3)
     method = Runtime.get().load_program(manager_of(model, x).buffer).load_method("forward")
-    (found,) = method.execute((x,))
-    torch.testing.assert_close(found, model(x))
+    (output,) = method.execute((x,))
+    torch.testing.assert_close(output, model(x))

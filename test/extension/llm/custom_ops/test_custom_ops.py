@@ -77,9 +77,9 @@ def test_a_cache_is_written_in_place_and_attended(fused, heads, key_heads, chann
     start = 0
     for queries in (1, 3, 70, 1, 1, 80):
         q, k, v = (operand[:, start : start + queries] for operand in everything)
-        found = method.execute((torch.tensor([start]), q, k, v))[0]
+        output = method.execute((torch.tensor([start]), q, k, v))[0]
         until = [operand[:, : start + queries] for operand in everything[1:]]
-        torch.testing.assert_close(found.double(), oracle(q, *until, causal(queries, start)), rtol=0, atol=2e-6)
+        torch.testing.assert_close(output.double(), oracle(q, *until, causal(queries, start)), rtol=0, atol=2e-6)
         start += queries
 
 
@@ -95,9 +95,9 @@ def test_masks_and_scales_of_every_dtype(queries, dtype, tolerance):
     mask[:, 64:128] = -torch.inf  # a whole block of keys that nobody sees
     call = Operator(lambda start, *given: LLAMA.custom_sdpa(*given[:3], start, given[3], 0.0, False, 0.3))
     method = lower(call, (torch.tensor([2]), q, k, v, mask))
-    found = method.execute((torch.tensor([7]), q, k, v, mask))[0]
-    assert found.dtype is dtype
-    torch.testing.assert_close(found.double(), oracle(q, k, v, mask, 0.3), rtol=0, atol=tolerance)
+    output = method.execute((torch.tensor([7]), q, k, v, mask))[0]
+    assert output.dtype is dtype
+    torch.testing.assert_close(output.double(), oracle(q, k, v, mask, 0.3), rtol=0, atol=tolerance)
 
 
 class ReducedCache(torch.nn.Module):
@@ -181,9 +181,9 @@ def test_a_query_that_sees_no_key_gives_zeros():
     mask[1] = -torch.inf
     call = Operator(lambda start, *given: LLAMA.custom_sdpa(*given[:3], start, given[3]))
     inputs = (torch.tensor([0]), q, k, k.clone(), mask)
-    found = lower(call, inputs).execute(inputs)[0]
-    assert torch.equal(found[0, 1], torch.zeros(2, 16))
-    assert found[0, 0].abs().max() > 0
+    output = lower(call, inputs).execute(inputs)[0]
+    assert torch.equal(output[0, 1], torch.zeros(2, 16))
+    assert output[0, 0].abs().max() > 0
 
 
 @pytest.mark.parametrize("heads_first", [False, True])
@@ -245,8 +245,8 @@ def test_positions_beyond_the_cache_are_refused_and_the_method_runs_again():
     method = lower(Cache(2, 8, False), (torch.tensor([2]), q, k, k.clone()))
     with pytest.raises(InvalidArgumentError, match=f"158 and 3 positions after it do not fit a cache of {CAPACITY}"):
         method.execute((torch.tensor([158]), q, k, k))
-    found = method.execute((torch.tensor([0]), q, k, k))[0]
-    torch.testing.assert_close(found.double(), oracle(q, k, k, causal(3, 0)), rtol=0, atol=2e-6)
+    output = method.execute((torch.tensor([0]), q, k, k))[0]
+    torch.testing.assert_close(output.double(), oracle(q, k, k, causal(3, 0)), rtol=0, atol=2e-6)
 
 
 def test_the_hadamard_transform_is_orthonormal():
@@ -256,12 +256,12 @@ def test_the_hadamard_transform_is_orthonormal():
         def forward(self, x):
             return LLAMA.fast_hadamard_transform(x)
 
-    found = lower(Transform(), (x,)).execute((x,))[0]
+    output = lower(Transform(), (x,)).execute((x,))[0]
     matrix = torch.ones(1, 1)
     while len(matrix) < 128:
         matrix = torch.cat((torch.cat((matrix, matrix), 1), torch.cat((matrix, -matrix), 1)))
-    torch.testing.assert_close(found, x @ matrix / 128**0.5)
-    torch.testing.assert_close(LLAMA.fast_hadamard_transform(x), found)
+    torch.testing.assert_close(output, x @ matrix / 128**0.5)
+    torch.testing.assert_close(LLAMA.fast_hadamard_transform(x), output)
     with pytest.raises(ValueError, match="power of two"):
         LLAMA.fast_hadamard_transform(torch.randn(3, 12))
 

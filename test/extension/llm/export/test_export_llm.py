@@ -67,10 +67,10 @@ def load(program, name="forward"):
 
 def run_cached(run, tokens):
     """Logits after a prompt of 12 tokens and after each further one."""
-    found = [run(tokens[:, :12], torch.tensor([0]))]
+    output = [run(tokens[:, :12], torch.tensor([0]))]
     for i in range(12, tokens.shape[1]):
-        found.append(run(tokens[:, i : i + 1], torch.tensor([i])))
-    return torch.cat(found)
+        output.append(run(tokens[:, i : i + 1], torch.tensor([i])))
+    return torch.cat(output)
 
 
 @pytest.mark.sampled

@@ -84,9 +84,9 @@ def cached(execute):
         nonlocal read
         while read < len(tokens):
             chunk = tokens[read : read + CHUNK]
-            found = execute((torch.tensor([chunk]), torch.tensor([read])))[0]
+            output = execute((torch.tensor([chunk]), torch.tensor([read])))[0]
             read += len(chunk)
-        return found
+        return output
 
     return logits_of
 

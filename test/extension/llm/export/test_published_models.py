@@ -39,8 +39,8 @@ def test_a_published_model_has_the_weights_of_its_repository(tmp_path: Path, mon
     assert asked == ["Qwen/Qwen3-0.6B"]
     tokens = torch.tensor([[3, 1, 4, 1, 5]])
     method = Runtime.get().load_program(tmp_path / "model.pte").load_method("forward")
-    found = torch.as_tensor(method.execute([tokens])[0])
-    torch.testing.assert_close(found[0], model(tokens).logits[0, -1], **MODEL)
+    output = torch.as_tensor(method.execute([tokens])[0])
+    torch.testing.assert_close(output[0], model(tokens).logits[0, -1], **MODEL)
 
 
 def test_weights_that_cannot_be_downloaded_are_an_error(

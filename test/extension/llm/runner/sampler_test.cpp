@@ -34,19 +34,19 @@ class SamplerTest : public ::testing::Test {
     const auto logits = make_tensor_ptr(
         {1, 4},
         std::vector<float>{std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)});
-    std::map<uint64_t, int> found;
-    for (int i = 0; i < count; ++i) ++found[*sampler.sample(*logits)];
-    return found;
+    std::map<uint64_t, int> counts;
+    for (int i = 0; i < count; ++i) ++counts[*sampler.sample(*logits)];
+    return counts;
   }
 };
 
 TEST_F(SamplerTest, DrawsTokensInProportionToTheirProbabilities) {
   SamplingOptions options;
   options.temperature = 1;
-  const auto found = draw(options);
-  EXPECT_NEAR(found.at(0) / 4000.0, 0.5, 0.03);
-  EXPECT_NEAR(found.at(1) / 4000.0, 0.3, 0.03);
-  EXPECT_NEAR(found.at(3) / 4000.0, 0.05, 0.02);
+  const auto counts = draw(options);
+  EXPECT_NEAR(counts.at(0) / 4000.0, 0.5, 0.03);
+  EXPECT_NEAR(counts.at(1) / 4000.0, 0.3, 0.03);
+  EXPECT_NEAR(counts.at(3) / 4000.0, 0.05, 0.02);
 }
 
 TEST_F(SamplerTest, TopKAndTopPKeepTheLikelyTokens) {

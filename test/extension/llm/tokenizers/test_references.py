@@ -95,23 +95,23 @@ def test_llama_3_special_tokens_are_the_default_of_tiktoken(tmp_path):
 
 def message(*fields):
     """A protobuf message of numbers, texts and messages: pairs of field and value."""
-    made = b""
+    document = b""
     for number, value in fields:
         if isinstance(value, int):
-            made += varint(number << 3) + varint(value)
+            document += varint(number << 3) + varint(value)
         elif isinstance(value, float):
-            made += varint(number << 3 | 5) + struct.pack("<f", value)
+            document += varint(number << 3 | 5) + struct.pack("<f", value)
         else:
-            made += varint(number << 3 | 2) + varint(len(value)) + value
-    return made
+            document += varint(number << 3 | 2) + varint(len(value)) + value
+    return document
 
 
 def varint(value):
-    made = b""
+    document = b""
     while value > 127:
-        made += bytes([value & 127 | 128])
+        document += bytes([value & 127 | 128])
         value >>= 7
-    return made + bytes([value])
+    return document + bytes([value])
 
 
 def model_of(*pieces, trainer=b"", normalizer=b""):

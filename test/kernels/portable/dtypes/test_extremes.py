@@ -55,8 +55,8 @@ def test_powers_of_every_number_are_rounded_once(size: float) -> None:
 def test_triangles_of_diagonals_far_outside_are_full_or_empty(lower: bool, diagonal: int) -> None:
     x = torch.randn(2, 3, 4)
     kept = (diagonal > 0) == lower
-    found = _result("aten::tril.out" if lower else "aten::triu.out", x, diagonal, out=torch.empty_like(x))
-    assert torch.equal(found, x if kept else torch.zeros_like(x))
+    output = _result("aten::tril.out" if lower else "aten::triu.out", x, diagonal, out=torch.empty_like(x))
+    assert torch.equal(output, x if kept else torch.zeros_like(x))
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float64])
@@ -70,12 +70,12 @@ def test_ranges_count_in_the_outputs_dtype(bounds: tuple[float, float, float], d
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
     near = torch.tensor([-16.5, -17.25, -40.125, -99.75], dtype=torch.float64)
-    found = _result("aten::polygamma.out", n, near, out=torch.empty_like(near))
-    torch.testing.assert_close(found, torch.polygamma(n, near), rtol=1e-8, atol=0)
+    output = _result("aten::polygamma.out", n, near, out=torch.empty_like(near))
+    torch.testing.assert_close(output, torch.polygamma(n, near), rtol=1e-8, atol=0)
     # From there on only the fraction counts, by some 1 / |x|.
     far = near - 2.0**45
-    found = _result("aten::polygamma.out", n, far, out=torch.empty_like(far))
-    torch.testing.assert_close(found, torch.polygamma(n, near - 10**6), **FEW_ROUNDINGS)
+    output = _result("aten::polygamma.out", n, far, out=torch.empty_like(far))
+    torch.testing.assert_close(output, torch.polygamma(n, near - 10**6), **FEW_ROUNDINGS)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int16])
@@ -139,8 +139,8 @@ def test_one_element_decides_any_and_all_of_a_long_line(sought: bool) -> None:
         x = torch.full((2, 3000), not sought)
         if place is not None:
             x[1, place] = sought
-        found = _result(f"aten::{name}.out", x, 1, out=torch.empty(2, dtype=torch.bool))
-        assert torch.equal(found, getattr(torch, name)(x, 1))
+        output = _result(f"aten::{name}.out", x, 1, out=torch.empty(2, dtype=torch.bool))
+        assert torch.equal(output, getattr(torch, name)(x, 1))
 
 
 def test_empty_rows_are_embedded() -> None:

@@ -27,5 +27,5 @@ def test_scalars_are_rounded_as_in_eager(dtype: torch.dtype) -> None:
     x = (torch.randn(512) * 3).to(dtype)
     for name, call in CALLS.items():
         program = to_edge(export(Function(call), (x,))).to_executorch().buffer
-        found = torch.as_tensor(Runtime.get().load_program(program).load_method("forward").execute([x])[0])
-        torch.testing.assert_close(found, call(x), rtol=2 * torch.finfo(dtype).eps, atol=1e-3, msg=name)
+        output = torch.as_tensor(Runtime.get().load_program(program).load_method("forward").execute([x])[0])
+        torch.testing.assert_close(output, call(x), rtol=2 * torch.finfo(dtype).eps, atol=1e-3, msg=name)

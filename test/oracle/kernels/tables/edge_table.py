@@ -106,11 +106,11 @@ def _record_opinfo(recorder: _Recorder, backward: bool) -> None:
 def entries(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The table's entry for each kernel, by name. Raises LookupError for one without an example."""
     computing = [name for name in names if not name.startswith(BUILT_IN)]
-    found = examples(computing)
-    if missing := sorted(set(computing) - set(found)):
+    samples = examples(computing)
+    if missing := sorted(set(computing) - set(samples)):
         raise LookupError(f"no example calls {missing}: add one to EXAMPLES in kernel_examples.py")
     for name in sorted(names):
-        yield name, entry_of(name, found[name]) if name in found else {}
+        yield name, entry_of(name, samples[name]) if name in samples else {}
 
 
 def entry_of(name: str, calls: Sequence[Example]) -> dict[str, Any]:

@@ -35,12 +35,12 @@ constexpr size_t kSteps = 4;
 constexpr size_t kTensors = 22;
 
 TestTensor dynamic(uint32_t memory_id, uint64_t offset) {
-  TestTensor made;
-  made.sizes = {8};
-  made.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
-  made.memory_id = memory_id;
-  made.offset = offset;
-  return made;
+  TestTensor test_tensor;
+  test_tensor.sizes = {8};
+  test_tensor.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
+  test_tensor.memory_id = memory_id;
+  test_tensor.offset = offset;
+  return test_tensor;
 }
 
 /// out = (x + x) + (x + x), x having up to 8 elements.

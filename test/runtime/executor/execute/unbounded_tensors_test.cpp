@@ -56,10 +56,10 @@ class Ledger final : public runtime::DynamicAllocator {
 };
 
 TestTensor unbounded() {
-  TestTensor made;
-  made.sizes = {0};
-  made.dynamism = fb::TensorShapeDynamism::DYNAMIC_UNBOUND;
-  return made;
+  TestTensor test_tensor;
+  test_tensor.sizes = {0};
+  test_tensor.dynamism = fb::TensorShapeDynamism::DYNAMIC_UNBOUND;
+  return test_tensor;
 }
 
 /// out = (x * 2) * 2; frees the intermediate tensor.
