@@ -23,10 +23,11 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
         ("EXECUTORCH_DTYPE_SELECTIVE_BUILD=ON", "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD requires programs"),
         ("EXECUTORCH_SELECT_OPS_FROM_MODELS=a.pte", "EXECUTORCH_SELECT_OPS_FROM_MODEL, EXECUTORCH_SELECT_OPS_LIST"),
         (
-            "EXECUTORCH_BUILD_RUNER_UTIL=ON",
+            "EXECUTORCH_BUILD_EVALU_UTILS=ON",
             "Near names: EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL, EXECUTORCH_BUILD_EXTENSION_RUNNER",
         ),
-        ("EXECUTORCH_ENABLE_TRACING=ON", "no such option. Near names: EXECUTORCH_BUILD_ATEN"),
+        ("EXECUTORCH_ENABLE_LOGGIN=ON", "no such option. Near names: EXECUTORCH_ENABLE_LOGGING, "),
+        ("EXECUTORCH_ENABLE_SUNSHINE=ON", "no such option. The options: EXECUTORCH_BUILD_ATEN"),
         ("EXECUTORCH_BUILD_KERNELS_TORCHAO=ON", "KERNELS_TORCHAO: this project does not have this part"),
         ("EXECUTORCH_NNLIB_OPT=ON", "EXECUTORCH_NNLIB_OPT: this project does not have this part"),
         ("EXECUTORCH_BUILD_ARM_BAREMETAL=ON", "The preset arm-baremetal builds for Cortex-M"),
