@@ -1,22 +1,21 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Each how-to of docs/contributing adds one thing in the places that it names, and the thing works.
 
-The tests add it to copies of the files, in a temporary folder.
+The tests add it to copies of the files, in a temporary folder; test_how_tos_in_cpp.py has what is compiled.
 """
 
 import dataclasses
 import importlib
 import importlib.util
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
+from docs.changed_tree import ChangedTree
 from docs.code_blocks import ROOT
 
 from executorch.backends.xnnpack.operators import composed, table
@@ -25,7 +24,6 @@ from executorch.backends.xnnpack.quantizer import patterns
 from executorch.backends.xnnpack.quantizer.annotation import quantized_result
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.codegen.binding import Library, bind_kernels
 from executorch.devtools import __main__ as devtools_command
 from executorch.devtools import command
 from executorch.examples.models.llama import hugging_face_config
@@ -45,18 +43,6 @@ PLACEHOLDERS = {
     "verb_noun_pass",
     "test_verb_noun_pass",
 }
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
-
-
-def _changed(source: str, folder: Path, *changes: tuple[str, str]) -> Path:
-    """Copy a file of the project to a folder, with each text that occurs once replaced."""
-    text = (ROOT / source).read_text()
-    for old, new in changes:
-        assert text.count(old) == 1, f"{source}: expected {old!r} once, found it {text.count(old)} times"
-        text = text.replace(old, new)
-    file = folder / Path(source).name
-    file.write_text(text)
-    return file
 
 
 def _load(file: Path) -> ModuleType:
@@ -88,9 +74,8 @@ def test_a_devtools_command_is_a_file(
 
 def test_an_export_option_is_an_argument_and_its_use(tmp_path: Path) -> None:
     argument = '    parser.add_argument("model", metavar="MODEL"'
-    export_command = _changed(
+    export_command = ChangedTree(tmp_path).change(
         "export/command.py",
-        tmp_path,
         (argument, f"    parser.add_argument('--page', action='store_true', help='align to 4096 bytes')\n{argument}"),
         (
             "    if not options.fast_memory:\n",
@@ -123,9 +108,8 @@ def test_a_pass_is_a_file_and_a_line_of_the_pipeline(tmp_path: Path, monkeypatch
         "        return PassResult(graph_module, modified)\n"
     )
     before = "        _on_graph(CancelRearrangementsPass()),"
-    pipeline = _changed(
+    pipeline = ChangedTree(tmp_path).change(
         "exir/program/pipeline.py",
-        tmp_path,
         (before, f"        _on_graph(RemoveDoubleNegationPass()),  # before no-ops\n{before}"),
         (
             "from executorch.exir.passes.simplify.cse_pass",
@@ -190,41 +174,18 @@ def test_a_quantizer_annotation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> Non
     assert annotated()
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-def test_a_portable_operator_is_a_row_and_a_line(tmp_path: Path) -> None:
-    line = "- func: rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
-    row = "UNARY_Z(rsqrt, "
-    yaml = _changed("kernels/portable/functions.yaml", tmp_path, (line, f"{line}{line.replace('rsqrt', 'softer')}"))
-    source = _changed(
-        "kernels/portable/pointwise/unary.cpp",
-        tmp_path,
-        (row, f"UNARY(softer, Floating, x / (1 + std::fabs(x)))\n{row}"),
-    )
-    # Rows of other operators take most of the time to compile.
-    other_rows = r"^(UNARY|FASTER)(_Z)?\((?!softer)[^\n]*\n"
-    source.write_text(re.sub(other_rows, "", source.read_text(), flags=re.M))
-    library = Library("portable", "executorch/kernels/portable", yaml, namespace="executorch::kernels::portable")
-    bind_kernels(library, tmp_path / "generated")
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root/executorch").symlink_to(ROOT)
-    flags = ("-std=c++17", "-fsyntax-only", f"-I{tmp_path / 'generated'}", f"-I{tmp_path / 'root'}")
-    done = subprocess.run([str(COMPILER), *flags, str(source)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "softer_out" in (tmp_path / "generated/executorch/kernels/portable/RegisterKernels.cpp").read_text()
-
-
 def test_a_cmake_option_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = 'define_overridable_option(EXECUTORCH_ENABLE_LOGGING "Compile log messages in" BOOL ON)\n'
     added = line.replace("ENABLE_LOGGING", "ENABLE_TOYS").replace("log messages", "toys")
-    defaults = _changed("tools/cmake/preset/default.cmake", tmp_path, (line, f"{line}{added}"))
+    defaults = ChangedTree(tmp_path).change("tools/cmake/preset/default.cmake", (line, f"{line}{added}"))
 
-    def configured(file: Path) -> subprocess.CompletedProcess[str]:
+    def configured(name: str, file: Path) -> subprocess.CompletedProcess[str]:
         included = (
             ROOT / "tools/cmake/common/preset.cmake",
             file,
             *(ROOT / "cmake" / f"{name}_options.cmake" for name in ("documented", "refused")),
         )
-        folder = tmp_path / file.parent.name
+        folder = tmp_path / name
         folder.mkdir()
         text = "".join(f'include("{path}")\n' for path in included)
         head = "cmake_minimum_required(VERSION 3.24)\nproject(toys LANGUAGES NONE)\n"
@@ -232,54 +193,14 @@ def test_a_cmake_option_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         command = ("cmake", "-S", folder, "-B", folder / "build", "-DEXECUTORCH_ENABLE_TOYS=ON")
         return subprocess.run(command, capture_output=True, text=True)
 
-    done = configured(defaults)
+    done = configured("declared", defaults)
     assert done.returncode == 0 and "toys: ON" in done.stdout, done.stderr
-    refused = configured(ROOT / "tools/cmake/preset/default.cmake")
+    refused = configured("unknown", ROOT / "tools/cmake/preset/default.cmake")
     assert "EXECUTORCH_ENABLE_TOYS=ON: this project has no such option" in re.sub(r"\s+", " ", refused.stderr)
     monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
     page = importlib.import_module("cmake_options")
     monkeypatch.setattr(page, "DEFAULTS", defaults)
     assert "| `EXECUTORCH_ENABLE_TOYS` | `ON` | Compile toys in |" in page.page()
-
-
-@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-def test_a_kind_of_tokenizer_is_a_class_and_a_branch(tmp_path: Path) -> None:
-    bytes_header = """
-#pragma once
-#include <pytorch/tokenizers/tokenizer.h>
-namespace tokenizers {
-class Bytes final : public Tokenizer {
- public:
-  Error load(const std::string&) override {
-    vocab_size_ = 256;
-    initialized_ = true;
-    return Error::Ok;
-  }
-  Result<std::vector<uint64_t>> encode(const std::string& input, int8_t, int8_t) const override {
-    return std::vector<uint64_t>(input.begin(), input.end());
-  }
-  Result<std::string> decode(uint64_t, uint64_t token, bool) const override {
-    return std::string(1, char(token));
-  }
-  Result<std::string> id_to_piece(uint64_t token) const override { return decode(0, token, false); }
-  Result<uint64_t> piece_to_id(const std::string& text) const override { return uint64_t(text[0]); }
-};
-}  // namespace tokenizers
-"""
-    (tmp_path / "pytorch/tokenizers").mkdir(parents=True)
-    (tmp_path / "pytorch/tokenizers/bytes.h").write_text(bytes_header)
-    include, branch = "#include <pytorch/tokenizers/sentencepiece.h>\n", "  if (is_sentencepiece(head)) "
-    source = _changed(
-        "extension/llm/tokenizers/open_tokenizer.cpp",
-        tmp_path,
-        (include, f"{include}#include <pytorch/tokenizers/bytes.h>\n"),
-        (branch, f'  if (head.substr(0, 5) == "bytes") return std::make_unique<Bytes>();\n{branch}'),
-    )
-    (tmp_path / "executorch").symlink_to(ROOT)
-    folders = (tmp_path, ROOT / "extension/llm/tokenizers/include")
-    flags = ("-std=c++17", "-fsyntax-only", *(f"-I{folder}" for folder in folders))
-    done = subprocess.run([str(COMPILER), *flags, str(source)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_family_of_decoders_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
