@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.decompose.constant_scalars import compute_constant_scalars, states_of
 from executorch.exir.decompose.decomposition import decompose
+from executorch.exir.decompose.context_calls import without_autocast_marks
 from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.decompose.operators.training_mode import warn_of_training
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
@@ -54,7 +55,7 @@ def edge_program(
     """
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
-    program = compute_constant_scalars(without_functorch(program), states)
+    program = compute_constant_scalars(without_functorch(without_autocast_marks(program)), states)
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)

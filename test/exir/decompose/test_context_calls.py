@@ -104,6 +104,45 @@ def test_a_context_that_casts_computes_in_its_dtype(strict: bool) -> None:
     )
 
 
+def _branches_that_cast(layer: _Layer, x: torch.Tensor) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = torch.cond(x.sum() > 0, lambda x: layer.linear(x).float(), lambda x: layer.linear(x).float() + 1, (x,))
+    return y + layer.linear(x)
+
+
+def _exempt_branches(layer: _Layer, x: torch.Tensor) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = layer.linear(x)
+        with torch.autocast("cpu", enabled=False):
+            z = torch.cond(x.sum() > 0, lambda x: layer.linear(x), lambda x: layer.linear(x) + 1, (x,))
+    return y.float() + z
+
+
+def _branches_in_a_disabled_context(layer: _Layer, x: torch.Tensor) -> Any:
+    with torch.autocast("cpu", enabled=False):
+        return torch.cond(x.sum() > 0, lambda x: layer.linear(x), lambda x: layer.linear(x) + 1, (x,))
+
+
+def _nested_branches(layer: _Layer, x: torch.Tensor) -> Any:
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return torch.cond(x.max() > 9, lambda x: x + 1, lambda x: layer.linear(x).float(), (x,))
+
+    return torch.cond(x.sum() > 0, inside, lambda x: layer.linear(x), (x,))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    "context", [_branches_that_cast, _exempt_branches, _branches_in_a_disabled_context, _nested_branches]
+)
+def test_control_flow_inside_of_autocast_computes_in_its_dtype(context: Any, strict: bool) -> None:
+    x = torch.randn(3, 4).abs()
+    exported = torch.export.export(_Layer(context), (x,), strict=strict)
+    method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
+    for one in (x, -x):
+        torch.testing.assert_close(method.execute((one,))[0], _Layer(context)(one), rtol=1e-6, atol=1e-6)
+
+
 def test_a_context_whose_result_is_an_output_is_inlined() -> None:
     def add(x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
