@@ -10,8 +10,8 @@ from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.decompose.constant_scalars import compute_constant_scalars, states_of
-from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.decompose.context_calls import without_autocast_marks
+from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.decompose.operators.training_mode import warn_of_training
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
