@@ -14,7 +14,7 @@ from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.lowering import Fused, Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
-from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
+from executorch.backends.xnnpack.partition.recomposition import RecomposedOperators
 from executorch.backends.xnnpack.serialization.opened_payload import open_payload
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.debug_tools import DebugTools
@@ -34,7 +34,7 @@ class XnnpackBackend(BackendDetails):
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         names = NamedDataStore()
         handles = debug_handles(edge_program.graph)
-        edge_program = RecomposedLinears(edge_program).program
+        edge_program = RecomposedOperators(edge_program).program
         fused, absorbed = fusions(edge_program)
         low = Lowering(edge_program, names, fused)
         low.define_inputs(edge_program.graph.find_nodes(op="placeholder"))

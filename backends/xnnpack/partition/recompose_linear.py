@@ -7,6 +7,7 @@ view(addmm(bias, view(x), permute(w)))  → linear(x, w, bias); x has more than 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -14,45 +15,26 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of
 from executorch.backends.xnnpack.lowering.quantization import weights_of
-from executorch.exir.dialects._ops import ops
-from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
-from executorch.exir.rewrite.program_copy import copy_program
 
 
-class RecomposedLinears:
-    """A program with recomposed linear layers.
+@dataclass(frozen=True)
+class DecomposedLinear:
+    """A linear layer. operands: source, weights and, if it has one, bias. pieces: its calls in the graph's order."""
 
-    program: a copy with the layers recomposed; the given program if it has none to recompose. original_nodes: node of
-    `program` → nodes of the given program.
-    """
+    operands: tuple[Node, ...]
+    pieces: tuple[Node, ...]
 
-    def __init__(self, program: ExportedProgram) -> None:
-        self._given = {node.name: node for node in program.graph.nodes}
-        self._pieces: dict[Node, list[str]] = {}
-        self.program = program
-        if any(_is_decomposed(program, node) for node in program.graph.nodes):
-            self.program = copy_program(program)
-            self._recompose()
 
-    def original_nodes(self, node: Node) -> list[Node]:
-        return [self._given[name] for name in self._pieces.get(node, [node.name])]
-
-    def _recompose(self) -> None:
-        graph = self.program.graph
-        for node in list(graph.nodes):
-            if not _is_decomposed(self.program, node):
-                continue
-            bias, source, transposed = _operands(node)
-            last, whole = _with_all_dimensions(node, source)
-            weight = transposed.args[0]
-            operands = (whole, weight) if bias is None else (whole, weight, bias)
-            layer = insert_before(last, ops.edge.aten.linear.default, operands, {}, last.meta["val"], node)
-            between = [] if last is node else [source, last]
-            self._pieces[layer] = [piece.name for piece in (transposed, *between[:1], node, *between[1:])]
-            replace_by(last, layer)
-            for piece in (node, transposed, between[0]) if between else (transposed,):
-                if not piece.users:
-                    graph.erase_node(piece)
+def linear_of(program: ExportedProgram, node: Node) -> DecomposedLinear | None:
+    """Return the layer whose product `node` computes."""
+    if not _is_decomposed(program, node):
+        return None
+    bias, source, transposed = _operands(node)
+    last, whole = _with_all_dimensions(node, source)
+    weight = transposed.args[0]
+    operands = (whole, weight) if bias is None else (whole, weight, bias)
+    pieces = (transposed, node) if last is node else (transposed, source, node, last)
+    return DecomposedLinear(operands, pieces)
 
 
 def _operands(node: Node) -> tuple[Any, Any, Any]:

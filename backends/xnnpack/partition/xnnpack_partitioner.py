@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.float_fallback import arithmetic_of
 from executorch.backends.xnnpack.partition.product_precision import is_float32_product, products_to_keep
-from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
+from executorch.backends.xnnpack.partition.recomposition import RecomposedOperators
 from executorch.backends.xnnpack.partition.selection import Selection
 from executorch.backends.xnnpack.partition.shared_quantization import layers_of_one_operand
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
@@ -168,8 +168,8 @@ class XnnpackPartitioner(Partitioner):
 
     def _partitions(self, program: ExportedProgram) -> list[list[Node]]:
         """Partitions of a program or of one of its control-flow branches."""
-        why, layers = WhyNoPartition(self._logger), RecomposedLinears(program)
-        program = layers.program
+        why, recomposed = WhyNoPartition(self._logger), RecomposedOperators(program)
+        program = recomposed.program
         selection = Selection(program, self._names, self._precisions, self._for_executorch_1_4)
 
         def is_supported(node: Node) -> bool:
@@ -177,7 +177,7 @@ class XnnpackPartitioner(Partitioner):
                 return False
             rejection = refusal(node, program) or selection.refusal(node)
             if rejection is not None:
-                for piece in layers.original_nodes(node):
+                for piece in recomposed.original_nodes(node):
                     why(piece, rejection.reason)
             return rejection is None
 
@@ -188,16 +188,18 @@ class XnnpackPartitioner(Partitioner):
         idle.update(node for nodes in largest if all(map(is_boolean, nodes)) for node in nodes)
         largest = [nodes for nodes in largest if not idle.issuperset(nodes)]
         for node in idle:
-            for piece in layers.original_nodes(node):
+            for piece in recomposed.original_nodes(node):
                 why(piece, "a delegate that computes booleans alone gains nothing")
         groups = [group for nodes in largest for group in selection.apart(nodes)] if self._per_op_mode else largest
         for group in groups:
             arithmetic = arithmetic_of(program, group)
             for node in arithmetic.on_integers:
-                note_compute_precision(layers.original_nodes(node), "int8")
+                note_compute_precision(recomposed.original_nodes(node), "int8")
             reasons = arithmetic.in_float.items()
-            note_float_fallback({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
-        return [[piece for node in nodes for piece in layers.original_nodes(node)] for nodes in groups]
+            note_float_fallback(
+                {piece: reason for node, reason in reasons for piece in recomposed.original_nodes(node)}
+            )
+        return [[piece for node in nodes for piece in recomposed.original_nodes(node)] for nodes in groups]
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
