@@ -14,6 +14,7 @@ from executorch.exir.decompose.context_calls import without_autocast_marks
 from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.decompose.operators.training_mode import warn_of_training
+from executorch.exir.decompose.recorded_values import refuse_recorded_values
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
 from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
@@ -55,6 +56,7 @@ def edge_program(
     """
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
+    refuse_recorded_values(program)
     program = compute_constant_scalars(without_functorch(without_autocast_marks(program)), states)
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")

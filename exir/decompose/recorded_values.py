@@ -1,0 +1,30 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Refuse programs in which torch.export recorded a value of its trace as a constant: they would ignore an input."""
+
+from __future__ import annotations
+
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+
+from executorch.exir.error import ExportError
+from executorch.exir.graph_module import all_graph_modules
+
+
+def refuse_recorded_values(program: ExportedProgram) -> None:
+    """Raise `ExportError` if a subgraph reads a value of the surrounding graph as its own constant.
+
+    torch.export makes such constants of tensors that the functions of a `while_loop`, `scan` or `map` take from their
+    closure.
+    """
+    for module in all_graph_modules(program.graph_module):
+        if module is program.graph_module:
+            continue
+        for node in module.graph.find_nodes(op="get_attr"):
+            if isinstance(getattr(module, str(node.target), None), FakeTensor):
+                raise ExportError(
+                    "decomposition",
+                    node,
+                    "torch.export recorded a tensor that the function of a while_loop, scan or map takes from its "
+                    "closure as a constant without data; pass it as an operand (additional_inputs of "
+                    "torch._higher_order_ops.while_loop), or export with strict=True",
+                )

@@ -1,0 +1,45 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Values that torch.export records as constants of a subgraph."""
+
+import pytest
+import torch
+from models.function_module import Function
+from torch._higher_order_ops.while_loop import while_loop_op
+
+from executorch.exir import to_edge
+from executorch.exir.error import ExportError
+from executorch.runtime import Runtime
+
+_STEPS = 4
+
+
+def _sums_of_closure(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    def step(place: torch.Tensor, total: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return place + 1, total + rows.index_select(0, place.reshape(1))[0]
+
+    (_, total) = while_loop_op(lambda place, total: place < _STEPS, step, (torch.tensor(0), x + 0), ())
+    return total
+
+
+def _sums_of_operand(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    def step(place: torch.Tensor, total: torch.Tensor, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return place + 1, total + rows.index_select(0, place.reshape(1))[0]
+
+    (_, total) = while_loop_op(lambda place, total, rows: place < _STEPS, step, (torch.tensor(0), x + 0), (rows,))
+    return total
+
+
+_INPUTS = (torch.randn(3), torch.randn(_STEPS, 3))
+
+
+def test_a_loop_that_takes_a_tensor_from_its_closure_is_refused_with_what_to_do() -> None:
+    exported = torch.export.export(Function(_sums_of_closure), _INPUTS, strict=False)
+    with pytest.raises(ExportError, match=r"takes from its closure.*additional_inputs.*strict=True"):
+        to_edge(exported)
+
+
+@pytest.mark.parametrize(("sums", "strict"), [(_sums_of_closure, True), (_sums_of_operand, False)])
+def test_the_ways_that_the_refusal_names_work(sums: object, strict: bool) -> None:
+    exported = torch.export.export(Function(sums), _INPUTS, strict=strict)
+    method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
+    torch.testing.assert_close(method.execute(_INPUTS)[0], _INPUTS[0] + _INPUTS[1].sum(0))
