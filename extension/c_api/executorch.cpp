@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <new>
+#include <optional>
 
 using executorch::aten::DimOrderType;
 using executorch::aten::ScalarType;
@@ -37,7 +38,8 @@ struct LoadedProgram {
   BufferDataLoader loader;
   /// The kernels that methods use; if empty, the registered ones.
   Span<const Kernel> kernels;
-  Program program;
+  /// Empty after a load that failed, and once unloaded.
+  std::optional<Program> program;
 };
 static_assert(sizeof(LoadedProgram) <= sizeof(et_program), "et_program is too small");
 static_assert(alignof(LoadedProgram) <= alignof(et_program), "et_program is not aligned enough");
@@ -63,8 +65,9 @@ struct MethodPlace {
   MemoryManager manager;
 };
 struct LoadedMethod {
-  MethodPlace place;
-  Method method;
+  std::optional<MethodPlace> place;
+  /// Empty after a load that failed, and once unloaded.
+  std::optional<Method> method;
 };
 static_assert(sizeof(LoadedMethod) <= sizeof(et_method), "et_method is too small");
 static_assert(alignof(LoadedMethod) <= alignof(et_method), "et_method is not aligned enough");
@@ -74,11 +77,33 @@ Loaded& in(Opaque* object) {
   return *std::launder(reinterpret_cast<Loaded*>(object));
 }
 
-const Program& program_in(const et_program* program) {
-  return in<const LoadedProgram>(program).program;
+Error check_given(const void* pointer, const char* what) {
+  ET_CHECK_OR_RETURN_ERROR(pointer != nullptr, InvalidArgument, "%s is a null pointer", what);
+  return Error::Ok;
 }
-Method& method_in(et_method* method) { return in<LoadedMethod>(method).method; }
-const Method& method_in(const et_method* method) { return in<const LoadedMethod>(method).method; }
+
+/// Returns the program; an error if there is none.
+Result<const LoadedProgram*> loaded(const et_program* program) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_given(program, "the program"));
+  const auto& place = in<const LoadedProgram>(program);
+  ET_CHECK_OR_RETURN_ERROR(place.program.has_value(), InvalidState, "the program is not loaded");
+  return &place;
+}
+
+Result<Method*> loaded(et_method* method) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_given(method, "the method"));
+  auto& place = in<LoadedMethod>(method);
+  ET_CHECK_OR_RETURN_ERROR(place.method.has_value(), InvalidState, "the method is not loaded");
+  return &*place.method;
+}
+
+Result<const Method*> loaded(const et_method* method) {
+  return ET_UNWRAP(loaded(const_cast<et_method*>(method)));
+}
+
+Result<MethodMeta> meta_of(const et_program* program, const char* method) {
+  return ET_UNWRAP(loaded(program))->program->method_meta(method);
+}
 
 /// True if the caller's pointer is not null, or no bytes are claimed.
 bool is_complete(const et_memory& memory) { return memory.data != nullptr || memory.size == 0; }
@@ -108,14 +133,17 @@ et_error run(const Step& step) {
   return code(step());
 }
 
-Error load(LoadedProgram& place, const void* data, size_t size, Span<const Kernel> kernels) {
-  new (&place.loader) BufferDataLoader(data, size);
-  new (&place.kernels) Span<const Kernel>(kernels);
-  new (&place.program) Program(ET_UNWRAP(Program::load(&place.loader)));
+Error load(et_program* program, const void* data, size_t size, Span<const Kernel> kernels) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_given(program, "the program"));
+  auto* const place =
+      new (program) LoadedProgram{BufferDataLoader(data, size), kernels, std::nullopt};
+  ET_CHECK_OK_OR_RETURN_ERROR(check_given(data, "the program's data"));
+  place->program.emplace(ET_UNWRAP(Program::load(&place->loader)));
   return Error::Ok;
 }
 
 Error describe(const Result<TensorInfo>& described, et_tensor* info) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_given(info, "the description"));
   if (!described.ok()) {
     return described.error();
   }
@@ -214,35 +242,50 @@ uint64_t et_clock_ns(void) {
 }
 
 et_error et_program_load(et_program* program, const void* data, size_t size) {
-  return code(load(in<LoadedProgram>(program), data, size, {}));
+  return code(load(program, data, size, {}));
 }
 
 et_error et_program_load_embedded(et_program* program, const et_embedded_program* embedded) {
-  const auto& kernels = *static_cast<const Span<const Kernel>*>(embedded->kernels);
-  return code(load(in<LoadedProgram>(program), embedded->data, embedded->size, kernels));
+  return run([&] {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(embedded, "the embedded program"));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(embedded->kernels, "the embedded program's kernels"));
+    const auto& kernels = *static_cast<const Span<const Kernel>*>(embedded->kernels);
+    return load(program, embedded->data, embedded->size, kernels);
+  });
 }
 
-void et_program_unload(et_program* program) { in<LoadedProgram>(program).~LoadedProgram(); }
+void et_program_unload(et_program* program) {
+  if (program != nullptr) {
+    in<LoadedProgram>(program).program.reset();
+  }
+}
 
 size_t et_program_num_methods(const et_program* program) {
-  return program_in(program).num_methods();
+  const auto found = loaded(program);
+  return found.ok() ? (*found)->program->num_methods() : 0;
 }
 
 const char* et_program_method_name(const et_program* program, size_t index) {
-  const Result<const char*> name = program_in(program).get_method_name(index);
+  const auto found = loaded(program);
+  if (!found.ok()) {
+    return nullptr;
+  }
+  const Result<const char*> name = (*found)->program->get_method_name(index);
   return name.ok() ? *name : nullptr;
 }
 
 et_error et_program_method_memory(const et_program* program, const char* method, size_t* bytes) {
   return run([&] {
-    *bytes = ET_UNWRAP(program_in(program).method_meta(method)).method_allocator_size();
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(bytes, "the number of bytes"));
+    *bytes = ET_UNWRAP(meta_of(program, method)).method_allocator_size();
     return Error::Ok;
   });
 }
 
 et_error et_program_num_planned(const et_program* program, const char* method, size_t* count) {
   return run([&] {
-    *count = ET_UNWRAP(program_in(program).method_meta(method)).num_memory_planned_buffers();
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(count, "the number of buffers"));
+    *count = ET_UNWRAP(meta_of(program, method)).num_memory_planned_buffers();
     return Error::Ok;
   });
 }
@@ -250,7 +293,8 @@ et_error et_program_num_planned(const et_program* program, const char* method, s
 et_error et_program_planned_size(const et_program* program, const char* method, size_t index,
                                  size_t* bytes) {
   return run([&] {
-    const MethodMeta meta = ET_UNWRAP(program_in(program).method_meta(method));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(bytes, "the number of bytes"));
+    const MethodMeta meta = ET_UNWRAP(meta_of(program, method));
     *bytes = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(index)));
     return Error::Ok;
   });
@@ -258,48 +302,60 @@ et_error et_program_planned_size(const et_program* program, const char* method, 
 
 et_error et_program_input(const et_program* program, const char* method, size_t index,
                           et_tensor* info) {
-  return run([&] {
-    const MethodMeta meta = ET_UNWRAP(program_in(program).method_meta(method));
-    return describe(meta.input_tensor_meta(index), info);
-  });
+  return run(
+      [&] { return describe(ET_UNWRAP(meta_of(program, method)).input_tensor_meta(index), info); });
 }
 
 et_error et_program_output(const et_program* program, const char* method, size_t index,
                            et_tensor* info) {
   return run([&] {
-    const MethodMeta meta = ET_UNWRAP(program_in(program).method_meta(method));
-    return describe(meta.output_tensor_meta(index), info);
+    return describe(ET_UNWRAP(meta_of(program, method)).output_tensor_meta(index), info);
   });
 }
 
 et_error et_method_load(et_method* method, const et_program* program, const char* name,
                         const et_method_memory* memory) {
   return run([&] {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(method, "the method"));
+    auto* const place = new (method) LoadedMethod();
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(memory, "the method's memory"));
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory(*memory));
-    LoadedMethod& loaded = in<LoadedMethod>(method);
-    MethodPlace* const place = new (&loaded.place) MethodPlace(*memory);
-    const LoadedProgram& source = in<const LoadedProgram>(program);
-    new (&loaded.method) Method(ET_UNWRAP(source.program.load_method(
-        name, &place->manager, nullptr, nullptr, nullptr, source.kernels)));
+    const LoadedProgram& source = *ET_UNWRAP(loaded(program));
+    MethodPlace& made = place->place.emplace(*memory);
+    place->method.emplace(ET_UNWRAP(source.program->load_method(name, &made.manager, nullptr,
+                                                                nullptr, nullptr, source.kernels)));
     return Error::Ok;
   });
 }
 
-void et_method_unload(et_method* method) { in<LoadedMethod>(method).~LoadedMethod(); }
+void et_method_unload(et_method* method) {
+  if (method != nullptr) {
+    in<LoadedMethod>(method).method.reset();
+  }
+}
 
-size_t et_method_num_inputs(const et_method* method) { return method_in(method).inputs_size(); }
+size_t et_method_num_inputs(const et_method* method) {
+  const auto found = loaded(method);
+  return found.ok() ? (*found)->inputs_size() : 0;
+}
 
-size_t et_method_num_outputs(const et_method* method) { return method_in(method).outputs_size(); }
+size_t et_method_num_outputs(const et_method* method) {
+  const auto found = loaded(method);
+  return found.ok() ? (*found)->outputs_size() : 0;
+}
 
 et_error et_method_set_input(et_method* method, size_t index, const et_tensor* tensor) {
-  return code(set_tensor(method_in(method), index, *tensor));
+  return run([&] {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(tensor, "the tensor"));
+    return set_tensor(*ET_UNWRAP(loaded(method)), index, *tensor);
+  });
 }
 
 et_error et_method_set_input_data(et_method* method, size_t index, const void* data,
                                   size_t nbytes) {
   return run([&] {
     et_tensor tensor;
-    Method& target = method_in(method);
+    Method& target = *ET_UNWRAP(loaded(method));
     ET_CHECK_OK_OR_RETURN_ERROR(describe(target.method_meta().input_tensor_meta(index), &tensor));
     // Inputs are read only.
     tensor.data = const_cast<void*>(data);
@@ -309,14 +365,17 @@ et_error et_method_set_input_data(et_method* method, size_t index, const void* d
 }
 
 et_error et_method_set_output_data(et_method* method, size_t index, void* data, size_t nbytes) {
-  return code(method_in(method).set_output_data_ptr(data, nbytes, index));
+  return run([&] { return ET_UNWRAP(loaded(method))->set_output_data_ptr(data, nbytes, index); });
 }
 
-et_error et_method_execute(et_method* method) { return code(method_in(method).execute()); }
+et_error et_method_execute(et_method* method) {
+  return run([&] { return ET_UNWRAP(loaded(method))->execute(); });
+}
 
 et_error et_method_output(const et_method* method, size_t index, et_value* value) {
   return run([&] {
-    const Method& source = method_in(method);
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(value, "the output's value"));
+    const Method& source = *ET_UNWRAP(loaded(method));
     ET_CHECK_OR_RETURN_ERROR(index < source.outputs_size(), InvalidArgument, "output %zu of %zu",
                              index, source.outputs_size());
     *value = value_of(source.get_output(index));

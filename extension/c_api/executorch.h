@@ -86,7 +86,10 @@ typedef struct et_value {
   } of;
 } et_value;
 
-/* ---- programs */
+/* ---- programs
+ * A null pointer in place of an object, a result or a struct is Error::InvalidArgument. An object
+ * whose load failed, or that is unloaded, is Error::InvalidState; unloading it, or NULL, does
+ * nothing. */
 
 /* Opaque; must not be copied. */
 typedef union et_program {

@@ -175,6 +175,71 @@ TEST_F(CApiTest, RefusesMemoryAtANullPointer) {
   EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
 }
 
+TEST_F(CApiTest, RefusesNullPointersInPlaceOfObjectsAndResults) {
+  et_tensor tensor = {};
+  et_value value;
+  size_t bytes = 0;
+  const et_embedded_program embedded = {file_.data, file_.size, nullptr};
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  et_program program;
+  et_method method;
+  for (const et_error error : {et_program_load(nullptr, file_.data, file_.size),
+                               et_program_load(&program, nullptr, file_.size),
+                               et_program_load_embedded(&program, nullptr),
+                               et_program_load_embedded(&program, &embedded),
+                               et_program_method_memory(nullptr, "forward", &bytes),
+                               et_program_method_memory(&program_, "forward", nullptr),
+                               et_program_num_planned(nullptr, "forward", &bytes),
+                               et_program_num_planned(&program_, "forward", nullptr),
+                               et_program_planned_size(nullptr, "forward", 0, &bytes),
+                               et_program_planned_size(&program_, "forward", 0, nullptr),
+                               et_program_input(nullptr, "forward", 0, &tensor),
+                               et_program_input(&program_, "forward", 0, nullptr),
+                               et_program_output(nullptr, "forward", 0, &tensor),
+                               et_program_output(&program_, "forward", 0, nullptr),
+                               et_method_load(nullptr, &program_, "forward", &memory_),
+                               et_method_load(&method, nullptr, "forward", &memory_),
+                               et_method_load(&method, &program_, nullptr, &memory_),
+                               et_method_load(&method, &program_, "forward", nullptr),
+                               et_method_set_input(nullptr, 0, &tensor),
+                               et_method_set_input(&method_, 0, nullptr),
+                               et_method_set_input_data(nullptr, 0, &bytes, 8),
+                               et_method_set_output_data(nullptr, 0, &bytes, 8),
+                               et_method_execute(nullptr),
+                               et_method_output(nullptr, 0, &value),
+                               et_method_output(&method_, 0, nullptr)}) {
+    EXPECT_EQ(error, kInvalidArgument);
+  }
+  EXPECT_EQ(et_program_num_methods(nullptr), 0u);
+  EXPECT_EQ(et_program_method_name(nullptr, 0), nullptr);
+  EXPECT_EQ(et_method_num_inputs(nullptr), 0u);
+  EXPECT_EQ(et_method_num_outputs(nullptr), 0u);
+  et_method_unload(nullptr);
+  et_program_unload(nullptr);
+  et_method_unload(&method_);
+}
+
+TEST_F(CApiTest, RefusesObjectsThatAreNotLoaded) {
+  const auto invalid_state = static_cast<et_error>(Error::InvalidState);
+  et_program program;
+  EXPECT_NE(et_program_load(&program, file_.data, 8), ET_OK);
+  size_t bytes = 0;
+  EXPECT_EQ(et_program_method_memory(&program, "forward", &bytes), invalid_state);
+  EXPECT_EQ(et_program_num_methods(&program), 0u);
+  et_method method;
+  EXPECT_EQ(et_method_load(&method, &program, "forward", &memory_), invalid_state);
+  EXPECT_EQ(et_method_execute(&method), invalid_state);
+  et_method_unload(&method);
+  et_program_unload(&program);
+
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  for (int round = 0; round < 2; ++round) {
+    et_method_unload(&method_);
+    EXPECT_EQ(et_method_execute(&method_), invalid_state);
+    EXPECT_EQ(et_method_num_inputs(&method_), 0u);
+  }
+}
+
 TEST_F(CApiTest, RefusesMisalignedMemory) {
   planned_.data = reinterpret_cast<char*>(planned_memory_.data()) + 1;
   EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), kInvalidArgument);
