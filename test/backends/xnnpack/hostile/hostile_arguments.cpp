@@ -132,6 +132,13 @@ std::vector<HostilePayload> hostile_arguments() {
           "may be the same"),
       call("AnInputHasNoMemory",
            [](Writer& w, Arguments& a) { a[0] = w.given(Type::FLOAT, {2, 4}); }),
+      call("ArgumentsWithoutBoundHaveNeitherElementsNorMemory",
+           [](Writer& w, Arguments& a) {
+             for (size_t i = 0; i < 4; ++i) {
+               a[i] = w.given(Type::FLOAT, {0, 4}, Dynamism::DYNAMIC_UNBOUND);
+             }
+             w.run(testing::free_value(a[0]));
+           }),
       row("OneBlobIsTwoDelegatesOfOtherSizes",
           [](Writer& w) {
             const int32_t first = add_delegate(w, arithmetic());
