@@ -7,6 +7,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 HF_HUB_OFFLINE=1
 # Precompiled headers are cached too where the compiler reports their contents by its own preprocessing.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
+# CMake options of builds with ASan and UBSan.
+sanitized_options=(-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1"
+  -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python")
+
 step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS" >&2; }
 
 # missing_packages NAME...: prints the Debian packages that are not installed; nothing where dpkg does not exist.

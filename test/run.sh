@@ -11,11 +11,9 @@ make_venv
 
 # compile_sanitized: for the C++ tests, and for replaying kernel calls, the portable kernels' on 32 bits too.
 compile_sanitized() {
-  local options=(-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1"
-    -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python")
-  cmake --fresh -S . -B build/sanitized "${options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
+  cmake --fresh -S . -B build/sanitized "${sanitized_options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
   cmake --build build/sanitized --parallel 2
-  cmake --fresh -S . -B build/bits32 "${options[@]}" -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON
+  cmake --fresh -S . -B build/bits32 "${sanitized_options[@]}" -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON
   cmake --build build/bits32 --parallel 2 --target replay_portable
 }
 

@@ -36,9 +36,7 @@ targets=("$@")
 build=$root/build/sanitized
 make_venv
 configure() {
-  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
-    -DEXECUTORCH_SANITIZE=address,undefined -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_BUILD_TESTS=ON \
-    -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
+  cmake -S . -B "$build" "${sanitized_options[@]}" -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_BUILD_TESTS=ON >/dev/null
 }
 # test/run.sh builds without XNNPACK, which takes long to compile with sanitizers (once a machine).
 if [ ! -f "$build/build.ninja" ] || { [ -z "$brief" ] && ! grep -q xnnpack_fuzzer "$build/build.ninja"; }; then
