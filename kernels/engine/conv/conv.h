@@ -14,8 +14,9 @@
 // floats. Nothing is read beyond the pixels' channels. `output` must not overlap an input. A
 // product with padding is a product with zero: an infinite weight makes it NaN, as in eager
 // PyTorch's im2col; Winograd refuses such weights (accepts()). Plans may round factors to bfloat16
-// (precision.h): the image is then rounded into scratch memory at every call. Winograd, depthwise
-// and transposed convolutions always multiply float32.
+// (precision.h): the image is then rounded into scratch memory at every call, or has been rounded
+// by the depthwise convolution that wrote it (reading_pairs(), writing_pairs()). Winograd,
+// depthwise and transposed convolutions always multiply float32.
 #pragma once
 
 #include <cstddef>
@@ -102,6 +103,13 @@ class Conv2d {
   bool accepts(const ConvWeights& weights) const;
   /// The same convolution as matrix products.
   Conv2d without_winograd() const;
+  /// True if the image, or the output, may be pairs of bfloat16 (gemm/bf16.h): pixels without gaps,
+  /// each with an even number of channels. The input and output pointers and strides of a call then
+  /// count pairs. Pairs have half of the size, and an output of pairs no residual.
+  bool can_read_pairs() const;
+  bool can_write_pairs() const;
+  Conv2d reading_pairs() const;
+  Conv2d writing_pairs() const;
 
   /// Identifies the packed form, as Gemm::layout() does; differs between algorithms.
   uint32_t layout() const;
@@ -117,6 +125,7 @@ class Conv2d {
   ConvAlgorithm algorithm_ = ConvAlgorithm::Windows;
   InstructionSet set_ = InstructionSet::Scalar;
   Precision permitted_ = Precision::Float32;
+  bool reads_pairs_ = false, writes_pairs_ = false;
 };
 
 }  // namespace executorch::kernels::engine

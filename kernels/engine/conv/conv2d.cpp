@@ -137,6 +137,28 @@ Conv2d Conv2d::without_winograd() const {
   return conv;
 }
 
+bool Conv2d::can_read_pairs() const {
+  return precision() == Precision::BFloat16 && params_.groups == 1 && params_.group_inputs % 2 == 0;
+}
+
+bool Conv2d::can_write_pairs() const {
+  const bool has_pairs = gemm_tiles(set_, Precision::BFloat16).precision == Precision::BFloat16;
+  return has_pairs && algorithm_ == ConvAlgorithm::Depthwise &&
+         params_.groups * params_.group_outputs % 2 == 0;
+}
+
+Conv2d Conv2d::reading_pairs() const {
+  Conv2d conv = *this;
+  conv.reads_pairs_ = true;
+  return conv;
+}
+
+Conv2d Conv2d::writing_pairs() const {
+  Conv2d conv = *this;
+  conv.writes_pairs_ = true;
+  return conv;
+}
+
 uint32_t Conv2d::layout() const {
   const size_t panel =
       algorithm_ == ConvAlgorithm::Depthwise ? kDepthwiseBlock : gemm_tiles(set_).panel;
@@ -181,18 +203,19 @@ void Conv2d::pack(const ConvWeights& weights, float* packed, Threads& threads) c
 size_t Conv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
   switch (algorithm_) {
     case ConvAlgorithm::Product:
+      if (reads_pairs_) return 0;
       return gemm_of(params_, set_, permitted_).scratch_bytes(batch * input.height * input.width);
     case ConvAlgorithm::Winograd:
       return winograd_scratch_bytes(params_, batch, input, threads, set_);
     case ConvAlgorithm::Depthwise:
-      return depthwise_scratch_bytes(params_, input, threads);
+      return depthwise_scratch_bytes(params_, input, threads, writes_pairs_);
     case ConvAlgorithm::Transposed:
       return transposed_scratch_bytes(params_, input, threads);
     case ConvAlgorithm::Windows:
       break;
   }
   const GemmTiles& tiles = gemm_tiles(set_, precision());
-  return narrowed_bytes(tiles, params_, batch, input) +
+  return (reads_pairs_ ? 0 : narrowed_bytes(tiles, params_, batch, input)) +
          windows_scratch_bytes(tiles, in_words(tiles, params_), input, threads);
 }
 
@@ -205,6 +228,7 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
       product.rows = call.batch * output.height * output.width;
       product.left = call.input;
       product.left_stride = call.input_pixel_stride;
+      product.left_is_pairs = reads_pairs_;
       product.packed = call.packed;
       product.out = call.output;
       product.out_stride = call.output_pixel_stride;
@@ -215,7 +239,7 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
     case ConvAlgorithm::Winograd:
       return winograd(params_, call, threads, set_);
     case ConvAlgorithm::Depthwise:
-      return depthwise(params_, call, threads, set_);
+      return depthwise(params_, call, threads, set_, writes_pairs_);
     case ConvAlgorithm::Transposed:
       return convolve_transposed(gemm_tiles(set_), params_, call, threads);
     case ConvAlgorithm::Windows:
@@ -224,6 +248,10 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
   const GemmTiles& tiles = gemm_tiles(set_, precision());
   if (tiles.precision == Precision::Float32) {
     convolve_windows(tiles, params_, call, threads);
+    return;
+  }
+  if (reads_pairs_) {
+    convolve_windows(tiles, in_words(tiles, params_), call, threads);
     return;
   }
   auto* const narrowed = static_cast<float*>(call.scratch);

@@ -9,6 +9,8 @@
 #include <executorch/kernels/engine/depthwise/row.h>
 #include <executorch/kernels/engine/depthwise/window_table.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
+#include <executorch/kernels/engine/gemm/bf16.h>
+#include <executorch/kernels/engine/scratch_size.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -27,22 +29,41 @@ bool is_square(const Conv2dParams& p) {
          p.stride_height == p.stride_width && p.dilation_height * p.dilation_width == 1;
 }
 
+/// The maximum of output rows that kernels compute at once.
+constexpr size_t kMaxRows = 3;
+
+/// A worker's output rows before they are rounded.
+size_t band_floats(const Conv2dParams& p, ImageSize input) {
+  const size_t row = limited_product(output_size(p, input).width, outputs_of(p));
+  return round_up(limited_product(kMaxRows, row, kMaxScratch / sizeof(float)),
+                  kAlignment / sizeof(float));
+}
+
+/// The bytes of pixels of zeros and of tables, in front of the bands.
+size_t tables_bytes(const Conv2dParams& p, ImageSize input, size_t threads) {
+  return limited_sum(zero_floats(p) * sizeof(float), WindowTable(p, input).bytes(threads));
+}
+
 /// One convolution: its parameters, memory and kernels.
 class Work {
  public:
-  Work(const Conv2dParams& params, const Conv2dCall& call, InstructionSet set)
+  Work(const Conv2dParams& params, const Conv2dCall& call, size_t threads, InstructionSet set,
+       bool writes_pairs)
       : p_(params),
         call_(call),
         output_(output_size(params, call.input_size)),
         table_(params, call.input_size),
         zero_(static_cast<float*>(call.scratch)),
+        bands_(writes_pairs ? moved(zero_, tables_bytes(params, call.input_size, threads))
+                            : nullptr),
         taps_function_(depthwise_taps_function(set)),
         activate_(activation_function(call.epilogue.activation, set)) {
     std::memset(zero_, 0, zero_floats(p_) * sizeof(float));
     if (!is_square(p_)) return;
     const size_t window = p_.kernel_height, stride = p_.stride_height;
     row_function_ = depthwise_row_function(set, window, stride);
-    rows_function_ = depthwise_rows_function(set, window, stride, row_at(0, 0, 1), &rows_at_once_);
+    rows_function_ =
+        depthwise_rows_function(set, window, stride, row_at(0, 0, 1, {}), &rows_at_once_);
     if (rows_function_ == nullptr) rows_at_once_ = 1;
   }
 
@@ -51,15 +72,32 @@ class Work {
 
   void compute_rows(size_t image, size_t y, size_t worker) const {
     const size_t rows = std::min(rows_at_once_, output_.height - y);
-    if (rows_function_ != nullptr && rows == rows_at_once_) {
-      rows_function_(row_at(image, y, rows));
-    } else {
-      for (size_t i = 0; i < rows; ++i) compute_row(image, y + i, worker);
+    const size_t row_floats = output_.width * outputs_of(p_);
+    Rows to = {call_.output + offset_of(image, y), call_.output_pixel_stride};
+    if (bands_ != nullptr) {
+      to = {bands_ + worker * band_floats(p_, call_.input_size), outputs_of(p_)};
     }
-    for (size_t i = 0; i < rows; ++i) finish_row(image, y + i);
+    if (rows_function_ != nullptr && rows == rows_at_once_) {
+      rows_function_(row_at(image, y, rows, to));
+    } else {
+      for (size_t i = 0; i < rows; ++i) compute_row(image, y + i, worker, row_of(to, i));
+    }
+    for (size_t i = 0; i < rows; ++i) finish_row(image, y + i, row_of(to, i));
+    if (bands_ != nullptr) {
+      narrow_to_pairs(to.first, rows * row_floats, call_.output + offset_of(image, y));
+    }
   }
 
  private:
+  /// Where outputs are written: rows of pixels.
+  struct Rows {
+    float* first;
+    size_t pixel_stride;
+  };
+  Rows row_of(const Rows& rows, size_t i) const {
+    return {rows.first + i * output_.width * rows.pixel_stride, rows.pixel_stride};
+  }
+
   /// Clamping follows the residual, where there is one.
   float clamp_min() const {
     return call_.epilogue.residual == nullptr ? call_.epilogue.clamp_min : -INFINITY;
@@ -76,7 +114,7 @@ class Work {
     return (image * output_.height + y) * output_.width * call_.output_pixel_stride;
   }
 
-  DepthwiseRow row_at(size_t image, size_t y, size_t rows) const {
+  DepthwiseRow row_at(size_t image, size_t y, size_t rows, const Rows& to) const {
     DepthwiseRow row = {};
     row.channels = p_.groups;
     row.width = output_.width;
@@ -91,17 +129,17 @@ class Work {
     row.input_width = call_.input_size.width;
     row.zero = zero_;
     row.weights = call_.packed;
-    row.out = call_.output + offset_of(image, y);
-    row.out_pixel_stride = call_.output_pixel_stride;
-    row.out_row_stride = output_.width * call_.output_pixel_stride;
+    row.out = to.first;
+    row.out_pixel_stride = to.pixel_stride;
+    row.out_row_stride = output_.width * to.pixel_stride;
     row.clamp_min = clamp_min();
     row.clamp_max = clamp_max();
     return row;
   }
 
-  void compute_row(size_t image, size_t y, size_t worker) const {
+  void compute_row(size_t image, size_t y, size_t worker, const Rows& to) const {
     if (row_function_ != nullptr) {
-      row_function_(row_at(image, y, 1));
+      row_function_(row_at(image, y, 1, to));
       return;
     }
     const float** const table =
@@ -116,20 +154,19 @@ class Work {
     row.taps = taps_of(p_);
     row.step = table_.step();
     row.weights = call_.packed;
-    row.out = call_.output + offset_of(image, y);
-    row.out_pixel_stride = call_.output_pixel_stride;
+    row.out = to.first;
+    row.out_pixel_stride = to.pixel_stride;
     row.clamp_min = clamp_min();
     row.clamp_max = clamp_max();
     taps_function_(row);
   }
 
-  void finish_row(size_t image, size_t y) const {
+  void finish_row(size_t image, size_t y, const Rows& to) const {
     const Epilogue& epilogue = call_.epilogue;
     const size_t at = offset_of(image, y), channels = outputs_of(p_);
-    float* const out = call_.output + at;
     if (epilogue.residual != nullptr) {
       for (size_t x = 0; x < output_.width; ++x) {
-        float* const point = out + x * call_.output_pixel_stride;
+        float* const point = to.first + x * to.pixel_stride;
         const float* const residual = epilogue.residual + at + x * call_.output_pixel_stride;
         for (size_t c = 0; c < channels; ++c) {
           const float sum = point[c] + residual[c];
@@ -138,7 +175,7 @@ class Work {
         }
       }
     }
-    activate_rows(activate_, out, output_.width, channels, call_.output_pixel_stride);
+    activate_rows(activate_, to.first, output_.width, channels, to.pixel_stride);
   }
 
   const Conv2dParams& p_;
@@ -146,6 +183,7 @@ class Work {
   const ImageSize output_;
   const WindowTable table_;
   float* const zero_;
+  float* const bands_;  ///< one for each worker; null unless outputs are pairs
   const DepthwiseTapsFunction taps_function_;
   const MapFunction activate_;
   DepthwiseRowFunction row_function_ = nullptr, rows_function_ = nullptr;
@@ -178,14 +216,17 @@ void pack_depthwise(const Conv2dParams& p, const ConvWeights& weights, float* pa
   }
 }
 
-size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads) {
-  return limited_sum(zero_floats(params) * sizeof(float),
-                     WindowTable(params, input).bytes(threads));
+size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads,
+                               bool writes_pairs) {
+  const size_t tables = tables_bytes(params, input, threads);
+  if (!writes_pairs) return tables;
+  const size_t bands = limited_product(threads, band_floats(params, input) * sizeof(float));
+  return limited_sum(tables, bands);
 }
 
 void depthwise(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,
-               InstructionSet set) {
-  const Work work(params, call, set);
+               InstructionSet set, bool writes_pairs) {
+  const Work work(params, call, threads.count(), set, writes_pairs);
   const size_t bands = divide_up(work.height(), work.rows_at_once());
   for_each_item(threads, call.batch * bands, [&](size_t item, size_t worker) {
     work.compute_rows(item / bands, item % bands * work.rows_at_once(), worker);

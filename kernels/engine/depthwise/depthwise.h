@@ -15,8 +15,10 @@ inline constexpr size_t kDepthwiseBlock = 16;
 
 size_t depthwise_packed_bytes(const Conv2dParams& params);
 void pack_depthwise(const Conv2dParams& params, const ConvWeights& weights, float* packed);
-size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads);
+/// @param writes_pairs Rounds the outputs to pairs of bfloat16, as Conv2d::writing_pairs() does.
+size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads,
+                               bool writes_pairs = false);
 void depthwise(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,
-               InstructionSet set);
+               InstructionSet set, bool writes_pairs);
 
 }  // namespace executorch::kernels::engine

@@ -57,7 +57,7 @@ void Gemm::run(const GemmCall& call, Threads& threads) const {
   const size_t depth = tiles_->words(depth_), panel_size = panel_floats(*tiles_, depth);
   const float* left = call.left;
   size_t left_stride = call.left_stride;
-  if (tiles_->precision == Precision::BFloat16) {
+  if (tiles_->precision == Precision::BFloat16 && !call.left_is_pairs) {
     auto* const narrowed = static_cast<float*>(call.scratch);
     narrow_rows({call.left, call.rows, call.left_stride, 1, depth_, narrowed}, threads);
     left = narrowed;

@@ -11,7 +11,7 @@
 // `left` x columns of one or two panels) each sum is one chain of fused multiply-adds along d, so
 // its bits depend on the instruction set alone, not on tiles, blocks or threads.
 // A plan may round the factors to bfloat16 (precision.h): a panel's rows are then pairs of d, and
-// `left` is rounded into scratch memory at every call.
+// `left` is rounded into scratch memory at every call, unless it is pairs already (bf16.h).
 // Strides count floats. No operand is read or written beyond its rows and columns. `out` must not
 // overlap an input. Any size may be 0; with depth 0 every sum is the bias. NaN and infinities
 // follow IEEE arithmetic; nothing is skipped because a factor is zero.
@@ -43,6 +43,7 @@ struct GemmCall {
   size_t rows = 0;
   const float* left = nullptr;
   size_t left_stride = 0;
+  bool left_is_pairs = false;     ///< and left_stride counts pairs
   const float* packed = nullptr;  ///< as Gemm::pack() wrote it
   float* out = nullptr;
   size_t out_stride = 0;

@@ -64,7 +64,13 @@ ConvWeights weights_of(const Case& c, const Operands& o) {
   return {o.weights.data(), c.params.group_inputs * plane, c.params.kernel_width, 1, plane, bias};
 }
 
-Floats run(const Case& c, const Operands& o, const Conv2d& conv, Threads& threads) {
+/// Numbers of a pair of bfloat16, or of a float.
+struct NumbersOf {
+  size_t input = 1, output = 1;
+};
+
+Floats run(const Case& c, const Operands& o, const Conv2d& conv, Threads& threads,
+           NumbersOf numbers = {}) {
   Aligned packed(conv.packed_bytes());
   conv.pack(weights_of(c, o), packed.floats(), threads);
   Aligned scratch(conv.scratch_bytes(c.batch, c.input, threads.count()));
@@ -73,10 +79,10 @@ Floats run(const Case& c, const Operands& o, const Conv2d& conv, Threads& thread
   call.batch = c.batch;
   call.input_size = c.input;
   call.input = o.input.data();
-  call.input_pixel_stride = c.input_pixel();
+  call.input_pixel_stride = c.input_pixel() / numbers.input;
   call.packed = packed.floats();
   call.output = output.data();
-  call.output_pixel_stride = c.output_pixel();
+  call.output_pixel_stride = c.output_pixel() / numbers.output;
   if (c.has_residual) call.epilogue.residual = o.residual.data();
   if (c.is_clamped) {
     call.epilogue.clamp_min = -0.5f;
@@ -341,6 +347,50 @@ TEST(Conv2d, MayRoundPixelsOfThreeChannelsToBfloat16) {
     }
     expect_everywhere(c, random, kBound, Precision::BFloat16);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Conv2d, ADepthwiseConvolutionMayRoundTheFactorsOfTheNextConvolution) {
+  Random random(22);
+  ManyThreads threads(3);
+  const auto copy = [](const Floats& from, Floats& to) {
+    std::copy(from.begin(), from.end(), to.begin());
+  };
+  for (int i = 0; i < 40; ++i) {
+    Case first = random_case(random, 2 * random.size(9, 30), 1, 1);
+    first.batch = random.size(1, 2);
+    first.input = {random.size(7, 20), random.size(7, 20)};
+    first.params.kernel_height = first.params.kernel_width = 3 + 2 * random.size(0, 2);
+    first.params.dilation_height = first.params.dilation_width = 1;
+    first.params.stride_height = first.params.stride_width = random.size(1, 2);
+    first.input_gap = first.output_gap = 0;
+    first.has_residual = false;
+    if (first.output().height * first.output().width == 0) continue;
+    Case next = random_case(random, 1, first.outputs(), random.size(16, 70));
+    if (i % 2 == 0) {
+      next.params = {};
+      next.params.group_inputs = first.outputs();
+      next.params.group_outputs = random.size(16, 70);
+    }
+    next.batch = first.batch;
+    next.input = first.output();
+    next.input_gap = 0;
+    const Operands operands(first, random);
+    Operands next_operands(next, random);
+    for (InstructionSet set : instruction_sets()) {
+      SCOPED_TRACE(name_of(set));
+      const Conv2d writer = Conv2d::plan(first.params, first.batch, first.input, set);
+      const Conv2d reader =
+          Conv2d::plan(next.params, next.batch, next.input, set, Precision::BFloat16);
+      EXPECT_EQ(set >= InstructionSet::Avx512Bf16, writer.can_write_pairs());
+      if (!writer.can_write_pairs() || !reader.can_read_pairs()) continue;
+      copy(run(first, operands, writer, threads), next_operands.input);
+      const Floats expected = run(next, next_operands, reader, threads);
+      const Floats pairs = run(first, operands, writer.writing_pairs(), threads, {1, 2});
+      copy(pairs, next_operands.input);
+      const Floats output = run(next, next_operands, reader.reading_pairs(), threads, {2, 1});
+      ASSERT_TRUE(same_bits(expected, output)) << first.text() << ", " << next.text();
+    }
   }
 }
 

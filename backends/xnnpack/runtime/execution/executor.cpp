@@ -104,6 +104,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   fuse_planes(&graph);
   fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
   fuse_silu_products(&graph);
+  fuse_roundings(
+      &graph, [&](const Node& node) { return can_write_pairs(node, context); },
+      [&](const Node& node) { return can_read_pairs(node, context); });
   executor->roots_ = alias_values(&graph);
   ET_CHECK_OK_OR_RETURN_ERROR(executor->create_steps(options));
   executor->find_read_arguments();

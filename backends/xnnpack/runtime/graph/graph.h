@@ -137,6 +137,8 @@ struct Node {
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
   // The export keeps its factors in float32.
   bool has_full_precision = false;
+  // Convolutions of float32 only: the image, or the result, is pairs of bfloat16 (fuse_roundings).
+  bool reads_pairs = false, writes_pairs = false;
 
   // Epilogues, by fusion.
   kernels::engine::Activation activation = kernels::engine::Activation::None;

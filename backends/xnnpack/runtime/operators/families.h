@@ -45,6 +45,9 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context);
 /// epilogues.
 bool is_engine_convolution(const Node& node, const OperatorContext& context);
 bool is_engine_linear(const Node& node, const OperatorContext& context);
+/// True if create_convolution() runs a node on the engine with these pairs of bfloat16.
+bool can_read_pairs(const Node& node, const OperatorContext& context);
+bool can_write_pairs(const Node& node, const OperatorContext& context);
 /// True if the operator of create_attention() can run a fused node on tensors of the declared
 /// sizes.
 bool takes_attention(const Graph& graph, const Node& node);

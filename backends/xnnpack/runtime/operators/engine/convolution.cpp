@@ -33,7 +33,11 @@ const char* label_of(NodeKind kind, const engine::Conv2d& plan) {
 class Convolution final : public EngineOperator {
  public:
   Convolution(const Node& node, const OperatorContext& context, const engine::Conv2d& plan)
-      : EngineOperator(label_of(node.kind, plan), context), plan_(plan), tail_(node) {}
+      : EngineOperator(label_of(node.kind, plan), context),
+        plan_(plan),
+        tail_(node),
+        reads_pairs_(node.reads_pairs),
+        writes_pairs_(node.writes_pairs) {}
 
   Error pack(const Node& node, const OperatorContext& context) {
     const Value& filter = context.graph.values[node.operand(1)];
@@ -60,8 +64,9 @@ class Convolution final : public EngineOperator {
     tail_.reshape(t);
     call_.batch = static_cast<size_t>(x.dims[0]);
     call_.input_size = {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])};
-    call_.input_pixel_stride = static_cast<size_t>(x.dims[3]);
-    call_.output_pixel_stride = plan_.params().groups * plan_.params().group_outputs;
+    call_.input_pixel_stride = static_cast<size_t>(x.dims[3]) / (reads_pairs_ ? 2 : 1);
+    call_.output_pixel_stride =
+        plan_.params().groups * plan_.params().group_outputs / (writes_pairs_ ? 2 : 1);
     set_scratch(tail_.scratch_bytes() +
                 plan_.scratch_bytes(call_.batch, call_.input_size, threads().count()));
     return Error::Ok;
@@ -81,9 +86,19 @@ class Convolution final : public EngineOperator {
  private:
   engine::Conv2d plan_;
   FusedTail tail_;
+  const bool reads_pairs_, writes_pairs_;
   PackedFloats packed_;
   engine::Conv2dCall call_;
 };
+
+engine::Conv2d plan_of(const Node& node, const OperatorContext& context) {
+  const Shape& x = context.graph.values[node.operand(0)].declared;
+  const engine::Conv2d plan =
+      engine::Conv2d::plan(convolution_params(node), static_cast<size_t>(x.dims[0]),
+                           {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])},
+                           engine::instruction_set(), node.precision);
+  return node.reads_pairs ? plan.reading_pairs() : node.writes_pairs ? plan.writing_pairs() : plan;
+}
 
 bool has_constant_weights(const Node& node, const OperatorContext& context) {
   return context.graph.values[node.operand(1)].is_constant() &&
@@ -97,17 +112,23 @@ OperatorResult create_convolution(const Node& node, const OperatorContext& conte
     return node.kind == NodeKind::ConvTranspose2d ? create_xnn_deconvolution(node, context)
                                                   : create_quantized_convolution(node, context);
   }
-  const Shape& x = context.graph.values[node.operand(0)].declared;
-  engine::Conv2d plan =
-      engine::Conv2d::plan(convolution_params(node), static_cast<size_t>(x.dims[0]),
-                           {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])},
-                           engine::instruction_set(), node.precision);
+  engine::Conv2d plan = plan_of(node, context);
   if (!plan.accepts(Convolution::weights_of(node, context))) {
     plan = plan.without_winograd();
   }
   auto created = std::make_unique<Convolution>(node, context, plan);
   ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context));
   return std::unique_ptr<Operator>(std::move(created));
+}
+
+bool can_read_pairs(const Node& node, const OperatorContext& context) {
+  return node.fused == Fused::No && is_engine_convolution(node, context) &&
+         plan_of(node, context).can_read_pairs();
+}
+
+bool can_write_pairs(const Node& node, const OperatorContext& context) {
+  return node.fused == Fused::No && is_engine_convolution(node, context) &&
+         plan_of(node, context).can_write_pairs();
 }
 
 bool is_engine_convolution(const Node& node, const OperatorContext& context) {
