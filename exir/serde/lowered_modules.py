@@ -11,7 +11,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import fx
 from torch.export import ExportedProgram
@@ -24,9 +24,8 @@ from executorch.exir.schema import CompileSpec
 from executorch.exir.tensor_layout import TensorLayout
 
 if TYPE_CHECKING:
-    from executorch.exir.serde.program_bytes import ProgramBytes
+    from executorch.exir.serde.program_bytes import Json, ProgramBytes
 
-Json = dict[str, Any]
 _TARGET = "torch.ops.higher_order.executorch_call_delegate"
 
 
