@@ -15,7 +15,7 @@ _FILE = "selected_operators.yaml"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Join the selections of several models or libraries to one selected_operators.yaml; return the exit code."""
+    """Join the selections of models or libraries to one selected_operators.yaml; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m executorch.codegen.tools.gen_all_oplist", description=main.__doc__)
     parser.add_argument("--output_dir", "--output-dir", type=Path, required=True, help=f"folder of {_FILE}")
     parser.add_argument(

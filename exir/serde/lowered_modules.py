@@ -43,7 +43,7 @@ def name_lowered_modules(module: fx.GraphModule) -> dict[str, LoweredBackendModu
 
 
 def write_lowered_module(node: Json, lowered: LoweredBackendModule, serialize: Callable[..., ProgramBytes]) -> None:
-    """Put the delegate into the JSON of its call. The format has no place for its map of debug handles.
+    """Put the delegate into the JSON of its call. The format omits its map of debug handles.
 
     Args:
         node: The call, as torch writes it after `name_lowered_modules`.

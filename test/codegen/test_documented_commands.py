@@ -51,7 +51,7 @@ def test_a_table_without_operators_is_refused(tmp_path: Path, capsys: pytest.Cap
 
 
 def _selections(folder: Path, *operators: str) -> str:
-    """Write a selection of one operator to each of several folders, and return the argument that lists them."""
+    """Write selections of one operator each to folders, and return the argument that lists the folders."""
     for index, operator in enumerate(operators):
         file = folder / str(index) / "selected_operators.yaml"
         assert gen_oplist.main(["--output_path", str(file), "--root_ops", operator]) == 0

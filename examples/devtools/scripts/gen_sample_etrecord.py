@@ -19,7 +19,7 @@ DEFAULT_OUTPUT_PATH = "/tmp/etrecord.bin"
 def gen_etrecord(
     model: torch.nn.Module, inputs: tuple[Any, ...], output_path: str | None = None, shapes: Any = None
 ) -> str:
-    """Write the record of a portable program, with the exported program beside it; return its path."""
+    """Write a record that contains the exported, the edge and the portable program; return its path."""
     exported = torch.export.export(model, inputs, dynamic_shapes=shapes, strict=True)
     edge = to_edge(exported)
     path = output_path or DEFAULT_OUTPUT_PATH

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Scalars of operators on integers: converted to the tensors' dtype first, as eager PyTorch does."""
+"""Scalars of operators on integers are converted to the tensors' dtype first, like in eager PyTorch."""
 
 from collections.abc import Callable
 
