@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import copy
 import operator
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import torch
 from torch.export import ExportedProgram
@@ -25,13 +26,12 @@ from executorch.exir.rewrite.program_copy import copy_call, copy_program
 
 if TYPE_CHECKING:
     from executorch.exir.pass_base import PassType
-    from executorch.exir.program import ExecutorchProgramManager
     from executorch.exir.schema import CompileSpec, Program
 
 __all__ = ["LoweredBackendModule", "get_lowered_backend_modules", "get_lowered_submodules"]
 
 
-class _Settings(TypedDict, total=False):
+class DelegateSettings(TypedDict, total=False):
     """Fields of `ExecutorchBackendConfig` that a caller may set for the program of a single delegate."""
 
     emit_stacktrace: bool
@@ -40,6 +40,24 @@ class _Settings(TypedDict, total=False):
     constant_tensor_alignment: int | None
     delegate_alignment: int | None
     memory_planning_pass: PassType
+
+
+class LoweredDelegate(Protocol):
+    """A delegate's own program, after emission."""
+
+    @property
+    def buffer(self) -> bytes: ...
+    @property
+    def executorch_program(self) -> Program: ...
+
+
+DelegateLowering = Callable[[ExportedProgram, DelegateSettings], LoweredDelegate]
+_lowerings: list[DelegateLowering] = []
+
+
+def register_delegate_lowering(lower: DelegateLowering) -> None:
+    """Set the function that lowers the program of a delegate. `exir.program`, which imports this module, has it."""
+    _lowerings[:] = [lower]
 
 
 class LoweredBackendModule(torch.nn.Module):
@@ -112,33 +130,28 @@ class LoweredBackendModule(torch.nn.Module):
         memory_planning: PassType | None = None,
     ) -> bytes:
         """Return a `.pte` whose method `forward` only calls this delegate. Alignments in bytes."""
-        settings: _Settings = {
+        settings: DelegateSettings = {
             "extract_delegate_segments": extract_delegate_segments,
             "segment_alignment": segment_alignment,
             "constant_tensor_alignment": constant_tensor_alignment,
             "delegate_alignment": delegate_alignment,
         }
-        return bytes(self._to_executorch(memory_planning, settings).buffer)
+        return bytes(self._lower(memory_planning, settings).buffer)
 
     def program(self, emit_stacktrace: bool = False, memory_planning: PassType | None = None) -> Program:
         """Return the program of `buffer` before serialization. `memory_planning`: replaces the default pass."""
-        return self._to_executorch(memory_planning, {"emit_stacktrace": emit_stacktrace}).executorch_program
+        return self._lower(memory_planning, {"emit_stacktrace": emit_stacktrace}).executorch_program
 
     def forward(self, *args: object, **kwargs: object) -> Any:
         if kwargs:
             raise TypeError(f"a delegate takes positional inputs only, found keywords {sorted(kwargs)}")
         return executorch_call_delegate(self, *args)
 
-    def _to_executorch(self, memory_planning: PassType | None, settings: _Settings) -> ExecutorchProgramManager:
-        # A local import, because the program managers import this module.
-        from executorch.exir.capture import ExecutorchBackendConfig
-        from executorch.exir.program import EdgeProgramManager
-
+    def _lower(self, memory_planning: PassType | None, settings: DelegateSettings) -> LoweredDelegate:
         if memory_planning is not None:
             settings["memory_planning_pass"] = memory_planning
-        # No check of the target: the program calls no kernel, and the check of a delegate may run this program.
-        config = ExecutorchBackendConfig(**settings, check_target=False)
-        return EdgeProgramManager({"forward": _program_calling(self)}).to_executorch(config)
+        (lower,) = _lowerings
+        return lower(_program_calling(self), settings)
 
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:

@@ -4,6 +4,7 @@
 The order of all transformations is in `pipeline`.
 """
 
+import executorch.exir.program.delegate_program  # noqa: F401  # registers itself
 from executorch.exir.program.edge import to_edge
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.executorch_manager import ExecutorchProgramManager

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from torch._export.verifier import Verifier
 from torch._ops import OpOverload
@@ -15,15 +14,14 @@ from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.passes.edge.debug_handle_generator_pass import generate_missing_debug_handles
+from executorch.exir.program.executorch_manager import ExecutorchProgramManager
+from executorch.exir.program.executorch_steps import to_executorch_programs
 from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.program.record import ExportRecord, new_record
 from executorch.exir.program.transform import Passes, program_for, run_passes
 from executorch.exir.rewrite.shared_state import read_as_state
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
-
-if TYPE_CHECKING:
-    from executorch.exir.program.executorch_manager import ExecutorchProgramManager
 
 
 class EdgeProgramManager:
@@ -138,7 +136,7 @@ class EdgeProgramManager:
         origin = self._origin
         known = set(by_method) <= self.methods and all(isinstance(wanted, Partitioner) for wanted in by_method.values())
         if origin is not None and known and origin.is_useful_to(by_method) and origin.is_current(self._edge_programs):
-            from executorch.exir.program.lowering import lower
+            from executorch.exir.program.lowering import lower  # returns a manager, so its module imports this one
 
             wanted = {name: [partitioner] for name, partitioner in by_method.items()}
             record = self._etrecord is not None
@@ -147,9 +145,6 @@ class EdgeProgramManager:
 
     def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:
         """Create out variants, plan memory and emit. Return a program that can be written to a file."""
-        from executorch.exir.program.executorch_manager import ExecutorchProgramManager
-        from executorch.exir.program.executorch_steps import to_executorch_programs
-
         config = config or ExecutorchBackendConfig()
         planned, named_data = to_executorch_programs(self._edge_programs, config, self.compile_config.strict)
         manager = ExecutorchProgramManager(planned, self._config_methods, config, named_data)

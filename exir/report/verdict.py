@@ -29,6 +29,7 @@ from executorch.exir.plugins.installed_runtime import installed_runtime
 from executorch.exir.program.target import installed_kernels, operators_of, operators_to_link
 from executorch.exir.report.cost import Cost, cost_of
 from executorch.exir.report.temp_peak import TempPeak, temp_peak
+from executorch.exir.report.verdict_table import render
 from executorch.exir.schema import ExecutionPlan, Program
 
 __all__ = [
@@ -140,8 +141,6 @@ class LoweringReport:
         return json.dumps(self.as_dict(), indent=2)
 
     def __str__(self) -> str:
-        from executorch.exir.report.verdict_table import render
-
         return render(self)
 
 

@@ -67,6 +67,19 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
 # (importing file, imported module) → why it stands against the rules above, and what removes it. Entries only leave.
 DEBTS: dict[tuple[str, str], str] = {}
 
+# (module, module that it imports inside a function although that one imports it) → reason.
+MUTUAL_IMPORTS: dict[tuple[str, str], str] = {
+    ("exir/dialects/edge/_ops", "exir/dialects/_ops"): "torch's operator packages end in objects of both modules",
+    ("exir/dialects/backend/_ops", "exir/dialects/_ops"): "torch's operator packages end in objects of both modules",
+    ("exir/pass_manager", "exir/program/transform"): "the documented manager is called like a function",
+    ("exir/program/edge_manager", "exir/program/lowering"): "to_backend lowers again, which returns a manager",
+    ("export/recipe", "export/recipe_registry"): "ExportRecipe.get_recipe is documented as a class method",
+    ("devtools/etrecord/record", "devtools/etrecord/file"): "ETRecord.save is a documented method",
+    ("backends/xnnpack/xnnpack_preprocess", "backends/xnnpack/partition/xnnpack_partitioner"): (
+        "a backend's debug tools name its partitioner, and the partitioner names its backend"
+    ),
+}
+
 # A folder → the parts of our own tree that it may include.
 CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/platform": {"runtime/platform"},
