@@ -76,7 +76,7 @@ def commands(folder: Path, pytest_arguments: Sequence[str] = ()) -> Iterator[lis
         yield from ([f"{BUILD}/test/{program}", "--gtest_brief=1"] for program in programs)
     if with_python is not None:
         if is_cpp:
-            yield build
+            yield [*build, "--target", "python_tests"]
             yield ["cmake", "--install", BUILD, "--prefix", ".", "--component", "python"]
         yield [sys.executable, "-m", "pytest", "-q", "-n", "2", str(with_python), *pytest_arguments]
 

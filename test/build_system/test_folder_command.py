@@ -26,8 +26,8 @@ def test_a_cpp_folder_builds_and_runs_its_programs_then_its_python_tests_with_ne
     build, run, *rest = folder.commands(ROOT / "runtime/kernel")
     assert build == ["cmake", "--build", "build/editable", "--parallel", "2", "--target", "runtime_kernel_test"]
     assert run == ["build/editable/test/runtime_kernel_test", "--gtest_brief=1"]
-    assert rest == [build[:5], ["cmake", "--install", "build/editable", "--prefix", ".", "--component", "python"],
-                    [*PYTEST, "test/runtime"]]  # fmt: skip
+    install = ["cmake", "--install", "build/editable", "--prefix", ".", "--component", "python"]
+    assert rest == [[*build[:6], "python_tests"], install, [*PYTEST, "test/runtime"]]
 
 
 def test_programs_below_a_folder_are_built_too() -> None:
