@@ -13,7 +13,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, layer_of_halves, operator_of
+from executorch.backends.xnnpack.lowering.facts import (
+    constant_tensor,
+    is_constant,
+    layer_with_half_constant,
+    operator_of,
+)
 
 _CONVERT, _PERMUTE, _PRODUCT = (
     "dim_order_ops._to_dim_order_copy.default",
@@ -45,7 +50,7 @@ def product_of(program: ExportedProgram, node: Node) -> Node | None:
     """The only product that reads the weights which `node` helps to convert from int8, or the float32 layer whose
     half-precision weights it converts; None for other nodes.
     """
-    layer = layer_of_halves(node)
+    layer = layer_with_half_constant(node)
     if layer is not None and is_constant(program, node):
         return layer
     if not _is_converted(program, node) or len(node.users) != 1:

@@ -61,11 +61,11 @@ def is_constant(program: ExportedProgram, node: object) -> bool:
 
 
 def _is_folded(node: Node) -> bool:
-    return operator_of(node).startswith(_FOLDED) or layer_of_halves(node) is not None
+    return operator_of(node).startswith(_FOLDED) or layer_with_half_constant(node) is not None
 
 
-def layer_of_halves(node: Node) -> Node | None:
-    """The only float32 layer whose weight or bias `node` converts from half precision; None for other nodes."""
+def layer_with_half_constant(node: Node) -> Node | None:
+    """Return the float32 layer whose weight or bias `node` alone converts from half precision; None for other nodes."""
     if operator_of(node) != _CONVERT or len(node.users) != 1:
         return None
     (user,) = node.users
@@ -77,8 +77,7 @@ def layer_of_halves(node: Node) -> Node | None:
 
 def _folded(program: ExportedProgram, node: Node) -> torch.Tensor:
     tensors = {source: constant_tensor(program, source) for source in node.all_input_nodes}
-    place = lambda source: tensors[source]  # noqa: E731
-    args, kwargs = map_arg(node.args, place), map_arg(node.kwargs, place)
+    args, kwargs = map_arg((node.args, node.kwargs), tensors.__getitem__)
     result: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
     return result
 
@@ -117,11 +116,11 @@ def same_sizes(one: Sequence[object], other: Sequence[object]) -> bool:
     return [str(size) for size in one] == [str(size) for size in other]
 
 
-def numbers_in(sizes: Sequence[object]) -> bool:
+def is_reshapable(sizes: Sequence[object]) -> bool:
     """Return whether at most one size is dynamic, as XNNPACK's reshape requires."""
     return sum(not isinstance(size, int) for size in sizes) < 2
 
 
-def taken(node: Node) -> dict[int, Node]:
-    """Index of a result → the getitem node that takes it."""
+def getitems_of(node: Node) -> dict[int, Node]:
+    """Index of a result → the getitem node that reads it."""
     return {cast(int, user.args[1]): user for user in node.users}

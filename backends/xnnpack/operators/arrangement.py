@@ -11,7 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, same_sizes
+from executorch.backends.xnnpack.lowering.facts import argument, is_reshapable, is_static, rank, same_sizes
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.views import order_of_view
@@ -114,7 +114,7 @@ def _permute(low: Lowering, node: Node) -> None:
 def _refuse_view(node: Node, program: ExportedProgram) -> Rejection | None:
     sizes = node.meta["val"].shape
     unknown = [size for size in sizes if not isinstance(size, int)]
-    if numbers_in(sizes):
+    if is_reshapable(sizes):
         return None
     source = cast(Node, node.args[0])
     if same_sizes(source.meta["val"].shape, sizes):

@@ -72,7 +72,7 @@ def _chosen(low: Lowering, source: Node, node: Node, order: Order) -> g.ValueId:
 
 
 def _comparison(kind: type, swapped: bool = False) -> Rule:
-    """Rule of the comparison of two tensors; `swapped`: of the second with the first."""
+    """Rule of the comparison of two tensors. `swapped` compares the second with the first."""
 
     def emit(low: Lowering, node: Node) -> None:
         left, right = (cast(Node, arg) for arg in node.args)
@@ -105,9 +105,9 @@ def _refuse_operands(kind: type) -> Check:
     def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
         dtypes = {_dtype(source) for source in tensors_of(node)}
         if len(dtypes) > 1:
-            return Rejection(f"it compares {sorted(map(str, dtypes))}")
+            return Rejection(f"it compares operands of {sorted(map(str, dtypes))}, expected one dtype")
         if torch.bool in dtypes and kind not in (g.Equal, g.NotEqual):
-            return Rejection("it orders booleans")
+            return Rejection("it compares booleans by order, expected numbers")
         return None
 
     return refusal
@@ -120,7 +120,7 @@ def _logic(emit: Emit) -> Rule:
 def _refuse_floats(node: Node, program: ExportedProgram) -> Rejection | None:
     if all(_dtype(source) == torch.bool for source in tensors_of(node)):
         return None
-    return Rejection("it takes numbers for booleans")
+    return Rejection("its operands are numbers, expected booleans")
 
 
 def _operands(low: Lowering, node: Node) -> tuple[g.ValueId, g.ValueId, Order]:

@@ -10,12 +10,12 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.elements import per_channel
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, numbers_in, operator_of, rank
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.quantization import Affine, Weights, dynamic_source, weights_of
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_reshape
 from executorch.backends.xnnpack.operators.volumes import (
     VOLUMES,
     Windows,
@@ -78,10 +78,9 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection(f"its operand has {rank(call.source)} dimensions, expected 3 to 5")
     if rank(call.source) == 5 and not isinstance(call.source.meta["val"].shape[2], int):
         return Rejection("the depth of its volumes is dynamic")
-    if rank(call.source) != 4 and not (
-        numbers_in(call.source.meta["val"].shape) and numbers_in(node.meta["val"].shape)
-    ):
-        return Rejection("more than one of its sizes is dynamic")
+    rejection = refusal_of_reshape(call.source.meta["val"].shape, node.meta["val"].shape)
+    if rank(call.source) != 4 and rejection is not None:
+        return rejection
     if any(padding < 0 for padding in call.padding):
         return Rejection(f"padding {call.padding} is negative")
     if call.transposed and any(more >= stride for more, stride in zip(call.output_padding, call.stride, strict=True)):

@@ -9,18 +9,18 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.facts import argument, getitems_of, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.reduction import parts_of, reduced_dims, without
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_reshape
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
 
 def _values(node: Node) -> Node:
     """Return the node of the extreme values: the call, or the first result of a call that gives indices too."""
-    return node if isinstance(node.meta["val"], torch.Tensor) else taken(node)[0]
+    return node if isinstance(node.meta["val"], torch.Tensor) else getitems_of(node)[0]
 
 
 def _dims(node: Node) -> list[int]:
@@ -29,7 +29,7 @@ def _dims(node: Node) -> list[int]:
 
 
 def _refuse_with_indices(node: Node, program: ExportedProgram) -> Rejection | None:
-    results = taken(node)
+    results = getitems_of(node)
     if 1 in results and results[1].users:
         return Rejection("its indices are used")
     return _refuse(node, program) if 0 in results else Rejection("its values are not used")
@@ -44,7 +44,7 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("a size that it reduces is dynamic")
     if torch.Size(reduced).numel() < 2:
         return Rejection("its window has a single element")
-    return None if numbers_in(_values(node).meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
+    return refusal_of_reshape(_values(node).meta["val"].shape)
 
 
 def _refuse_any(node: Node, program: ExportedProgram) -> Rejection | None:

@@ -11,11 +11,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.integers import if_alike
-from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_tensor
+from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -55,11 +55,11 @@ def _refuse_index(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("it indexes dimensions that are not neighbors")
     if not is_static([source.meta["val"].shape[dim] for dim in dims]):
         return Rejection("the size of an indexed dimension is dynamic")
-    if len(dims) > 1 and not numbers_in(source.meta["val"].shape):
-        return Rejection("more than one of its sizes is dynamic")
+    if len(dims) > 1 and (rejection := refusal_of_reshape(source.meta["val"].shape)) is not None:
+        return rejection
     places = torch.broadcast_shapes(*(index.meta["val"].shape for index in indexed.values()))
-    if len(places) != 1 and not numbers_in(node.meta["val"].shape):
-        return Rejection("more than one of its sizes is dynamic")
+    if len(places) != 1 and (rejection := refusal_of_reshape(node.meta["val"].shape)) is not None:
+        return rejection
     return refusal_of_places(node, places.numel())
 
 

@@ -10,11 +10,17 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import is_constant, is_static, numbers_in, operator_of, rank, taken
+from executorch.backends.xnnpack.lowering.facts import (
+    getitems_of,
+    is_constant,
+    is_static,
+    operator_of,
+    rank,
+)
 from executorch.backends.xnnpack.lowering.layout import moved_last
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.reduction import image_mean
-from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
+from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -106,10 +112,10 @@ def _refuse_norm(
     operands = [node.args[place] for place in weights]
     if any(isinstance(operand, Node) and not is_constant(program, operand) for operand in operands):
         return Rejection("its weight or bias is computed, expected a constant")
-    if any(user.users for place, user in taken(node).items() if place != 0):
+    if any(user.users for place, user in getitems_of(node).items() if place != 0):
         return Rejection("its statistics are used")
-    if not numbers_in(cast(Node, node.args[0]).meta["val"].shape):
-        return Rejection("more than one of its sizes is dynamic")
+    if (rejection := refusal_of_reshape(cast(Node, node.args[0]).meta["val"].shape)) is not None:
+        return rejection
     return None if is_static(sizes) else Rejection("the sizes it normalizes over are dynamic")
 
 
@@ -119,7 +125,7 @@ def _refuse_layer_norm(node: Node, program: ExportedProgram) -> Rejection | None
 
 def _layer_norm(low: Lowering, node: Node) -> None:
     source, shape = cast(Node, node.args[0]), cast("list[int]", node.args[1])
-    target = taken(node)[0]
+    target = getitems_of(node)[0]
     rows = _Rows(low, node, source.meta["val"].shape, low.shape(source), len(shape))
     value = rows.normalized(low.single(source), cast(float, node.args[4]))
     _finish(low, node, target, value, _affine(low, node.args[2], node.args[3], shape))
@@ -155,7 +161,7 @@ def _group_norm(low: Lowering, node: Node) -> None:
     value = _Rows(low, node, *matrix, 1).normalized(value, cast(float, node.args[7]))
     value = low.reshaped(node, value, sizes, bounds, torch.float32)
     channels = [bounds[1], *[1] * (rank(source) - 2)]
-    _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
+    _finish(low, node, getitems_of(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 
 
 def _refuse_instances(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -174,7 +180,7 @@ def _instances(low: Lowering, node: Node) -> None:
     rows = _Rows(low, node, source.meta["val"].shape, bounds, rank(source) - 2)
     value = rows.normalized(low.single(source), cast(float, node.args[5]))
     channels = [bounds[1], *[1] * (rank(source) - 2)]
-    _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
+    _finish(low, node, getitems_of(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 
 
 def _refuse_softmax(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -199,7 +205,7 @@ def _refuse_log_softmax(node: Node, program: ExportedProgram) -> Rejection | Non
     size = source.meta["val"].shape[cast(int, node.args[1])]
     if not isinstance(size, int) or size == 1:
         return Rejection(f"it is over {size} elements, expected a static size above 1")
-    return None if numbers_in(source.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
+    return refusal_of_reshape(source.meta["val"].shape)
 
 
 def _log_softmax(low: Lowering, node: Node) -> None:

@@ -11,12 +11,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, operator_of, rank
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE
 from executorch.backends.xnnpack.operators.integers import if_alike
-from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_emptiness
+from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_emptiness, refusal_of_reshape
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -71,7 +71,7 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("its operand has rank 0")
     fixed = is_static([source.meta["val"].shape[dim] for dim in reduced_dims(node)])
     sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
-    return None if numbers_in(sizes) else Rejection("more than one of its sizes is dynamic")
+    return refusal_of_reshape(sizes)
 
 
 def _refuse_mean(node: Node, program: ExportedProgram) -> Rejection | None:

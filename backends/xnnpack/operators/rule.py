@@ -12,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
+from executorch.backends.xnnpack.lowering.facts import is_reshapable, rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
@@ -74,6 +74,11 @@ def refusal_of_tensors(
             return rejection
     distinct = {tensor.meta["val"].dtype for tensor in (*tensors_of(node), *results)}
     return None if mixed or len(distinct) == 1 else Rejection(f"mixed dtypes {sorted(map(str, distinct))}")
+
+
+def refusal_of_reshape(*shapes: Sequence[object]) -> Rejection | None:
+    """Return why XNNPACK's reshape, which infers at most one size, cannot have these shapes; None if it can."""
+    return None if all(map(is_reshapable, shapes)) else Rejection("more than one of its sizes is dynamic")
 
 
 def refusal_of_emptiness(node: Node) -> Rejection | None:

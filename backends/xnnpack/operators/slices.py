@@ -12,13 +12,20 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.facts import (
+    argument,
+    constant_tensor,
+    getitems_of,
+    is_reshapable,
+    is_static,
+    rank,
+)
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
 from executorch.backends.xnnpack.operators.arrangement import concatenate, concatenate_into
 from executorch.backends.xnnpack.operators.gather import gather, refusal_of_places
 from executorch.backends.xnnpack.operators.integers import if_alike
-from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_tensor
+from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -69,7 +76,7 @@ def _refuse_slice(node: Node, program: ExportedProgram) -> Rejection | None:
 def _refuse_steps(node: Node) -> Rejection | None:
     if not isinstance(_source(node).meta["val"].shape[_dim(node, 1)], int):
         return Rejection("its step is not 1 and the size of that dimension is dynamic")
-    if numbers_in(node.meta["val"].shape):
+    if is_reshapable(node.meta["val"].shape):
         return None
     return Rejection("its step is not 1 and more than one size is dynamic")
 
@@ -125,7 +132,7 @@ def _refuse_select(node: Node, program: ExportedProgram) -> Rejection | None:
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], node.args[2]
     if not isinstance(index, int) or not (index >= 0 or isinstance(size, int)):
         return Rejection("its index is dynamic")
-    return None if numbers_in(node.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
+    return refusal_of_reshape(node.meta["val"].shape)
 
 
 def _without(order: Order, dim: int) -> Order:
@@ -151,12 +158,11 @@ def _select(low: Lowering, node: Node) -> None:
 
 
 def _refuse_unbind(node: Node, program: ExportedProgram) -> Rejection | None:
-    parts = node.meta["val"]
-    return None if all(numbers_in(part.shape) for part in parts) else Rejection("more than one of its sizes is dynamic")
+    return refusal_of_reshape(*(part.shape for part in node.meta["val"]))
 
 
 def _unbind(low: Lowering, node: Node) -> None:
-    for index, user in taken(node).items():
+    for index, user in getitems_of(node).items():
         _take_one(low, _source(node), user, _dim(node, 1), index)
 
 
@@ -168,7 +174,7 @@ def _split(low: Lowering, node: Node) -> None:
     source, dim = _source(node), _dim(node, 2)
     sizes = cast("list[int]", node.args[1])
     order = low.order_of(source)
-    for index, user in taken(node).items():
+    for index, user in getitems_of(node).items():
         low.add(_part(low, source, dim, sum(sizes[:index]), sizes[index], order, low.result(user, order)), node)
 
 
@@ -220,9 +226,7 @@ def _refuse_unfold(node: Node, program: ExportedProgram) -> Rejection | None:
     if not isinstance(source.meta["val"].shape[_dim(node, 1)], int) or not isinstance(windows, int):
         return Rejection("the size of that dimension is dynamic")
     rejection = refusal_of_places(node, windows * cast(int, node.args[2]))
-    if rejection:
-        return rejection
-    return None if numbers_in(node.meta["val"].shape) else Rejection("more than one of its sizes is dynamic")
+    return rejection or refusal_of_reshape(node.meta["val"].shape)
 
 
 def _has_many_windows(node: Node, program: ExportedProgram) -> bool:

@@ -12,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.facts import argument, getitems_of, is_reshapable, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.rule import Rule
@@ -103,13 +103,13 @@ def _refuse_sizes(node: Node) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) != 5:
         return Rejection("its operand is not a batch of volumes (rank 5)")
-    if is_static(source.meta["val"].shape[2:]) and numbers_in(source.meta["val"].shape):
+    if is_static(source.meta["val"].shape[2:]) and is_reshapable(source.meta["val"].shape):
         return None
     return Rejection("the size of its volumes is dynamic")
 
 
 def _refuse_max(node: Node, program: ExportedProgram) -> Rejection | None:
-    results = taken(node)
+    results = getitems_of(node)
     if 0 not in results or (1 in results and results[1].users):
         return Rejection("its indices are used")
     if _numbers(node, 4, "dilation", [1]) != [1, 1, 1]:
@@ -127,7 +127,7 @@ def _padding_after(node: Node) -> list[int]:
     kernel, stride, padding = _window(node)
     if not argument(node, 5, "ceil_mode", False):
         return padding
-    sizes, places = cast(Node, node.args[0]).meta["val"].shape[2:], taken(node)[0].meta["val"].shape[2:]
+    sizes, places = cast(Node, node.args[0]).meta["val"].shape[2:], getitems_of(node)[0].meta["val"].shape[2:]
     parts = zip(sizes, places, kernel, stride, padding, strict=True)
     return [max(p, (count - 1) * s + k - size - p) for size, count, k, s, p in parts]
 
@@ -189,7 +189,7 @@ def _sides(before: list[int], after: list[int]) -> tuple[int, int, int, int]:
 
 
 def _max(low: Lowering, node: Node) -> None:
-    _pool(low, node, taken(node)[0], g.MaxPooling2d, _window(node), _padding_after(node))
+    _pool(low, node, getitems_of(node)[0], g.MaxPooling2d, _window(node), _padding_after(node))
 
 
 def _average(low: Lowering, node: Node) -> None:
