@@ -16,7 +16,12 @@ class Caches(nn.Module):
     """The buffers are [batch, positions, heads, channels], otherwise [batch, heads, positions, channels]."""
 
     def __init__(
-        self, max_batch_size: int, max_context_length: int, n_heads: int, head_dim: int, dtype: torch.dtype
+        self,
+        max_batch_size: int,
+        max_context_length: int,
+        n_heads: int,
+        head_dim: int,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
         self.max_batch_size, self.max_context_length = max_batch_size, max_context_length

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import cast
 
 import torch
 from torch import nn
@@ -13,20 +14,19 @@ from executorch.examples.models.llama.kv_cache import Caches, KVCache, RingKVCac
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
 
+def _start_of(input_pos: torch.Tensor, indices: torch.Tensor | None, length: int) -> int:
+    """Return the first position, and state its bounds to torch.export; `indices` need none above."""
+    start = cast(int, input_pos[0].item())  # a symbol in an export
+    torch._check(start >= 0)
+    if indices is None:
+        torch._check(start < length)
+    return start
+
+
 class CustomKVCache(Caches):
     """A cache in which one call writes the positions from input_pos[0]."""
 
     positions_first = True
-
-    def __init__(
-        self,
-        max_batch_size: int,
-        max_context_length: int,
-        n_heads: int,
-        head_dim: int,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        super().__init__(max_batch_size, max_context_length, n_heads, head_dim, dtype)
 
     def update(
         self,
@@ -39,10 +39,7 @@ class CustomKVCache(Caches):
 
         indices: slot of each position, [batch, positions], instead of the positions from input_pos[0] on.
         """
-        start = input_pos[0].item()
-        torch._check(start >= 0)
-        if indices is None:
-            torch._check(start < self.max_context_length)
+        start = _start_of(input_pos, indices, self.max_context_length)
         for value, cache in ((k_val, self.k_cache), (v_val, self.v_cache)):
             _write(value.transpose(1, 2), cache, start, indices)
         return self.k_cache.transpose(1, 2), self.v_cache.transpose(1, 2)
@@ -233,10 +230,7 @@ class QuantizedKVCache(nn.Module):
 
         indices: slot of each position, [batch, positions], instead of the positions from input_pos[0] on.
         """
-        start = input_pos[0].item()
-        torch._check(start >= 0)
-        if indices is None:
-            torch._check(start < self.max_context_length)
+        start = _start_of(input_pos, indices, self.max_context_length)
         results = []
         for name, value in (("k_cache", k_val.transpose(1, 2)), ("v_cache", v_val.transpose(1, 2))):
             rows = _quantize_rows(value, self.is_symmetric)
