@@ -116,7 +116,7 @@ class Table:
     def _vector_bytes(self, at: int, width: int) -> bytes:
         end = at + 4 + self._read("I", at) * width
         if end > len(self._data):
-            raise FlatbufferError(f"vector at byte {at} ends at {end}, outside the {len(self._data)} bytes")
+            raise FlatbufferError(f"vector at byte {at}: expected an end within {len(self._data)} bytes, found {end}")
         return self._data[at + 4 : end]
 
     def _code(self, kind: str) -> str | None:
@@ -124,12 +124,14 @@ class Table:
 
     def _read(self, code: str, at: int) -> Any:
         try:
-            return struct.unpack_from("<" + code, self._data, at)[0] if at >= 0 else self._outside(at)
+            if at < 0:
+                raise self._outside(at)
+            return struct.unpack_from("<" + code, self._data, at)[0]
         except struct.error as e:
-            raise FlatbufferError(f"offset to byte {at}, outside the {len(self._data)} bytes") from e
+            raise self._outside(at) from e
 
-    def _outside(self, at: int) -> Any:
-        raise FlatbufferError(f"offset to byte {at}, outside the file")
+    def _outside(self, at: int) -> FlatbufferError:
+        return FlatbufferError(f"expected an offset to one of {len(self._data)} bytes, found byte {at}")
 
     @staticmethod
     def _read_zero(code: str) -> Any:

@@ -47,7 +47,7 @@ def read_program_use(path: Path) -> ProgramUse:
             operators |= {name: operators.get(name, frozenset()) for name in names}
             for call in _kernel_calls(plan):
                 if not 0 <= call.op_index < len(names):
-                    raise FlatbufferError(f"operator {call.op_index} of {len(names)}")
+                    raise FlatbufferError(f"a call: expected an operator below {len(names)}, found {call.op_index}")
                 operators[names[call.op_index]] |= _dtypes_of_call(plan, call)
     except FlatbufferError as e:
         raise CodegenError(f"{path}: not a valid program: {e}") from e
@@ -93,6 +93,6 @@ def _tensors(plan: Table, value: Table | None) -> Iterable[Table]:
 def _value(plan: Table, index: int) -> Table | None:
     values = plan.values or []
     if not 0 <= index < len(values):
-        raise FlatbufferError(f"value {index} of {len(values)}")
+        raise FlatbufferError(f"an argument: expected a value below {len(values)}, found {index}")
     val: Table | None = values[index].val
     return val

@@ -55,7 +55,7 @@ def analyze_run(
     """
     data = _bytes(program)
     exported = _exported(model, inputs)
-    lowered = _made(program, data, exported, method, lower)
+    lowered = _lowered_again(program, data, exported, method, lower)
     comparison: Comparison | None = None
     if exported is not None:
         assert inputs is not None and lowered is not None
@@ -89,7 +89,7 @@ def _exported(model: torch.nn.Module | ExportedProgram | None, inputs: Sequence[
     return model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
 
 
-def _made(
+def _lowered_again(
     program: object, data: bytes, exported: ExportedProgram | None, method: str, lower: Lower | None
 ) -> ExecutorchProgramManager | None:
     """The program as the compiler's object: the given one, or its model lowered again; None if only the file is

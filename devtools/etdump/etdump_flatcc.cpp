@@ -22,13 +22,14 @@ using runtime::Span;
 
 namespace {
 
-/// Masks of present fields, by field number.
+/// Bit mask of the present fields of a table, from their field numbers.
 constexpr uint32_t fields() { return 0; }
 template <typename... T>
 constexpr uint32_t fields(uint32_t first, T... others) {
   return 1U << first | fields(others...);
 }
 
+// Field numbers of a trace's tables (docs/formats/etdp.md).
 namespace dump {
 constexpr uint32_t kVersion = 0, kRuns = 1;
 constexpr uint32_t kAll = fields(kVersion, kRuns);

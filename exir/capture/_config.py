@@ -21,7 +21,7 @@ from executorch.exir.passes.memory.to_out_var_pass import ToOutVarPass
 
 @dataclass
 class EdgeCompileConfig:
-    """Fields marked "addition" are not in ExecuTorch 1.4.
+    """Options of lowering to the Edge dialect. Fields marked "addition" are not in ExecuTorch 1.4.
 
     _check_ir_validity: run the dialects' verifiers.
     _skip_dim_order: keep memory formats (`_to_copy`, `clone`) instead of dim orders.
@@ -42,14 +42,14 @@ class EdgeCompileConfig:
     unroll_recurrent: bool = False
 
     def __post_init__(self) -> None:
-        """Replace None by an empty list."""
+        """Replace None by empty lists."""
         self._core_aten_ops_exception_list = self._core_aten_ops_exception_list or []
         self.preserve_ops = self.preserve_ops or []
 
 
 @dataclass
 class ExecutorchBackendConfig:
-    """Fields marked "addition" are not in ExecuTorch 1.4.
+    """Options of `to_executorch`. Fields marked "addition" are not in ExecuTorch 1.4.
 
     passes: passes on the edge program, which run first.
     memory_planning_pass, sym_shape_eval_pass: one pass, or a dict by method name.

@@ -53,11 +53,11 @@ def allowed_dtypes(op: OpOverload, position: int) -> frozenset[torch.dtype]:
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
     """Yield the fake tensors of an argument or result."""
     for item in value if isinstance(value, (list, tuple)) else (value,):
-        held_value = item.meta.get("val") if isinstance(item, fx.Node) else item
-        if isinstance(held_value, torch.Tensor):
-            yield held_value
-        elif isinstance(held_value, (list, tuple)):
-            yield from tensors_in(held_value)
+        content = item.meta.get("val") if isinstance(item, fx.Node) else item
+        if isinstance(content, torch.Tensor):
+            yield content
+        elif isinstance(content, (list, tuple)):
+            yield from tensors_in(content)
 
 
 def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], CallDtypes]:

@@ -41,7 +41,7 @@ def deserialize_pte(data: BytesLike) -> PteFile:
     constants = program.constant_buffer
     if program.constant_segment.offsets:
         if any(len(buffer.storage) for buffer in constants):
-            raise MalformedProgramError("constants are both inline and in a segment")
+            raise MalformedProgramError("constants: expected them inline or in a segment; found both")
         constants = _split(program.constant_segment, segments, _constant_sizes(program, mutable=False))
     if program.mutable_data_segments and len(program.mutable_data_segments) > 1:
         raise MalformedProgramError(f"expected one segment of mutable data; found {len(program.mutable_data_segments)}")
@@ -70,7 +70,7 @@ def _segment(view: memoryview, base: int, area: int, index: int, row: DataSegmen
 
 def _pick(segments: Sequence[memoryview], index: int, user: str) -> memoryview:
     if index >= len(segments):
-        raise MalformedProgramError(f"{user}: segment {index} does not exist; there are {len(segments)}")
+        raise MalformedProgramError(f"{user}: expected a segment below {len(segments)}; found {index}")
     return segments[index]
 
 
@@ -125,7 +125,9 @@ def _inline_delegates(program: Program, segments: Sequence[memoryview]) -> Progr
         processed = delegate.processed
         if processed.location is DataLocation.INLINE:
             if processed.index >= len(data):
-                raise MalformedProgramError(f"delegate {delegate.id}: no inline data {processed.index}")
+                raise MalformedProgramError(
+                    f"delegate {delegate.id}: expected inline data below {len(data)}; found {processed.index}"
+                )
             return delegate
         moved = BackendDelegateDataReference(DataLocation.INLINE, new_index[processed.index])
         return replace(delegate, processed=moved)

@@ -137,14 +137,14 @@ struct FromAten<std::optional<T>> {
   using type = typename OptionalOf<typename FromAten<T>::type>::type;
   explicit FromAten(const type& value) {
     if (value.has_value()) {
-      held_.emplace(*value);
-      value_.emplace(held_->get());
+      item_.emplace(*value);
+      value_.emplace(item_->get());
     }
   }
   std::optional<T>& get() { return value_; }
 
  private:
-  std::optional<FromAten<T>> held_;
+  std::optional<FromAten<T>> item_;
   std::optional<T> value_;
 };
 

@@ -38,7 +38,7 @@ def _times(a: Part, b: Part) -> Part:
     return 0 if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0) else a * b
 
 
-def _made(real: Part, imaginary: Part) -> torch.Tensor:
+def _joined(real: Part, imaginary: Part) -> torch.Tensor:
     assert isinstance(real, torch.Tensor)  # at least one operand is a complex tensor
     if not isinstance(imaginary, torch.Tensor):
         imaginary = torch.full_like(real, imaginary)
@@ -62,7 +62,7 @@ def _binary(compute: Callable[[Parts, Parts], Parts]) -> Callable[..., object]:
     def decomposition(self: Operand, other: Operand, *args: object, alpha: float = 1, **options: object) -> object:
         if not (_is_complex(self) or _is_complex(other)) or args or options or alpha != 1:
             return NotImplemented
-        return _made(*compute(_parts(self), _parts(other)))
+        return _joined(*compute(_parts(self), _parts(other)))
 
     return decomposition
 
@@ -75,7 +75,7 @@ def _unary(compute: Callable[..., torch.Tensor]) -> Callable[..., object]:
 
 
 def _exponential(real: torch.Tensor, imaginary: torch.Tensor) -> torch.Tensor:
-    return _made(real.exp() * imaginary.cos(), real.exp() * imaginary.sin())
+    return _joined(real.exp() * imaginary.cos(), real.exp() * imaginary.sin())
 
 
 def _sum(
@@ -84,7 +84,7 @@ def _sum(
     if not _is_complex(self) or dtype is not None or not dim:
         return NotImplemented
     pairs = torch.view_as_real(self)
-    return _made(*(pairs.select(-1, part).sum(dim, keepdim) for part in (0, 1)))
+    return _joined(*(pairs.select(-1, part).sum(dim, keepdim) for part in (0, 1)))
 
 
 def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
@@ -107,7 +107,7 @@ COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., object]] = {
     _aten.exp.default: _unary(_exponential),
     _aten.mul.Scalar: _MULTIPLY,
     _aten.mul.Tensor: _MULTIPLY,
-    _aten.neg.default: _unary(lambda real, imaginary: _made(-real, -imaginary)),
+    _aten.neg.default: _unary(lambda real, imaginary: _joined(-real, -imaginary)),
     _aten.polar.default: _polar,
     _aten.sub.Scalar: _SUBTRACT,
     _aten.sub.Tensor: _SUBTRACT,

@@ -16,8 +16,8 @@ First = Callable[[torch.Tensor], torch.Tensor]
 Next = Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-def _chebyshev(_: int, x: torch.Tensor, now: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
-    return 2 * x * now - before
+def _chebyshev(_: int, x: torch.Tensor, current: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
+    return 2 * x * current - before
 
 
 # operator → (P[1], the recurrence, whether x is shifted from [0, 1] to [-1, 1] first)
@@ -26,16 +26,16 @@ _RECURRENCES: dict[str, tuple[First, Next, bool]] = {
     "chebyshev_polynomial_u": (lambda x: 2 * x, _chebyshev, False),
     "chebyshev_polynomial_v": (lambda x: 2 * x - 1, _chebyshev, False),
     "chebyshev_polynomial_w": (lambda x: 2 * x + 1, _chebyshev, False),
-    "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before, False),
-    "hermite_polynomial_he": (lambda x: x, lambda k, x, now, before: x * now - k * before, False),
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, current, before: 2 * x * current - 2 * k * before, False),
+    "hermite_polynomial_he": (lambda x: x, lambda k, x, current, before: x * current - k * before, False),
     "laguerre_polynomial_l": (
         lambda x: 1 - x,
-        lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
+        lambda k, x, current, before: ((2 * k + 1 - x) * current - k * before) / (k + 1),
         False,
     ),
     "legendre_polynomial_p": (
         lambda x: x,
-        lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
+        lambda k, x, current, before: ((2 * k + 1) * x * current - k * before) / (k + 1),
         False,
     ),
     "shifted_chebyshev_polynomial_t": (lambda x: x, _chebyshev, True),
@@ -56,12 +56,12 @@ def _polynomial(first: First, following: Next, shifted: bool) -> Callable[..., t
             return torch.zeros_like(x)
         if shifted:
             x = 2 * x - 1
-        before, now = torch.ones_like(x), first(x)
+        before, current = torch.ones_like(x), first(x)
         if int(n) == 0:
             return before
         for degree in range(1, int(n)):
-            before, now = now, following(degree, x, now, before)
-        return torch.clone(now)
+            before, current = current, following(degree, x, current, before)
+        return torch.clone(current)
 
     return decomposition
 

@@ -52,7 +52,7 @@ class GGUFType(IntEnum):
 
 @dataclass(frozen=True)
 class GGUFTensor:
-    """A tensor of the file; `shape` as torch has it, `data` its bytes in the file."""
+    """A tensor of the file: `shape` in torch's order, `data` its bytes in the file."""
 
     name: str
     shape: tuple[int, ...]
@@ -69,7 +69,7 @@ class GGUFTensor:
         return GROUPED_BITS.get(self.type.name) if len(self.shape) == 2 else None
 
     def grouped_integers(self) -> tuple[NDArray[numpy.int8], NDArray[numpy.float32]]:
-        """Return the integers of such a matrix, in its shape, and the scales, [rows, groups]."""
+        """Return the integers of a matrix with `grouped_bits`, in its shape, and the scales, [rows, groups]."""
         values, scales = grouped_integers(self.type.name, self.data)
         return values.reshape(self.shape), scales.reshape(self.shape[0], -1)
 
@@ -100,7 +100,7 @@ class _Reader:
 
     def take(self, size: int) -> memoryview:
         if size > self.left:
-            raise self.error(f"expected {size} bytes, {self.left} are left")
+            raise self.error(f"expected {size} bytes, found {self.left}")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -111,7 +111,7 @@ class _Reader:
         """Read the number of items, each of which takes at least `smallest` bytes."""
         count: int = self.number("Q")
         if count > self.left // smallest:
-            raise self.error(f"{count} {what} do not fit the {self.left} bytes left")
+            raise self.error(f"expected {what} in the last {self.left} bytes, found a count of {count}")
         return count
 
     def text(self) -> str:
@@ -119,7 +119,7 @@ class _Reader:
         try:
             return str(self.take(size), "utf-8", "replace")
         except OverflowError as error:
-            raise self.error(f"a text of {size} bytes") from error
+            raise self.error(f"expected a text of at most {self.left} bytes, found a length of {size}") from error
 
     def value(self, kind: int, nesting: int = 0) -> Any:
         if kind == _STRING:
@@ -127,12 +127,12 @@ class _Reader:
         if kind == _ARRAY:
             return self.array(nesting)
         if kind not in _SCALARS:
-            raise self.error(f"no value has type {kind}")
+            raise self.error(f"expected a value of type 0 to 12, found type {kind}")
         return self.number(_SCALARS[kind])
 
     def array(self, nesting: int) -> list[Any]:
         if nesting >= _MAX_NESTING:
-            raise self.error(f"arrays are nested more than {_MAX_NESTING} times")
+            raise self.error(f"expected at most {_MAX_NESTING} nested arrays, found more")
         kind: int = self.number("I")
         if kind in _SCALARS:
             size = struct.calcsize("<" + _SCALARS[kind])
@@ -150,7 +150,7 @@ def read_gguf(path: str | Path) -> GGUFFile:
     data: NDArray[numpy.uint8] = numpy.memmap(path, dtype=numpy.uint8, mode="r")
     reader = _Reader(path, data)
     if bytes(reader.take(4)) != _MAGIC:
-        raise GGUFError(f"{path}: expected a GGUF file, found other first bytes")
+        raise GGUFError(f"{path}: expected a GGUF file, found a file that begins with {bytes(data[:4])!r}")
     version = reader.number("I")
     if version not in _VERSIONS:
         raise GGUFError(f"{path}: expected version 2 or 3 in little-endian order, found {version}")
@@ -160,7 +160,7 @@ def read_gguf(path: str | Path) -> GGUFFile:
     for _ in range(num_pairs):
         key = reader.text()
         if key in metadata:
-            raise reader.error(f"{key!r} occurs twice")
+            raise reader.error(f"expected each key once, found {key!r} twice")
         metadata[key] = reader.value(reader.number("I"))
     headers = [_tensor_header(reader) for _ in range(num_tensors)]
     alignment = metadata.get("general.alignment", 32)
@@ -172,12 +172,12 @@ def read_gguf(path: str | Path) -> GGUFFile:
     tensors: dict[str, GGUFTensor] = {}
     for header in headers:
         if header.name in tensors:
-            raise GGUFError(f"{path}: tensor {header.name!r} occurs twice")
+            raise GGUFError(f"{path}: expected each tensor once, found {header.name!r} twice")
         tensors[header.name] = _tensor(path, header, data, start, alignment)
-    # Tensors that share bytes could make a small file a checkpoint without bound.
+    # Tensors that share bytes would let a small file describe a checkpoint of any size.
     together = sum(tensor.data.nbytes for tensor in tensors.values())
     if together > len(data):
-        raise GGUFError(f"{path}: tensors of {together} bytes together share bytes of a file of {len(data)} bytes")
+        raise GGUFError(f"{path}: expected tensors that share no bytes, found {together} bytes of them in {len(data)}")
     return GGUFFile(path, metadata, tensors)
 
 
@@ -204,7 +204,7 @@ def _tensor(path: Path, header: _Header, data: NDArray[numpy.uint8], start: int,
 
     if header.type not in {kind.value for kind in GGUFType}:
         supported = ", ".join(kind.name for kind in GGUFType)
-        raise error(f"type {header.type} is not supported; supported: {supported}")
+        raise error(f"expected one of the types {supported}, found type {header.type}")
     kind = GGUFType(header.type)
     block = BLOCKS[kind.name]
     columns = header.shape[-1] if header.shape else 1
@@ -214,6 +214,6 @@ def _tensor(path: Path, header: _Header, data: NDArray[numpy.uint8], start: int,
         raise error(f"expected rows of a multiple of {block.values} values, found {columns}")
     size = math.prod(header.shape) // block.values * block.bytes
     if header.offset % alignment or header.offset + size > len(data) - start:
-        raise error(f"{size} bytes at {header.offset} do not fit the file, or are not aligned to {alignment}")
+        raise error(f"expected a multiple of {alignment} and {size} bytes in the file, found offset {header.offset}")
     first = start + header.offset
     return GGUFTensor(header.name, header.shape, kind, data[first : first + size])

@@ -32,7 +32,7 @@ def load_checkpoint(path: str | Path) -> dict[str, torch.Tensor]:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         if not path.exists():
-            raise FileNotFoundError(f"checkpoint: nothing at {path}")
+            raise FileNotFoundError(f"checkpoint: expected a file or a folder, found nothing at {path}")
         return _shards(path) if path.name.endswith(".index.json") else [path]
     if (path / _INDEX).exists():
         return _shards(path / _INDEX)

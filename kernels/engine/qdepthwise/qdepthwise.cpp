@@ -24,7 +24,7 @@ QDepthwiseRow row_of(const Conv2dParams& p, const QDepthwiseKernel& kernel) {
 /// Bytes of a pixel of padding.
 size_t zero_bytes(const Conv2dParams& p) { return round_up(p.groups, kAlignment); }
 
-/// Writes a weight, 8 or 16 bits of it, and returns where the next one belongs.
+/// Writes a weight in `bytes` bytes (1 or 2) and returns the place of the next one.
 int8_t* put_weight(int8_t weight, size_t bytes, int8_t* to) {
   if (bytes == sizeof(int8_t)) {
     *to = weight;
@@ -35,8 +35,8 @@ int8_t* put_weight(int8_t weight, size_t bytes, int8_t* to) {
   return to + bytes;
 }
 
-/// Calls compute(row, offset of its first result, image) for each row of results. zero_of: the
-/// padding of an image.
+/// Calls compute(row, offset of its first result, image) for each row of results. zero_of(image)
+/// returns the value that pads an image.
 template <class Call, class Zero, class Compute>
 void for_each_output_row(const Conv2dParams& p, const QDepthwiseKernel& kernel, const Call& call,
                          Threads& threads, Zero&& zero_of, Compute&& compute) {
@@ -59,9 +59,9 @@ void for_each_output_row(const Conv2dParams& p, const QDepthwiseKernel& kernel, 
     windows.fill(call.input + image * image_bytes, call.input_pixel_stride,
                  static_cast<const int8_t*>(zeros + image * zero_bytes(p)), item % output.height,
                  table);
-    QDepthwiseRow now = row;
-    now.table = table;
-    compute(now, item * output.width * call.output_pixel_stride, image);
+    QDepthwiseRow current = row;
+    current.table = table;
+    compute(current, item * output.width * call.output_pixel_stride, image);
   });
 }
 

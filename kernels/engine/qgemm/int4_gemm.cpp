@@ -11,8 +11,10 @@
 namespace executorch::kernels::engine {
 namespace {
 
+// Work items for each thread, so that threads that finish early take more.
 constexpr size_t kItemsOfThread = 4;
-constexpr int32_t kZero = 8;
+// Zero point of 4-bit weights.
+constexpr int32_t kZeroPoint = 8;
 
 float from_bfloat16(uint16_t bits) {
   const uint32_t wide = uint32_t(bits) << 16;
@@ -101,7 +103,7 @@ void Int4Gemm::pack(const Int4Weights& weights, const float* bias, void* packed)
       double offset = 0;
       for (size_t g = 0; g < groups_; ++g) {
         uint8_t* const to = panel + g * group_bytes;
-        int32_t sum = -kZero * int32_t(group_);
+        int32_t sum = -kZeroPoint * int32_t(group_);
         for (size_t d = 0; d < group_; d += kInt4Block) {
           sum += pack_block(nibbles + (g * group_ + d) / 2, c, to + d / kInt4Block * block_bytes);
         }

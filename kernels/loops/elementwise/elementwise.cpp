@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxInputs = Elementwise::kMaxArity;
 
-// Everything that is decided before the loops: dtypes, compute types, and the functions for them.
+// Decisions before the loops: dtypes, compute types, and the row function for them.
 struct Plan {
   const Elementwise& operation;
   const Parameters& parameters;
@@ -63,13 +63,13 @@ struct Plan {
     return is_condition(input) ? Compute::Bool : compute;
   }
   Compute compute_of_result() const { return operation.gives_bool ? Compute::Bool : compute; }
-  // The dtype in whose memory the mathematics finds an input, and leaves its results.
-  ScalarType found_in(int input) const {
+  // Dtypes of an input and of the output of the row function.
+  ScalarType row_input_dtype(int input) const {
     return has_small_integers && is_small && !is_condition(input)
                ? common
                : dtype_of(compute_of_input(input));
   }
-  ScalarType left_in() const {
+  ScalarType row_output_dtype() const {
     return has_small_integers && is_small ? result : dtype_of(compute_of_result());
   }
 };
@@ -168,7 +168,7 @@ class Sink {
       : width_(size_of(plan.compute_of_result())),  // small integers are not converted
         stride_(stride),
         store_(store(plan.compute_of_result(), out)) {
-    const ScalarType computed = plan.left_in();
+    const ScalarType computed = plan.row_output_dtype();
     // Values computed in a wider type are narrowed to the result's dtype before out's: int8 wraps
     // even if out is int64.
     const bool is_cut = plan.result != out && plan.result != computed;
@@ -279,11 +279,11 @@ bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
   return true;
 }
 
-// The short way: nothing is promoted, inferred or resized, so that a small tensor costs little more
-// than its mathematics. It is taken if
-//   - all tensors have one dtype and out that of the result; numbers do not change it;
-//   - out has its sizes already, as some input of the same strides has;
-//   - every other input is of that layout too, or repeats for each of out's innermost rows (a
+// The fast path: nothing is promoted, inferred or resized, so that a small tensor costs little more
+// than its mathematics. Its conditions:
+//   - all tensors have one dtype, which numbers do not change, and out has the result's dtype;
+//   - an input has out's sizes and strides;
+//   - every other input has that layout too, or repeats for each of out's innermost rows (a
 //     bias), or is one number.
 class Flat {
  public:
@@ -313,7 +313,7 @@ class Flat {
 
  private:
   void compute(const Parameters& parameters, char** at, int64_t count) const {
-    if (is_direct_ && out_.scalar_type() == plan_.left_in()) {
+    if (is_direct_ && out_.scalar_type() == plan_.row_output_dtype()) {
       run_rows(at, count, [&](int64_t n) { plan_.row(parameters, at[0], at + 1, n); });
     } else {
       convert(parameters, at, count);
@@ -367,7 +367,7 @@ class Flat {
       return kind_of(numbers_[input].dtype()) <= kind_of(plan_.common);
     }
     at_[1 + input] = static_cast<char*>(const_cast<void*>(tensor->const_data_ptr()));
-    is_direct_ = is_direct_ && tensor->scalar_type() == plan_.found_in(input);
+    is_direct_ = is_direct_ && tensor->scalar_type() == plan_.row_input_dtype(input);
     if (same_layout(*tensor, out_)) {
       steps_[input] = tensor->element_size();
       is_single_[input] = false;

@@ -6,9 +6,9 @@
 //   constexpr auto hypot_math = [](auto x, auto y) { return std::hypot(x, y); };
 //   elementwise(ctx, kElementwise<hypot_math, 2, Domain::Floating>, {self, other}, out);
 //
-// Mathematics gets its elements as C and gives C, or bool for an operator whose result is one. A
-// last parameter of type Extra<C>, if it takes one, carries the operator's numbers and a way to
-// report a fault.
+// The mathematics takes elements as C and returns C, or bool if the operator's result is bool.
+// An optional last parameter of type Extra<C> carries the operator's numbers, and reports faults
+// such as a division by zero.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/cast.h>
@@ -25,11 +25,11 @@ namespace executorch::kernels {
 
 /// The dtypes on which the mathematics is defined.
 enum class Domain : uint8_t {
-  Any,       // the common dtype, whatever it is
+  Any,       // any common dtype
   Numeric,   // the common dtype, which may not be bool
-  Floating,  // floating point: integers are computed, and given, as float32
+  Floating,  // floating point: integers are converted to float32
   Integral,  // integers and bool; floating point is refused
-  Bits,      // as Integral, with mathematics for bool that gives bool
+  Bits,      // like Integral; the mathematics for bool returns bool
   Logical,   // truth values: each input is read as bool by itself
   Choice,    // the first input is a condition, read as bool; the rest as Any
 };
@@ -52,7 +52,7 @@ struct Extra {
   C a, b, c;
   bool& divided_by_zero;
 
-  // Inline even where compilers count on its many users: few of its values are used by each.
+  // Always inline: each user needs few of the values, but compilers see many users.
   __attribute__((always_inline)) explicit Extra(const Parameters& p)
       : a(get(p, 0)), b(get(p, 1)), c(get(p, 2)), divided_by_zero(p.divided_by_zero) {}
 
@@ -164,7 +164,7 @@ void run(const F& math, const Extra<C>& extra, char* out, const char* const* in,
   // Arithmetic on integers narrower than int has type int, so the result's type is C.
   using Out = std::conditional_t<std::is_same_v<Result, bool>, bool, C>;
   auto* const o = reinterpret_cast<Out*>(out);
-  // The compiler knows that nothing writes here.
+  // Local copies, which the compiler knows that writes to `out` do not change.
   const Extra<C> own = extra;
   const char* inputs[arity];
   for (int k = 0; k < arity; ++k) inputs[k] = in[k];

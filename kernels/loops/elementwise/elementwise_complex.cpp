@@ -13,7 +13,7 @@ namespace executorch::kernels {
 namespace {
 
 constexpr int kMaxInputs = Elementwise::kMaxArity;
-constexpr int64_t kRun = kBlock / 2;  // of 16 bytes each
+constexpr int64_t kRun = kBlock / 2;  // elements of 16 bytes
 
 bool is_condition(const Elementwise& operation, int input) {
   return input == 0 && operation.domain == Domain::Choice;
@@ -38,7 +38,7 @@ ScalarType result_dtype(const Elementwise& operation, ScalarType common) {
   }
 }
 
-// An input, read as Complex, or as bool where it is a condition.
+// An input, read as Complex, or as bool if it is a condition.
 class Source {
  public:
   void prepare(ScalarType dtype, bool is_condition) {
@@ -66,8 +66,8 @@ class Source {
   Complex block_[kRun];
 };
 
-// Writes the results, which are Complex, double or bool: rounded to the operator's own dtype first,
-// where `out` is wider.
+// Writes results, which are Complex, double or bool. Rounds them to the operator's result dtype
+// first if `out` is wider.
 class Sink {
  public:
   Sink(OfComplex kind, ScalarType result, ScalarType out)

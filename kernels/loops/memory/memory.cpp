@@ -10,6 +10,7 @@
 #include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/loops/memory/strided.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -20,7 +21,7 @@ Strided::Strided(const Tensor& tensor)
       dtype(tensor.scalar_type()),
       rank(static_cast<int>(tensor.dim())) {
 #ifdef USE_ATEN_LIB
-  ET_CHECK_MSG(rank <= kMaxRank, "a tensor of rank %d, at most %d is supported", rank, kMaxRank);
+  ET_CHECK_MSG(rank <= kMaxRank, "expected a tensor of rank at most %d, found %d", kMaxRank, rank);
 #endif
   const auto tensor_sizes = tensor.sizes();
   const auto tensor_strides = tensor.strides();
@@ -78,12 +79,6 @@ void Strided::narrow(int dim, int64_t start, int64_t size, int64_t step) {
   strides[dim] *= step;
 }
 
-namespace {
-
-int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
-
-}  // namespace
-
 void LoopNest::build(const Strided* const* operands, int count) {
   count_ = count;
   for (int k = 0; k < count; ++k) data_[k] = operands[k]->data;
@@ -110,7 +105,7 @@ void LoopNest::build(const Strided* const* operands, int count) {
 // decides.
 bool LoopNest::walks_before(int a, int b) const {
   for (int k = 0; k < count_; ++k) {
-    const int64_t sa = magnitude(strides_[k][a]), sb = magnitude(strides_[k][b]);
+    const int64_t sa = std::abs(strides_[k][a]), sb = std::abs(strides_[k][b]);
     if (sa != sb && sa != 0 && sb != 0) return sa > sb;
   }
   return a < b;

@@ -53,8 +53,8 @@ struct BlockSink {
 template <class T>
 class Gemm {
  public:
-  /// Takes scratch from `ctx`, which must outlive this; where there is none, works in smaller
-  /// blocks on the stack. `batch` products may run at the same time, see run_alone().
+  /// Takes scratch memory from `ctx`, which must outlive this; without it, works in smaller blocks
+  /// on the stack. `batch` products may run at the same time, see run_alone().
   Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k,
        int64_t batch = 1);
 
@@ -65,7 +65,7 @@ class Gemm {
 
   /// How many threads may be in run_alone().
   int64_t parts() const { return int64_t(max_parts_); }
-  /// A product on this thread alone, which is the only one that gives this `part`.
+  /// A product on this thread alone. Concurrent calls must differ in `part`.
   void run_alone(int64_t part, const BlockSource<T>& left, const BlockSource<T>& right,
                  BlockSink<T>& out) {
     run_part(left, right, {0, m_, 0, n_}, out, scratch_[part]);

@@ -35,7 +35,7 @@ struct Product {
 };
 
 /// Computes a product of float32, float16 or bfloat16. Returns false, without writing, for calls
-/// that the portable loops must compute. Null for none.
+/// that the portable loops must compute. May be null.
 using FloatProduct = bool (*)(KernelRuntimeContext& ctx, const Product& product);
 
 template <class T>

@@ -93,14 +93,15 @@ class Normal {
     if (used_ == kNormals) {
       double uniform[kNormals];
       for (double& u : uniform) u = stream.uniform(53);
-      in_vectors([](const double* u, double* normal) { make_normals(u, normal); }, uniform, held_);
+      in_vectors([](const double* u, double* normal) { make_normals(u, normal); }, uniform,
+                 normals_);
       used_ = 0;
     }
-    return held_[used_++];
+    return normals_[used_++];
   }
 
  private:
-  double held_[kNormals];
+  double normals_[kNormals];
   int used_ = kNormals;
 };
 

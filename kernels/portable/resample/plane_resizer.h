@@ -153,15 +153,15 @@ class PlaneResizer {
       if (rounds_) taps_[d].quantize(axes[d].out);
     }
     slots_ = taps_[0].taps * taps_[1].taps;
-    held_ = allocate<int64_t>(ctx, slots_);
-    if (held_) rows_ = allocate<T>(ctx, slots_ * axes[2].out * lanes);
+    row_tags_ = allocate<int64_t>(ctx, slots_);
+    if (row_tags_) rows_ = allocate<T>(ctx, slots_ * axes[2].out * lanes);
     if (rows_) sums_ = allocate<T>(ctx, axes[2].out * lanes);
     if (sums_) loaded_ = allocate<T>(ctx, axes[2].in * lanes);
     return loaded_ != nullptr;
   }
 
   void run(const Plane& in, const Plane& out) {
-    std::fill_n(held_, slots_, -1);
+    std::fill_n(row_tags_, slots_, -1);
     const int64_t n = axes_[2].out * lanes_;
     const int64_t stride = lanes_ > 1 ? size_of(out.dtype) : out.strides[2];
     for (int64_t z = 0; z < axes_[0].out; ++z) {
@@ -188,8 +188,8 @@ class PlaneResizer {
     const int64_t slot = z % taps_[0].taps * taps_[1].taps + y % taps_[1].taps;
     T* const row = rows_ + slot * axes_[2].out * lanes_;
     const int64_t tag = z * axes_[1].in + y;
-    if (held_[slot] == tag) return row;
-    held_[slot] = tag;
+    if (row_tags_[slot] == tag) return row;
+    row_tags_[slot] = tag;
     const char* const from = in.data + z * in.strides[0] + y * in.strides[1];
     const int64_t stride = lanes_ > 1 ? size_of(in.dtype) : in.strides[2];
     const T* pixels = reinterpret_cast<const T*>(from);
@@ -232,7 +232,7 @@ class PlaneResizer {
   bool rounds_ = false;
   int64_t lanes_ = 1;
   int64_t slots_ = 0;
-  int64_t* held_ = nullptr;
+  int64_t* row_tags_ = nullptr;
   T* rows_ = nullptr;
   T* sums_ = nullptr;
   T* loaded_ = nullptr;

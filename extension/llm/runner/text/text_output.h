@@ -15,20 +15,20 @@ class Utf8Stream final {
  public:
   /// Appends `bytes`; returns the characters that are complete now.
   std::string add(const std::string& bytes) {
-    held_ += bytes;
-    const size_t complete = held_.size() - unfinished();
-    std::string text = held_.substr(0, complete);
-    held_.erase(0, complete);
+    pending_ += bytes;
+    const size_t complete = pending_.size() - unfinished();
+    std::string text = pending_.substr(0, complete);
+    pending_.erase(0, complete);
     return text;
   }
   /// Returns the bytes of an incomplete character.
-  std::string rest() { return std::exchange(held_, std::string()); }
+  std::string rest() { return std::exchange(pending_, std::string()); }
 
  private:
   /// Number of bytes at the end that begin a character but do not complete it.
   size_t unfinished() const {
-    for (size_t back = 1; back <= 3 && back <= held_.size(); ++back) {
-      const auto byte = static_cast<unsigned char>(held_[held_.size() - back]);
+    for (size_t back = 1; back <= 3 && back <= pending_.size(); ++back) {
+      const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
       if ((byte & 0xC0) == 0x80) continue;
       const size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
       return back < length ? back : 0;
@@ -36,7 +36,7 @@ class Utf8Stream final {
     return 0;
   }
 
-  std::string held_;
+  std::string pending_;
 };
 
 /// Finds texts that end a generation, also across pieces.

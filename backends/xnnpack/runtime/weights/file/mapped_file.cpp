@@ -61,7 +61,7 @@ MappedFiles::MappedFiles(bool answers_singly) : maps_(fopen("/proc/self/maps", "
   }
 }
 
-std::optional<MappedFiles::View> MappedFiles::ask(uintptr_t address) {
+std::optional<MappedFiles::View> MappedFiles::query_system(uintptr_t address) {
   char path[PATH_MAX];
   MappingQuery query;
   query.query_flags = kReadable | kFileBacked;
@@ -115,7 +115,7 @@ void MappedFiles::read_all() {
 
 std::optional<MappedFiles::View> MappedFiles::view_at(uintptr_t address) {
   if (!views_) {
-    std::optional<View> view = ask(address);
+    std::optional<View> view = query_system(address);
     if (!views_) {
       return view;
     }

@@ -52,7 +52,7 @@ class MappedFiles final {
   };
 
   std::optional<View> view_at(uintptr_t address);
-  std::optional<View> ask(uintptr_t address);
+  std::optional<View> query_system(uintptr_t address);
   void read_all();
   const std::optional<Digest>& state_of(const View& view);
 

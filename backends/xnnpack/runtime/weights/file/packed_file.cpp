@@ -209,8 +209,8 @@ const char* PackedFile::read_tables() {
 
 std::shared_ptr<PackedBlock> PackedFile::find(const Digest& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = found_.find(key);
-  if (known != found_.end()) {
+  const auto known = blocks_by_key_.find(key);
+  if (known != blocks_by_key_.end()) {
     return known->second;
   }
   const auto listed = entries_.find(key);
@@ -225,7 +225,7 @@ std::shared_ptr<PackedBlock> PackedFile::find(const Digest& key) {
     entries_.erase(listed);
     return nullptr;
   }
-  return found_[key] = std::make_shared<PackedBlock>(data, entry.size, mapping_);
+  return blocks_by_key_[key] = std::make_shared<PackedBlock>(data, entry.size, mapping_);
 }
 
 void PackedFile::add(const Digest& key, const std::shared_ptr<PackedBlock>& block) {
@@ -261,7 +261,7 @@ void PackedFile::save() {
     return;
   }
   std::map<Digest, std::shared_ptr<PackedBlock>> blocks = added_;
-  blocks.insert(found_.begin(), found_.end());
+  blocks.insert(blocks_by_key_.begin(), blocks_by_key_.end());
   size_t used = 0;
   for (const auto& block : blocks) {
     used += block.second->size();
@@ -296,7 +296,7 @@ void PackedFile::save() {
   added_.clear();
   has_new_contents_ = false;
   if (is_written) {
-    found_.clear();
+    blocks_by_key_.clear();
     forget();
     if (const char* const why = read()) {
       ET_LOG(Info, "xnnpack: cache of packed weights %s has changed: %s", path_.c_str(), why);

@@ -77,7 +77,7 @@ class PackedFile final {
   bool is_as_written_ = false;
   std::map<Digest, Entry> entries_;
   /// Blocks of the file that find() has returned.
-  std::map<Digest, std::shared_ptr<PackedBlock>> found_;
+  std::map<Digest, std::shared_ptr<PackedBlock>> blocks_by_key_;
   std::map<Digest, std::shared_ptr<PackedBlock>> added_;
   /// Recorded digests of constants; those used or added; and whether any was added.
   std::map<Digest, Digest> contents_;

@@ -13,12 +13,12 @@ namespace tokenizers {
 template <typename T>
 class [[nodiscard]] Result final {
  public:
-  /* implicit */ Result(Error error) : held_(error == Error::Ok ? Error::Internal : error) {}
-  /* implicit */ Result(const T& value) : held_(value) {}
-  /* implicit */ Result(T&& value) : held_(std::move(value)) {}
+  /* implicit */ Result(Error error) : content_(error == Error::Ok ? Error::Internal : error) {}
+  /* implicit */ Result(const T& value) : content_(value) {}
+  /* implicit */ Result(T&& value) : content_(std::move(value)) {}
 
-  [[nodiscard]] bool ok() const { return std::holds_alternative<T>(held_); }
-  [[nodiscard]] Error error() const { return ok() ? Error::Ok : *std::get_if<Error>(&held_); }
+  [[nodiscard]] bool ok() const { return std::holds_alternative<T>(content_); }
+  [[nodiscard]] Error error() const { return ok() ? Error::Ok : *std::get_if<Error>(&content_); }
 
   // The value; without one, the process ends.
   T& get() { return value_of(*this); }
@@ -31,12 +31,12 @@ class [[nodiscard]] Result final {
  private:
   template <typename Self>
   static auto& value_of(Self& self) {
-    auto* const value = std::get_if<T>(&self.held_);
+    auto* const value = std::get_if<T>(&self.content_);
     if (value == nullptr) std::abort();
     return *value;
   }
 
-  std::variant<Error, T> held_;
+  std::variant<Error, T> content_;
 };
 
 }  // namespace tokenizers
