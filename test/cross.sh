@@ -4,10 +4,10 @@
 #
 #   test/cross.sh [aarch64 | riscv64 | cortex-m3 | cortex-m4 | cortex-m55]...
 #
-# On Linux's: the C++ tests, and the kernel calls that the Python tests recorded in build/recorded_calls (test/run.sh; where
-# there are none, those of test/kernels/portable are recorded first), their results compared with what was recorded. On
-# Cortex-M: test/firmware. After a failure the rest still runs. A summary stands at the end; the exit code
-# is 0 if all have passed. It installs what it needs: Debian's packages as root or by sudo, all else in .venv.
+# Linux processors run the C++ tests, and the kernel calls that Python tests recorded in build/recorded_calls (test/run.sh);
+# without such a folder, those of test/kernels/portable are recorded first. Results must equal the recorded ones. Cortex-M
+# runs test/firmware. After a failure the rest still runs. A summary ends the output; the exit code is 0 if all parts
+# passed. The script installs Debian packages as root or by sudo, and Python packages into .venv.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 known=(aarch64 riscv64 cortex-m3 cortex-m4 cortex-m55)
@@ -30,7 +30,7 @@ python -c 'import torch, flatc, yaml, pytest, executorch.extension.pybindings._p
 
 summary=()
 failed=0
-# check PART COMMAND...: runs it, and notes for the summary whether it worked.
+# check PART COMMAND...: runs the command, and adds its outcome to the summary.
 check() {
   local part=$1 began=$SECONDS code=0
   shift
@@ -58,7 +58,7 @@ build_for() {
 
 run_on_linux() {
   check "$1: build" build_for "$1" || return 0  # the failure is recorded; there is nothing to run
-  # Tests leave out what the emulator cannot do.
+  # EXECUTORCH_EMULATED makes tests skip what the emulator lacks.
   EXECUTORCH_EMULATED=1 check "$1: C++ tests" ctest --test-dir "build/$1" --output-on-failure --no-tests=error --parallel 2 || true
   for replay in replay replay_portable; do
     check "$1: recorded kernel calls, $replay" \

@@ -75,7 +75,7 @@ def compared(case: Case, peer: Conversation, folder: Path) -> tuple[float, float
     ours, theirs = [], []
     for _ in range(TURNS):
         ours.append(best(run))
-        answer = peer.ask((label, name, str(path)))
+        answer = peer.request((label, name, str(path)))
         if isinstance(answer, str):
             return answer
         theirs.append(answer)

@@ -31,7 +31,7 @@ def test_equal_files_are_equal() -> None:
     assert result.bitwise_equal and "bitwise equal" in format_diff_result(result)
 
 
-def test_a_changed_weight_is_found_with_its_place() -> None:
+def test_a_changed_weight_is_reported_with_its_place() -> None:
     result = diff_pte(_file(_linear()), _file(_linear(0.5)))
     (plan,) = result.plan_diffs
     (tensor,) = plan.tensor_diffs
@@ -40,17 +40,17 @@ def test_a_changed_weight_is_found_with_its_place() -> None:
     assert "1 / 12 elements differ" in format_diff_result(result, verbose=True)
 
 
-def test_other_operators_are_named() -> None:
+def test_operators_of_only_one_file_are_named() -> None:
     text = format_diff_result(diff_pte(_file(torch.nn.ReLU()), _file(torch.nn.Sigmoid())))
     assert "Operators only in A: aten::relu.out" in text and "Operators only in B: aten::sigmoid.out" in text
 
 
-def test_delegates_with_other_payloads_are_named() -> None:
+def test_delegates_with_different_payloads_are_reported() -> None:
     text = format_diff_result(diff_pte(_file(_linear(), True), _file(_linear(0.5), True)))
     assert "XnnpackBackend" in text or "Named data differences" in text
 
 
-def test_bytes_that_are_not_a_program_are_an_error_of_the_result() -> None:
+def test_bytes_that_are_no_program_give_a_result_with_an_error() -> None:
     assert "Deserialization failed: B" in str(diff_pte(_file(_linear()), b"no program").error)
 
 

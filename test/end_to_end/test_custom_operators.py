@@ -93,11 +93,11 @@ def _results(kinds: Sequence[str]) -> str:
 class State(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("held", torch.ones(3))
+        self.register_buffer("state", torch.ones(3))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.held.copy_(ops.affine(self.held, 0.5, 1) + x)
-        return ops.blend([self.held, x], [1.0, 2.0], self.held)
+        self.state.copy_(ops.affine(self.state, 0.5, 1) + x)
+        return ops.blend([self.state, x], [1.0, 2.0], self.state)
 
 
 class Written(nn.Module):
@@ -106,13 +106,13 @@ class Written(nn.Module):
     def __init__(self, what: str) -> None:
         super().__init__()
         self.what = what
-        self.register_buffer("held", torch.ones(3))
+        self.register_buffer("state", torch.ones(3))
 
     def forward(self, x: torch.Tensor) -> Any:
-        old = self.held * 1 if self.what == "read" else self.held.clone() if self.what == "returned" else None
-        ops.accumulate_(self.held, x)
-        y = ops.step(self.held, x)
-        return (self.held + y, y) if old is None else (old + y, self.held * 2) if self.what == "read" else (old, y)
+        old = self.state * 1 if self.what == "read" else self.state.clone() if self.what == "returned" else None
+        ops.accumulate_(self.state, x)
+        y = ops.step(self.state, x)
+        return (self.state + y, y) if old is None else (old + y, self.state * 2) if self.what == "read" else (old, y)
 
 
 class Parts(nn.Module):
@@ -120,19 +120,19 @@ class Parts(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("held", torch.arange(12.0).reshape(4, 3))
+        self.register_buffer("state", torch.arange(12.0).reshape(4, 3))
         self.register_buffer("other", torch.ones(3))
 
     def forward(self, x: torch.Tensor) -> Any:
-        before = self.held[0] * 1
-        ops.accumulate_(self.held[1], x)
-        ops.accumulate_(self.held[2:3], x)
-        y = ops.step(self.held.t()[0, 1:], x)
-        ops.accumulate_all_([self.other, self.held[3], self.held[0]], x)
+        before = self.state[0] * 1
+        ops.accumulate_(self.state[1], x)
+        ops.accumulate_(self.state[2:3], x)
+        y = ops.step(self.state.t()[0, 1:], x)
+        ops.accumulate_all_([self.other, self.state[3], self.state[0]], x)
         computed = x.repeat(2, 1).sin()
         ops.accumulate_all_([computed[1], computed[0]], y)
-        ops.accumulate_(self.held.view(-1)[2:5], computed[1])
-        return before, self.held * 1, self.other + 1, computed, y
+        ops.accumulate_(self.state.view(-1)[2:5], computed[1])
+        return before, self.state * 1, self.other + 1, computed, y
 
 
 def _on_results(x: torch.Tensor, y: torch.Tensor) -> Any:
@@ -247,8 +247,8 @@ def test_a_kernel_that_the_target_lacks_is_named() -> None:
 def test_parts_that_overlap_are_refused_with_what_to_do() -> None:
     class Overlap(Parts):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            ops.accumulate_all_([self.held[1], self.held.view(-1)[4:7]], x)
-            return self.held + 1
+            ops.accumulate_all_([self.state[1], self.state.view(-1)[4:7]], x)
+            return self.state + 1
 
     with pytest.raises(ExportError, match=r"accumulate_all_.*'states_0', 'states_1'.*in common.*one at a time"):
         _lowered(Overlap(), (A,)).to_executorch(OWN)

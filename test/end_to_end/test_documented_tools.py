@@ -151,8 +151,8 @@ def test_calls_on_constants_are_computed_ahead_of_time() -> None:
     kept = constant_prop_pass(to_edge(export(model, (X,))).exported_program(), {exir_ops.edge.aten.exp.default})
     assert constant_prop_pass(program) is program
 
-    def calls(held: torch.export.ExportedProgram) -> list[str]:
-        return [str(node.target) for node in held.graph.nodes if node.op == "call_function"]
+    def calls(program: torch.export.ExportedProgram) -> list[str]:
+        return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
 
     assert calls(program) == ["aten.mm.default", "aten.add.Tensor"]
     assert calls(kept) == ["aten.mm.default", "aten.exp.default", "aten.add.Tensor"]

@@ -23,10 +23,10 @@ class Function(nn.Module):
     def __init__(self, function: Callable[..., Any], *modules: nn.Module) -> None:
         super().__init__()
         self.function = function
-        self.held = nn.ModuleList(modules)
+        self.modules_of_call = nn.ModuleList(modules)
 
     def forward(self, *args: Any) -> Any:
-        return self.function(*self.held, *args)
+        return self.function(*self.modules_of_call, *args)
 
 
 class Member(NamedTuple):

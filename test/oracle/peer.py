@@ -32,8 +32,8 @@ def run_script(script: str, arguments: Sequence[object], folder: Path) -> str:
 
 
 class Conversation:
-    """A script that goes on running under the peer's interpreter: it reads questions from its input, a line of JSON
-    each, and prints "ANSWER" and a line of JSON for each; what else it prints is passed over.
+    """A script that keeps running under the peer's interpreter. It reads each question as a line of JSON, and
+    answers with "ANSWER" and a line of JSON; other output is ignored.
     """
 
     def __init__(self, script: str, arguments: Sequence[object], folder: Path) -> None:
@@ -42,7 +42,7 @@ class Conversation:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
         self._process = subprocess.Popen(command, cwd=folder, env=_environment(), text=True, **pipes)
 
-    def ask(self, question: Any) -> Any:
+    def request(self, question: Any) -> Any:
         """The answer. Raises ``RuntimeError`` when the script has ended."""
         questions, answers = self._process.stdin, self._process.stdout
         assert questions is not None and answers is not None

@@ -50,8 +50,8 @@ def test_constants_after_the_inputs_and_deleting_read_constants_are_refused() ->
         delete_constant_placeholder(program, first)
 
 
-class _Counts(ExportPass):
-    """Adds what the ReLU returns to a new buffer, and returns the buffer."""
+class _AccumulatePass(ExportPass):
+    """Accumulates the ReLU's result in a new buffer, and returns the buffer."""
 
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
@@ -70,8 +70,8 @@ class _Counts(ExportPass):
         return super().call(graph_module)
 
 
-class _Stores(_Counts):
-    """Writes what the ReLU returns into a new buffer with an in-place operator. The new node lacks `val`."""
+class _StorePass(_AccumulatePass):
+    """Writes the ReLU's result into a new buffer with an in-place operator. The new node lacks `val`."""
 
     def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
         graph = graph_module.graph
@@ -84,11 +84,11 @@ class _Stores(_Counts):
         return ExportPass.call(self, graph_module)
 
 
-def test_the_manager_of_a_program_that_a_pass_changed_is_lowered() -> None:
+def test_a_program_with_a_buffer_from_a_pass_is_lowered() -> None:
     edge = to_edge(
         export(torch.nn.ReLU(), (torch.zeros(2),)), compile_config=EdgeCompileConfig(_check_ir_validity=False)
     )
-    edge.transform([_Stores(edge.exported_program())])
+    edge.transform([_StorePass(edge.exported_program())])
     method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
     assert method is not None
     assert [method.execute([torch.tensor([n, -1.0])])[0].tolist() for n in (1.0, 2.0)] == [[1, 0], [2, 0]]
@@ -96,7 +96,7 @@ def test_the_manager_of_a_program_that_a_pass_changed_is_lowered() -> None:
 
 def test_a_pass_may_add_a_buffer_to_the_program_that_it_was_made_for() -> None:
     edge = to_edge(export(torch.nn.ReLU(), (torch.zeros(2),)))
-    counted = edge.transform([_Counts(edge.exported_program())])
+    counted = edge.transform([_AccumulatePass(edge.exported_program())])
     assert counted.exported_program().graph_signature.buffers_to_mutate
     method = Runtime.get().load_program(counted.to_executorch().buffer).load_method("forward")
     assert method is not None

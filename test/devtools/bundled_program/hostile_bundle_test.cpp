@@ -123,8 +123,8 @@ const std::vector<Row>& rows() {
   constexpr Error kBad = Error::InvalidArgument;
   constexpr const char* kNoTensor = "do not describe a tensor";
   static const std::vector<Row> all = {
-      {"ABundleIsAsItShouldBe", [](auto&) {}, ""},
-      {"AMethodsSuiteIsThereTwice", [](auto& s) { s.push_back({"forward", {{}}, {{}}}); }, ""},
+      {"ABundleIsValid", [](auto&) {}, ""},
+      {"AMethodsSuiteOccursTwice", [](auto& s) { s.push_back({"forward", {{}}, {{}}}); }, ""},
       {"ASuiteIsOfNoMethod", [](auto& s) { s[0].method = "backward"; }, "", Error::NotFound,
        Error::NotFound},
       {"ASuiteHasNoCases", [](auto& s) { s[0].inputs = s[0].expected = {}; }, "", kBad, kBad},

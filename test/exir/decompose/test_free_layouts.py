@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Lowering is right for programs that rely on the strides that eager gives tensors."""
+"""Programs that rely on the strides of eager's tensors give the same results after lowering."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,15 +17,15 @@ Heads = Callable[[torch.Tensor], Any]
 
 
 class OfAttention(torch.nn.Module):
-    """Applies `made` to the result of attention, whose heads lie beside each other in eager's memory."""
+    """Applies `rearrange` to the result of attention, whose heads are adjacent in eager's memory."""
 
-    def __init__(self, made: Heads) -> None:
+    def __init__(self, rearrange: Heads) -> None:
         super().__init__()
-        self.made = made
+        self.rearrange = rearrange
 
     def forward(self, x: torch.Tensor) -> Any:
         q = x.view(x.shape[0], x.shape[1], 4, 8).transpose(1, 2)
-        return self.made(torch.nn.functional.scaled_dot_product_attention(q, q, q))
+        return self.rearrange(torch.nn.functional.scaled_dot_product_attention(q, q, q))
 
 
 def _joined(y: torch.Tensor) -> torch.Tensor:

@@ -71,7 +71,7 @@ def test_calls_that_the_partitioner_leaves_are_decomposed(lowered):
     program = manager.exported_program()
     targets = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
     assert not any("linear" in target or "scaled_dot" in target for target in targets)
-    assert [held.backend_id for held in get_lowered_backend_modules(program.graph_module)] == [
+    assert [lowered_module.backend_id for lowered_module in get_lowered_backend_modules(program.graph_module)] == [
         "FirstBackendWithPreprocessAll"
     ]
     assert program.graph.find_nodes(op="call_function", target=executorch_call_delegate)

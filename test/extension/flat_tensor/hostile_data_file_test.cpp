@@ -103,14 +103,14 @@ std::function<void(DataFile&)> entry(std::function<void(Entry&)> change) {
 const std::vector<Row>& rows() {
   constexpr const char* kLayout = "sizes and dtype do not give its 16 bytes";
   static const std::vector<Row> all = {
-      {"AFileIsAsItShouldBe", [](DataFile&) {}},
+      {"AFileIsValid", [](DataFile&) {}},
       {"SegmentsOverlap",
        [](DataFile& f) {
          f.segments = {{0, 16}, {4, 16}};
          f.entries.push_back({"b", 1});
        }},
       {"TwoNamesShareASegment", [](DataFile& f) { f.entries.push_back({"b"}); }},
-      {"ANameIsThereTwice", [](DataFile& f) { f.entries.push_back({"a"}); },
+      {"ANameOccursTwice", [](DataFile& f) { f.entries.push_back({"a"}); },
        "two entries are named 'a'"},
       {"ANameIsEmpty", entry([](Entry& e) { e.key = ""; })},
       {"ANameContainsAZero", [](DataFile& f) { f.entries.push_back({std::string("a\0b", 3)}); },

@@ -167,20 +167,20 @@ TEST_F(ModuleLifetimeTest, AProcessThatForkMakesExecutesWhileItsParentDoes) {
     Module other(subjects()[0].path);
     while (!is_over) {
       {
-        const std::lock_guard<std::mutex> held(allocating);
+        const std::lock_guard<std::mutex> lock(allocating);
         (void)run_once(other, sizes);
       }
       std::this_thread::yield();
     }
   });
   for (int round = 0; round < 4; ++round) {
-    std::unique_lock<std::mutex> held(allocating, std::defer_lock);
-    if (!kAllocatorForks) held.lock();
+    std::unique_lock<std::mutex> lock(allocating, std::defer_lock);
+    if (!kAllocatorForks) lock.lock();
     const pid_t child = fork();
     if (child == 0) {
       _exit(run_once(module, sizes) == expected ? 0 : 1);
     }
-    if (held.owns_lock()) held.unlock();
+    if (lock.owns_lock()) lock.unlock();
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;

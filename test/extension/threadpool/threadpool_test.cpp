@@ -110,12 +110,12 @@ TEST(ThreadPool, CallersThatRequestOneSizeShareAPool) {
 
 TEST(ThreadPool, WorkersOutliveAResetWhileTheyAreHeld) {
   ThreadPool pool(2);
-  const std::shared_ptr<pthreadpool> held = pool.workers();
+  const std::shared_ptr<pthreadpool> workers_of_pool = pool.workers();
   EXPECT_TRUE(pool._unsafe_reset_threadpool(3));
   EXPECT_EQ(pool.get_thread_count(), 3u);
-  EXPECT_NE(pool.workers(), held);
+  EXPECT_NE(pool.workers(), workers_of_pool);
   std::atomic<int> count{0};
-  run_on_workers(held.get(), [&count](size_t) { ++count; }, 10);
+  run_on_workers(workers_of_pool.get(), [&count](size_t) { ++count; }, 10);
   EXPECT_EQ(count.load(), 10);
   EXPECT_TRUE(pool._unsafe_reset_threadpool(1));
   EXPECT_EQ(pool.workers(), nullptr);

@@ -10,7 +10,7 @@
 
 namespace executorch::fuzz {
 
-/// Bytes of the constant segment that tensors have.
+/// Bytes of the constant segment that belong to a tensor.
 struct ConstantRange {
   uint64_t offset;
   uint64_t size;
@@ -18,9 +18,9 @@ struct ConstantRange {
 
 std::vector<ConstantRange> constant_ranges(const testing::TestProgram& program);
 
-/// Gives every piece a heap block of its own: reading past its end is reading past the block. In
-/// the constant segment, bytes outside of all tensors may not be read. A piece that may only be
-/// read must be unchanged when it is freed; else the process ends.
+/// Loads every piece into a heap block of its own, so that sanitizers see reads past its end. In
+/// the constant segment, bytes outside of all tensors are poisoned. Ends the process if a read-only
+/// piece has changed when it is freed.
 class PieceLoader final : public runtime::DataLoader {
  public:
   explicit PieceLoader(runtime::Span<const uint8_t> bytes,

@@ -307,7 +307,7 @@ Rows shapes() {
           "ExternalDataHasNoName",
           [](TestTensor& t) { t.location = fb::TensorDataLocation::EXTERNAL; }, "without a name"),
       tensor(
-          "ExternalDataIsNowhere",
+          "ExternalDataIsMissing",
           [](TestTensor& t) {
             t.location = fb::TensorDataLocation::EXTERNAL;
             t.name = fuzz::kNameWithoutData;
@@ -346,7 +346,7 @@ Rows shapes() {
       changed(
           "ABuffersSizeIsNegative", planned,
           [](TestProgram& p) { p.plans[0].buffer_sizes.push_back(-1); }, "planned buffer 2"),
-      changed("AMethodsNameIsThereTwice", planned,
+      changed("AMethodsNameOccursTwice", planned,
               [](TestProgram& p) {
                 p.plans[0].values[0].tensor.name = "state";
                 p.plans[0].values[1].tensor.name = "state";
@@ -398,7 +398,7 @@ Rows plans() {
   const std::vector<uint32_t> end = {kNumber, 32, 0};
   const std::vector<uint32_t> size = {kInputSize, 0, 0};
   return {
-      plan("APlanIsAsItShouldBe", {zero, sixteen, end, size}),
+      plan("APlanIsValid", {zero, sixteen, end, size}),
       plan("APlanPutsOperandAndResultAtOnePlace", {zero, zero, end, size}),
       plan("APlanPutsThemOverEachOther", {zero, {kNumber, 8, 0}, end, size}),
       plan("APlanPutsThemOverEachOtherAtSomeSizes",

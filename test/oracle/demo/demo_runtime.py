@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Runs programs in our Python runtime with the demo backends in it (test/backends), in a process of its own.
+"""Programs executed by our Python runtime with the demo backends (test/backends), in a process of their own.
 
     with loaded(manager.buffer) as program:
         outputs = program.run("forward", x, y)
 
-Two extensions of one name do not fit into one process, and the tests' own has the installed one.
+A process can load one extension of a name, and the process of the tests has loaded the installed one.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ class DemoProgram:
     def run(self, method: str, *inputs: Any) -> list[Any]:
         """Outputs of a method, loaded at its first call. Raises RuntimeError with the runtime's message."""
         given = [value.detach().numpy() if isinstance(value, torch.Tensor) else value for value in inputs]
-        return [torch.tensor(v) if hasattr(v, "shape") else v for v in _ask("run", self._number, method, given)]
+        return [torch.tensor(v) if hasattr(v, "shape") else v for v in _request("run", self._number, method, given)]
 
 
 @contextmanager
 def loaded(program: bytes, data: bytes | None = None) -> Iterator[DemoProgram]:
     """Load a .pte file with the contents of a .ptd file. Raises RuntimeError with the runtime's message."""
-    number = _ask("load", bytes(program), data)
+    number = _request("load", bytes(program), data)
     try:
         yield DemoProgram(number)
     finally:
-        _ask("unload", number)
+        _request("unload", number)
 
 
 def backend_names() -> list[str]:
-    """The backends that the other process has."""
-    return list(_ask("backends"))
+    """Names of the backends that are registered in the other process."""
+    return list(_request("backends"))
 
 
 @cache
@@ -72,7 +72,7 @@ def _server() -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(*request: Any) -> Any:
+def _request(*request: Any) -> Any:
     server = _server()
     if server.stdin is None or server.stdout is None:
         raise RuntimeError("the demo runtime's process has no pipes")

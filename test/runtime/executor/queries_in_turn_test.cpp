@@ -28,7 +28,7 @@ class ScratchBackend final : public runtime::BackendInterface {
   bool is_available() const override { return true; }
   Result<runtime::DelegateHandle*> init(runtime::BackendInitContext&, runtime::FreeableBuffer*,
                                         runtime::ArrayRef<runtime::CompileSpec>) const override {
-    return static_cast<runtime::DelegateHandle*>(&pieces_[made_++ % 3]);
+    return static_cast<runtime::DelegateHandle*>(&pieces_[handles_++ % 3]);
   }
   Error execute(runtime::BackendExecutionContext&, runtime::DelegateHandle*,
                 Span<EValue*>) const override {
@@ -42,16 +42,16 @@ class ScratchBackend final : public runtime::BackendInterface {
   /// A delegate has as many operators as its piece's index; a fourth delegate fails.
   Error describe(runtime::DelegateHandle* handle,
                  runtime::DelegateOperatorVisitor visit) const override {
-    if (made_ != 3) return Error::MemoryAllocationFailed;
+    if (handles_ != 3) return Error::MemoryAllocationFailed;
     const auto piece = static_cast<const char*>(handle) - pieces_;
     for (int i = 0; i < piece; ++i) visit({"Add", "float32", std::to_string(i).c_str()});
     return Error::Ok;
   }
 
-  void forget() { made_ = 0; }
+  void forget() { handles_ = 0; }
 
  private:
-  mutable size_t made_ = 0;
+  mutable size_t handles_ = 0;
   mutable char pieces_[3] = {};
 };
 

@@ -51,7 +51,7 @@ using Arguments = std::vector<int32_t>;
 
 std::vector<HostilePayload> hostile_arguments() {
   return {
-      call("ACallIsAsItShouldBe", [](Writer&, Arguments&) {}),
+      call("ACallIsValid", [](Writer&, Arguments&) {}),
       call("ACallHasFewArguments", [](Writer&, Arguments& a) { a.pop_back(); }),
       call(
           "ACallHasNoArguments", [](Writer&, Arguments& a) { a.clear(); },

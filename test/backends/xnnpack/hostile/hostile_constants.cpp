@@ -139,14 +139,14 @@ std::vector<HostilePayload> hostile_constants() {
           "is constant and an argument"),
       row("EntryZeroHasBytes", [](P& p) { p.constants[0] = {0, 64, ""}; }),
       row("AConstantHasMoreBytesThanItsValue", [](P& p) { p.constants[2].size = 16; }),
-      named("ANamedConstantIsAsItShouldBe", 48, 48, 1),
+      named("ANamedConstantIsValid", 48, 48, 1),
       named("ANamedConstantIsShort", 47, 48, 1, "has 47 bytes, expected 48"),
       named("ANamedConstantHasNoBytes", 0, 48, 1, "expected 48"),
       named("ANamedConstantIsLong", 4096, 48, 1),
-      named("ANamedConstantIsNowhere", 48, 48, 0, "loading constant 'weights' failed"),
-      named("ANamedConstantIsThereTwice", 96, 48, 2),
+      named("ANamedConstantIsMissing", 48, 48, 0, "loading constant 'weights' failed"),
+      named("ANamedConstantOccursTwice", 96, 48, 2),
       row(
-          "ANamedConstantWithoutElementsIsNowhere",
+          "ANamedConstantWithoutElementsIsMissing",
           [](P& p) {
             p.constants.push_back({kInNamedData, 0, "nothing"});
             p.values.push_back(constant(3, {0, 4}));

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Arithmetic over sizes gives what sympy gives, and says what it can not express."""
+"""Arithmetic over sizes gives what sympy gives, and refuses expressions that have no steps."""
 
 import pytest
 import sympy

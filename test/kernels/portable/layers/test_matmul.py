@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.kernels.kernel_entry import call_kernel
 from oracle.tolerances import MODEL
 
 DTYPES = [
@@ -68,8 +69,6 @@ def test_addmv_matches_eager() -> None:
 
 
 def test_an_addend_may_be_the_output() -> None:
-    from oracle.kernels.kernel_entry import call_kernel
-
     x, left, right = torch.randn(20, 30), torch.randn(20, 300), torch.randn(300, 30)
     expected = torch.addmm(x, left, right, beta=3)
     assert call_kernel("aten::addmm.out", x, left, right, beta=3, out=x).error == 0
@@ -97,7 +96,7 @@ def test_linear_layers_match_eager(leading: tuple[int, ...], dtype: torch.dtype)
             assert_kernel_matches_eager("aten::linear.out", x, weight, bias)
 
 
-def test_a_linear_layer_of_a_vector_gives_one_column_less() -> None:
+def test_a_weight_vector_gives_one_dimension_less() -> None:
     weight = torch.randn(3)
     for leading in ((), (2,), (2, 4), (0, 2)):
         assert_kernel_matches_eager("aten::linear.out", torch.randn(*leading, 3), weight, None)

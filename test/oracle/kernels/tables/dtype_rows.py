@@ -12,7 +12,7 @@ from executorch.exir.dialects.operator_table import promoted
 
 Dtypes = tuple[torch.dtype, ...]
 Words = tuple[str, ...]
-# Words, what T and U stand for, and the combinations that this gives.
+# Words, the dtypes of T and of U, and the combinations that they expand to.
 _Block = tuple[Words, frozenset[torch.dtype], frozenset[torch.dtype], set[Dtypes]]
 
 # Named sets of the table, in the order in which rows name them.
@@ -59,20 +59,20 @@ def _patterns(combination: Dtypes, inputs: int) -> Iterator[Words]:
 
 
 def _all_of(words: Words, combinations: set[Dtypes], dtypes: Sequence[torch.dtype]) -> dict[Dtypes, Dtypes]:
-    """Return each dtype of T, or pair of T and U, with the combination of dtypes that it gives."""
-    held = {}
+    """Return the combinations that words expand to, by the dtype of T or the pair of T and U."""
+    by_ranges = {}
     for ranges in itertools.product(dtypes, repeat=2 if "U" in words else 1):
         meant: dict[str, torch.dtype | None] = dict(zip("TU", ranges, strict=False))
         if "T+U" in words:
             meant["T+U"] = promoted(*ranges)
         combination = tuple(meant[word] if word in meant else getattr(torch, word) for word in words)
         if combination in combinations:
-            held[ranges] = combination
-    return held
+            by_ranges[ranges] = combination
+    return by_ranges
 
 
 def rows_of(combinations: set[Dtypes], inputs: int) -> list[str]:
-    """Rows that stand for just these combinations; `inputs` of the dtypes are arguments, the rest outputs."""
+    """Rows that expand to exactly these combinations; `inputs` of the dtypes are arguments, the rest outputs."""
     ordered = sorted(combinations, key=str)
     dtypes = list(dict.fromkeys(dtype for combination in ordered for dtype in combination))
     patterns = dict.fromkeys(words for combination in ordered for words in _patterns(combination, inputs))
