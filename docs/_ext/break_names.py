@@ -20,20 +20,29 @@ _BREAK = re.compile(r"(?<=[/_:,({=])(?=\w)|(?<=\w\.)(?=\w{4})|(?<=[a-z0-9])(?=[A
 # Such as &gt;, which is one character.
 _REFERENCE = re.compile(r"(&#?\w+;)")
 _OPTION = re.compile(r"^-+\w")
+_OPTION_IN_TEXT = re.compile(r"(?<![\w-])--\w")
 _BREAKABLE = "<wbr />"
 
 
 def breakable(name: str) -> str:
     """Return the HTML of a name with the places where a line may break."""
     parts = [part if _REFERENCE.fullmatch(part) else _BREAK.sub(_BREAKABLE, part) for part in _REFERENCE.split(name)]
-    return _OPTION.sub(lambda hyphens: f'<span class="unbroken">{hyphens[0]}</span>', "".join(parts))
+    return _OPTION.sub(_unbroken, "".join(parts))
+
+
+def _breakable(name: re.Match[str]) -> str:
+    return breakable(name[0])
+
+
+def _unbroken(hyphens: re.Match[str]) -> str:
+    return f'<span class="unbroken">{hyphens[0]}</span>'
 
 
 def rewrite(body: str) -> str:
     """Return a page's HTML with breakable names."""
     body = _CODE.sub(lambda code: breakable(code[0]), body)
-    body = _PARAGRAPH.sub(lambda text: _MACRO.sub(lambda name: breakable(name[0]), text[0]), body)
-    return _HEADING.sub(lambda text: _NAME.sub(lambda name: breakable(name[0]), text[0]), body)
+    body = _PARAGRAPH.sub(lambda text: _OPTION_IN_TEXT.sub(_unbroken, _MACRO.sub(_breakable, text[0])), body)
+    return _HEADING.sub(lambda text: _NAME.sub(_breakable, text[0]), body)
 
 
 def _page(app: Sphinx, name: str, template: str, context: dict[str, object], doctree: object) -> None:
