@@ -17,6 +17,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from executorch.devtools.view.boxes import Box, describe_value, draw_graph
+from executorch.devtools.view.style import COLOURS
 from executorch.exir import memory
 from executorch.exir.backend.partition.fallback import FALLBACK, NOT_DELEGATED
 from executorch.exir.backend.partition.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
@@ -32,9 +33,9 @@ __all__ = ["delegation_html", "write_delegation"]
 _KERNELS = "kernels"
 _COLOURS = {_KERNELS: "#f2c9c9", "input": "#e8e8e8", "control flow": "#fdf3c4", "size": "#f4f4f4"}
 _STYLE = """
-body{font:14px sans-serif;margin:24px;color:#222} svg{height:auto} .scroll{overflow:auto;border:1px solid #ddd}
-table{border-collapse:collapse;margin:8px 0} td,th{border:1px solid #ccc;padding:3px 8px;text-align:left}
-td.n{text-align:right} .bar{display:flex;height:26px;max-width:900px;border:1px solid #888}
+body{font:14px sans-serif;margin:24px} svg{height:auto} .scroll{overflow:auto;border:1px solid var(--rule)}
+table{border-collapse:collapse;margin:8px 0} td,th{border:1px solid var(--rule);padding:3px 8px;text-align:left}
+td.n{text-align:right} .bar{display:flex;height:26px;max-width:900px;border:1px solid var(--line);color:#222}
 .bar div{overflow:hidden;white-space:nowrap;font-size:12px;line-height:26px;padding-left:4px} summary{cursor:pointer}
 """.replace("\n", " ").strip()
 
@@ -55,7 +56,8 @@ def write_delegation(methods: Mapping[str, ExportedProgram], path: str | Path) -
 
 def delegation_html(methods: Mapping[str, ExportedProgram]) -> str:
     """Return the page for programs by method name, with the subgraphs of control flow. They need not be partitioned."""
-    parts = ["<!doctype html>", f'<html><head><meta charset="utf-8"><title>Delegation</title><style>{_STYLE}</style>']
+    parts = ["<!doctype html>", '<html><head><meta charset="utf-8"><title>Delegation</title>']
+    parts.append(f"<style>{COLOURS}{_STYLE}</style>")
     parts.append("</head><body><h1>What runs where</h1>")
     for name, program in methods.items():
         module, constants = program.graph_module, _constants(program)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from executorch.devtools.view.style import COLOURS
 from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
 
 _WIDTH, _PLOT_HEIGHT = 1200, 420
@@ -22,7 +23,7 @@ font-weight:bold} .plan .small{font-size:10px} .plan .axis{stroke:var(--line,#88
 .plan .alive{stroke:var(--ink,#222);fill:none;stroke-width:1.2} .plan .tensor{stroke:var(--sheet,#fff);stroke-width:.6}
 .plan .tensor:hover{stroke:var(--ink,#000);stroke-width:2} .plan .inside{fill:#222} .plan .sheet{fill:var(--sheet,#fff)}
 """.replace("\n", " ").strip()
-_PAGE_STYLE = "body{font:14px sans-serif;margin:24px;color:#222} svg{max-width:100%;height:auto}"
+_PAGE_STYLE = "body{font:14px sans-serif;margin:24px} svg{max-width:100%;height:auto}"
 
 
 def write_memory_plan(plans: Mapping[str, MemoryPlan], path: str | Path) -> None:
@@ -56,8 +57,8 @@ def plan_svg(plans: Mapping[str, MemoryPlan]) -> str:
 
 def plan_html(plans: Mapping[str, MemoryPlan]) -> str:
     """Return an HTML page with the figures and the plot of each method."""
-    parts = ["<!doctype html>", f'<html><head><meta charset="utf-8"><title>Memory plan</title><style>{_PAGE_STYLE}']
-    parts.append("</style></head><body><h1>Memory plan</h1>")
+    parts = ["<!doctype html>", f'<html><head><meta charset="utf-8"><title>Memory plan</title><style>{COLOURS}']
+    parts.append(f"{_PAGE_STYLE}</style></head><body><h1>Memory plan</h1>")
     for name, plan in plans.items():
         reused = sum(bool(tensor.in_place_of) for tensor in plan.tensors)
         parts.append(

@@ -13,7 +13,7 @@ from executorch.devtools.view.graph import graph
 from executorch.devtools.view.markup import Cell, byte_count, milliseconds, percent, table
 from executorch.devtools.view.memory import plan_svg
 from executorch.devtools.view.rankings import rankings
-from executorch.devtools.view.style import SCRIPT, STYLE
+from executorch.devtools.view.style import COLOURS, SCRIPT, STYLE
 from executorch.devtools.view.timeline import timeline
 
 __all__ = ["graph_html", "report_html"]
@@ -45,8 +45,8 @@ def _page(analysis: RunAnalysis, sections: dict[str, str]) -> str:
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" '
-        f'content="light dark"><title>{escape(title)}</title><style>{STYLE}</style></head><body>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{COLOURS}{STYLE}</style></head><body>"
         f"<header><h1>{escape(analysis.title)}</h1><p>method <code>{escape(analysis.method)}</code></p></header>"
         f"<nav><div>{links}</div></nav><main>{body}</main><script>{SCRIPT}</script></body></html>\n"
     )

@@ -1,14 +1,19 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Style sheet of a report, light and dark, and the script for zooming and opening."""
+"""Colours of pages, light and dark; the style sheet of a report, and its script for zooming and opening."""
 
-STYLE = """
-:root{--paper:#fff;--sheet:#fff;--ink:#1c222d;--soft:#5b6472;--line:#a9b1bd;--rule:#e3e6eb;--bar:#8fb4ee;--bad:#c5283d;
+COLOURS = """
+:root{color-scheme:light dark;
+--paper:#fff;--sheet:#fff;--ink:#1c222d;--soft:#5b6472;--line:#a9b1bd;--rule:#e3e6eb;--bar:#8fb4ee;--bad:#c5283d;
 --tint:#f5f7fa;--badbar:#f0a3ad;--link:#2458b3}
 @media (prefers-color-scheme:dark){:root{--paper:#14171c;--sheet:#191d24;--ink:#e4e8ee;--soft:#9aa4b3;--line:#5a6472;
 --rule:#2c323c;--bar:#35588f;--bad:#ff7284;--tint:#1c2129;--badbar:#7d2f3b;--link:#8db4ff}}
+body{background:var(--paper);color:var(--ink)}
+"""
+
+STYLE = """
 *{box-sizing:border-box}
 html{scroll-behavior:smooth;scroll-padding-top:56px}
-body{margin:0;background:var(--paper);color:var(--ink);font:14px/1.5 system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif}
+body{margin:0;font:14px/1.5 system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif}
 main{max-width:1240px;margin:0 auto;padding:0 24px 64px}
 header{max-width:1240px;margin:0 auto;padding:20px 24px 0}
 h1{font-size:22px;margin:0} h2{font-size:18px;margin:40px 0 8px;padding-bottom:4px;border-bottom:1px solid var(--rule)}
