@@ -3,6 +3,8 @@
 
 `y = x.relu_()` becomes `y = x.relu()`, and later readers of `x` read `y`. This is correct if the graph computed `x`,
 or `x` is writable state, and no later node reads a tensor that may share its memory (a view, or the base of `x`).
+
+A write to a part of a tensor makes a new tensor: `x[1].copy_(y)` becomes `x = select_scatter(x, copy(x[1], y), 0, 1)`.
 """
 
 from __future__ import annotations
@@ -17,10 +19,16 @@ from torch._ops import HigherOrderOperator, OpOverload
 
 from executorch.exir.decompose.call_body import is_composite
 from executorch.exir.operator.convert import is_functional, is_written_argument
-from executorch.exir.rewrite.node_rewrite import with_values
+from executorch.exir.rewrite.node_rewrite import insert_before, with_values
 
 # Arguments that, if true, make an operator update its running statistics, which the schema does not declare.
 _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
+
+# A view of a part → the operator that returns the base with this part replaced; their other arguments are equal.
+_SCATTER = {
+    torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
+    torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
+}
 
 
 @cache
@@ -87,7 +95,7 @@ def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx
         if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
             if not _replace(node, memory, position, state):
                 return None
-        elif node.target is operator.getitem or not is_fresh(node.target):
+        elif not is_fresh(node.target) and not _is_own_result(node):
             for operand in node.all_input_nodes:
                 memory.join(operand, node)
     return {placeholder: memory.names(placeholder)[-1] for placeholder in state if len(memory.names(placeholder)) > 1}
@@ -103,6 +111,13 @@ def is_fresh(target: object) -> bool:
     return isinstance(target, OpOverload) and is_functional(target) and not is_composite(target)
 
 
+def _is_own_result(node: fx.Node) -> bool:
+    """Return whether a node is one of several results of a call, which do not share memory with each other."""
+    if node.target is not operator.getitem or not isinstance(node.args[0], fx.Node):
+        return False
+    return isinstance(node.args[0].target, OpOverload) and is_fresh(node.args[0].target)
+
+
 def _keeps_dtype(functional: OpOverload, node: fx.Node) -> bool:
     """Return whether the functional form has the dtype that the call writes: not `x.gt_(0)`, unless x is boolean."""
     value = functional(*with_values(node.args), **with_values(node.kwargs))
@@ -113,15 +128,38 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
     functional, written = functional_form(node.target), node.args[0]
     if functional is None or not isinstance(written, fx.Node) or not _keeps_dtype(functional, node):
         return False
-    names, where = memory.names(written), position[node]
+    where = position[node]
+    parts = _parts(written)
+    names = {name for part in parts for name in memory.names(part)}
     for alias in memory.group(written):
         read_later = any(position[user] > where for user in alias.users)
         may_write = alias.op == "call_function" or alias in state
         if not may_write or (read_later and alias not in names):
             return False
     node.target = functional
-    for name in names:
-        name.replace_all_uses_with(node, delete_user_cb=lambda user: position[user] > where)
-    memory.join(written, node)
-    memory.rename(written, node)
+    following, new = node.next, node
+    for part, whole in zip(parts, [*parts[1:], None], strict=True):
+        _rename(part, new, memory, position, where)
+        if whole is not None:
+            arguments = (whole, new, *part.args[1:])
+            new = insert_before(following, _SCATTER[part.target], arguments, part.kwargs, whole.meta["val"], node)
+            position[new] = where
     return True
+
+
+def _parts(written: fx.Node) -> list[fx.Node]:
+    """Return the written tensor, the tensor that it is a part of, and so on to one that is no such part."""
+    parts = [written]
+    while parts[-1].target in _SCATTER:
+        whole = parts[-1].args[0]
+        assert isinstance(whole, fx.Node)
+        parts.append(whole)
+    return parts
+
+
+def _rename(node: fx.Node, new: fx.Node, memory: _Memory, position: dict[fx.Node, int], where: int) -> None:
+    """Let later nodes read `new` in place of `node` and its other names."""
+    for name in memory.names(node):
+        name.replace_all_uses_with(new, delete_user_cb=lambda user: position[user] > where)
+    memory.join(node, new)
+    memory.rename(node, new)

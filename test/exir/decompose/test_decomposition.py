@@ -51,7 +51,20 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
     "read under its old name": lambda x: (lambda y: (y.relu_(), y + 1))(x - 1),
     "with a functional overload of another name": lambda x: (x.abs() + 1).pow_(-0.5).floor_divide_(x),
     "a power of tensors": lambda x: (x.abs() + 1).pow_(x),
+    "on a part": lambda x: (lambda y: (y[0].zero_(), y + 1))(x * 2),
+    "on a part read later": lambda x: (lambda y: (lambda part: (part.add_(3), part * 2, y))(y[1]))(x * 2),
+    "on a part of a part": lambda x: (lambda y: (y[1, 0:2].copy_(y[0, 1:]), y[1] * 2, y.sum()))(x * 2),
+    "on columns with a step": lambda x: (lambda y: (y[:, ::2].mul_(-1), y[:, -1].add_(1), y)[-1])(x * 2),
+    "on parts in turn": lambda x: _sums_of_rows(x * 2),
+    "on one of several results": lambda x: (lambda best: (best[0].div_(best[0].sum(-1, True)), best[1]))(x.topk(2)),
 }
+
+
+def _sums_of_rows(y: torch.Tensor) -> torch.Tensor:
+    for row in range(1, len(y)):
+        for column in range(1, y.shape[1]):
+            y[row, :column] = y[row - 1, :column].clone() + y[row, 1 : column + 1].clone()
+    return y
 
 
 @pytest.mark.parametrize("what", IN_PLACE)
@@ -93,6 +106,10 @@ WRITTEN: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
         (torch.ones(2, 3), torch.rand(3)),
     ),
     "a buffer": (Counts(), (torch.randn(3),)),
+    "a row of an input": (
+        Function(lambda x, y: (x[0].copy_(y), x[1].mul_(2), x * 2)[1:]),
+        (torch.ones(2, 3), torch.rand(3)),
+    ),
 }
 
 
@@ -146,8 +163,12 @@ LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] =
         Function(lambda x: (lambda y, v: (y.add_(1), v * 2))(*(lambda y: (y, y[0]))(x * 2))),
         (torch.randn(2, 3),),
     ),
-    "a base read after its view was written": (
-        Function(lambda x: (lambda y: (y[0].zero_(), y + 1))(x * 2)),
+    "a base read after its transposed view was written": (
+        Function(lambda x: (lambda y: (y.t()[0].zero_(), y + 1))(x * 2)),
+        (torch.randn(2, 3),),
+    ),
+    "a part read after an overlapping part was written": (
+        Function(lambda x: (lambda y, part: (y[0].zero_(), part * 2))(*(lambda y: (y, y[:, 1:]))(x * 2))),
         (torch.randn(2, 3),),
     ),
     "a view of an input read after it was written": (
