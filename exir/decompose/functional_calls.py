@@ -25,7 +25,7 @@ from executorch.exir.rewrite.node_rewrite import insert_before, with_values
 _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
 
 # A view of a part → the operator that returns the base with this part replaced; their other arguments are equal.
-_SCATTER = {
+_SCATTER: dict[object, OpOverload] = {
     torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
     torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
 }
@@ -112,7 +112,7 @@ def is_fresh(target: object) -> bool:
 
 
 def _is_own_result(node: fx.Node) -> bool:
-    """Return whether a node is one of several results of a call, which do not share memory with each other."""
+    """Return whether a node reads a result of a call whose results do not share memory."""
     if node.target is not operator.getitem or not isinstance(node.args[0], fx.Node):
         return False
     return isinstance(node.args[0].target, OpOverload) and is_fresh(node.args[0].target)
@@ -148,7 +148,7 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
 
 
 def _parts(written: fx.Node) -> list[fx.Node]:
-    """Return the written tensor, the tensor that it is a part of, and so on to one that is no such part."""
+    """Return the written tensor, the tensor that contains it, and so on, up to the outermost."""
     parts = [written]
     while parts[-1].target in _SCATTER:
         whole = parts[-1].args[0]

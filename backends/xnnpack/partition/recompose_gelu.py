@@ -23,7 +23,7 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class WrittenGelu:
-    """gelu(source). pieces: its calls in the graph's order; their results have no other reader."""
+    """gelu(source). pieces: its calls in the order of the graph. Only the last result is read elsewhere."""
 
     source: Node
     pieces: tuple[Node, ...]
@@ -103,4 +103,4 @@ def _is_near(value: float, wanted: float) -> bool:
 
 def _is_same_kind(source: Node, result: Node) -> bool:
     one, other = source.meta["val"], result.meta["val"]
-    return one.dtype == other.dtype and one.is_floating_point() and one.shape == other.shape
+    return bool(one.dtype == other.dtype and one.is_floating_point() and one.shape == other.shape)

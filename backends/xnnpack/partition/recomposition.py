@@ -18,7 +18,7 @@ from executorch.exir.rewrite.program_copy import copy_program
 
 @dataclass(frozen=True)
 class Recomposition:
-    """One operator in place of several calls. pieces: these calls in the order of the graph. origin: the call whose
+    """An operator that replaces calls. pieces: these calls in the order of the graph. origin: the call whose
     source lines and debug handle the operator inherits. The last piece gives the result.
     """
 

@@ -56,7 +56,7 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
     "on a part of a part": lambda x: (lambda y: (y[1, 0:2].copy_(y[0, 1:]), y[1] * 2, y.sum()))(x * 2),
     "on columns with a step": lambda x: (lambda y: (y[:, ::2].mul_(-1), y[:, -1].add_(1), y)[-1])(x * 2),
     "on parts in turn": lambda x: _sums_of_rows(x * 2),
-    "on one of several results": lambda x: (lambda best: (best[0].div_(best[0].sum(-1, True)), best[1]))(x.topk(2)),
+    "on a result of topk": lambda x: (lambda best: (best[0].div_(best[0].sum(-1, True)), best[1]))(x.topk(2)),
 }
 
 

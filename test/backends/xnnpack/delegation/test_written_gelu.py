@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Gelu that a model writes by erf is delegated, and formulas that only look alike stay as they are."""
+"""Gelu that a model writes by erf is delegated; formulas that only look alike keep erf."""
 
 from __future__ import annotations
 
