@@ -22,12 +22,6 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 using runtime::Span;
-std::vector<uint32_t> with_ids(std::vector<uint32_t> numbers, uint32_t result) {
-  for (uint32_t& number : numbers) {
-    number = number == kOut ? result : number;
-  }
-  return numbers;
-}
 
 TestPayload payload_of(const Row& row) {
   TestPayload payload;
@@ -39,7 +33,7 @@ TestPayload payload_of(const Row& row) {
                     : !row.result.empty() ? row.result
                                           : row.operands[0];
   payload.values.push_back(output(result, dims));
-  payload.nodes = {{row.kind, with_ids(row.numbers, result), row.lists}};
+  payload.nodes = {{row.kind, with_result(row.numbers, result), row.lists}};
   return payload;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -33,6 +34,12 @@ struct Row {
   Dims declared = {};
 };
 inline void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+/// The numbers with `id` in place of kOut.
+inline std::vector<uint32_t> with_result(std::vector<uint32_t> numbers, uint32_t id) {
+  std::replace(numbers.begin(), numbers.end(), kOut, id);
+  return numbers;
+}
 
 /// Padding of the four sides, window, strides, dilations, channels and groups, as in the table.
 std::vector<uint32_t> window(std::vector<uint32_t> padding, Dims kernel, Dims stride, Dims dilation,
