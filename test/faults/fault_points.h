@@ -35,6 +35,9 @@ class FailingAt final {
   Kind kind() const;
 };
 
+/// The number of points since the last FailingAt was created.
+int64_t points_passed();
+
 /// Returns whether system calls and threads are points in this build.
 bool are_system_calls_watched();
 

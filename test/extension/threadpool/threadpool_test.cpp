@@ -111,6 +111,7 @@ TEST(ThreadPool, CallersThatRequestOneSizeShareAPool) {
 TEST(ThreadPool, WorkersOutliveAResetWhileTheyAreHeld) {
   ThreadPool pool(2);
   const std::shared_ptr<pthreadpool> workers_of_pool = pool.workers();
+  ASSERT_NE(workers_of_pool, nullptr);
   EXPECT_TRUE(pool._unsafe_reset_threadpool(3));
   EXPECT_EQ(pool.get_thread_count(), 3u);
   EXPECT_NE(pool.workers(), workers_of_pool);
