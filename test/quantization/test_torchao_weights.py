@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from quantization.flow import lowered_on_xnnpack, run, sqnr
 from torch import nn
 from torchao.quantization import (
@@ -83,7 +84,7 @@ def test_products_of_four_bits_equal_eager_with_scales_in_bfloat16() -> None:
     program = run(lowered_on_xnnpack(model, x), x)
     assert not torch.equal(scale, scale.bfloat16().float())
     scale.copy_(scale.bfloat16().float())
-    torch.testing.assert_close(program, model(*x), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(program, model(*x), **LAYER)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 8, 15, 17])

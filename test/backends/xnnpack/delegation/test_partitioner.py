@@ -6,6 +6,7 @@ import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import MODEL
 from torch import nn
 from torch.nn import functional as F
 
@@ -154,7 +155,7 @@ def test_programs_for_executorch_1_4_have_no_newer_nodes() -> None:
         newer_of_programs.append({type(node.xnode_union).__name__ for node in nodes} & newer)
         program = Runtime.get().load_program(lowered.to_executorch().buffer)
         (result,) = program.load_method("forward").execute(inputs)
-        torch.testing.assert_close(result, module(*inputs), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(result, module(*inputs), **MODEL)
     assert newer_of_programs == [newer - {"Equal", "LessOrEqual"} | newer_of_programs[0], set()]
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYERS
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -73,7 +74,7 @@ def test_norms_of_a_batch_that_varies_are_delegated(norms: tuple[nn.Module, nn.M
     method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
     for batch in (4, 1, 8, 0, 3):
         x = torch.randn(batch, 4, 6, 6)
-        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), **LAYERS)
 
 
 def test_a_batch_size_with_other_readers_stays_in_the_program() -> None:
@@ -81,7 +82,7 @@ def test_a_batch_size_with_other_readers_stays_in_the_program() -> None:
     method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
     for batch in (4, 1, 8):
         x = torch.randn(batch, 8)
-        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), **LAYERS)
 
 
 def test_a_concatenation_skips_empty_operands() -> None:

@@ -9,6 +9,7 @@ import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
 from oracle.models.delegated import run
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import LAYER
 from torch.nn import functional as F
 
 pytestmark = needs_xnnpack
@@ -72,4 +73,4 @@ def test_slices_of_integers_are_dequantized_for_each_reader() -> None:
 
     x = torch.randn(2, 24)
     (output,) = run(Function(call), (x,))
-    torch.testing.assert_close(output, call(x), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(output, call(x), **LAYER)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from models.module_kinds import Kind
 from oracle.models.every_step import assert_every_step_keeps
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import Dim, export
 
@@ -69,7 +70,7 @@ def _assert_equal(manager: Any, model: nn.Module, *calls: torch.Tensor) -> None:
             expected = model(x)
         (found,) = method.execute([x])
         assert found.stride() == expected.contiguous().stride()
-        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(found, expected, **LAYER)
 
 
 REGIONS = {

@@ -6,6 +6,7 @@ import json
 import pytest
 import torch
 import transformers
+from oracle.tolerances import MODEL
 
 from executorch.examples.models.llama import presets
 from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face
@@ -112,10 +113,10 @@ def test_every_cache_gives_the_logits_of_transformers(checkpoint):
     expected = reference(tokens, use_cache=False).logits[0, -1]
     plain = read_config([f"base.checkpoint={folder}", "export.max_seq_length=40", "export.max_context_length=40"])
     with torch.no_grad():
-        torch.testing.assert_close(build_model(plain)(tokens)[0], expected, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(build_model(plain)(tokens)[0], expected, **MODEL)
         model = build_model(read_config([f"base.checkpoint={folder}", *CACHED]))
         logits_of = cached(lambda inputs: [model(inputs[0], {"input_pos": inputs[1]})])
-        torch.testing.assert_close(logits_of(tokens[0].tolist())[0], expected, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(logits_of(tokens[0].tolist())[0], expected, **MODEL)
 
 
 @pytest.mark.parametrize("checkpoint", ["phi3"], indirect=True)
@@ -125,7 +126,7 @@ def test_long_contexts_have_the_long_factors(checkpoint):
     config = read_config([f"base.checkpoint={folder}", "export.max_seq_length=330", "export.max_context_length=330"])
     with torch.no_grad():
         found, expected = build_model(config)(tokens)[0], reference(tokens, use_cache=False).logits[0, -1]
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found, expected, **MODEL)
 
 
 def test_published_sizes_need_no_file():
