@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 
 import torch
@@ -16,12 +15,7 @@ from executorch.exir.dialects.backend._ops import (
     require_backend_library,
 )
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
-
-# Library → module whose import defines its operators. They are imported on demand, because that is slow.
-_DEFINED_BY = {
-    "quantized_decomposed": "executorch.exir.operator.quantized",
-    "quantized_fused": "executorch.exir.operator.quantized_fused",
-}
+from executorch.exir.operator.definitions import define_operators
 
 
 class _OpNamespace:
@@ -53,8 +47,7 @@ class _DialectNamespace:
             raise AttributeError(namespace)
         if self._packet is BackendOpOverloadPacket:
             require_backend_library(namespace)
-        if namespace in _DEFINED_BY:
-            importlib.import_module(_DEFINED_BY[namespace])
+        define_operators(namespace)
         operators = _OpNamespace(self._dialect, namespace, self._packet)
         setattr(self, namespace, operators)
         return operators

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 
 import torch
 from torch._ops import OpOverload
 
 from executorch.exir.error import ExportError
+from executorch.exir.operator.definitions import define_operators
 
 # Arguments that describe the result; out variants lack them, because `out` is given.
 _RESULT_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
@@ -88,16 +88,8 @@ def is_view(op: OpOverload) -> bool:
     return not schema.is_mutable and any(item.alias_info is not None for item in schema.returns)
 
 
-# Namespace → module that defines its out variants. They are imported on demand, because that is slow.
-_DEFINED_BY = {
-    "quantized_decomposed": "executorch.exir.operator.quantized",
-    "quantized_fused": "executorch.exir.operator.quantized_fused",
-}
-
-
 def _overloads(op: OpOverload) -> list[OpOverload]:
-    if op.namespace in _DEFINED_BY:
-        importlib.import_module(_DEFINED_BY[op.namespace])
+    define_operators(op.namespace)
     # Do not use packet.overloads(): it caches the names of its first use.
     _, names = torch._C._jit_get_operation(op._schema.name)
     return [getattr(op.overloadpacket, name or "default") for name in names]
