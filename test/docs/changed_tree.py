@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,7 +51,7 @@ class ChangedTree:
         """Write a file."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(textwrap.dedent(text))
+        file.write_text(text)
         return file
 
     def compile(self, *sources: Path) -> list[str]:
@@ -86,8 +85,8 @@ class ChangedTree:
 
     def run_python(self, script: str, *arguments: object, cwd: Path = ROOT, **environment: str) -> str:
         """Run a script that imports the tree's files in place of the project's; return what it prints."""
-        text = f"{_IMPORTS}\n{textwrap.dedent(script)}"
-        return run([sys.executable, "-c", text, str(self.folder), *map(str, arguments)], cwd, **environment)
+        command = [sys.executable, "-c", f"{_IMPORTS}\n{script}", str(self.folder), *map(str, arguments)]
+        return run(command, cwd, **environment)
 
 
 def run(command: Sequence[str], cwd: Path = ROOT, **environment: str) -> str:
