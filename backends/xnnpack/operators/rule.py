@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import sympy
 import torch
@@ -15,6 +16,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import is_reshapable, rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
+from executorch.exir.decompose.call_body import aten_operator
 from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
 from executorch.exir.rewrite.rejection import Rejection
 
@@ -91,6 +93,18 @@ def refusal_of_emptiness(node: Node) -> Rejection | None:
         for size in source.meta["val"].shape:
             if may_be_zero(size) and not all(_is_zero_with(elements, size) for elements in tensors):
                 return Rejection(f"{source.name} may be empty, as {size} may be 0, but the result may have elements")
+    return None
+
+
+def refusal_of_broadcast(node: Node) -> Rejection | None:
+    """Return why the operands of a pointwise call do not broadcast at the upper bounds of their sizes, which a delegate
+    is built for; None if they do."""
+    if torch.Tag.pointwise not in getattr(aten_operator(node), "tags", ()):
+        return None
+    shapes = [source.meta["val"].shape for source in tensors_of(node)]
+    for sizes in zip_longest(*map(reversed, shapes), fillvalue=1):
+        if len({upper_bound(size) for size in sizes} - {1, None}) > 1:
+            return Rejection(f"its operands' sizes {', '.join(map(str, sizes))} are equal only at run time")
     return None
 
 

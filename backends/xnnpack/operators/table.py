@@ -33,6 +33,7 @@ from executorch.backends.xnnpack.operators.rule import (
     FLOATS,
     FLOATS_AND_BOOLEANS,
     Rule,
+    refusal_of_broadcast,
     refusal_of_emptiness,
     refusal_of_tensors,
 )
@@ -81,4 +82,4 @@ def refusal(node: Node, program: ExportedProgram) -> Rejection | None:
     dtypes = FLOATS_AND_BOOLEANS if rule.booleans else FLOATS
     tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes, dtypes, rule.sizes)
     emptiness = None if rule.takes_empty else refusal_of_emptiness(node)
-    return tensors or rule.refusal(node, program) or emptiness
+    return tensors or rule.refusal(node, program) or emptiness or refusal_of_broadcast(node)

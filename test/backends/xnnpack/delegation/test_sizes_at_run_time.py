@@ -227,6 +227,18 @@ def test_reductions_of_rows_that_data_select_are_delegated() -> None:
         torch.testing.assert_close(method.execute((x,))[0], model(x), equal_nan=True)
 
 
+def test_sizes_that_are_equal_only_at_run_time_are_not_broadcast_in_a_delegate() -> None:
+    def experts(linear: nn.Module, x: torch.Tensor, counts: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        parts = x.split(counts.tolist())
+        return torch.cat([linear(part) * scale for scale, part in enumerate(parts, 1)]) * gates[:, None] + 1
+
+    model, x, gates = Function(experts), torch.randn(6, 8), torch.rand(6)
+    method = delegated(model, (x, torch.tensor([1, 3, 2]), gates))
+    for counts in ([1, 3, 2], [0, 6, 0], [6, 0, 0], [2, 2, 2]):
+        inputs = (x, torch.tensor(counts), gates)
+        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
+
+
 def test_an_expanded_example_input_is_taken_as_dense() -> None:
     model = nn.Linear(8, 5)
     method = delegated(model, (torch.randn(1, 8).expand(4, 8),))
