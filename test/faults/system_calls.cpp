@@ -56,7 +56,10 @@ INTERPOSED int fstat(int file, struct stat* status) noexcept {
 
 INTERPOSED ssize_t pread(int file, void* buffer, size_t size, off_t offset) {
   static auto* const real = next<ssize_t(int, void*, size_t, off_t)>("pread");
-  return fails("pread", EIO) ? -1 : real(file, buffer, size, offset);
+  // A read that a signal interrupts has to be repeated.
+  return fails("pread", EIO) || fails("pread (interrupted)", EINTR)
+             ? -1
+             : real(file, buffer, size, offset);
 }
 
 INTERPOSED void* mmap(void* address, size_t size, int protection, int flags, int file,

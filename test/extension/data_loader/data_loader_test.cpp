@@ -238,6 +238,8 @@ TEST(FileDataLoaderTest, ReportsWhyAFileCannotBeLoaded) {
   EXPECT_EQ(FileDataLoader::from(nullptr).error(), Error::InvalidArgument);
   EXPECT_EQ(MmapDataLoader::from(nullptr).error(), Error::InvalidArgument);
   TemporaryFile file("x");
+  EXPECT_EQ(FileDataLoader::from((std::string(file.path()) + "/x").c_str()).error(),
+            Error::NotFound);
   EXPECT_EQ(FileDataLoader::from(file.path(), 3).error(), Error::InvalidArgument);
   EXPECT_EQ(FileDataLoader::from(file.path(), 0).error(), Error::InvalidArgument);
 }
@@ -262,7 +264,7 @@ TEST(FileDataLoaderTest, AnEmptyFileIsEmpty) {
 TEST(FileDescriptorDataLoaderTest, RefusesInvalidUris) {
   LogCapture log;
   for (const char* uri : {"", "3", "fd://3", "fd:///", "fd:///x", "fd:///3x", "fd:///-1",
-                          "fd:///99999999999999999999", "fd:/"}) {
+                          "fd:///2147483648", "fd:///99999999999999999999", "fd:/"}) {
     EXPECT_EQ(FileDescriptorDataLoader::fromFileDescriptorUri(uri).error(), Error::InvalidArgument)
         << uri;
   }
@@ -270,6 +272,8 @@ TEST(FileDescriptorDataLoaderTest, RefusesInvalidUris) {
             Error::InvalidArgument);
   EXPECT_EQ(FileDescriptorDataLoader::fromFileDescriptorUri("fd:///2000000").error(),
             Error::AccessFailed);
+  EXPECT_EQ(FileDescriptorDataLoader::fromFileDescriptorUri("fd:///0", 3).error(),
+            Error::InvalidArgument);
 }
 
 TEST(MmapDataLoaderTest, BytesThatAreVerifiedDoNotFollowTheFile) {
