@@ -240,6 +240,33 @@ TEST(GraphPasses, ProductsOfFullPrecisionKeepTheirFactors) {
   EXPECT_EQ(b.graph.nodes[1].precision, Precision::BFloat16);
 }
 
+TEST(GraphPasses, OnlyAValueThatOneConvolutionReadsIsWrittenInPairs) {
+  Builder b;
+  const auto is_writer = [](const Node& node) { return node.kind == NodeKind::DepthwiseConv2d; };
+  const auto is_reader = [](const Node& node) { return node.kind == NodeKind::Conv2d; };
+  const uint32_t x = b.input(), first = b.value(), second = b.value(), third = b.value(),
+                 fourth = b.output();
+  const auto depthwise = [&](uint32_t to) { b.node(NodeKind::DepthwiseConv2d, {x}, to); };
+  const auto convolve = [&](uint32_t from) { b.node(NodeKind::Conv2d, {from}, b.output()); };
+  depthwise(first);
+  convolve(first);
+  depthwise(second);
+  convolve(second);
+  b.node(NodeKind::Abs, {second}, b.output());
+  depthwise(third);
+  b.graph.nodes.back().residual = x;
+  convolve(third);
+  depthwise(fourth);
+  convolve(fourth);
+  convolve(x);
+  fuse_roundings(&b.graph, is_writer, is_reader);
+  const std::vector<Node>& nodes = b.graph.nodes;
+  EXPECT_TRUE(nodes[0].writes_pairs && nodes[1].reads_pairs);
+  for (size_t i = 2; i < nodes.size(); ++i) {
+    EXPECT_FALSE(nodes[i].writes_pairs || nodes[i].reads_pairs) << i;
+  }
+}
+
 TEST(GraphPasses, AttentionBecomesOneNode) {
   Builder b;
   const uint32_t q = b.input(), k = b.input(), v = b.input(), mask = b.input(), y = b.output();

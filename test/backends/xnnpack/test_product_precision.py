@@ -13,6 +13,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.backends.xnnpack.serialization.payload import deserialize_payload
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
+from executorch.runtime import Runtime
 
 
 class Cancelling(nn.Module):
@@ -103,6 +104,39 @@ def test_not_finite_results_do_not_count_as_errors() -> None:
 
     program = _lowered(Masked(), torch.randn(4, 16), compute_precision="bf16", max_error=0.05)
     assert _of_linear(program) == {"bf16": 1}
+
+
+@pytest.mark.parametrize("channels", [24, 17])
+@pytest.mark.parametrize("activation", [nn.ReLU6, nn.Hardswish])
+def test_a_depthwise_convolution_whose_result_is_read_once_gives_the_same_products(
+    channels: int, activation: type[nn.Module]
+) -> None:
+    class Separable(nn.Module):
+        """Returns the depthwise result only if told to: it is then read twice."""
+
+        def __init__(self, returns_both: bool) -> None:
+            super().__init__()
+            self.returns_both = returns_both
+            self.depthwise = nn.Sequential(nn.Conv2d(channels, channels, 3, 2, 1, groups=channels), activation())
+            self.product = nn.Conv2d(channels, 32, 1)
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            y = self.depthwise(x)
+            return (self.product(y), y) if self.returns_both else (self.product(y),)
+
+    torch.manual_seed(0)
+    alone, both = Separable(False), Separable(True)
+    both.load_state_dict(alone.state_dict())
+    x = torch.randn(2, channels, 19, 14)
+    results = [
+        Runtime.get()
+        .load_program(_lowered(model, x, compute_precision="bf16").buffer)
+        .load_method("forward")
+        .execute([x])[0]
+        for model in (alone, both)
+    ]
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=0)
+    torch.testing.assert_close(results[0], alone(x)[0], rtol=2e-2, atol=2e-2)
 
 
 def test_a_program_without_example_inputs_cannot_be_measured() -> None:
