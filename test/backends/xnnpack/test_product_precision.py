@@ -112,7 +112,7 @@ def test_a_depthwise_convolution_whose_result_is_read_once_gives_the_same_produc
     channels: int, activation: type[nn.Module]
 ) -> None:
     class Separable(nn.Module):
-        """Returns the depthwise result only if told to: it is then read twice."""
+        """With `returns_both`, the depthwise result has two readers."""
 
         def __init__(self, returns_both: bool) -> None:
             super().__init__()
