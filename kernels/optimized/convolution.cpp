@@ -80,7 +80,7 @@ bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
 template <class BytesOf, class Compute>
 bool on_images(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw, bool transposes,
                BytesOf&& bytes_of, Compute&& compute) {
-  KernelThreads threads(c.work(), kMinProductWork);
+  KernelThreads threads(c.work(), c.is_depthwise() ? kMinDepthwiseWork : kMinProductWork);
   const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
   const size_t in_bytes = transposes ? whole(batch * pixels * c.inputs() * kSize) : 0;
   const size_t out_bytes = transposes ? whole(batch * c.outputs() * c.channels() * kSize) : 0;

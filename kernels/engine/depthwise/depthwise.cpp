@@ -89,7 +89,7 @@ class Work {
   }
 
  private:
-  /// Where outputs are written: rows of pixels.
+  /// Destination of outputs: rows of pixels.
   struct Rows {
     float* first;
     size_t pixel_stride;
@@ -190,6 +190,17 @@ class Work {
   size_t rows_at_once_ = 1;
 };
 
+/// Numbers of a block of channels, with zeros for those beyond `count`. A whole block is a loop of
+/// constant length.
+void take_block(const float* from, size_t stride, size_t count, float* to) {
+  if (count == kDepthwiseBlock) {
+    for (size_t c = 0; c < kDepthwiseBlock; ++c) to[c] = from[c * stride];
+    return;
+  }
+  for (size_t c = 0; c < count; ++c) to[c] = from[c * stride];
+  std::fill(to + count, to + kDepthwiseBlock, 0.0f);
+}
+
 }  // namespace
 
 size_t depthwise_packed_bytes(const Conv2dParams& params) {
@@ -200,17 +211,17 @@ void pack_depthwise(const Conv2dParams& p, const ConvWeights& weights, float* pa
   const size_t outputs = outputs_of(p);
   for (size_t first = 0; first < outputs; first += kDepthwiseBlock) {
     const size_t count = std::min(kDepthwiseBlock, outputs - first);
-    for (size_t c = 0; c < kDepthwiseBlock; ++c) {
-      packed[c] = c < count && weights.bias != nullptr ? weights.bias[first + c] : 0;
+    if (weights.bias == nullptr) {
+      std::fill_n(packed, kDepthwiseBlock, 0.0f);
+    } else {
+      take_block(weights.bias + first, 1, count, packed);
     }
     packed += kDepthwiseBlock;
     for (size_t x = 0; x < p.kernel_width; ++x) {
       for (size_t y = 0; y < p.kernel_height; ++y, packed += kDepthwiseBlock) {
         const float* const from = weights.data + first * weights.output_stride +
                                   y * weights.y_stride + x * weights.x_stride;
-        for (size_t c = 0; c < kDepthwiseBlock; ++c) {
-          packed[c] = c < count ? from[c * weights.output_stride] : 0;
-        }
+        take_block(from, weights.output_stride, count, packed);
       }
     }
   }

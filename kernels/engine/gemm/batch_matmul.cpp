@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products with a variable right operand: each item packs its columns into its worker's
-// scratch memory.
+// Products with a variable right operand: a worker packs the columns of its items into its scratch
+// memory, once for consecutive items of the same columns.
 #include <algorithm>
 
 #include <executorch/kernels/engine/arithmetic.h>
@@ -17,6 +17,8 @@ namespace {
 
 /// Packed columns of an item: they stay in the second-level cache for its rows.
 constexpr size_t kPackedBytes = size_t{256} << 10;
+/// Items for each thread, so that threads end at nearly the same time.
+constexpr size_t kItemsOfThread = 4;
 /// Rows of the left operand that are rounded to bfloat16 at once: whole tiles.
 constexpr size_t kNarrowedRows = 60;
 
@@ -48,9 +50,13 @@ size_t packed_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
                   kAlignment / sizeof(float));
 }
 
-/// A worker's packed columns and rounded rows of the left operand.
+/// At the beginning of a worker's memory: the columns it has packed, counted through the batch from
+/// 1; 0 for none.
+constexpr size_t kHeaderFloats = kAlignment / sizeof(float);
+
+/// A worker's header, packed columns and rounded rows of the left operand.
 size_t worker_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
-  const size_t packed = packed_floats(tiles, call);
+  const size_t packed = kHeaderFloats + packed_floats(tiles, call);
   if (tiles.precision == Precision::Float32) return packed;
   const size_t rows = std::min(call.rows, kNarrowedRows);
   return packed + round_up(limited_product(rows, tiles.words(call.depth), kMaxFloats),
@@ -117,8 +123,8 @@ Offsets offsets_of(const BatchMatmulCall& call, size_t index) {
 
 /// Rows of an item: all, unless that leaves too few items for the threads.
 size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
-  if (threads == 1 || items >= 2 * threads || items == 0) return call.rows;
-  const size_t parts = divide_up(2 * threads, items);
+  if (threads == 1 || items >= kItemsOfThread * threads || items == 0) return call.rows;
+  const size_t parts = divide_up(kItemsOfThread * threads, items);
   return std::max(divide_up(call.rows, parts), size_t{1});
 }
 
@@ -153,15 +159,23 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     return {call.right.data + first + column * call.right.column_stride, call.right.depth_stride,
             call.right.column_stride};
   };
+  const auto header_of = [&](size_t worker) {
+    return reinterpret_cast<size_t*>(static_cast<float*>(scratch) + worker * of_worker);
+  };
+  for (size_t worker = 0; worker < threads.count(); ++worker) *header_of(worker) = 0;
   for_each_item(threads, items, [&](size_t item, size_t worker) {
     const size_t row = item % row_items * rows_each;
     const size_t column = item / row_items % column_items * columns_each;
     const Offsets at = offsets_of(call, item / row_items / column_items);
     size_t columns = 0, next_columns = 0;
     const RightMatrix right = right_of(item, &columns);
-    float* const packed = static_cast<float*>(scratch) + worker * of_worker;
-    pack_panels(tiles, right, call.bias == nullptr ? nullptr : call.bias + column, columns,
-                call.depth, packed);
+    size_t& last_packed = *header_of(worker);
+    float* const packed = reinterpret_cast<float*>(&last_packed) + kHeaderFloats;
+    if (last_packed != item / row_items + 1) {
+      last_packed = item / row_items + 1;
+      pack_panels(tiles, right, call.bias == nullptr ? nullptr : call.bias + column, columns,
+                  call.depth, packed);
+    }
     Product product;
     product.tiles = &tiles;
     product.rows = std::min(rows_each, call.rows - row);
@@ -173,7 +187,7 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     product.packed = packed;
     const size_t to = at.out + row * call.out_stride + column;
     product.write_to(call.out, to, call.out_stride, call.epilogue);
-    if (const size_t next_item = item + threads.count(); next_item < items) {
+    if (const size_t next_item = item + 1; next_item < items) {
       const RightMatrix next = right_of(next_item, &next_columns);
       if (next.data != right.data) {
         product.next_read = prefetch_of(next, next_columns, call.depth);
