@@ -59,13 +59,9 @@ inline void AliasModel::set_up() {
     if (value.isTensor()) {
       uint8_t& flags = block_.flags[i];
       value.~EValue();
-      new (&nodes_[i]) Node{i,
-                            i,
-                            kEnd << Role::kBits,
-                            (flags & kResizableValue) != 0,
-                            (flags & kLateValue) != 0,
-                            0,
-                            tensors++};
+      const uint32_t traits = ((flags & kResizableValue) != 0 ? Node::kResizable : 0u) |
+                              ((flags & kLateValue) != 0 ? Node::kGiven : 0u);
+      new (&nodes_[i]) Node{i, i, kEnd << Role::kBits, tensors++ << Node::kTraitBits | traits};
       flags &= static_cast<uint8_t>(~kResizableValue);
     } else {
       const bool has_tensors = value.isTensorList() || value.isListOptionalTensor();
@@ -74,7 +70,7 @@ inline void AliasModel::set_up() {
       uint64_t words = 0;
       static_assert(sizeof(words) == sizeof(payload), "a node keeps the payload");
       memcpy(&words, &payload, sizeof(words));
-      new (&nodes_[i]) Node{0, 0, tag, 0, 0, 0, has_tensors ? kTensorList : kNoTensor};
+      new (&nodes_[i]) Node{0, 0, tag, (has_tensors ? kTensorList : kNoTensor) << Node::kTraitBits};
       nodes_[i].set_words(words);
     }
   }
@@ -84,10 +80,10 @@ inline void AliasModel::set_up() {
 inline void AliasModel::restore_values() {
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     const Node node = nodes_[i];
-    EValue& value = *new (&block_.values[i]) EValue();
-    if (node.slot < kTensorList) {
-      value = EValue(tensor_in(block_.tensors[node.slot]));
+    if (node.slot() < kTensorList) {
+      new (&block_.values[i]) EValue(tensor_in(block_.tensors[node.slot()]));
     } else {
+      EValue& value = *new (&block_.values[i]) EValue();
       const uint64_t words = node.words();
       memcpy(&value.payload.copyable_union, &words, sizeof(words));
       value.tag = static_cast<Tag>(node.use);
@@ -96,10 +92,12 @@ inline void AliasModel::restore_values() {
 }
 
 inline Error AliasModel::check_all() {
-  bool has_view_kernels = !ET_SHORTCUTS;
   for (const Kernel* kernel : block_.kernels) {
-    has_view_kernels = has_view_kernels || (kernel != nullptr && is_view(kernel->name_));
+    if (ET_SHORTCUTS && kernel != nullptr && is_view(kernel->name_)) {
+      view_kernel_ = kernel;
+    }
   }
+  const bool has_view_kernels = !ET_SHORTCUTS || view_kernel_ != nullptr;
   for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
     // Loading has left has_late_memory false.
     if (has_view_kernels || is_loaded_ || block_.instructions[index_].opcode != Opcode::Kernel) {
@@ -118,11 +116,15 @@ inline Error AliasModel::check_all() {
   return Error::Ok;
 }
 
+/// Several kernels may have the name, for example for certain dtypes.
+inline bool AliasModel::makes_view(const Kernel& kernel) const {
+  return (ET_SHORTCUTS && &kernel == view_kernel_) || is_view(kernel.name_);
+}
+
 ET_INLINE_UNLESS_SMALL bool AliasModel::is_view_call(const Instruction& loaded) const {
   // The full name decides: the file may split it into name and overload differently.
-  return loaded.opcode == Opcode::Kernel && is_view(kernel_of(loaded).name_) &&
-         loaded.number >= 3 && is_tensor(index_of(loaded.arguments[0])) &&
-         is_tensor(index_of(loaded.arguments[2]));
+  return loaded.opcode == Opcode::Kernel && makes_view(kernel_of(loaded)) && loaded.number >= 3 &&
+         is_tensor(index_of(loaded.arguments[0])) && is_tensor(index_of(loaded.arguments[2]));
 }
 
 /// Merges the classes of the source and the destination of a move or view.
@@ -177,14 +179,16 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::link(Instruction& loaded) {
 inline Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
   const fb::Tensor& shown = *tensor_at(plan_, view);
   const TensorSource source = tensor_source(shown);
+  const bool is_bounded = shown.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND;
+  if (ET_SHORTCUTS && source == TensorSource::None && is_bounded) {
+    return Error::Ok;
+  }
   const PlannedRange own = planned_range(shown);
   const PlannedRange whole = planned_range(*tensor_at(plan_, base));
   const bool is_at_base = own.buffer == whole.buffer && own.begin == whole.begin &&
                           own.end <= whole.end && source == TensorSource::Planned;
   ET_CHECK_OR_RETURN_ERROR(
-      (source == TensorSource::None || is_at_base) &&
-          shown.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND,
-      InvalidProgram,
+      (source == TensorSource::None || is_at_base) && is_bounded, InvalidProgram,
       "method '%s', instruction %zu: the view, value %u, has memory of its own or no bound (source "
       "%u, buffer %u, bytes %" PRIu64 " to %" PRIu64
       "); expected none, or its base's, value %u (buffer %u, bytes %" PRIu64 " to %" PRIu64 ")",
@@ -261,7 +265,7 @@ inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
   const uint32_t out = index_of(written_value);
   Node& out_node = nodes_[out];
   uint8_t seen_flags = all_flags[out];
-  if (out_node.slot >= kTensorList || out_node.root != out || out_node.next != out ||
+  if (out_node.slot() >= kTensorList || out_node.root != out || out_node.next != out ||
       (seen_flags & (kConstantValue | kViewValue)) != 0) {
     return false;
   }
@@ -276,11 +280,11 @@ inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
     }
     const uint32_t value = index_of(argument);
     const Node& node = nodes_[value];
-    if (node.slot == kNoTensor) {
+    if (node.slot() == kNoTensor) {
       continue;
     }
     const uint8_t flags = all_flags[value];
-    if (node.slot == kTensorList || node.root != value || node.next != value ||
+    if (node.slot() == kTensorList || node.root != value || node.next != value ||
         (flags & kViewValue) != 0) {
       return false;
     }
@@ -296,20 +300,20 @@ inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
     seen_flags |= flags;
   }
   seen_flags_ = seen_flags;
-  out_node.is_near_input |= place.overlaps(inputs_);
-  all_flags[out] |= kWrittenValue | (out_node.is_resizable != 0 ? kResizedValue : 0);
+  out_node.mark_near_input(place.overlaps(inputs_));
+  all_flags[out] |= kWrittenValue | (out_node.has(Node::kResizable) ? kResizedValue : 0);
   return true;
 }
 
 /// Returns true if the tensor shares bytes with `place`, or could share some.
 inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) const {
-  const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot]);
+  const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot()]);
   const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
   if (begin == 0 || place.buffer != kAddresses) {
     return range(value).overlaps(place);
   }
   // Where the tensor begins after the place, its size need not be computed.
-  return begin < place.end && place.begin < begin + tensor.nbytes();
+  return begin < place.end && place.begin < begin + nbytes(tensor);
 }
 
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written,
@@ -344,11 +348,11 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::give_role(size_t argument, const EValue
                                                    uint32_t role, uint32_t returned) {
   const uint32_t value = index_of(tensors);
   const Node& node = nodes_[value];
-  if (node.slot == kTensorList) {
+  if (node.slot() == kTensorList) {
     return touch_list(argument, value, role, returned);
   }
-  return node.slot == kNoTensor || (node.use & returned) != 0 ? Error::Ok
-                                                              : touch(argument, value, role);
+  return node.slot() == kNoTensor || (node.use & returned) != 0 ? Error::Ok
+                                                                : touch(argument, value, role);
 }
 
 /// Gives the tensors of a list a role, except those with the role `returned`.
@@ -396,7 +400,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
     node.use = use | role;
     if (writes) {
       all_flags[member] |= kWrittenValue;
-      all_flags[root] |= node.is_resizable != 0 ? kResizedValue : 0;
+      all_flags[root] |= node.has(Node::kResizable) ? kResizedValue : 0;
     }
     member = node.next;
     ET_CHECK_OR_RETURN_ERROR(member == root || spend(), InvalidProgram,
@@ -420,7 +424,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
   Node* const nodes = nodes_;
   for (uint32_t written = written_; written != kEnd; written = nodes[written].use >> Role::kBits) {
     const PlannedRange place = range(written);
-    nodes[written].is_near_input |= place.overlaps(inputs_);
+    nodes[written].mark_near_input(place.overlaps(inputs_));
     const uint32_t root = find(written);
     // Each pair of written values is compared once.
     uint32_t other = place.buffer == 0 ? written : list_;

@@ -56,14 +56,22 @@ class AliasModel final {
     /// value that the instruction uses. A flatbuffer, of less than 2^31 bytes, has fewer than 2^29
     /// values. One word, because loading a word after storing a bit field of it stalls.
     uint32_t use;
-    /// The tensor may be resized.
-    uint32_t is_resizable : 1;
-    /// Its memory is the caller's.
-    uint32_t is_given : 1;
-    /// It is written to and may overlap an input.
-    uint32_t is_near_input : 1;
+    /// Bits of Trait, and above them the slot. No bit fields, for the same reason.
+    uint32_t traits;
+
+    enum Trait : uint32_t {
+      /// The tensor may be resized.
+      kResizable = 1,
+      /// Its memory is the caller's.
+      kGiven = 2,
+      /// It is written to and may overlap an input.
+      kNearInput = 4,
+    };
+    static constexpr unsigned kTraitBits = 3;
+    bool has(Trait trait) const { return (traits & trait) != 0; }
+    void mark_near_input(bool is_near) { traits |= is_near ? kNearInput : 0u; }
     /// The tensor's place in block.tensors; for other values one of the two numbers below.
-    uint32_t slot : 29;
+    uint32_t slot() const { return traits >> kTraitBits; }
 
     /// The first two words as one. When all instructions are checked: where the tensor begins in
     /// planned memory. `use` is then the next tensor by place.
@@ -102,30 +110,41 @@ class AliasModel final {
   void consume_inputs();
 
   uint32_t find(uint32_t value);
+  bool makes_view(const Kernel& kernel) const;
   bool is_view_call(const Instruction& loaded) const;
   /// After loading, the kernel that was last found for the operator.
   const Kernel& kernel_of(const Instruction& call) const {
     return is_loaded_ ? *block_.kernels[call.op] : *call.source;
   }
-  bool is_tensor(uint32_t value) const { return nodes_[value].slot < kTensorList; }
+  bool is_tensor(uint32_t value) const { return nodes_[value].slot() < kTensorList; }
   /// The index of an argument's value.
   uint32_t index_of(const EValue* value) const {
     return static_cast<uint32_t>(value - block_.values.data());
   }
   /// The tensor's current bytes. Memory that a parametric plan assigns later is taken from the plan
   /// in the file.
-  PlannedRange range(uint32_t value) const {
-    return nodes_[value].is_given != 0 ? PlannedRange() : own_range(value);
+  ET_INLINE_UNLESS_SMALL PlannedRange range(uint32_t value) const {
+    return nodes_[value].has(Node::kGiven) ? PlannedRange() : own_range(value);
   }
   ET_INLINE_OR_SHARED PlannedRange own_range(uint32_t value) const {
-    const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot]);
+    const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot()]);
     const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
     if (begin == 0) {
       namespace lean = executorch::runtime::internal;  // in builds for at::Tensor, another one
       return lean::planned_range(*lean::tensor_at(plan_, value));
     }
-    const size_t bytes = tensor.nbytes();
+    const size_t bytes = nbytes(tensor);
     return bytes == 0 ? PlannedRange() : PlannedRange{kAddresses, begin, begin + bytes};
+  }
+  size_t nbytes(const executorch::aten::Tensor& tensor) const {
+#if ET_SHORTCUTS
+    if (tensor.numel() != last_.numel || tensor.scalar_type() != last_.type) {
+      last_ = {static_cast<ssize_t>(tensor.numel()), tensor.scalar_type(), tensor.nbytes()};
+    }
+    return last_.nbytes;
+#else
+    return tensor.nbytes();
+#endif
   }
   bool spend() { return budget_.spend(1); }
 
@@ -140,6 +159,17 @@ class AliasModel final {
   size_t index_ = 0;
   /// A range around all inputs with planned memory.
   PlannedRange inputs_{0, UINT64_MAX, 0};
+#if ET_SHORTCUTS
+  /// The bytes of the last tensor: many have as many elements of the same type.
+  struct Bytes {
+    ssize_t numel;
+    executorch::aten::ScalarType type;
+    size_t nbytes;
+  };
+  mutable Bytes last_{0, executorch::aten::ScalarType::Byte, 0};
+#endif
+  /// A kernel that makes views; null if the method has none, and in builds for size.
+  const Kernel* view_kernel_ = nullptr;
   bool is_loaded_;
   /// Flags of the instruction's values.
   uint8_t seen_flags_ = 0;

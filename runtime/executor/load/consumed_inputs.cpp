@@ -30,7 +30,7 @@ void AliasModel::find_inputs() {
     if (own.buffer != 0) {
       inputs_ = {own.buffer, own.begin < inputs_.begin ? own.begin : inputs_.begin,
                  own.end > inputs_.end ? own.end : inputs_.end};
-      nodes_[index_of(input.value)].is_near_input = 1;
+      nodes_[index_of(input.value)].mark_near_input(true);
     }
   }
 }
@@ -70,7 +70,7 @@ uint32_t AliasModel::list_places() {
   };
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     Node& node = nodes_[i];
-    if (node.is_near_input == 0) {
+    if (!node.has(Node::kNearInput)) {
       continue;
     }
     const PlannedRange own = range(i);
