@@ -21,15 +21,18 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
+using executorch::runtime::internal::are_equal;
 using executorch::runtime::internal::as;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::list_items;
+using executorch::runtime::internal::PlainTensorReader;
 using executorch::runtime::internal::planned_offset;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorBytes;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::value_at;
+using executorch::runtime::internal::value_in;
 using Kind = fb::KernelTypes;
 
 namespace {
@@ -73,14 +76,24 @@ void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
 }
 
 Error ValueLoader::load() {
+  const auto* const values = plan_.values();
   for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
-    const fb::EValue& source = value_at(plan_, used_.value);
+    const fb::EValue& source = value_in(values, plan_, used_.value);
     size_t& used = used_.of_kind[static_cast<size_t>(source.val_type())];
     if (source.val_type() == Kind::Tensor) {
       const auto& tensor = as<fb::Tensor>(source);
-      source_ = tensor_source(tensor);
-      block_.flags[used_.value] |= flags_of(tensor, source_);
-      ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(tensor));
+      PlainTensor plain;
+      if (plain_.read(tensor, &plain)) {
+        source_ = plain.source();
+        block_.flags[used_.value] |= source_ == TensorSource::None       ? kLateValue
+                                     : source_ == TensorSource::Constant ? kConstantValue
+                                                                         : 0;
+        ET_CHECK_OK_OR_RETURN_ERROR(load_plain(tensor, plain));
+      } else {
+        source_ = tensor_source(tensor);
+        block_.flags[used_.value] |= flags_of(tensor, source_);
+        ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(tensor));
+      }
       if (ET_SHORTCUTS) {
         block_.values[used_.value] = EValue(tensor_in(block_.tensors[used++]));
         continue;
@@ -104,8 +117,9 @@ ET_INLINE_UNLESS_SMALL Error ValueLoader::load_tensor(const fb::Tensor& tensor) 
 }
 
 ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_aligned(const fb::Tensor& tensor,
+                                                               const fb::AllocationDetails* where,
                                                                TensorBytes bytes) {
-  void* data = ET_UNWRAP(bind(tensor, bytes.all));
+  void* data = ET_UNWRAP(bind(tensor, where, bytes.all));
   ET_CHECK_OR_RETURN_ERROR((reinterpret_cast<uintptr_t>(data) & (bytes.element - 1)) == 0,
                            InvalidArgument,
                            "method '%s', tensor %zu: memory at %p, expected a multiple of its "
@@ -118,9 +132,13 @@ ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_aligned(const fb::Tensor&
 
 using executorch::runtime::internal::bytes_of;
 
+ET_INLINE_UNLESS_SMALL Error ValueLoader::load_plain(const fb::Tensor& tensor, const PlainTensor&) {
+  return load_bounded(tensor);
+}
+
 Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
   const TensorBytes bytes = bytes_of(tensor);
-  void* data = ET_UNWRAP(bind_aligned(tensor, bytes));
+  void* data = ET_UNWRAP(bind_aligned(tensor, tensor.allocation_info(), bytes));
   const auto file_sizes = items(tensor.sizes());
   const size_t rank = file_sizes.size();
   int64_t sizes[kTensorDimensionLimit];
@@ -141,25 +159,35 @@ namespace {
 
 /// Returns true if the tensor has the type and shape of `other`, and neither is ever resized: both
 /// may use the same arrays, which `other` found in the file.
-inline bool is_alike(const fb::Tensor& tensor, const et::TensorImpl& other) {
-  return tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC &&
-         other.shape_dynamism() == TensorShapeDynamism::STATIC &&
-         items(tensor.sizes()).data() == other.sizes().data() &&
-         items(tensor.dim_order()).data() == other.dim_order().data() &&
-         static_cast<et::ScalarType>(tensor.scalar_type()) == other.scalar_type();
+inline bool is_alike(const PlainTensorReader::Fields& tensor, const et::TensorImpl& other) {
+  return other.shape_dynamism() == TensorShapeDynamism::STATIC &&
+         static_cast<et::ScalarType>(tensor.type) == other.scalar_type() &&
+         are_equal(tensor.sizes, {other.sizes().data(), other.sizes().size()}) &&
+         are_equal(tensor.order, {other.dim_order().data(), other.dim_order().size()});
 }
 
 }  // namespace
 
 Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
   et::TensorImpl* const slot = next_slot();
-  if (ET_SHORTCUTS && slot != block_.tensors.data() && is_alike(tensor, slot[-1])) {
-    new (slot) et::TensorImpl(slot[-1]);
-  } else {
-    make_tensor(tensor, slot);
-    bytes_ = {static_cast<size_t>(slot->element_size()), slot->nbytes()};
+  make_tensor(tensor, slot);
+  if (ET_SHORTCUTS) {
+    made_ = slot;
   }
-  slot->set_data(ET_UNWRAP(bind_aligned(tensor, bytes_)));
+  bytes_ = {static_cast<size_t>(slot->element_size()), slot->nbytes()};
+  slot->set_data(ET_UNWRAP(bind_aligned(tensor, tensor.allocation_info(), bytes_)));
+  return Error::Ok;
+}
+
+ET_INLINE_UNLESS_SMALL Error ValueLoader::load_plain(const fb::Tensor& tensor,
+                                                     const PlainTensor& plain) {
+  et::TensorImpl* const slot = next_slot();
+  if (made_ == nullptr || !is_alike(plain, *made_)) {
+    return load_bounded(tensor);
+  }
+  // Reading slot[-1] instead would wait for its stores.
+  new (slot) et::TensorImpl(*made_);
+  slot->set_data(ET_UNWRAP(bind_aligned(tensor, plain.where, bytes_)));
   return Error::Ok;
 }
 
@@ -187,30 +215,30 @@ ET_INLINE_UNLESS_SMALL void ValueLoader::make_tensor(const fb::Tensor& tensor, T
 
 #endif  // USE_ATEN_LIB
 
-ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
+ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind(const fb::Tensor& tensor,
+                                                       const fb::AllocationDetails* where,
+                                                       size_t nbytes) {
   switch (source_) {
     case TensorSource::None:
       return nullptr;
     case TensorSource::Planned:
       // A parametric plan places the tensor when the sizes of the inputs are known.
-      if (!block_.plan_words.empty() &&
-          tensor.allocation_info()->memory_id() == kParametricMemoryId) {
+      if (!block_.plan_words.empty() && where->memory_id() == kParametricMemoryId) {
         return nullptr;
       }
-      return bind_planned(tensor, nbytes);
+      return bind_planned(*where, nbytes);
     case TensorSource::Constant:
       return bind_constant(tensor, nbytes);
     case TensorSource::Mutable:
-      return bind_mutable(tensor, nbytes);
+      return bind_mutable(tensor, *where, nbytes);
     case TensorSource::External:
       break;
   }
   return bind_external(tensor, nbytes);
 }
 
-ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor,
+ET_INLINE_UNLESS_SMALL Result<void*> ValueLoader::bind_planned(const fb::AllocationDetails& where,
                                                                size_t nbytes) {
-  const fb::AllocationDetails& where = *tensor.allocation_info();
   ET_CHECK_OR_RETURN_ERROR(planned_memory_ != nullptr, MemoryAllocationFailed,
                            "method '%s', tensor %zu: planned memory is needed, none was given",
                            text(plan_.name()), used_.value);
@@ -229,8 +257,9 @@ inline Result<void*> ValueLoader::bind_constant(const fb::Tensor& tensor, size_t
   return const_cast<void*>(data);
 }
 
-inline Result<void*> ValueLoader::bind_mutable(const fb::Tensor& tensor, size_t nbytes) {
-  void* memory = ET_UNWRAP(bind_planned(tensor, nbytes));
+inline Result<void*> ValueLoader::bind_mutable(const fb::Tensor& tensor,
+                                               const fb::AllocationDetails& where, size_t nbytes) {
+  void* memory = ET_UNWRAP(bind_planned(where, nbytes));
   const fb::ExtraTensorInfo* extra = tensor.extra_tensor_info();
   const auto segments =
       static_cast<uint32_t>(extra == nullptr ? 0 : extra->mutable_data_segments_idx());
@@ -271,7 +300,7 @@ inline Result<void*> ValueLoader::bind_external(const fb::Tensor& tensor, size_t
   FreeableBuffer& external = *new (&block_.external[external_made_]) FreeableBuffer();
   ++external_made_;
   if (tensor.allocation_info() != nullptr) {
-    void* memory = ET_UNWRAP(bind_planned(tensor, nbytes));
+    void* memory = ET_UNWRAP(bind_planned(*tensor.allocation_info(), nbytes));
     ET_CHECK_OK_OR_RETURN_ERROR(data_.load_data_into(key, memory, nbytes));
     return memory;
   }

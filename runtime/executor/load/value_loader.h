@@ -5,6 +5,7 @@
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/plain_tensor.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
 #include <executorch/runtime/executor/program.h>
@@ -55,7 +56,10 @@ class ValueLoader final {
   Error load_unbounded(const executorch_flatbuffer::Tensor& tensor);
 
  private:
+  using PlainTensor = executorch::runtime::internal::PlainTensorReader::Fields;
+
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
+  Error load_plain(const executorch_flatbuffer::Tensor& tensor, const PlainTensor& plain);
   /// Makes an unbounded tensor, which has no memory yet: one of `sizes` is 0.
   Error make_unbounded(const executorch_flatbuffer::Tensor& tensor, Span<const int32_t> sizes);
   /// The memory of the tensor that is being loaded.
@@ -67,12 +71,16 @@ class ValueLoader final {
   void make_tensor(const executorch_flatbuffer::Tensor& tensor, TensorSlot* slot);
 #endif
   /// The address of a tensor's data, aligned to its elements; null if it is given at run time.
+  /// `where` is the tensor's planned memory or null.
   Result<void*> bind_aligned(const executorch_flatbuffer::Tensor& tensor,
+                             const executorch_flatbuffer::AllocationDetails* where,
                              executorch::runtime::internal::TensorBytes bytes);
-  Result<void*> bind(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
-  Result<void*> bind_planned(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
+  Result<void*> bind(const executorch_flatbuffer::Tensor& tensor,
+                     const executorch_flatbuffer::AllocationDetails* where, size_t nbytes);
+  Result<void*> bind_planned(const executorch_flatbuffer::AllocationDetails& where, size_t nbytes);
   Result<void*> bind_constant(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
-  Result<void*> bind_mutable(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
+  Result<void*> bind_mutable(const executorch_flatbuffer::Tensor& tensor,
+                             const executorch_flatbuffer::AllocationDetails& where, size_t nbytes);
   Result<void*> bind_external(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Error check_layout(const executorch_flatbuffer::Tensor& tensor, const char* key) const;
   /// `index` is the value's number among those of its kind.
@@ -90,8 +98,10 @@ class ValueLoader final {
   size_t& external_made_;
   /// The source of the tensor that is being loaded.
   executorch::runtime::internal::TensorSource source_{};
+  executorch::runtime::internal::PlainTensorReader plain_;
 #ifndef USE_ATEN_LIB
-  /// Bytes of the last tensor with a bound.
+  /// The last tensor that make_tensor() made, and its bytes.
+  const executorch::aten::TensorImpl* made_ = nullptr;
   executorch::runtime::internal::TensorBytes bytes_{};
 #endif
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <executorch/runtime/executor/plan/optional_vector.h>
+#include <executorch/runtime/executor/plan/plain_tensor.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
 
@@ -17,16 +18,22 @@ using executorch::runtime::internal::arguments_of;
 using executorch::runtime::internal::as;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::list_size;
+using executorch::runtime::internal::PlainTensorReader;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
-using executorch::runtime::internal::value_at;
 using executorch::runtime::internal::value_count;
+using executorch::runtime::internal::value_in;
 
 namespace {
 
-void count_tensor(const fb::Tensor& tensor, MethodCounts* counts) {
-  const size_t rank = count(tensor.sizes());
+void count_tensor(const fb::Tensor& tensor, PlainTensorReader* reader, MethodCounts* counts) {
   counts->tensors += 1;
+  PlainTensorReader::Fields plain;
+  if (reader->read(tensor, &plain)) {
+    counts->dims += plain.sizes.size();
+    return;
+  }
+  const size_t rank = count(tensor.sizes());
   counts->dims += rank;
   counts->changing_dims += tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC ? 0 : rank;
   // Inputs among them leave theirs unused.
@@ -42,13 +49,15 @@ struct KindCounts {
 
 void count_values(const fb::ExecutionPlan& plan, MethodCounts* counts) {
   KindCounts kinds;
+  PlainTensorReader reader;
+  const auto* const values_in_file = plan.values();
   counts->values = value_count(plan);
   for (size_t i = 0; i < counts->values; ++i) {
-    const fb::EValue& value = value_at(plan, i);
+    const fb::EValue& value = value_in(values_in_file, plan, i);
     const auto kind = static_cast<size_t>(value.val_type());
     kinds.values[kind] += 1;
     if (value.val_type() == fb::KernelTypes::Tensor) {
-      count_tensor(as<fb::Tensor>(value), counts);
+      count_tensor(as<fb::Tensor>(value), &reader, counts);
     } else {
       kinds.items[kind] += list_size(value);
     }

@@ -22,6 +22,12 @@ ET_INLINE_OR_SHARED const executorch_flatbuffer::EValue& value_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
   return *plan.values()->Get(static_cast<uint32_t>(index));
 }
+/// The same in a loop, where `values` are the plan's.
+inline const executorch_flatbuffer::EValue& value_in(
+    const flatbuffers::Vector<flatbuffers::Offset<executorch_flatbuffer::EValue>>* values,
+    const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
+  return ET_SHORTCUTS ? *values->Get(static_cast<uint32_t>(index)) : value_at(plan, index);
+}
 /// Segment `index` of the program, which must exist.
 const executorch_flatbuffer::DataSegment& segment_at(const executorch_flatbuffer::Program& program,
                                                      size_t index);

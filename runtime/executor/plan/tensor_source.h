@@ -23,17 +23,21 @@ enum class TensorSource : uint8_t {
   External,
 };
 
+/// The source of a tensor without a name. `data_buffer` is 0 without data in the program.
+inline TensorSource source_of_data(uint32_t data_buffer, bool is_planned) {
+  if (data_buffer > 0) {
+    return is_planned ? TensorSource::Mutable : TensorSource::Constant;
+  }
+  return is_planned ? TensorSource::Planned : TensorSource::None;
+}
+
 inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
   const executorch_flatbuffer::ExtraTensorInfo* extra = tensor.extra_tensor_info();
   if (extra != nullptr &&
       extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL) {
     return TensorSource::External;
   }
-  const bool planned = tensor.allocation_info() != nullptr;
-  if (tensor.data_buffer_idx() > 0) {
-    return planned ? TensorSource::Mutable : TensorSource::Constant;
-  }
-  return planned ? TensorSource::Planned : TensorSource::None;
+  return source_of_data(tensor.data_buffer_idx(), tensor.allocation_info() != nullptr);
 }
 
 /// Returns true if the tensor's sizes have no bound. Resizing it then allocates memory, unless it

@@ -74,7 +74,7 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
   const fb::EValue& value = value_at(plan, index);
   const Kind kind = value.val_type();
   if (kind == Kind::Tensor) {
-    return verify_tensor(program, plan, index, shape);
+    return verify_tensor(program, plan, as<fb::Tensor>(value), index, shape);
   }
   if (kind < Kind::IntList) {
     return Error::Ok;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/executor/plan/plain_tensor.h>
 #include <executorch/runtime/executor/verify/program_header.h>
 #include <executorch/schema/program_generated.h>
 
@@ -50,11 +51,12 @@ struct ProgramBudget : WorkBudget {
 Error verify_plan(const executorch_flatbuffer::Program& program,
                   const executorch_flatbuffer::ExecutionPlan& plan, ProgramBudget* budget);
 
-/// The last tensor's sizes, dim order and scalar type, which have been verified. Tensors share
-/// these vectors in a file, so the next one often has the same.
+/// The last tensor's sizes, dim order and scalar type, which have been verified: the next one often
+/// has the same.
 struct VerifiedShape {
-  const int32_t* sizes = nullptr;
-  const uint8_t* order = nullptr;
+  PlainTensorReader plain;
+  Span<const int32_t> sizes;
+  Span<const uint8_t> order;
   executorch_flatbuffer::ScalarType type{};
   /// 0: there is none yet.
   size_t element_size = 0;
@@ -63,7 +65,8 @@ struct VerifiedShape {
 
 /// Value `index` of a method, a tensor: its shape, and where its data comes from.
 Error verify_tensor(const executorch_flatbuffer::Program& program,
-                    const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
+                    const executorch_flatbuffer::ExecutionPlan& plan,
+                    const executorch_flatbuffer::Tensor& tensor, size_t index,
                     VerifiedShape* shape);
 
 /// The instructions of a method whose values have been verified. `longest_list` is the number of

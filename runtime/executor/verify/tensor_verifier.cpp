@@ -18,41 +18,52 @@ namespace fb = executorch_flatbuffer;
 /// A tensor and where it stands, for messages.
 class Checker final {
  public:
-  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-          VerifiedShape* shape)
-      : program_(program),
-        plan_(plan),
-        tensor_(*tensor_at(plan, index)),
-        sizes_(items(tensor_.sizes())),
-        order_(items(tensor_.dim_order())),
-        index_(index),
-        shape_(*shape) {}
+  Checker(const fb::Program& program, const fb::ExecutionPlan& plan, const fb::Tensor& tensor,
+          size_t index, VerifiedShape* shape)
+      : program_(program), plan_(plan), tensor_(tensor), index_(index), shape_(*shape) {}
 
   Error check() {
+    PlainTensorReader::Fields plain;
+    if (shape_.plain.read(tensor_, &plain) && is_verified(plain.sizes, plain.order, plain.type)) {
+      return check_data(plain.source(), plain.where);
+    }
     ET_CHECK_OK_OR_RETURN_ERROR(check_kind());
-    if (shape_.element_size == 0 || shape_.sizes != sizes_.data() ||
-        shape_.order != order_.data() || shape_.type != tensor_.scalar_type()) {
-      shape_ = {};
+    sizes_ = items(tensor_.sizes());
+    order_ = items(tensor_.dim_order());
+    if (!is_verified(sizes_, order_, tensor_.scalar_type())) {
+      shape_.element_size = 0;
       ET_CHECK_OK_OR_RETURN_ERROR(check_dim_order());
       ET_CHECK_OK_OR_RETURN_ERROR(check_size());
     }
-    switch (tensor_source(tensor_)) {
-      case TensorSource::None:
-        return Error::Ok;
-      case TensorSource::Planned:
-        return check_planned();
-      case TensorSource::Constant:
-        return check_constant();
-      case TensorSource::Mutable:
-        ET_CHECK_OK_OR_RETURN_ERROR(check_planned());
-        return check_mutable();
-      case TensorSource::External:
-        break;
-    }
-    return tensor_.allocation_info() == nullptr ? check_name() : check_named_and_planned();
+    return check_data(tensor_source(tensor_), tensor_.allocation_info());
   }
 
  private:
+  bool is_verified(Span<const int32_t> sizes, Span<const uint8_t> order,
+                   fb::ScalarType type) const {
+    return shape_.element_size != 0 && shape_.type == type && are_equal(shape_.sizes, sizes) &&
+           are_equal(shape_.order, order);
+  }
+
+  ET_INLINE_UNLESS_SMALL Error check_data(TensorSource source,
+                                          const fb::AllocationDetails* where) const {
+    switch (source) {
+      case TensorSource::None:
+        return Error::Ok;
+      case TensorSource::Constant:
+        return check_constant();
+      case TensorSource::Mutable:
+        ET_CHECK_OK_OR_RETURN_ERROR(check_mutable());
+        break;
+      case TensorSource::External:
+        ET_CHECK_OK_OR_RETURN_ERROR(check_name());
+        break;
+      case TensorSource::Planned:
+        break;
+    }
+    return where == nullptr ? Error::Ok : check_planned(*where);
+  }
+
   Error check_kind() const {
     const fb::ExtraTensorInfo* extra = tensor_.extra_tensor_info();
     const bool strided = tensor_.storage_offset() == 0 && tensor_.layout() == 0;
@@ -117,8 +128,11 @@ class Checker final {
         "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
         "or strides do not fit their types",
         text(plan_.name()), index_, order_.size());
-    shape_ = {sizes_.data(), order_.data(), tensor_.scalar_type(), element_size,
-              static_cast<size_t>(bytes)};
+    shape_.sizes = sizes_;
+    shape_.order = order_;
+    shape_.type = tensor_.scalar_type();
+    shape_.element_size = element_size;
+    shape_.nbytes = static_cast<size_t>(bytes);
     return Error::Ok;
   }
 
@@ -135,9 +149,8 @@ class Checker final {
     return Error::Ok;
   }
 
-  ET_INLINE_UNLESS_SMALL Error check_planned() const {
+  ET_INLINE_UNLESS_SMALL Error check_planned(const fb::AllocationDetails& where) const {
     const auto sizes = items(plan_.non_const_buffer_sizes());
-    const fb::AllocationDetails& where = *tensor_.allocation_info();
     // Buffer 0 is reserved.
     ET_CHECK_OR_RETURN_ERROR(where.memory_id() >= 1 && where.memory_id() < sizes.size(),
                              InvalidProgram,
@@ -190,11 +203,6 @@ class Checker final {
     return Error::Ok;
   }
 
-  Error check_named_and_planned() const {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_name());
-    return check_planned();
-  }
-
   const fb::Program& program_;
   const fb::ExecutionPlan& plan_;
   const fb::Tensor& tensor_;
@@ -206,9 +214,9 @@ class Checker final {
 
 }  // namespace
 
-Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
-                    VerifiedShape* shape) {
-  return Checker(program, plan, index, shape).check();
+Error verify_tensor(const fb::Program& program, const fb::ExecutionPlan& plan,
+                    const fb::Tensor& tensor, size_t index, VerifiedShape* shape) {
+  return Checker(program, plan, tensor, index, shape).check();
 }
 
 }  // namespace executorch::runtime::internal
