@@ -1,9 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tensors of a file may share the vectors of their sizes and dim order. Verifying and loading do
-// less for a tensor that repeats the shape of the one before, and must still see every difference.
+// Tensors of a file may share the vectors of their sizes and dim order, or repeat their items.
+// Verifying and loading do less for a tensor that repeats the shape of the one before, and must
+// still see every difference.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/executor/loaded_program.h"
@@ -108,6 +111,31 @@ TEST(SharedShapes, BelongToEachTensorThatIsResized) {
     EXPECT_EQ(tensor.strides()[0], 1) << i;
     EXPECT_EQ(tensor.const_data_ptr(), memory.planned(0) + (i == 1 ? 16 : 0)) << i;
   }
+}
+
+TEST(SharedShapes, AreComparedByTheItemsOfVectorsThatAreNotShared) {
+  const auto with = [](std::vector<int32_t> sizes, std::vector<uint8_t> order) {
+    return SharingTensor{fb::ScalarType::FLOAT, Dynamism::STATIC, 0, std::move(sizes),
+                         std::move(order)};
+  };
+  LoadedProgram program(sharing({with({2, 3}, {0, 1}), with({2, 3}, {0, 1}), with({2, 3}, {1, 0}),
+                                 with({3, 2}, {1, 0}), with({3, 2}, {0, 1})}));
+  ASSERT_TRUE(program.ok());
+  MethodMemory memory(*program->method_meta("forward"));
+  auto method = program->load_method("forward", &memory.manager());
+  ASSERT_EQ(method.error(), Error::Ok);
+  const int32_t sizes[] = {2, 2, 2, 3, 3};
+  const int32_t strides[][2] = {{3, 1}, {3, 1}, {1, 2}, {1, 3}, {2, 1}};
+  for (size_t i = 0; i < std::size(sizes); ++i) {
+    const aten::Tensor& tensor = method->get_output(i).toTensor();
+    EXPECT_EQ(tensor.sizes()[0], sizes[i]) << i;
+    EXPECT_EQ(tensor.strides()[0], strides[i][0]) << i;
+    EXPECT_EQ(tensor.strides()[1], strides[i][1]) << i;
+  }
+  const LogCapture log;
+  EXPECT_EQ(load_error(sharing({with({2, 3}, {0, 1}), with({2, 9}, {0, 1})})),
+            Error::InvalidProgram);
+  EXPECT_TRUE(log.contains("tensor 1: 72 bytes at offset 0")) << log.text();
 }
 
 TEST(SharedShapes, KeepTheScalarTypeOfEachTensor) {
