@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -91,10 +92,11 @@ def _pieces_of_distribution(program: ExportedProgram, node: Node, source: Node) 
 def _number(program: ExportedProgram, operand: object) -> float | None:
     if isinstance(operand, (int, float)):
         return float(operand)
-    if isinstance(operand, Node) and operand.meta["val"].dim() == 0:
-        value = constant_tensor(program, operand)
-        return None if value is None or isinstance(value, FakeTensor) else float(value)
-    return None
+    fake = operand.meta.get("val") if isinstance(operand, Node) else None
+    if not isinstance(fake, torch.Tensor) or fake.dim() or fake.is_complex():
+        return None
+    value = constant_tensor(program, operand)
+    return None if value is None or isinstance(value, FakeTensor) else float(value)
 
 
 def _is_near(value: float, wanted: float) -> bool:

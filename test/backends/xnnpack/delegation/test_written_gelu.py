@@ -36,6 +36,7 @@ _OTHERS: dict[str, _Formula] = {
     "an inverse": lambda x: 0.5 / x * (1 + torch.erf(x / _ROOT)),
     "another operand": lambda x: (x + 1) * 0.5 * (1 + torch.erf(x / _ROOT)),
     "a broadcast operand": lambda x: x[:1] * 0.5 * (1 + torch.erf(x[:, :1] / _ROOT)),
+    "a scalar of the input": lambda x: x * x.shape[0] * (1 + torch.erf(x / x.abs().max())),
     "its square": lambda x: (1 + torch.erf(x / _ROOT)) * (1 + torch.erf(x / _ROOT)) * 0.5,
 }
 
