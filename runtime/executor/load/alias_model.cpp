@@ -59,8 +59,8 @@ inline void AliasModel::set_up() {
     if (value.isTensor()) {
       uint8_t& flags = block_.flags[i];
       value.~EValue();
-      const uint32_t traits = ((flags & kResizableValue) != 0 ? Node::kResizable : 0u) |
-                              ((flags & kLateValue) != 0 ? Node::kGiven : 0u);
+      const uint32_t traits = ((flags & kResizableValue) != 0 ? Node::kResizable : uint32_t{0}) |
+                              ((flags & kLateValue) != 0 ? Node::kGiven : uint32_t{0});
       new (&nodes_[i]) Node{i, i, kEnd << Role::kBits, tensors++ << Node::kTraitBits | traits};
       flags &= static_cast<uint8_t>(~kResizableValue);
     } else {

@@ -69,7 +69,7 @@ class AliasModel final {
     };
     static constexpr unsigned kTraitBits = 3;
     bool has(Trait trait) const { return (traits & trait) != 0; }
-    void mark_near_input(bool is_near) { traits |= is_near ? kNearInput : 0u; }
+    void mark_near_input(bool is_near) { traits |= is_near ? kNearInput : uint32_t{0}; }
     /// The tensor's place in block.tensors; for other values one of the two numbers below.
     uint32_t slot() const { return traits >> kTraitBits; }
 
