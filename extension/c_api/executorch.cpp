@@ -247,6 +247,9 @@ et_error et_program_load(et_program* program, const void* data, size_t size) {
 
 et_error et_program_load_embedded(et_program* program, const et_embedded_program* embedded) {
   return run([&] {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_given(program, "the program"));
+    // If an argument is refused, the program is one that is not loaded.
+    new (program) LoadedProgram{BufferDataLoader(nullptr, 0), {}, std::nullopt};
     ET_CHECK_OK_OR_RETURN_ERROR(check_given(embedded, "the embedded program"));
     ET_CHECK_OK_OR_RETURN_ERROR(check_given(embedded->kernels, "the embedded program's kernels"));
     const auto& kernels = *static_cast<const Span<const Kernel>*>(embedded->kernels);

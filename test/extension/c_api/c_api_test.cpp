@@ -232,6 +232,11 @@ TEST_F(CApiTest, RefusesObjectsThatAreNotLoaded) {
   et_method_unload(&method);
   et_program_unload(&program);
 
+  memset(&program, 0xff, sizeof(program));
+  EXPECT_NE(et_program_load_embedded(&program, nullptr), ET_OK);
+  EXPECT_EQ(et_program_num_methods(&program), 0u);
+  et_program_unload(&program);
+
   ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
   for (int round = 0; round < 2; ++round) {
     et_method_unload(&method_);
