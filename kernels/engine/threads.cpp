@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include <executorch/runtime/platform/compiler.h>
+
 namespace executorch::kernels::engine {
 namespace {
 
@@ -31,14 +33,9 @@ struct alignas(kCacheLine) Share {
   }
 };
 
-}  // namespace
-
-void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size_t)> work) {
-  const size_t workers = std::min(std::min(threads.count(), kMaxWorkers), items);
-  if (workers <= 1) {
-    for (size_t item = 0; item < items; ++item) work(item, 0);
-    return;
-  }
+/// A function of its own: one thread does not need the stack of the shares, 16 KB.
+ET_NOINLINE void share_items(Threads& threads, size_t workers, size_t items,
+                             FunctionRef<void(size_t, size_t)> work) {
   Share shares[kMaxWorkers];
   for (size_t i = 0, begin = 0; i < workers; ++i) {
     const size_t count = items / workers + (i < items % workers ? 1 : 0);
@@ -53,6 +50,17 @@ void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size
       while (other.claim()) work(other.end.fetch_sub(1, std::memory_order_relaxed) - 1, worker);
     }
   });
+}
+
+}  // namespace
+
+void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size_t)> work) {
+  const size_t workers = std::min(std::min(threads.count(), kMaxWorkers), items);
+  if (workers > 1) {
+    share_items(threads, workers, items, work);
+    return;
+  }
+  for (size_t item = 0; item < items; ++item) work(item, 0);
 }
 
 }  // namespace executorch::kernels::engine
