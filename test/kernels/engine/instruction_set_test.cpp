@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include "support.h"
 
@@ -65,6 +67,37 @@ TEST(Threads, EveryItemIsDoneOnceByAWorkerBelowTheCount) {
   });
   EXPECT_FALSE(is_wrong);
   for (int count : done) EXPECT_EQ(1, count);
+}
+
+/// Runs one task after the other, the last one first.
+class OneAfterAnother final : public Threads {
+ public:
+  explicit OneAfterAnother(size_t count) : count_(count) {}
+  size_t count() const override { return count_; }
+  void run(size_t tasks, FunctionRef<void(size_t)> task) override {
+    while (tasks > 0) task(--tasks);
+  }
+
+ private:
+  size_t count_;
+};
+
+TEST(Threads, TheWorkerThatRunsFirstDoesTheItemsOfAll) {
+  for (const size_t workers : {2u, 3u, 400u}) {
+    OneAfterAnother threads(workers);
+    for (const size_t items : {0u, 1u, 2u, 3u, 7u, 500u}) {
+      std::vector<int> done(items);
+      size_t largest = 0, smallest = workers;
+      for_each_item(threads, items, [&](size_t item, size_t worker) {
+        ++done[item];
+        largest = std::max(largest, worker);
+        smallest = std::min(smallest, worker);
+      });
+      for (int count : done) EXPECT_EQ(1, count);
+      EXPECT_LT(largest, std::max(std::min(workers, items), size_t{1}));
+      EXPECT_TRUE(items == 0 || smallest == largest) << workers << " workers, " << items;
+    }
+  }
 }
 
 }  // namespace
