@@ -221,10 +221,10 @@ void replace_sizes(Value& value, const NewSizes& sizes) {
   }
   if (value.kind != kTensor) return;
   Tensor& tensor = value.tensor;
-  std::vector<int32_t> ids;
-  for (const int32_t size : tensor.sizes) ids.push_back(sizes(size));
-  if (count_elements(ids) == 0 && strides_fit(tensor, ids)) {
-    tensor.sizes = std::move(ids);
+  std::vector<int32_t> changed;
+  for (const int32_t size : tensor.sizes) changed.push_back(sizes(size));
+  if (count_elements(changed) == 0 && strides_fit(tensor, changed)) {
+    tensor.sizes = std::move(changed);
     tensor.data.clear();
   }
 }
