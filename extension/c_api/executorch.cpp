@@ -264,16 +264,16 @@ void et_program_unload(et_program* program) {
 }
 
 size_t et_program_num_methods(const et_program* program) {
-  const auto found = loaded(program);
-  return found.ok() ? (*found)->program->num_methods() : 0;
+  const auto result = loaded(program);
+  return result.ok() ? (*result)->program->num_methods() : 0;
 }
 
 const char* et_program_method_name(const et_program* program, size_t index) {
-  const auto found = loaded(program);
-  if (!found.ok()) {
+  const auto result = loaded(program);
+  if (!result.ok()) {
     return nullptr;
   }
-  const Result<const char*> name = (*found)->program->get_method_name(index);
+  const Result<const char*> name = (*result)->program->get_method_name(index);
   return name.ok() ? *name : nullptr;
 }
 
@@ -324,8 +324,8 @@ et_error et_method_load(et_method* method, const et_program* program, const char
     ET_CHECK_OK_OR_RETURN_ERROR(check_given(memory, "the method's memory"));
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory(*memory));
     const LoadedProgram& source = *ET_UNWRAP(loaded(program));
-    MethodPlace& made = place->place.emplace(*memory);
-    place->method.emplace(ET_UNWRAP(source.program->load_method(name, &made.manager, nullptr,
+    MethodPlace& resources = place->place.emplace(*memory);
+    place->method.emplace(ET_UNWRAP(source.program->load_method(name, &resources.manager, nullptr,
                                                                 nullptr, nullptr, source.kernels)));
     return Error::Ok;
   });
@@ -338,13 +338,13 @@ void et_method_unload(et_method* method) {
 }
 
 size_t et_method_num_inputs(const et_method* method) {
-  const auto found = loaded(method);
-  return found.ok() ? (*found)->inputs_size() : 0;
+  const auto result = loaded(method);
+  return result.ok() ? (*result)->inputs_size() : 0;
 }
 
 size_t et_method_num_outputs(const et_method* method) {
-  const auto found = loaded(method);
-  return found.ok() ? (*found)->outputs_size() : 0;
+  const auto result = loaded(method);
+  return result.ok() ? (*result)->outputs_size() : 0;
 }
 
 et_error et_method_set_input(et_method* method, size_t index, const et_tensor* tensor) {

@@ -190,9 +190,9 @@ class Work {
   size_t rows_at_once_ = 1;
 };
 
-/// Numbers of a block of channels, with zeros for those beyond `count`. A whole block is a loop of
-/// constant length.
-void take_block(const float* from, size_t stride, size_t count, float* to) {
+/// Copies `count` numbers of a block of channels, and fills the block with zeros. The loop for a
+/// whole block has a constant length.
+void copy_block(const float* from, size_t stride, size_t count, float* to) {
   if (count == kDepthwiseBlock) {
     for (size_t c = 0; c < kDepthwiseBlock; ++c) to[c] = from[c * stride];
     return;
@@ -214,14 +214,14 @@ void pack_depthwise(const Conv2dParams& p, const ConvWeights& weights, float* pa
     if (weights.bias == nullptr) {
       std::fill_n(packed, kDepthwiseBlock, 0.0f);
     } else {
-      take_block(weights.bias + first, 1, count, packed);
+      copy_block(weights.bias + first, 1, count, packed);
     }
     packed += kDepthwiseBlock;
     for (size_t x = 0; x < p.kernel_width; ++x) {
       for (size_t y = 0; y < p.kernel_height; ++y, packed += kDepthwiseBlock) {
         const float* const from = weights.data + first * weights.output_stride +
                                   y * weights.y_stride + x * weights.x_stride;
-        take_block(from, weights.output_stride, count, packed);
+        copy_block(from, weights.output_stride, count, packed);
       }
     }
   }

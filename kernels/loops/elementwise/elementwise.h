@@ -164,7 +164,7 @@ void run(const F& math, const Extra<C>& extra, char* out, const char* const* in,
   // Arithmetic on integers narrower than int has type int, so the result's type is C.
   using Out = std::conditional_t<std::is_same_v<Result, bool>, bool, C>;
   auto* const o = reinterpret_cast<Out*>(out);
-  // Local copies, which the compiler knows that writes to `out` do not change.
+  // Local copies: the compiler knows that writes to `out` do not change them.
   const Extra<C> own = extra;
   const char* inputs[arity];
   for (int k = 0; k < arity; ++k) inputs[k] = in[k];
