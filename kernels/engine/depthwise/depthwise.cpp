@@ -29,9 +29,6 @@ bool is_square(const Conv2dParams& p) {
          p.stride_height == p.stride_width && p.dilation_height * p.dilation_width == 1;
 }
 
-/// The maximum of output rows that kernels compute at once.
-constexpr size_t kMaxRows = 3;
-
 /// A worker's output rows before they are rounded.
 size_t band_floats(const Conv2dParams& p, ImageSize input) {
   const size_t row = limited_product(output_size(p, input).width, outputs_of(p));

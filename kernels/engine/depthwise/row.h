@@ -17,6 +17,8 @@ namespace executorch::kernels::engine {
 /// The maximum of input lines that a kernel reads at once: three rows of 5 x 5 windows, or a row of
 /// 7 x 7.
 inline constexpr size_t kMaxLines = 7;
+/// The maximum of output rows that a kernel computes at once.
+inline constexpr size_t kMaxRows = 3;
 
 /// Neighbouring points whose windows lie in input lines. A line of padding is `zero` with step 0.
 struct DepthwiseRow {
