@@ -110,8 +110,11 @@ bool convert(KernelRuntimeContext& ctx, ScalarType dtype, Strided* elements) {
 void search(KernelRuntimeContext& ctx, const Tensor& sequence, Strided values, ScalarType dtype,
             const Shape& shape, const Search& how, Tensor& out) {
   Strided sequences(sequence);
-  if (!expect_search(ctx, sequence, shape, how, out) || !resize(ctx, out, shape) ||
-      !convert(ctx, dtype, &sequences) || !convert(ctx, dtype, &values)) {
+  if (!expect_search(ctx, sequence, shape, how, out) ||
+      !ET_EXPECT(ctx, kind_of(dtype) != Kind::Unsupported, "this build leaves out %s",
+                 name_of(dtype)) ||
+      !resize(ctx, out, shape) || !convert(ctx, dtype, &sequences) ||
+      !convert(ctx, dtype, &values)) {
     return;
   }
   const KeyReader reader(dtype);
