@@ -3,6 +3,7 @@
 
 `y = x.relu_()` becomes `y = x.relu()`, and later readers of `x` read `y`. This is correct if the graph computed `x`,
 or `x` is writable state, and no later node reads a tensor that may share its memory (a view, or the base of `x`).
+The end of the graph reads all writable state.
 
 A write to a part of a tensor makes a new tensor: `x[1].copy_(y)` becomes `x = select_scatter(x, copy(x[1], y), 0, 1)`.
 """
@@ -132,7 +133,7 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
     parts = _parts(written)
     names = {name for part in parts for name in memory.names(part)}
     for alias in memory.group(written):
-        read_later = any(position[user] > where for user in alias.users)
+        read_later = alias in state or any(position[user] > where for user in alias.users)
         may_write = alias.op == "call_function" or alias in state
         if not may_write or (read_later and alias not in names):
             return False

@@ -175,6 +175,18 @@ LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] =
         Function(lambda x: (lambda v: (x.add_(1), v * 2))(x[0])),
         (torch.randn(2, 3),),
     ),
+    "a part of an input written twice": (
+        Function(lambda x: (lambda part: (part.mul_(2), part.add_(3)))(x[0])),
+        (torch.randn(2, 3),),
+    ),
+    "a transposed view of an input": (
+        Function(lambda x: x.t()[0].mul_(2)),
+        (torch.randn(2, 3),),
+    ),
+    "a part that split gives of an input": (
+        Function(lambda x: x.split(1)[1].mul_(2)),
+        (torch.randn(2, 3),),
+    ),
 }
 
 
@@ -187,6 +199,7 @@ def test_a_call_that_a_rewrite_does_not_cover_is_traced(what: str) -> None:
     copies = [tuple(value.clone() for value in inputs) for _ in range(2)]
     expected = deepcopy(model)(*copies[1])
     torch.testing.assert_close(decompose(program).module()(*copies[0]), expected)
+    torch.testing.assert_close(*copies)
 
 
 def test_equal_calls_keep_their_results_apart() -> None:
