@@ -18,8 +18,8 @@ from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator
 from executorch.exir.rewrite.node_rewrite import argument
 
 _MUL, _DIV = "aten.mul.Tensor", "aten.div.Tensor"
-_TOLERANCE = 1e-3
-"""Relative, for scalars that half precision rounds."""
+_TOLERANCES = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 1e-3}
+"""Dtype → relative tolerance of scalars: 1.4142 for float32, a rounded square root of 2 for half precision."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def gelu_of(program: ExportedProgram, node: Node) -> WrittenGelu | None:
     if operator_of(node) not in (_MUL, _DIV):
         return None
     product = _Product(program, node)
-    if len(product.factors) != 2 or not _is_near(product.scale, 0.5):
+    if len(product.factors) != 2 or not _is_near(product.scale, 0.5, node):
         return None
     for source, other in (product.factors, reversed(product.factors)):
         pieces = _pieces_of_distribution(program, other, source)
@@ -84,7 +84,7 @@ def _pieces_of_distribution(program: ExportedProgram, node: Node, source: Node) 
     if not isinstance(scaled, Node) or operator_of(scaled) not in (_MUL, _DIV):
         return []
     argument_of_erf = _Product(program, scaled)
-    is_scaled = argument_of_erf.factors == [source] and _is_near(argument_of_erf.scale, math.sqrt(0.5))
+    is_scaled = argument_of_erf.factors == [source] and _is_near(argument_of_erf.scale, math.sqrt(0.5), node)
     pieces = [*argument_of_erf.pieces, erf, node]
     return pieces if is_scaled and all(len(piece.users) == 1 for piece in pieces) else []
 
@@ -99,8 +99,8 @@ def _number(program: ExportedProgram, operand: object) -> float | None:
     return None if value is None or isinstance(value, FakeTensor) else float(value)
 
 
-def _is_near(value: float, wanted: float) -> bool:
-    return math.isclose(value, wanted, rel_tol=_TOLERANCE)
+def _is_near(value: float, wanted: float, node: Node) -> bool:
+    return math.isclose(value, wanted, rel_tol=_TOLERANCES.get(node.meta["val"].dtype, 0.0))
 
 
 def _is_same_kind(source: Node, result: Node) -> bool:

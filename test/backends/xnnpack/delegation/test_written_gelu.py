@@ -30,6 +30,8 @@ _WRITTEN: dict[str, _Formula] = {
 }
 _OTHERS: dict[str, _Formula] = {
     "another scale": lambda x: x * 0.5 * (1 + torch.erf(x / 2)),
+    "a scale close to the root": lambda x: x * 0.5 * (1 + torch.erf(x / 1.4152)),
+    "a factor close to a half": lambda x: x * 0.5004 * (1 + torch.erf(x / _ROOT)),
     "another shift": lambda x: x * 0.5 * (2 + torch.erf(x / _ROOT)),
     "a scaled term": lambda x: x * 0.5 * torch.add(1, torch.erf(x / _ROOT), alpha=2),
     "not halved": lambda x: x * (1 + torch.erf(x / _ROOT)),
