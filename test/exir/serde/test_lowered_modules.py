@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch.export import Dim, ExportedProgram, export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -50,6 +51,7 @@ def _again(program: ExportedProgram) -> ExportedProgram:
     return load(file)
 
 
+@needs_xnnpack
 def test_a_loaded_program_with_delegates_is_emitted_as_the_saved_one() -> None:
     model = _TwoDelegates()
     lowered = _lowered(model)
@@ -59,6 +61,7 @@ def test_a_loaded_program_with_delegates_is_emitted_as_the_saved_one() -> None:
     assert EdgeProgramManager({"forward": loaded}).to_executorch().buffer == lowered.to_executorch().buffer
 
 
+@needs_xnnpack
 def test_delegates_in_branches_are_saved_and_loaded() -> None:
     model = _Branches()
     lowered = _lowered(model)
