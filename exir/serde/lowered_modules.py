@@ -88,7 +88,9 @@ def read_lowered_modules(
             first = node["inputs"][0]
             name, fields = _string(first["name"]), json.loads(first["arg"]["as_string"])
             if not name.isidentifier() or hasattr(fx.GraphModule, name):
-                raise ValueError(f"delegate {node.get('name', '')!r}: expected an attribute's name, found {name!r}")
+                raise ValueError(
+                    f"delegate {node.get('name', '')!r}: expected the name of a new attribute, found {name!r}"
+                )
             delegates[name] = _lowered_module(fields, deserialize)
             first["arg"] = {"as_string": name}
             for argument in node["inputs"]:
@@ -107,12 +109,14 @@ def restore_lowered_modules(module: fx.GraphModule, delegates: Mapping[str, Lowe
     """Give the calls of delegates in a graph that torch has read their modules.
 
     Raises:
-        ValueError: The file has no module for a call.
+        ValueError: The file has no module for a call, or gives it the name of another attribute.
     """
     for call in module.graph.find_nodes(op="call_function", target=executorch_call_delegate):
         name = call.args[0]
         if not isinstance(name, str) or name not in delegates:
             raise ValueError(f"delegate {call.name!r}: expected a LoweredBackendModule, found {name!r}")
+        if hasattr(module, name) and getattr(module, name) is not delegates[name]:
+            raise ValueError(f"delegate {call.name!r}: expected the name of a new attribute, found {name!r}")
         module.add_module(name, delegates[name])
         with module.graph.inserting_before(call):
             call.args = (module.graph.get_attr(name), *call.args[1:])

@@ -95,12 +95,12 @@ def _first_delegate(program: Any) -> Any:
     return next(node["inputs"][0] for node in nodes if node["target"].endswith("executorch_call_delegate"))
 
 
-@pytest.mark.parametrize("name", ["forward", "a.b", ""])
+@pytest.mark.parametrize("name", ["forward", "training", "a.b", ""])
 def test_a_delegate_whose_name_is_no_new_attribute_is_refused(name: str) -> None:
     data = serialize(_lowered(_TwoDelegates()).exported_program())
     program = json.loads(data.exported_program)
     _first_delegate(program)["name"] = name
-    with pytest.raises(ValueError, match=f"expected an attribute's name, found '{name}'"):
+    with pytest.raises(ValueError, match=f"expected the name of a new attribute, found '{name}'"):
         deserialize(replace(data, exported_program=json.dumps(program).encode()))
 
 
