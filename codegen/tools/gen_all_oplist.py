@@ -52,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _selections(argument: str) -> list[Path]:
     if not argument.startswith("@"):
         return [Path(argument)]
-    paths = [Path(word) for word in Path(argument[1:]).read_text().split()]
+    try:
+        paths = [Path(word) for word in Path(argument[1:]).read_text(encoding="utf-8").split()]
+    except UnicodeDecodeError as error:
+        raise CodegenError(f"{argument[1:]}: expected the paths of selections, found other bytes: {error}") from error
     if not paths:
         raise CodegenError(f"{argument[1:]}: expected the paths of selections, found none")
     return [path / _FILE if path.is_dir() else path for path in paths]

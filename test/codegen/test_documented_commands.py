@@ -82,6 +82,13 @@ def test_overlapping_and_absent_selections_are_refused(
     assert message in capsys.readouterr().err
 
 
+def test_a_list_that_is_no_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "list").write_bytes(b"\xff\xfe")
+    arguments = ["--output_dir", str(tmp_path), "--model_file_list_path", f"@{tmp_path / 'list'}"]
+    assert gen_all_oplist.main(arguments) == 1
+    assert f"{tmp_path / 'list'}: expected the paths of selections, found other bytes" in capsys.readouterr().err
+
+
 class _Custom(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.cumsum(x, 0) + torch.ops.test_ops_def.twice(x)
