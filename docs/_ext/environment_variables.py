@@ -55,6 +55,8 @@ TESTS = {
     "EXECUTORCH_RECORD_CALLS": "a folder: tests record there the kernel calls that `replay` runs again",
     "EXECUTORCH_FIRMWARE_PRESETS": "presets of the firmware tests; default: `cortex-m4`",
     "EXECUTORCH_CONCURRENT_PROGRAMS": "a folder of programs, for the thread sanitizer's tests",
+    "EXECUTORCH_FAIL_AT": "the index of the system call or thread start that fails; `test.faults.whole_suite` sets it",
+    "EXECUTORCH_FAULT_REPORT": "the file to which a program writes how many of them it made; set likewise",
     "EXECUTORCH_EMULATED": "set in an emulator, which cannot run some tests of threads and `fork`",
     "ET_FUZZ_RUNS": "how many damaged programs the fuzz test tries",
     "HYPOTHESIS_PROFILE": "`search` draws other examples in each run; default: `repeat`",

@@ -101,7 +101,10 @@ OperatorResult create_cumulative_product(const Node& node, const OperatorContext
 LOWER_PRODUCTS = """
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.exir import to_edge_transform_and_lower
+from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+
+# The check would load the delegate with the Python extension of the unchanged tree.
+config = ExecutorchBackendConfig(check_target=False)
 
 class Products(torch.nn.Module):
     def forward(self, x):
@@ -109,7 +112,7 @@ class Products(torch.nn.Module):
 
 for dtype in (torch.float32, torch.float16):
     exported = torch.export.export(Products(), (torch.ones(2, 3, 2, dtype=dtype),))
-    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch(config)
     assert not program.executorch_program.execution_plan[0].operators
     program.save(f"{sys.argv[2]}/{dtype}.pte")
 """
