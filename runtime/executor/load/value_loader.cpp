@@ -85,9 +85,7 @@ Error ValueLoader::load() {
       PlainTensor plain;
       if (plain_.read(tensor, &plain)) {
         source_ = plain.source();
-        block_.flags[used_.value] |= source_ == TensorSource::None       ? kLateValue
-                                     : source_ == TensorSource::Constant ? kConstantValue
-                                                                         : 0;
+        block_.flags[used_.value] |= flags_of(source_, plain.where != nullptr, false);
         ET_CHECK_OK_OR_RETURN_ERROR(load_plain(tensor, plain));
       } else {
         source_ = tensor_source(tensor);

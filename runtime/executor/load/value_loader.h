@@ -21,15 +21,16 @@ void point_values(const executorch_flatbuffer::ExecutionPlan& plan, const Method
 
 /// Bits of ValueFlag that AliasModel starts from: who gives the tensor memory, and whether its
 /// sizes may change.
+inline uint8_t flags_of(executorch::runtime::internal::TensorSource source, bool is_planned,
+                        bool is_resizable) {
+  using executorch::runtime::internal::TensorSource;
+  const int memory = source == TensorSource::None ? kLateValue : is_planned ? 0 : kConstantValue;
+  return static_cast<uint8_t>(memory | (is_resizable ? kResizableValue : 0));
+}
 inline uint8_t flags_of(const executorch_flatbuffer::Tensor& tensor,
                         executorch::runtime::internal::TensorSource source) {
-  using executorch::runtime::internal::TensorSource;
-  const bool is_resizable =
-      tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::STATIC;
-  const int memory = source == TensorSource::None          ? kLateValue
-                     : tensor.allocation_info() == nullptr ? kConstantValue
-                                                           : 0;
-  return static_cast<uint8_t>(memory | (is_resizable ? kResizableValue : 0));
+  return flags_of(source, tensor.allocation_info() != nullptr,
+                  tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::STATIC);
 }
 
 /// Makes tensors, lists and values. All arguments must outlive it.
