@@ -40,8 +40,7 @@ def gelu_of(program: ExportedProgram, node: Node) -> WrittenGelu | None:
     for source, other in (product.factors, reversed(product.factors)):
         pieces = _pieces_of_distribution(program, other, source)
         if pieces and _is_same_kind(source, node):
-            order = {piece: position for position, piece in enumerate(node.graph.nodes)}
-            return WrittenGelu(source, tuple(sorted((*pieces, *product.pieces), key=order.__getitem__)))
+            return WrittenGelu(source, tuple(sorted((*pieces, *product.pieces))))
     return None
 
 

@@ -42,18 +42,19 @@ class RecomposedOperators:
         if any(_recomposition(program, node) for node in program.graph.nodes):
             self.program = copy_program(program)
             for node in list(self.program.graph.nodes):
-                if (found := _recomposition(self.program, node)) is not None:
-                    self._recompose(found)
+                if (recomposition := _recomposition(self.program, node)) is not None:
+                    self._recompose(recomposition)
 
     def original_nodes(self, node: Node) -> list[Node]:
         return [self._given[name] for name in self._pieces.get(node, [node.name])]
 
-    def _recompose(self, found: Recomposition) -> None:
-        last = found.pieces[-1]
-        one = insert_before(last, found.operator, found.operands, {}, last.meta["val"], found.origin)
-        self._pieces[one] = [piece.name for piece in found.pieces]
+    def _recompose(self, recomposition: Recomposition) -> None:
+        *others, last = recomposition.pieces
+        operator, operands = recomposition.operator, recomposition.operands
+        one = insert_before(last, operator, operands, {}, last.meta["val"], recomposition.origin)
+        self._pieces[one] = [piece.name for piece in recomposition.pieces]
         replace_by(last, one)
-        for piece in reversed(found.pieces[:-1]):
+        for piece in reversed(others):
             if not piece.users:
                 self.program.graph.erase_node(piece)
 
