@@ -42,6 +42,13 @@ struct AliasModel::Role {
   static constexpr uint32_t kMask = (1u << kBits) - 1;
 };
 
+namespace {
+
+/// A view that is used before it is made may still refer to memory of the last execution.
+bool is_unmade_view(uint8_t flags) { return (flags & (kViewValue | kMadeView)) == kViewValue; }
+
+}  // namespace
+
 Error AliasModel::check() {
   static_assert(sizeof(Node) == sizeof(EValue) && alignof(Node) <= alignof(EValue),
                 "nodes are built in the memory of values");
@@ -63,6 +70,12 @@ inline void AliasModel::set_up() {
                               ((flags & kLateValue) != 0 ? Node::kGiven : uint32_t{0});
       new (&nodes_[i]) Node{i, i, kEnd << Role::kBits, tensors++ << Node::kTraitBits | traits};
       flags &= static_cast<uint8_t>(~kResizableValue);
+      const PlannedRange own = (flags & kInputValue) != 0 ? range(i) : PlannedRange();
+      if (own.buffer != 0) {
+        inputs_ = {own.buffer, own.begin < inputs_.begin ? own.begin : inputs_.begin,
+                   own.end > inputs_.end ? own.end : inputs_.end};
+        nodes_[i].mark_near_input(true);
+      }
     } else {
       const bool has_tensors = value.isTensorList() || value.isListOptionalTensor();
       const EValue::Payload::TriviallyCopyablePayload payload = value.payload.copyable_union;
@@ -74,7 +87,6 @@ inline void AliasModel::set_up() {
       nodes_[i].set_words(words);
     }
   }
-  find_inputs();
 }
 
 inline void AliasModel::restore_values() {
@@ -177,12 +189,13 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::link(Instruction& loaded) {
 }
 
 inline Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
+  // A static tensor that is given its memory needs no look at the file.
+  if (ET_SHORTCUTS && nodes_[view].has(Node::kGiven) && !nodes_[view].has(Node::kResizable)) {
+    return Error::Ok;
+  }
   const fb::Tensor& shown = *tensor_at(plan_, view);
   const TensorSource source = tensor_source(shown);
   const bool is_bounded = shown.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND;
-  if (ET_SHORTCUTS && source == TensorSource::None && is_bounded) {
-    return Error::Ok;
-  }
   const PlannedRange own = planned_range(shown);
   const PlannedRange whole = planned_range(*tensor_at(plan_, base));
   const bool is_at_base = own.buffer == whole.buffer && own.begin == whole.begin &&
@@ -222,7 +235,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
   }
   if (is_view) {
     // It reads its base's address and sizes; it writes neither to the base nor to the view.
-    use(block_.flags[index_of(arguments[0])]);
+    views_outlive_ |= is_unmade_view(block_.flags[index_of(arguments[0])]);
     block_.flags[index_of(arguments[2])] |= kMadeView;
     return Error::Ok;
   }
@@ -246,8 +259,8 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
 }
 
 /// Returns true for most correct calls, with the effects of check_call(), which would accept them:
-/// one tensor is written to, all tensors are classes of their own and no views, and another one
-/// shares bytes with the written one only where the kernel works in place.
+/// one tensor is written to, the class of each tensor is one tensor and its views, and another
+/// class shares bytes with the written one only where the kernel works in place.
 inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
                                       size_t first_written) {
   const uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
@@ -278,11 +291,19 @@ inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
       }
       continue;
     }
-    const uint32_t value = index_of(argument);
-    const Node& node = nodes_[value];
-    if (node.slot() == kNoTensor) {
+    uint32_t value = index_of(argument);
+    if (nodes_[value].slot() == kNoTensor) {
       continue;
     }
+    if (ET_UNLIKELY(nodes_[value].root != value)) {
+      if (nodes_[value].slot() == kTensorList || nodes_[value].root == out) {
+        return false;
+      }
+      // A view's bytes are its base's.
+      views_outlive_ |= is_unmade_view(all_flags[value]);
+      value = nodes_[value].root;
+    }
+    const Node& node = nodes_[value];
     const uint8_t flags = all_flags[value];
     if (node.slot() == kTensorList || node.root != value || node.next != value ||
         (flags & kViewValue) != 0) {
@@ -374,7 +395,7 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
   const uint8_t flags = all_flags[value];
   const uint8_t class_flags = all_flags[root];
   seen_flags_ |= class_flags;
-  use(flags);
+  views_outlive_ |= is_unmade_view(flags);
   const bool writes = role == Role::kWrite;
   const bool is_constant = writes && (class_flags & kConstantValue) != 0;
   const bool is_view = writes && (flags & kViewValue) != 0;
@@ -409,11 +430,6 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
                              text(plan_.name()), index_, value);
   } while (member != root);
   return Error::Ok;
-}
-
-/// A view that is used before it is made may still refer to memory of the last execution.
-ET_INLINE_UNLESS_SMALL void AliasModel::use(uint8_t flags) {
-  views_outlive_ |= (flags & (kViewValue | kMadeView)) == kViewValue;
 }
 
 /// Checks that no written value shares bytes with another one, except with a whole value that the

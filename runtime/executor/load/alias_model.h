@@ -91,7 +91,6 @@ class AliasModel final {
 
   Error check_all();
   void set_up();
-  void find_inputs();
   void restore_values();
 
   Error link(Instruction& loaded);
@@ -103,7 +102,6 @@ class AliasModel final {
   Error give_role(size_t argument, const EValue* tensors, uint32_t role, uint32_t returned);
   Error touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
   Error touch(size_t argument, uint32_t value, uint32_t role);
-  void use(uint8_t flags);
   Error check_places();
   uint32_t list_places();
   uint32_t merge_places(uint32_t left, uint32_t right);

@@ -22,19 +22,6 @@ uint32_t AliasModel::merge_places(uint32_t left, uint32_t right) {
   return merged;
 }
 
-/// Call it before the instructions are checked.
-void AliasModel::find_inputs() {
-  for (const Input& input : block_.inputs) {
-    const PlannedRange own =
-        input.tensor == nullptr ? PlannedRange() : range(index_of(input.value));
-    if (own.buffer != 0) {
-      inputs_ = {own.buffer, own.begin < inputs_.begin ? own.begin : inputs_.begin,
-                 own.end > inputs_.end ? own.end : inputs_.end};
-      nodes_[index_of(input.value)].mark_near_input(true);
-    }
-  }
-}
-
 /// Lists inputs with planned memory, and written values that may overlap them, sorted by place;
 /// most of the values that lie exactly where another one does are left out. It overwrites the
 /// classes of their nodes.
@@ -97,27 +84,40 @@ uint32_t AliasModel::list_places() {
 
 /// Marks the inputs whose planned memory is written to for another value.
 void AliasModel::consume_inputs() {
-  // The largest end of the written values so far, and the first place that may still overlap.
+  // The largest end of the written values so far, the first place that may still overlap, and the
+  // largest end from there on.
   uint64_t written = 0;
   uint32_t first = list_places();
+  uint64_t end = 0;
+  bool any_consumed = is_loaded_;
   for (uint32_t i = first; i != kEnd; i = nodes_[i].use) {
     const PlannedRange own = range(i);
     uint8_t& flags = block_.flags[i];
-    flags |= own.begin < written ? kConsumedInput : 0;
-    if ((flags & kWrittenValue) == 0) {
-      continue;
+    if (own.begin < written) {
+      flags |= kConsumedInput;
+      any_consumed = true;
     }
-    // A place that ends before this one overlaps no later one.
-    for (; first != i; first = nodes_[first].use) {
-      if (range(first).overlaps(own)) {
-        block_.flags[first] |= kConsumedInput;
+    if ((flags & kWrittenValue) != 0) {
+      // A place that ends before this one overlaps no later one.
+      for (; first != i && own.begin < end; first = nodes_[first].use) {
+        if (range(first).overlaps(own)) {
+          block_.flags[first] |= kConsumedInput;
+          any_consumed = true;
+        }
       }
+      first = i;
+      end = 0;
+      written = written < own.end ? own.end : written;
     }
-    written = written < own.end ? own.end : written;
+    end = end < own.end ? own.end : end;
+  }
+  // Loading says that none is consumed, which is true of most methods.
+  if (ET_SHORTCUTS && !any_consumed) {
+    return;
   }
   for (Input& input : block_.inputs) {
-    const size_t value = static_cast<size_t>(input.value - block_.values.data());
-    input.is_consumed = input.tensor != nullptr && (block_.flags[value] & kConsumedInput) != 0;
+    input.is_consumed =
+        input.tensor != nullptr && (block_.flags[index_of(input.value)] & kConsumedInput) != 0;
   }
 }
 
