@@ -44,7 +44,6 @@ Error MethodLoader::run() {
   ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan, request_.memory, data_,
                                                     &method_.block_, &method_.external_made_)
                                   .load());
-  bind_inputs();
   if (!method_.block_.plan_words.empty()) {
     ET_CHECK_OK_OR_RETURN_ERROR(method_.parametric_plan_.load(plan, method_.block_));
   }
@@ -105,28 +104,18 @@ Error MethodLoader::check_planned_memory() const {
 Error MethodLoader::mark_inputs() const {
   const Span<uint8_t> flags = method_.block_.flags;
   std::fill(flags.begin(), flags.end(), uint8_t{0});
-  for (const int32_t index : items(request_.plan.inputs())) {
-    uint8_t& flag = flags[static_cast<size_t>(index)];
+  const auto inputs = items(request_.plan.inputs());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto index = static_cast<size_t>(inputs[i]);
+    uint8_t& flag = flags[index];
     ET_CHECK_OR_RETURN_ERROR(flag == 0, InvalidProgram,
-                             "method '%s': value %d is two inputs, expected a value for each",
+                             "method '%s': value %zu is two inputs, expected a value for each",
                              request_.plan.name()->c_str(), index);
     flag = internal::kInputValue;
+    // ValueLoader replaces it.
+    method_.block_.values[index] = EValue(static_cast<int64_t>(i));
   }
   return Error::Ok;
-}
-
-void MethodLoader::bind_inputs() {
-  const auto indices = items(request_.plan.inputs());
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const auto index = static_cast<size_t>(indices[i]);
-    EValue* value = &method_.block_.values[index];
-    const fb::Tensor* tensor = executorch::runtime::internal::tensor_at(request_.plan, index);
-    executorch::aten::TensorImpl* impl =
-        tensor == nullptr ? nullptr : value->toTensor().unsafeGetTensorImpl();
-    // Values other than tensors come from the program.
-    new (&method_.block_.inputs[i])
-        internal::Input{value, tensor, impl, tensor == nullptr, false, nullptr};
-  }
 }
 
 Error MethodLoader::load_delegates() {

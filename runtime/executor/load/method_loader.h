@@ -40,7 +40,6 @@ class MethodLoader final {
   Error allocate();
   Error check_planned_memory() const;
   Error mark_inputs() const;
-  void bind_inputs();
   Error load_delegates();
   void track_allocators();
   void report_planned_memory();

@@ -79,27 +79,41 @@ Error ValueLoader::load() {
   const auto* const values = plan_.values();
   for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
     const fb::EValue& source = value_in(values, plan_, used_.value);
+    const fb::Tensor* tensor = nullptr;
     size_t& used = used_.of_kind[static_cast<size_t>(source.val_type())];
     if (source.val_type() == Kind::Tensor) {
-      const auto& tensor = as<fb::Tensor>(source);
+      tensor = &as<fb::Tensor>(source);
       PlainTensor plain;
-      if (plain_.read(tensor, &plain)) {
+      if (plain_.read(*tensor, &plain)) {
         source_ = plain.source();
         block_.flags[used_.value] |= flags_of(source_, plain.where != nullptr, false);
-        ET_CHECK_OK_OR_RETURN_ERROR(load_plain(tensor, plain));
+        ET_CHECK_OK_OR_RETURN_ERROR(load_plain(*tensor, plain));
       } else {
-        source_ = tensor_source(tensor);
-        block_.flags[used_.value] |= flags_of(tensor, source_);
-        ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(tensor));
-      }
-      if (ET_SHORTCUTS) {
-        block_.values[used_.value] = EValue(tensor_in(block_.tensors[used++]));
-        continue;
+        source_ = tensor_source(*tensor);
+        block_.flags[used_.value] |= flags_of(*tensor, source_);
+        ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(*tensor));
       }
     } else {
       load_list(source, used);
     }
-    block_.values[used_.value] = value_of(source, block_, used++);
+    EValue& value = block_.values[used_.value];
+    const bool is_input = (block_.flags[used_.value] & kInputValue) != 0;
+    const auto number = static_cast<size_t>(is_input ? value.payload.copyable_union.as_int : 0);
+    if (ET_SHORTCUTS && tensor != nullptr) {
+      value = EValue(tensor_in(block_.tensors[used]));
+    } else {
+      value = value_of(source, block_, used);
+    }
+    ++used;
+    if (is_input) {
+      new (&block_.inputs[number])
+          Input{&value,
+                tensor,
+                tensor == nullptr ? nullptr : value.toTensor().unsafeGetTensorImpl(),
+                tensor == nullptr,
+                false,
+                nullptr};
+    }
   }
   return Error::Ok;
 }

@@ -140,9 +140,7 @@ void construct_references(const MethodBlock& block) {
   for (TensorGrowth& growth : block.growths) {
     (new (&growth) TensorGrowth)->tensor = nullptr;
   }
-  for (EValue& value : block.values) {
-    new (&value) EValue();
-  }
+  construct_all(block.values);
   construct_all(block.tensors);
   construct_all(block.tensor_items);
   construct_all(block.optional_items);

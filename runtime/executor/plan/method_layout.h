@@ -292,8 +292,8 @@ MethodCounts count_method(const executorch_flatbuffer::ExecutionPlan& plan, size
 /// `memory` to find the size.
 size_t lay_out_method(const MethodCounts& counts, uint8_t* memory, MethodBlock* block);
 
-/// Construct, and destroy, the items that need it: values, growth states, and, in ATen mode,
-/// tensors, which are counted references.
+/// Construct, and destroy, the items that need it: growth states, and, in ATen mode, tensors and
+/// values, which count references.
 void construct_references(const MethodBlock& block);
 void destroy_references(const MethodBlock& block);
 
