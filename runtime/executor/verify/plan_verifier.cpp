@@ -2,6 +2,7 @@
 // The values of a method, its inputs and outputs, planned memory and delegates.
 #include <algorithm>
 
+#include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -83,21 +84,18 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
   return kind == Kind::DoubleList ? Error::Ok : verify_list(plan, index, budget);
 }
 
-Error verify_inputs(const fb::ExecutionPlan& plan) {
+Error verify_input(const fb::ExecutionPlan& plan, int32_t index) {
   const size_t values = value_count(plan);
-  for (const int32_t index : items(plan.inputs())) {
-    ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
-                             "method '%s', input: value %d of %zu", text(plan.name()), index,
-                             values);
-    // The caller's data is written to the input's memory or replaces it: an input must not have
-    // data of the program.
-    const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(index));
-    const TensorSource source = tensor == nullptr ? TensorSource::None : tensor_source(*tensor);
-    ET_CHECK_OR_RETURN_ERROR(
-        source != TensorSource::Constant && source != TensorSource::External, InvalidProgram,
-        "method '%s', input: value %d is a constant, expected a tensor that can be set",
-        text(plan.name()), index);
-  }
+  ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
+                           "method '%s', input: value %d of %zu", text(plan.name()), index, values);
+  // The caller's data is written to the input's memory or replaces it: an input must not have data
+  // of the program.
+  const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(index));
+  const TensorSource source = tensor == nullptr ? TensorSource::None : tensor_source(*tensor);
+  ET_CHECK_OR_RETURN_ERROR(
+      source != TensorSource::Constant && source != TensorSource::External, InvalidProgram,
+      "method '%s', input: value %d is a constant, expected a tensor that can be set",
+      text(plan.name()), index);
   return Error::Ok;
 }
 
@@ -159,10 +157,18 @@ Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan,
   const size_t values = value_count(plan);
   VerifiedShape shape;
   size_t longest_list = 0;
+  const auto inputs = items(plan.inputs());
+  size_t verified = 0;
   for (size_t i = 0; i < values; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget, &shape, &longest_list));
+    // Inputs are often in the order of values: the next one is read while it is in the cache.
+    if (ET_SHORTCUTS && verified < inputs.size() && static_cast<size_t>(inputs[verified]) == i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(verify_input(plan, inputs[verified++]));
+    }
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));
+  for (; verified < inputs.size(); ++verified) {
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_input(plan, inputs[verified]));
+  }
   ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));
   for (size_t i = 0; i < count(plan.delegates()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i));
