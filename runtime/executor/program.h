@@ -16,8 +16,8 @@
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/plan/optional_link.h>
 #include <executorch/runtime/kernel/operator_registry.h>
-#include <executorch/runtime/platform/compiler.h>
 
 namespace executorch_flatbuffer {
 struct ExecutionPlan;
@@ -138,11 +138,11 @@ class Program final {
   size_t parametric_plan_words(const executorch_flatbuffer::ExecutionPlan& plan) const;
   // Only where parametric plans are linked in (parametric_plan.h).
   /// The data that is the method's parametric plan, and its segment's index; null: it has none.
-  ET_WEAK const executorch_flatbuffer::DataSegment* find_parametric_plan(
+  ET_OPTIONAL_LINK const executorch_flatbuffer::DataSegment* find_parametric_plan(
       const executorch_flatbuffer::ExecutionPlan& plan, uint32_t* segment) const;
   /// Reads the plan into `words`, which has parametric_plan_words() items.
-  ET_WEAK Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,
-                                     Span<uint32_t> words) const;
+  ET_OPTIONAL_LINK Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,
+                                              Span<uint32_t> words) const;
   /// The data of segment `index`, which must exist.
   Result<FreeableBuffer> load_segment(const DataLoader::SegmentInfo& info) const;
   /// Reads `size` bytes from `offset` on in segment `info.segment_index`, a verified range.

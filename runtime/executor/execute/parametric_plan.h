@@ -11,13 +11,13 @@
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/optional_link.h>
 #include <executorch/runtime/executor/plan/parametric_prefix.h>
-#include <executorch/runtime/platform/compiler.h>
 
 // Defined if parametric plans are linked in, as the target `executorch` does. A runtime without
 // them uses the plan for the largest inputs, which every program has.
 extern "C" {
-extern const int executorch_link_parametric_plan ET_WEAK;
+extern const int executorch_link_parametric_plan ET_OPTIONAL_LINK;
 }
 
 namespace executorch {
@@ -42,25 +42,25 @@ class ParametricPlan final {
   /// Verifies `block.plan_words`, which must not be empty.
   /// @retval Error::InvalidProgram After a message.
   /// @retval Error::NotSupported The plan has another version.
-  [[nodiscard]] ET_WEAK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
-                                   const MethodBlock& block);
+  [[nodiscard]] ET_OPTIONAL_LINK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
+                                            const MethodBlock& block);
 
   /// False if the method has no such plan: all of its memory is bound already.
   bool exists() const { return steps_ > 0; }
 
   /// Bytes of the buffer for the sizes that the inputs have now.
   /// @retval Error::InvalidArgument The sizes are negative, or exceed the plan's limit.
-  ET_WEAK Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan,
-                               const MethodBlock& block);
+  ET_OPTIONAL_LINK Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan,
+                                        const MethodBlock& block);
 
   /// Gives every tensor of the buffer its sizes and memory, if either has changed, and checks that
   /// operands and results do not overlap there (alias_model.h). Resets values to those of the
   /// program. `program_size` in bytes bounds the work.
   /// @retval Error::MemoryAllocationFailed The caller's buffer is too small.
   /// @retval Error::InvalidProgram Operands and results overlap. Others as bytes().
-  [[nodiscard]] ET_WEAK Error place(const executorch_flatbuffer::ExecutionPlan& plan,
-                                    const MethodBlock& block, HierarchicalAllocator& memory,
-                                    size_t program_size);
+  [[nodiscard]] ET_OPTIONAL_LINK Error place(const executorch_flatbuffer::ExecutionPlan& plan,
+                                             const MethodBlock& block,
+                                             HierarchicalAllocator& memory, size_t program_size);
 
  private:
   Error evaluate(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);

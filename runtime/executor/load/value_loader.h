@@ -5,6 +5,7 @@
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/plan/method_layout.h>
+#include <executorch/runtime/executor/plan/optional_link.h>
 #include <executorch/runtime/executor/plan/plain_tensor.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
 #include <executorch/runtime/executor/plan/tensor_source.h>
@@ -49,7 +50,8 @@ class ValueLoader final {
         block_(*block),
         external_made_(*external_made) {}
 
-  /// Adds flags_of() each tensor to block.flags, which marks inputs.
+  /// Adds flags_of() each tensor to block.flags, which marks inputs, and fills block.inputs. Until
+  /// then the value of an input is its number among the inputs.
   Error load();
 
   // Load one tensor, with or without a bound on its sizes.
@@ -123,8 +125,8 @@ class ValueLoader final {
 
 /// Calls loader.load_unbounded(). The target `executorch` links it; without it, the function's
 /// address is null and the runtime refuses programs that have unbounded tensors.
-ET_WEAK Error load_unbounded_tensor(ValueLoader& loader,
-                                    const executorch_flatbuffer::Tensor& tensor);
+ET_OPTIONAL_LINK Error load_unbounded_tensor(ValueLoader& loader,
+                                             const executorch_flatbuffer::Tensor& tensor);
 
 }  // namespace internal
 }  // namespace ET_RUNTIME_NAMESPACE
