@@ -438,13 +438,22 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
   const auto in_file = [this](uint32_t value) { return planned_range(*tensor_at(plan_, value)); };
   (void)in_file;  // for the message alone
   Node* const nodes = nodes_;
+  PlannedRange last{0, UINT64_MAX, 0};
+  bool is_sorted = true;
   for (uint32_t written = written_; written != kEnd; written = nodes[written].use >> Role::kBits) {
     const PlannedRange place = range(written);
     nodes[written].mark_near_input(place.overlaps(inputs_));
+    if (place.buffer == 0) {
+      continue;
+    }
     const uint32_t root = find(written);
-    // Each pair of written values is compared once.
-    uint32_t other = place.buffer == 0 ? written : list_;
-    for (; other != written; other = nodes[other].use >> Role::kBits) {
+    // Each pair of written values is compared once. A list has its last result first: where plans
+    // let results follow each other, every one lies before all that have been compared.
+    is_sorted =
+        is_sorted && (last.buffer == 0 || last.buffer == place.buffer) && place.end <= last.begin;
+    last = place;
+    const uint32_t end = is_sorted ? written_ : written;
+    for (uint32_t other = list_; other != end; other = nodes[other].use >> Role::kBits) {
       ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
                                "method '%s', instruction %zu: too many arguments are written to "
                                "for the size of the file",

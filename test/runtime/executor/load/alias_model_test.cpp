@@ -393,29 +393,53 @@ TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {
   EXPECT_TRUE(log.contains("too many others for the size of the file")) << log.text();
 }
 
-/// A program with one call that has `count` results of their own memory.
-TestProgram split_program(int32_t count) {
+/// A program with one call that has a result of four bytes at each place, counted in results.
+TestProgram split_program(const std::vector<uint64_t>& places) {
   TestProgram program = related_program();
   plan(program).buffer_sizes = {0, 1 << 20};
   std::vector<int64_t> results;
-  for (int32_t i = 0; i < count; ++i) {
-    results.push_back(kAdded + i);
-    plan(program).values.push_back(planned(1, 128 + 4 * static_cast<uint64_t>(i)));
+  for (const uint64_t place : places) {
+    results.push_back(static_cast<int64_t>(plan(program).values.size()));
+    plan(program).values.push_back(planned(1, 128 + 4 * place));
   }
   plan(program).values[kResults].list = results;
   code(program).push_back(kernel(kSplit, {kFirst, kResults, kResults}));
   return program;
 }
 
-TEST(AliasModel, RefusesACallWithMoreResultsThanTheFileIsLarge) {
-  const TestProgram program = split_program(4000);
+/// `count` places apart; with a step of 1 they follow each other.
+std::vector<uint64_t> places_apart(uint64_t count, uint64_t step) {
+  std::vector<uint64_t> places;
+  for (uint64_t i = 0; i < count; ++i) places.push_back(i * step % count);
+  return places;
+}
+
+TEST(AliasModel, RefusesACallWithMoreUnsortedResultsThanTheFileIsLarge) {
+  const TestProgram program = split_program(places_apart(4000, 1103));
   const LogCapture log;
   EXPECT_EQ(refusal(program), Error::InvalidProgram);
   EXPECT_TRUE(log.contains("too many arguments are written to")) << log.text();
 }
 
-TEST(AliasModel, AcceptsACallWithHundredsOfResults) {
-  EXPECT_EQ(refusal(split_program(256)), Error::Ok);
+TEST(AliasModel, AcceptsACallWithHundredsOfUnsortedResults) {
+  EXPECT_EQ(refusal(split_program(places_apart(256, 101))), Error::Ok);
+}
+
+TEST(AliasModel, AcceptsACallWithThousandsOfResultsThatFollowEachOther) {
+  EXPECT_EQ(refusal(split_program(places_apart(4000, 1))), Error::Ok);
+}
+
+TEST(AliasModel, RefusesResultsThatShareBytesWhereverTheyStandAmongSortedOnes) {
+  constexpr uint64_t kCount = 6;
+  for (uint64_t moved = 0; moved < kCount; ++moved) {
+    for (uint64_t other = 0; other < kCount; ++other) {
+      std::vector<uint64_t> places = places_apart(kCount, 1);
+      places[moved] = other;
+      const LogCapture log;
+      EXPECT_EQ(refusal(split_program(places)), moved == other ? Error::Ok : Error::InvalidProgram);
+      EXPECT_EQ(log.contains("shares bytes"), moved != other) << log.text();
+    }
+  }
 }
 
 }  // namespace
