@@ -42,13 +42,6 @@ struct AliasModel::Role {
   static constexpr uint32_t kMask = (1u << kBits) - 1;
 };
 
-namespace {
-
-/// A view that is used before it is made may still refer to memory of the last execution.
-bool is_unmade_view(uint8_t flags) { return (flags & (kViewValue | kMadeView)) == kViewValue; }
-
-}  // namespace
-
 Error AliasModel::check() {
   static_assert(sizeof(Node) == sizeof(EValue) && alignof(Node) <= alignof(EValue),
                 "nodes are built in the memory of values");
@@ -210,13 +203,6 @@ inline Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
   return Error::Ok;
 }
 
-ET_INLINE_UNLESS_SMALL uint32_t AliasModel::find(uint32_t value) {
-  while (nodes_[value].root != value) {
-    value = nodes_[value].root = nodes_[nodes_[value].root].root;
-  }
-  return value;
-}
-
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) {
   const Span<EValue*> arguments(loaded.arguments, loaded.number);
   uint64_t written = Kernel::kDisjoint;
@@ -256,85 +242,6 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_instruction(Instruction& loaded) 
   const Error error = is_plain ? Error::Ok : check_call(arguments, written, first_written);
   loaded.has_late_memory = (seen_flags_ & kLateValue) != 0;
   return error;
-}
-
-/// Returns true for most correct calls, with the effects of check_call(), which would accept them:
-/// one tensor is written to, the class of each tensor is one tensor and its views, and another
-/// class shares bytes with the written one only where the kernel works in place.
-inline bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written,
-                                      size_t first_written) {
-  const uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
-  size_t result = first_written;
-  if (bits != 0) {
-    for (result = 0; (bits >> result & 1) == 0;) {
-      ++result;
-    }
-  }
-  if (result >= arguments.size() || bits >> result > 1 || first_written + 1 < arguments.size()) {
-    return false;
-  }
-  const EValue* const written_value = arguments[result];
-  uint8_t* const all_flags = block_.flags.data();
-  const uint32_t out = index_of(written_value);
-  Node& out_node = nodes_[out];
-  uint8_t seen_flags = all_flags[out];
-  if (out_node.slot() >= kTensorList || out_node.root != out || out_node.next != out ||
-      (seen_flags & (kConstantValue | kViewValue)) != 0) {
-    return false;
-  }
-  const PlannedRange place = range(out);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const EValue* const argument = arguments[i];
-    if (argument == written_value) {
-      if (i != result && i + 1 != arguments.size()) {
-        return false;
-      }
-      continue;
-    }
-    uint32_t value = index_of(argument);
-    if (nodes_[value].slot() == kNoTensor) {
-      continue;
-    }
-    if (ET_UNLIKELY(nodes_[value].root != value)) {
-      if (nodes_[value].slot() == kTensorList || nodes_[value].root == out) {
-        return false;
-      }
-      // A view's bytes are its base's.
-      views_outlive_ |= is_unmade_view(all_flags[value]);
-      value = nodes_[value].root;
-    }
-    const Node& node = nodes_[value];
-    const uint8_t flags = all_flags[value];
-    if (node.slot() == kTensorList || node.root != value || node.next != value ||
-        (flags & kViewValue) != 0) {
-      return false;
-    }
-    if (may_overlap(value, place)) {
-      const PlannedRange own = range(value);
-      const bool works_in_place = (written & Kernel::kDisjoint) == 0 ||
-                                  (i == 0 && (written & Kernel::kDisjointButFirst) != 0);
-      const bool is_whole = own.begin == place.begin && own.end == place.end;
-      if (own.overlaps(place) && !(works_in_place && is_whole)) {
-        return false;
-      }
-    }
-    seen_flags |= flags;
-  }
-  seen_flags_ = seen_flags;
-  out_node.mark_near_input(place.overlaps(inputs_));
-  all_flags[out] |= kWrittenValue | (out_node.has(Node::kResizable) ? kResizedValue : 0);
-  return true;
-}
-
-/// Returns true if the tensor shares bytes with `place`, or could share some.
-inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) const {
-  const auto& tensor = tensor_in(block_.tensors[nodes_[value].slot()]);
-  const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
-  if (begin == 0 || place.buffer != kAddresses) {
-    return range(value).overlaps(place);
-  }
-  // Where the tensor begins after the place, its size need not be computed.
-  return begin < place.end && place.begin < begin + nbytes(tensor);
 }
 
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written,

@@ -97,6 +97,7 @@ class AliasModel final {
   Error check_shown(uint32_t base, uint32_t view) const;
   Error check_instruction(Instruction& loaded);
   bool is_plain_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
+  bool lies_apart(uint32_t root, const PlannedRange& place);
   bool may_overlap(uint32_t value, const PlannedRange& place) const;
   Error check_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
   Error give_role(size_t argument, const EValue* tensors, uint32_t role, uint32_t returned);
@@ -107,7 +108,16 @@ class AliasModel final {
   uint32_t merge_places(uint32_t left, uint32_t right);
   void consume_inputs();
 
-  uint32_t find(uint32_t value);
+  ET_INLINE_OR_SHARED uint32_t find(uint32_t value) {
+    while (nodes_[value].root != value) {
+      value = nodes_[value].root = nodes_[nodes_[value].root].root;
+    }
+    return value;
+  }
+  /// A view that is used before it is made may still refer to memory of the last execution.
+  static bool is_unmade_view(uint8_t flags) {
+    return (flags & (kViewValue | kMadeView)) == kViewValue;
+  }
   bool makes_view(const Kernel& kernel) const;
   bool is_view_call(const Instruction& loaded) const;
   /// After loading, the kernel that was last found for the operator.
@@ -166,6 +176,9 @@ class AliasModel final {
   };
   mutable Bytes last_{0, executorch::aten::ScalarType::Byte, 0};
 #endif
+  /// A class, and a range around its values.
+  uint32_t around_root_ = kEnd;
+  PlannedRange around_;
   /// A kernel that makes views; null if the method has none, and in builds for size.
   const Kernel* view_kernel_ = nullptr;
   bool is_loaded_;

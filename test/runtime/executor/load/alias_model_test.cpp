@@ -385,12 +385,32 @@ TEST(AliasModel, CountsThePairsWithinAClass) {
 
 TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {
   TestProgram program = moving_program(1000);  // a thousand instructions read the class
+  tensor_of(program, kAdded).offset = 112;     // and write between its values
   for (int i = 0; i < 1000; ++i) {
     code(program).push_back(kernel(kAdd, {kAdded, kAdded, kOther, kOther}));
   }
   const LogCapture log;
   EXPECT_EQ(refusal(program), Error::InvalidProgram);
   EXPECT_TRUE(log.contains("too many others for the size of the file")) << log.text();
+}
+
+TEST(AliasModel, AcceptsAThousandReadsOfAClassThatLiesApart) {
+  TestProgram program = moving_program(1000);
+  for (int i = 0; i < 1000; ++i) {
+    code(program).push_back(kernel(kApart, {kAdded, kAdded, kOther, kOther}));
+  }
+  EXPECT_EQ(refusal(program), Error::Ok);
+}
+
+TEST(AliasModel, ComparesEachValueOfAClassWhoseRangeContainsTheResult) {
+  for (const uint64_t place : {48, 60, 64, 68, 80}) {
+    TestProgram program = moving_program(2);
+    tensor_of(program, kAdded + 1).offset = 112;
+    tensor_of(program, kAdded + 2).offset = place;
+    code(program).push_back(kernel(kApart, {kAdded, kSecond, kOther, kOther}));
+    const bool is_apart = place + 8 <= 64 || place >= 64 + 8;
+    EXPECT_EQ(refusal(program), is_apart ? Error::Ok : Error::InvalidProgram) << place;
+  }
 }
 
 /// A program with one call that has a result of four bytes at each place, counted in results.
