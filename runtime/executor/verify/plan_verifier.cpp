@@ -15,12 +15,14 @@ namespace {
 namespace fb = executorch_flatbuffer;
 using Kind = fb::KernelTypes;
 
-/// Tables may share lists: charges the method's lists to the budget.
+/// Tables may share lists: charges the method's lists to the budget, which is the file's number of
+/// bytes. Checking an item costs as much as two visits, and its place in the file has at least four
+/// bytes.
 Error spend(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   const size_t sizes[] = {count(plan.non_const_buffer_sizes()), count(plan.inputs()),
                           count(plan.outputs())};
   ET_CHECK_OR_RETURN_ERROR(
-      budget->spend(sizes[0] + sizes[1] + sizes[2]), InvalidProgram,
+      budget->spend(2 * (sizes[0] + sizes[1] + sizes[2])), InvalidProgram,
       "method '%s': lists repeat beyond the size of the file, with %zu planned buffers, %zu inputs "
       "and %zu outputs here",
       text(plan.name()), sizes[0], sizes[1], sizes[2]);
@@ -84,18 +86,21 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
   return kind == Kind::DoubleList ? Error::Ok : verify_list(plan, index, budget);
 }
 
-Error verify_input(const fb::ExecutionPlan& plan, int32_t index) {
+Error verify_inputs(const fb::ExecutionPlan& plan, Span<const int32_t> indices) {
   const size_t values = value_count(plan);
-  ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
-                           "method '%s', input: value %d of %zu", text(plan.name()), index, values);
-  // The caller's data is written to the input's memory or replaces it: an input must not have data
-  // of the program.
-  const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(index));
-  const TensorSource source = tensor == nullptr ? TensorSource::None : tensor_source(*tensor);
-  ET_CHECK_OR_RETURN_ERROR(
-      source != TensorSource::Constant && source != TensorSource::External, InvalidProgram,
-      "method '%s', input: value %d is a constant, expected a tensor that can be set",
-      text(plan.name()), index);
+  for (const int32_t index : indices) {
+    ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
+                             "method '%s', input: value %d of %zu", text(plan.name()), index,
+                             values);
+    // The caller's data is written to the input's memory or replaces it: an input must not have
+    // data of the program.
+    const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(index));
+    const TensorSource source = tensor == nullptr ? TensorSource::None : tensor_source(*tensor);
+    ET_CHECK_OR_RETURN_ERROR(
+        source != TensorSource::Constant && source != TensorSource::External, InvalidProgram,
+        "method '%s', input: value %d is a constant, expected a tensor that can be set",
+        text(plan.name()), index);
+  }
   return Error::Ok;
 }
 
@@ -163,12 +168,11 @@ Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan,
     ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget, &shape, &longest_list));
     // Inputs are often in the order of values: the next one is read while it is in the cache.
     if (ET_SHORTCUTS && verified < inputs.size() && static_cast<size_t>(inputs[verified]) == i) {
-      ET_CHECK_OK_OR_RETURN_ERROR(verify_input(plan, inputs[verified++]));
+      ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan, {&inputs[verified++], 1}));
     }
   }
-  for (; verified < inputs.size(); ++verified) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_input(plan, inputs[verified]));
-  }
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      verify_inputs(plan, {inputs.data() + verified, inputs.size() - verified}));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));
   for (size_t i = 0; i < count(plan.delegates()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i));
