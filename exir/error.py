@@ -1,8 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Errors of the compiler: each names stage, node, operator, dtypes, module path, source line and reason."""
+"""Errors of the compiler: each names stage, node, operator, dtypes, module path, source line and reason.
+
+A function that may find no result returns a `Rejection` in its place.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -90,6 +94,13 @@ def describe_node(node: Node) -> str:
         parts.append(f"module {module_path(node)}")
     parts.append(f"at {source_line(node) or 'no recorded source line'}")
     return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """No result: `reason` completes "the node is rejected because", as a clause."""
+
+    reason: str
 
 
 class ExportError(Exception):

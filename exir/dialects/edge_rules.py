@@ -13,9 +13,10 @@ from torch._ops import HigherOrderOperator, OpOverload
 from executorch.exir.dialects.backend._ops import BackendOpOverload
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
-from executorch.exir.dialects.legal_dtypes import dtype_violation
+from executorch.exir.dialects.legal_dtypes import check_dtypes
 from executorch.exir.dialects.legal_ops import is_core_aten, is_legal_in_edge
-from executorch.exir.dialects.verifier import Rule
+from executorch.exir.dialects.verifier import Rule, reject_if
+from executorch.exir.error import Rejection
 from executorch.exir.operator.convert import is_functional
 
 CHECKED_IN_PLACE = "checked_in_place"
@@ -69,11 +70,11 @@ def _results(node: fx.Node) -> list[object]:
 
 
 # Only operators of the dialect may be called.
-FOREIGN = Rule(
+FOREIGN = reject_if(
     _is_foreign, lambda node: f"a {node.op} of {node.target} is not in the edge dialect; expected an edge operator"
 )
 # Operators are functional: no views, and no in-place operators but checked ones.
-FUNCTIONAL = Rule(
+FUNCTIONAL = reject_if(
     lambda node: (
         (op := _edge(node)) is not None
         and op.namespace != "executorch_prim"
@@ -83,21 +84,21 @@ FUNCTIONAL = Rule(
     lambda node: f"{node.target} writes to or aliases an argument; the edge dialect is functional",
 )
 # An argument of type Tensor is a tensor, not a scalar.
-ALL_TENSORS = Rule(
+ALL_TENSORS = reject_if(
     lambda node: bool(_numbers_for_tensors(node)),
     lambda node: f"argument {_numbers_for_tensors(node)} is a number; expected a tensor (see ScalarToTensorPass)",
 )
 # Dim orders instead of memory formats.
-NO_MEMORY_FORMATS = Rule(
+NO_MEMORY_FORMATS = reject_if(
     lambda node: (op := _edge(node)) is not None and op.name() in _MEMORY_FORMAT_OPERATORS,
     lambda node: f"{node.target} takes a memory format; expected its dim_order_ops counterpart",
 )
-MEMORY_FORMATS = Rule(
+MEMORY_FORMATS = reject_if(
     lambda node: (op := _edge(node)) is not None and op.namespace == "dim_order_ops",
     lambda node: f"{node.target} takes a dim order, but the configuration keeps memory formats (_skip_dim_order)",
 )
 # A result that overlaps itself cannot be stored.
-DENSE = Rule(
+DENSE = reject_if(
     lambda node: _edge(node) is not None and not all(_is_dense(value) for value in _results(node)),
     lambda node: "a result has a stride of 0; expected a dense tensor",
 )
@@ -113,18 +114,18 @@ def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
             return False
         return not is_legal_in_edge(op._op)
 
-    return Rule(broken, _not_core)
+    return reject_if(broken, _not_core)
 
 
 def legal_dtypes(exceptions: Collection[OpOverload]) -> Rule:
     """Return the rule that allows only the dtypes of the operator table, and any dtypes for `exceptions`."""
     names = {op.name() for op in exceptions}
 
-    def why(node: fx.Node) -> str:
+    def rule(node: fx.Node) -> Rejection | None:
         op = _edge(node)
-        return "" if op is None or op.name() in names else dtype_violation(node)
+        return None if op is None or op.name() in names else check_dtypes(node)
 
-    return Rule(lambda node: bool(why(node)), why)
+    return rule
 
 
 def edge_rules(skip_dim_order: bool = False, exceptions: Collection[OpOverload] = ()) -> list[Rule]:
@@ -143,7 +144,7 @@ def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:
             return False
         return not (is_core_aten(op) or is_legal_in_edge(op))
 
-    return [ATEN_CALLS, Rule(broken, _not_core)]
+    return [ATEN_CALLS, reject_if(broken, _not_core)]
 
 
 def _not_core(node: fx.Node) -> str:
@@ -154,7 +155,7 @@ def _not_core(node: fx.Node) -> str:
     )
 
 
-ATEN_CALLS = Rule(
+ATEN_CALLS = reject_if(
     lambda node: (
         node.op != "call_function"
         or not (isinstance(node.target, (OpOverload, HigherOrderOperator)) or _is_size_function(node.target))

@@ -11,6 +11,7 @@ from torch import fx
 from torch._ops import OpOverload
 
 from executorch.exir.dialects.operator_table import CallDtypes, Operator, edge_operators
+from executorch.exir.error import Rejection
 from executorch.exir.operator.convert import find_out_variant
 
 # Dtypes that a program can store; legal for operators without dtypes in the table.
@@ -78,43 +79,45 @@ def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], CallDtypes]:
 
 
 @cache
-def _refusal(operator: Operator, names: tuple[str, ...], call: CallDtypes) -> str:
+def _check_call(operator: Operator, names: tuple[str, ...], call: CallDtypes) -> Rejection | None:
     misfit = operator.misfit(call)
     if misfit is None:
-        return ""
+        return None
     have = _words(call[misfit])
     before = [f"{name} {_words(dtypes)}" for name, dtypes in zip(names[:misfit], call, strict=False) if dtypes]
     taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in operator.taken_at(misfit, call)) or "nothing"
     with_these = f" with {', '.join(before)}" if before else ""
-    return f"{names[misfit]} has dtype {have}; the operator takes {taken}{with_these}"
+    return Rejection(f"{names[misfit]} has dtype {have}; the operator takes {taken}{with_these}")
 
 
-def refusal(operator: Operator, names: list[str], call: CallDtypes) -> str:
-    """Return why the operator refuses these dtypes, and the dtypes it accepts; "" if it accepts them."""
-    return _refusal(operator, tuple(names), call)
+def check_call(operator: Operator, names: list[str], call: CallDtypes) -> Rejection | None:
+    """Reject dtypes that the operator does not take. The reason names those it takes."""
+    return _check_call(operator, tuple(names), call)
 
 
 def _words(dtypes: Iterable[torch.dtype]) -> str:
     return ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
 
 
-def dtype_violation(node: fx.Node) -> str:
-    """Return why the dtypes of an edge operator's call are illegal, or ""."""
+def check_dtypes(node: fx.Node) -> Rejection | None:
+    """Reject a call of an edge operator with illegal dtypes."""
     op: OpOverload = node.target._op  # type: ignore[union-attr]
     names, call = call_dtypes(node, op)
     operator = operator_of(op)
     if operator is None or operator.rows is None:
         wrong = [(name, dtypes - STORABLE) for name, dtypes in zip(names, call, strict=True) if dtypes - STORABLE]
-        return f"{wrong[0][0]} has dtype {_words(wrong[0][1])}, which a program cannot hold" if wrong else ""
-    return _mixed(operator, names, call) or refusal(operator, names, call)
+        if not wrong:
+            return None
+        return Rejection(f"{wrong[0][0]} has dtype {_words(wrong[0][1])}, which a program cannot hold")
+    return _check_promoted(operator, names, call) or check_call(operator, names, call)
 
 
-def _mixed(operator: Operator, names: list[str], call: CallDtypes) -> str:
+def _check_promoted(operator: Operator, names: list[str], call: CallDtypes) -> Rejection | None:
     wanted = [f"argument '{name}'" for name in operator.promotes]
     together = {name: dtypes for name, dtypes in zip(names, call, strict=True) if name in wanted}
     if len(frozenset().union(*together.values())) < 2:
-        return ""
-    return f"arguments must have one dtype, found {_pairs(together)} (PromoteDtypesPass converts them)"
+        return None
+    return Rejection(f"arguments must have one dtype, found {_pairs(together)} (PromoteDtypesPass converts them)")
 
 
 def _pairs(dtypes: Mapping[str, frozenset[torch.dtype]]) -> str:

@@ -13,11 +13,11 @@ from pathlib import Path
 from torch import fx
 from torch._ops import OpOverload
 
-from executorch.exir.backend.delegate.dry_build import dry_build_error
+from executorch.exir.backend.delegate.dry_build import try_dry_build
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.dialects.legal_dtypes import call_dtypes, refusal, tensors_in
+from executorch.exir.dialects.legal_dtypes import call_dtypes, check_call, tensors_in
 from executorch.exir.dialects.operator_table import Operator, OperatorTable, edge_operators
-from executorch.exir.error import VerificationError, source_line
+from executorch.exir.error import Rejection, VerificationError, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_submodules
 
@@ -91,55 +91,58 @@ def operators_of(graph_module: fx.GraphModule) -> Iterable[tuple[fx.Node, OpOver
                 yield node, op
 
 
-def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
+def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, Rejection]]:
     """Return the calls without a kernel on the target, with the reason. Where the target is this package, users' own
     operators are left out: users link their kernels, and `check_target` warns of them."""
     findings = []
     for node, op in operators_of(graph_module):
         kernel = target.find(op.name())
         if kernel is not None:
-            why = _misfit(node, op, kernel)
+            rejection = _check_kernel(node, op, kernel)
         else:
             is_own = op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES)
             known = (
                 op.name() in _BUILT_IN or op.namespace in _BUILT_IN_NAMESPACES or (is_own and not target.is_complete)
             )
-            why = "" if known else f"{target.source} has no kernel for {op.name()}"
-        if why:
-            findings.append((node, why))
+            rejection = None if known else Rejection(f"{target.source} has no kernel for {op.name()}")
+        if rejection is not None:
+            findings.append((node, rejection))
     return findings
 
 
-def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
-    """Return why the kernel does not take the call, or ""."""
+def _check_kernel(node: fx.Node, op: OpOverload, kernel: Operator) -> Rejection | None:
+    """Reject a call that the kernel does not take."""
     names, dtypes = call_dtypes(node, op)
-    why = "" if kernel.rows is None else refusal(kernel, names, dtypes)
-    if not why and not kernel.any_layout:
+    rejection = None if kernel.rows is None else check_call(kernel, names, dtypes)
+    if rejection is None and not kernel.any_layout:
         orders = [
             tuple(tensor.dim_order()) for values in (node.args, node.meta.get("val")) for tensor in tensors_in(values)
         ]
         strange = [order for order in orders if order != tuple(range(len(order)))]
-        why = f"it takes contiguous tensors only, found dim order {list(strange[0])}" if strange else ""
-    return f"no kernel for this call of {op.name()}: {why}" if why else ""
+        if strange:
+            rejection = Rejection(f"it takes contiguous tensors only, found dim order {list(strange[0])}")
+    return rejection and Rejection(f"no kernel for this call of {op.name()}: {rejection.reason}")
 
 
-def refused_delegates(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
+def refused_delegates(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, Rejection]]:
     """Return the calls of delegates whose backend the target lacks, or whose payload the backend rejects."""
     return [
-        (node, why)
+        (node, rejection)
         for owner in all_graph_modules(graph_module)
         for name, module, node in get_lowered_submodules(owner)
-        if (why := _why_refused(name, module, target))
+        if (rejection := _check_delegate(name, module, target))
     ]
 
 
-def _why_refused(name: str, module: LoweredBackendModule, target: OperatorTable) -> str:
+def _check_delegate(name: str, module: LoweredBackendModule, target: OperatorTable) -> Rejection | None:
     if target.backends is not None and module.backend_id not in target.backends:
         has = ", ".join(sorted(target.backends)) or "none"
         missing = f"{target.source} has no backend {module.backend_id}; it has {has}"
-        return f"{missing}: delegate {name} ({_contents(module)}) cannot run there"
-    error = dry_build_error(module)
-    return f"{module.backend_id} refuses its delegate {name} ({_contents(module)}): {error}" if error else ""
+        return Rejection(f"{missing}: delegate {name} ({_contents(module)}) cannot run there")
+    rejection = try_dry_build(module)
+    if rejection is None:
+        return None
+    return Rejection(f"{module.backend_id} refuses its delegate {name} ({_contents(module)}): {rejection.reason}")
 
 
 def _contents(module: LoweredBackendModule) -> str:
@@ -166,7 +169,9 @@ def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
     target = target_operators(manifest)
     findings = [*unsupported_calls(graph_module, target), *refused_delegates(graph_module, target)]
     if findings:
-        raise VerificationError("check target", [*findings, (None, _HINT)])
+        raise VerificationError(
+            "check target", [*((node, rejection.reason) for node, rejection in findings), (None, _HINT)]
+        )
     own = operators_to_link(graph_module, target)
     if own:
         _logger.warning("kernels missing from %s: %s; link them into the runner", target.source, ", ".join(own))

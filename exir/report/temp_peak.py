@@ -14,6 +14,7 @@ import torch
 from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
+from executorch.exir.error import Rejection
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.plugins.installed_runtime import installed_runtime
 from executorch.exir.report.run_all_branches import run_all_branches
@@ -54,12 +55,12 @@ class TempPeak:
 
 def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> TempPeak:
     """Measure the method `plan` of the program `file`. `graph_module` is the graph from which it was emitted."""
-    why = _why_not(plan, graph_module, flops)
     runtime = installed_runtime()
     if runtime is None:
-        why = "the runtime is not installed"
-    if why or runtime is None:
-        return TempPeak(None, why)
+        return TempPeak(None, "the runtime is not installed")
+    rejection = _check_measurable(plan, graph_module, flops)
+    if rejection is not None:
+        return TempPeak(None, rejection.reason)
     inputs = [largest_input(plan.values[index].val) for index in plan.inputs]
     if any(node.target in _ON_DATA for node in _nodes(graph_module)):
         file = run_all_branches(file, plan.name)
@@ -72,21 +73,21 @@ def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, fl
     return TempPeak(peak, "" if is_static else "for inputs of the largest sizes")
 
 
-def _why_not(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> str:
+def _check_measurable(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> Rejection | None:
     if flops > _MAX_FLOPS:
-        return f"a trial run would take {flops:,} FLOPs, more than {_MAX_FLOPS:,}"
+        return Rejection(f"a trial run would take {flops:,} FLOPs, more than {_MAX_FLOPS:,}")
     for index in plan.inputs:
         value = plan.values[index].val
         if isinstance(value, Tensor) and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
-            return "an input's sizes have no bound"
+            return Rejection("an input's sizes have no bound")
         if not isinstance(value, (Tensor, Null, Int, Bool, Double, String)):
-            return f"an input is a {type(value).__name__}"
+            return Rejection(f"an input is a {type(value).__name__}")
     for node in _nodes(graph_module):
         if _depends_on_data(node.meta.get("val")):
-            return f"{node.name}: its sizes depend on data"
+            return Rejection(f"{node.name}: its sizes depend on data")
         if _takes_mask(node):
-            return f"{node.name}: how many elements its mask chooses depends on data"
-    return ""
+            return Rejection(f"{node.name}: how many elements its mask chooses depends on data")
+    return None
 
 
 def _nodes(graph_module: fx.GraphModule) -> Iterator[fx.Node]:

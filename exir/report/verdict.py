@@ -20,7 +20,7 @@ from executorch.exir.backend.delegate.dry_build import can_dry_build
 from executorch.exir.backend.partition.compute_precision import precision_of
 from executorch.exir.backend.partition.fallback import FALLBACK
 from executorch.exir.dialects._ops import EdgeOpOverload
-from executorch.exir.error import VerificationError, module_path, source_line
+from executorch.exir.error import Rejection, VerificationError, module_path, source_line
 from executorch.exir.format.named_data import NamedDataStoreOutput
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
@@ -195,7 +195,8 @@ def lowering_report(
     programs: planned programs by method name. emitted: the program emitted from them. file: its bytes.
     named_data: of its delegates. data_files: .ptd files beside it.
     """
-    allocator_bytes, note = _method_allocator_bytes(file)
+    measured = _method_allocator_bytes(file)
+    allocator_bytes, note = ({}, measured.reason) if isinstance(measured, Rejection) else (measured, "")
     plans = {plan.name: plan for plan in emitted.execution_plan}
     methods = tuple(
         _method(program, plans[name], file, target_checked, allocator_bytes.get(name), note)
@@ -242,15 +243,15 @@ def _method(
     )
 
 
-def _method_allocator_bytes(file: bytes) -> tuple[dict[str, int], str]:
-    """Return the bytes by method and "", or no bytes and the reason."""
+def _method_allocator_bytes(file: bytes) -> dict[str, int] | Rejection:
+    """Return the bytes by method."""
     runtime = installed_runtime()
     if runtime is None:
-        return {}, "the runtime is not installed"
+        return Rejection("the runtime is not installed")
     try:
-        return runtime.method_allocator_bytes(file), ""
+        return runtime.method_allocator_bytes(file)
     except RuntimeError as error:
-        return {}, str(error).splitlines()[0]
+        return Rejection(str(error).splitlines()[0])
 
 
 def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> None:

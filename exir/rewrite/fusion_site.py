@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.fx.node import Argument, map_arg
 
 from executorch.exir.dialects._ops import ops
+from executorch.exir.error import Rejection
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.rewrite.node_rewrite import argument, insert_before
 from executorch.exir.rewrite.program_constants import add_constant, constant_tensors
@@ -26,7 +27,6 @@ from executorch.exir.rewrite.quantized_values import (
     picked_by,
     quantization_of,
 )
-from executorch.exir.rewrite.rejection import Rejection
 
 aten = ops.edge.aten
 

@@ -15,8 +15,8 @@ from torch import fx
 from torch.utils._pytree import tree_leaves
 
 from executorch.exir.dialects._ops import ops
+from executorch.exir.error import Rejection
 from executorch.exir.rewrite.node_rewrite import argument, insert_before
-from executorch.exir.rewrite.rejection import Rejection
 
 _LIBRARY = "quantized_decomposed::"
 aten = ops.edge.aten

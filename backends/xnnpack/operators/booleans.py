@@ -32,7 +32,7 @@ from executorch.backends.xnnpack.operators.rule import (
     refusal_of_tensor,
 )
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 
 def _dtype(node: Node) -> torch.dtype:

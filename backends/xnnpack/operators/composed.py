@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.integers import if_scales
 from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 
 class _Formula:

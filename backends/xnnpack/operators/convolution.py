@@ -24,7 +24,7 @@ from executorch.backends.xnnpack.operators.volumes import (
     windows_of_volumes,
 )
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _SIGNALS: Order = (0, 2, 1)
 """Dim order of 1-D signals: batch, length, channels."""

@@ -19,7 +19,7 @@ from executorch.backends.xnnpack.operators.booleans import conjunction, disjunct
 from executorch.backends.xnnpack.operators.integers import if_scales, products_fit, sums_fit
 from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 
 def unary(

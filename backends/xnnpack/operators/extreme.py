@@ -15,7 +15,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.reduction import parts_of, reduced_dims, without
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_reshape
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 
 def _values(node: Node) -> Node:

@@ -17,7 +17,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _MAX_PLACES = 1 << 16
 """The places are numbers of the payload."""

@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_s
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _NIBBLE = 4  # bits
 _NIBBLE_ZERO = 8  # zero point of XNNPACK's 4-bit weights

@@ -22,7 +22,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.reduction import image_mean
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _GROUP_NORM, _SIZE = "aten.native_group_norm.default", "aten.sym_size.int"
 

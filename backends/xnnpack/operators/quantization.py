@@ -34,7 +34,7 @@ from executorch.backends.xnnpack.operators.convolution import takes_quantized_im
 from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 
 def _refuse_parameters(parameters: Affine) -> Rejection | None:

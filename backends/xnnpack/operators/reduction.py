@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_emptiness, refusal_of_reshape
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _KEEP_DIMS = 0x40  # XNNPACK's flag
 

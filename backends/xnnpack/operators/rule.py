@@ -17,8 +17,8 @@ from executorch.backends.xnnpack.lowering.facts import is_reshapable, rank, tens
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.exir.decompose.call_body import aten_operator
+from executorch.exir.error import Rejection
 from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
-from executorch.exir.rewrite.rejection import Rejection
 
 MAX_RANK = 6
 """XNN_MAX_TENSOR_DIMS."""

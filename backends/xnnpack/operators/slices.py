@@ -27,7 +27,7 @@ from executorch.backends.xnnpack.operators.gather import gather, refusal_of_plac
 from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _TO_THE_END = 2**63 - 1
 _MAX_RUNS = 8

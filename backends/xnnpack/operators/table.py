@@ -37,7 +37,7 @@ from executorch.backends.xnnpack.operators.rule import (
     refusal_of_emptiness,
     refusal_of_tensors,
 )
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _MODULES = (
     *(elementwise, composed, matrix, convolution, window, reduction),

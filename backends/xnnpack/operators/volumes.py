@@ -17,7 +17,7 @@ from executorch.backends.xnnpack.lowering.layout import Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 VOLUMES: Order = (0, 2, 3, 4, 1)
 """Dim order of volumes: batch, depth, height, width, channels."""

@@ -19,7 +19,7 @@ from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.reduction import image_mean
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _ALIGN_CORNERS = 0x08  # XNNPACK's flag
 _MAX_SHARES = 64 * 1024  # largest averaging matrix, in elements

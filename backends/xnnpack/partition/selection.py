@@ -19,7 +19,7 @@ from executorch.backends.xnnpack.operators import quantization
 from executorch.backends.xnnpack.operators.normalization import is_own_batch
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _NEWER_DTYPES = (torch.bool, torch.bfloat16)
 _DEQUANTIZES = (DEQUANTIZE, PER_CHANNEL, PER_GROUP)

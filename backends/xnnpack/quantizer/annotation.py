@@ -25,7 +25,7 @@ from executorch.backends.xnnpack.quantizer.patterns import (
     is_float32,
     only_follower,
 )
-from executorch.exir.rewrite.rejection import Rejection
+from executorch.exir.error import Rejection
 
 _LARGEST_OBSERVED = 3.4028235e15
 """Largest constant that torch's histogram observer accepts as a single value."""

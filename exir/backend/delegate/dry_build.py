@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from executorch.exir.error import Rejection
 from executorch.exir.plugins.installed_runtime import installed_runtime
 
 if TYPE_CHECKING:
     from executorch.exir.lowered_backend_module import LoweredBackendModule
 
-__all__ = ["DryBuild", "can_dry_build", "dry_build_error", "register_dry_build", "unregister_dry_build"]
+__all__ = ["DryBuild", "can_dry_build", "register_dry_build", "try_dry_build", "unregister_dry_build"]
 
 # Builds the delegate as the device would. Raises RuntimeError, ValueError or TypeError with the reason if it cannot.
 DryBuild = Callable[["LoweredBackendModule"], object]
@@ -45,13 +46,13 @@ def _build_of(backend_id: str) -> DryBuild | None:
     return None if runtime is None or backend_id not in runtime.backend_names() else runtime.load_delegate
 
 
-def dry_build_error(module: LoweredBackendModule) -> str:
-    """Return why the backend rejects the delegate; "" if it accepts it, or is not in this process."""
+def try_dry_build(module: LoweredBackendModule) -> Rejection | None:
+    """Build the delegate if its backend is in this process. Return the backend's error, if it raises one."""
     build = _build_of(module.backend_id)
     if build is None:
-        return ""
+        return None
     try:
         build(module)
     except (RuntimeError, ValueError, TypeError) as error:
-        return str(error) or type(error).__name__
-    return ""
+        return Rejection(str(error) or type(error).__name__)
+    return None

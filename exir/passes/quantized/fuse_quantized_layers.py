@@ -10,10 +10,10 @@ import torch
 from torch import fx
 from torch.fx.node import Argument
 
+from executorch.exir.error import Rejection
 from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site, aten
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.rewrite.quantized_values import is_dequantize, operand, operator
-from executorch.exir.rewrite.rejection import Rejection
 
 # int32 holds the sum of this many products of two int8 (kernels/quantized/int8/integer_loops.h), or of int8 with int8
 # minus a zero point (kernels/quantized/conv/transposed.cpp).

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from torch import fx
 from torch.export import ExportedProgram
 
+from executorch.exir.error import Rejection
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.passes.quantized.fuse_integer_products import fuse_integer_products
 from executorch.exir.passes.quantized.fuse_quantized_layers import convolution, linear, transposed_convolution
@@ -32,7 +33,6 @@ from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site, aten, s
 from executorch.exir.rewrite.node_rewrite import argument, replace_by
 from executorch.exir.rewrite.program_constants import drop_unused_constants
 from executorch.exir.rewrite.quantized_values import is_dequantize, is_quantize, moved_by
-from executorch.exir.rewrite.rejection import Rejection
 
 HasKernel = Callable[[str], bool]
 """Returns whether the target has the named kernel ("quantized_fused::linear.out")."""

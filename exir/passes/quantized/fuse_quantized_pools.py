@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import fx
 
+from executorch.exir.error import Rejection
 from executorch.exir.passes.quantized.fuse_quantized_tables import apply_table, requantization_table
 from executorch.exir.rewrite.fusion_site import Fusion, Site
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.rewrite.quantized_values import operand, operator
-from executorch.exir.rewrite.rejection import Rejection
 
 _POOLING = ("kernel_size", "stride", "padding")
 

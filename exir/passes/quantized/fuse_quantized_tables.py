@@ -13,6 +13,7 @@ from torch import fx
 from torch.fx.node import Argument, map_arg
 
 from executorch.exir.dialects._ops import ops
+from executorch.exir.error import Rejection
 from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site
 from executorch.exir.rewrite.node_rewrite import argument, insert_before
 from executorch.exir.rewrite.quantized_values import (
@@ -22,7 +23,6 @@ from executorch.exir.rewrite.quantized_values import (
     operand,
     operator,
 )
-from executorch.exir.rewrite.rejection import Rejection
 
 _INTEGERS = torch.arange(-128, 128).to(torch.int8)
 # Elementwise operators that PyTorch does not tag as pointwise.

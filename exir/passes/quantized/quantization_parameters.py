@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.exir.error import VerificationError
+from executorch.exir.error import Rejection, VerificationError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.rewrite.program_constants import constant_tensors
@@ -31,9 +31,9 @@ def check_quantization_parameters(program: ExportedProgram) -> None:
     nodes = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
     findings: list[tuple[Node | str | None, str]] = []
     for node in nodes:
-        why = _fault(node, known) if _quantizes(node) else None
-        if why:
-            findings.append((node, why))
+        rejection = _check(node, known) if _quantizes(node) else None
+        if rejection is not None:
+            findings.append((node, rejection.reason))
     if findings:
         raise VerificationError("quantization parameters", findings)
 
@@ -43,16 +43,16 @@ def _quantizes(node: Node) -> bool:
     return node.op == "call_function" and callable(name) and str(name()).startswith(_OPERATORS)
 
 
-def _fault(node: Node, known: dict[str, torch.Tensor]) -> str | None:
+def _check(node: Node, known: dict[str, torch.Tensor]) -> Rejection | None:
     names = {item.name for item in node.target._schema.arguments}  # type: ignore[union-attr]
     for name in names.intersection(_SCALES):
         bad = _invalid_scale(argument(node, name), known)
         if bad is not None:
-            return f"its {name} is {bad}, expected positive and finite: {_ADVICE}"
+            return Rejection(f"its {name} is {bad}, expected positive and finite: {_ADVICE}")
     if {"quant_min", "quant_max"} <= names:
         low, high = argument(node, "quant_min"), argument(node, "quant_max")
         if low is not None and high is not None and low >= high:
-            return f"its integers are from {low} to {high}, expected quant_min < quant_max"
+            return Rejection(f"its integers are from {low} to {high}, expected quant_min < quant_max")
     return None
 
 
