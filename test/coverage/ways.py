@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from oracle.tolerances import COVERED, COVERED_BFLOAT16, COVERED_HALF, COVERED_INT8
 from torch.export import ExportedProgram
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -41,7 +42,7 @@ class Way:
     dtype: torch.dtype = torch.float32
     quantize: str = ""
     dynamic: str = ""
-    bound: float = 1e-3
+    bound: float = COVERED
 
 
 WAYS: dict[str, Way] = {
@@ -51,10 +52,10 @@ WAYS: dict[str, Way] = {
     "xnnpack_dynamic": Way(_xnnpack, dynamic="batch"),
     "xnnpack_dynamic_length": Way(_xnnpack, dynamic="length"),
     "portable_dynamic_length": Way(_portable, dynamic="length"),
-    "xnnpack_half": Way(_xnnpack, torch.float16, bound=1e-2),
-    "xnnpack_bfloat16": Way(_xnnpack, torch.bfloat16, bound=5e-2),
-    "xnnpack_int8_static": Way(_xnnpack, quantize="static", bound=5e-2),
-    "xnnpack_int8_dynamic": Way(_xnnpack, quantize="dynamic", bound=5e-2),
+    "xnnpack_half": Way(_xnnpack, torch.float16, bound=COVERED_HALF),
+    "xnnpack_bfloat16": Way(_xnnpack, torch.bfloat16, bound=COVERED_BFLOAT16),
+    "xnnpack_int8_static": Way(_xnnpack, quantize="static", bound=COVERED_INT8),
+    "xnnpack_int8_dynamic": Way(_xnnpack, quantize="dynamic", bound=COVERED_INT8),
 }
 
 

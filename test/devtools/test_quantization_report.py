@@ -7,6 +7,7 @@ import json
 
 import pytest
 import torch
+from oracle.tolerances import ONE_ROUNDING
 from quantization.flow import lowered_on_xnnpack, quantized, sqnr
 from torch import nn
 
@@ -63,7 +64,7 @@ def test_each_layer_is_reported_with_its_scheme_and_noise() -> None:
     first, rough, last = report.layers
     assert rough.sqnr < min(first.sqnr, last.sqnr)
     exact = torch.cat([model(*x) for x in data])
-    assert report.sqnr == pytest.approx(sqnr(exact, torch.cat([converted(*x) for x in data])), abs=1e-6)
+    assert report.sqnr == pytest.approx(sqnr(exact, torch.cat([converted(*x) for x in data])), abs=ONE_ROUNDING["atol"])
     assert "not configured for it" in last.why and json.loads(report.to_json())["layers"][1]["layer"] == "rough"
     lowered = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
     assert {one.runs for one in lowered.layers} == {"delegated to XnnpackBackend"}

@@ -29,8 +29,8 @@ from executorch.devtools import command
 from executorch.examples.models.llama import hugging_face_config
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.error import Rejection
 from executorch.exir.program import executorch_steps
-from executorch.exir.rewrite.rejection import Rejection
 from executorch.runtime import Runtime
 
 # Names that a how-to gives to what is added.

@@ -14,6 +14,7 @@ import torch
 from hypothesis import strategies as st
 from oracle import peer
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import MODEL, absolute
 from peer_programs import FOLDER
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -198,7 +199,7 @@ def test_a_data_file_of_the_peer_is_read() -> None:
     data = (FOLDER / "external.ptd").read_bytes()
     program = Runtime.get().load_program(FOLDER / "external.pte", data_path=data)
     (out,) = program.load_method("forward").execute([torch.ones(1, 3)])
-    torch.testing.assert_close(out, torch.tensor([[1.0, 2.0788]]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(out, torch.tensor([[1.0, 2.0788]]), **absolute(MODEL))
 
 
 def test_the_documented_serializer_reads_what_it_wrote() -> None:

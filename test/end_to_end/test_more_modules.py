@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from oracle.models.pipeline import assert_matches_eager, run, to_program
+from oracle.tolerances import MODEL, absolute
 from torch import nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree
@@ -218,7 +219,7 @@ def test_every_member_of_a_family_matches_eager(family: str) -> None:
         for value in pytree.tree_leaves(values):
             one = next(found)
             assert one.shape == value.shape and one.dtype == value.dtype, member
-            torch.testing.assert_close(one, value, atol=1e-4, rtol=0, check_stride=False, msg=f"{member}: {{}}".format)
+            torch.testing.assert_close(one, value, **absolute(MODEL), check_stride=False, msg=f"{member}: {{}}".format)
     assert next(found, None) is None
 
 

@@ -9,6 +9,7 @@ import torch
 from models import make
 from oracle import peer
 from oracle.models.pipeline import run, to_program
+from oracle.tolerances import MODEL, absolute
 
 from executorch.exir import EdgeCompileConfig
 
@@ -41,7 +42,7 @@ def test_our_program_runs_on_the_peers_runtime(name: str, tmp_path: Path) -> Non
     peer.run_script(RUN, ["ours.pte", "inputs.pt", "outputs.pt"], tmp_path)
     theirs = torch.load(tmp_path / "outputs.pt")
     for found, expected in zip(theirs, run(program, inputs), strict=True):
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(found, expected, **absolute(MODEL))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -52,4 +53,4 @@ def test_the_peers_program_runs_here(name: str, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model(*inputs)
     (found,) = run((tmp_path / "theirs.pte").read_bytes(), inputs)
-    assert np.abs((found - expected).numpy()).max() <= 1e-4
+    assert np.abs((found - expected).numpy()).max() <= MODEL["atol"]

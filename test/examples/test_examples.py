@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from oracle.tolerances import LAYER
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(p for p in EXAMPLES.glob("*.py") if p.name != "without_torch.py")
@@ -71,5 +72,5 @@ def test_the_sentence_search_finds_the_right_sentences(tmp_path: Path) -> None:
     best = printed.split("best matches")[1].splitlines()[1]
     assert "Plants turn sunlight" in best
     difference = float(printed.split("largest difference from eager")[1].split()[0])
-    assert difference <= 1e-5
+    assert difference <= LAYER["atol"]
     assert "ran 'forward'" in _run(tmp_path, "executor_runner", "--model_path", "minilm.pte")

@@ -12,6 +12,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from oracle.tolerances import LAYER
 
 from executorch.extension.pybindings import _portable_lib
 
@@ -101,7 +102,7 @@ def test_an_image_computes_what_this_machine_does(printed: dict[str, str], progr
     expected = [[float.fromhex(x) for x in line.split()] for line in lines]
     assert len(rows) == len(expected) >= 3
     for row, wanted in zip(rows, expected, strict=True):
-        assert row == (wanted if name == "digits_int8" else pytest.approx(wanted, rel=1e-5, abs=1e-5))
+        assert row == (wanted if name == "digits_int8" else pytest.approx(wanted, rel=LAYER["rtol"], abs=LAYER["atol"]))
     # An instruction takes a nanosecond in QEMU with `-icount shift=0`.
     assert len(re.findall(r"^time: [1-9]\d+ ns$", printed[name], re.M)) == len(rows)
 

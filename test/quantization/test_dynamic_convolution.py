@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import FEW_ROUNDINGS, ONE_ROUNDING, absolute, scaled
 from quantization.flow import lowered_on_xnnpack, quantized, run, sqnr
 from torch import nn
 from torch.export import Dim, export
@@ -97,7 +98,7 @@ def test_constant_images(name: str, value: float) -> None:
     images = torch.full((1, 3, 5, 5), value)
     converted = while_running(LAYERS[name](), images)
     output = run(lowered_on_xnnpack(converted, (images,)), (images,))
-    torch.testing.assert_close(output, converted(images), rtol=1e-5, atol=1e-6 * max(1.0, abs(value)))
+    torch.testing.assert_close(output, converted(images), **scaled(FEW_ROUNDINGS, max(1.0, abs(value))))
 
 
 @pytest.mark.parametrize("name", ["padded", "transposed, strided"])
@@ -128,8 +129,8 @@ def test_a_program_of_executorch_with_quantized_images() -> None:
     assert found.shape == (1, 2, 5, 7)
     first = [0.1144593, 0.2554849, 0.1168817, 0.2537575, 0.1196501, 0.2522839, 0.1220725]
     last = [-0.0317043, -0.0354381, -0.0287924, -0.0324059, -0.0262446, -0.0296936, -0.0236967]
-    torch.testing.assert_close(found[0, 0, 0], torch.tensor(first), rtol=0, atol=1e-6)
-    torch.testing.assert_close(found[0, 1, 4], torch.tensor(last), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found[0, 0, 0], torch.tensor(first), **absolute(ONE_ROUNDING))
+    torch.testing.assert_close(found[0, 1, 4], torch.tensor(last), **absolute(ONE_ROUNDING))
 
 
 @pytest.mark.parametrize(

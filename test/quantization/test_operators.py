@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.tolerances import quanta
 from quantization.flow import lowered_on_xnnpack, quantized
 from torch import nn
 from torch.nn import functional as F
@@ -108,4 +109,4 @@ def test_every_kind_of_operator_is_quantized_and_delegated(is_per_channel: bool,
             # The first convolution and the operator may each be off by a quantum, where the graph rounds a tie.
             quantum = scale if scale is not None else float(expected.detach().abs().max()) / 100
             message = f"{name}: off by {float((one - expected).detach().abs().max())}, a quantum is {quantum}"
-            torch.testing.assert_close(one, expected, rtol=0, atol=2.1 * quantum, msg=message)
+            torch.testing.assert_close(one, expected, **quanta(quantum, 2), msg=message)

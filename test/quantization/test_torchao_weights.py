@@ -112,7 +112,7 @@ def test_integer_weights_are_in_the_delegate_of_their_product() -> None:
         lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(**settings)])
         calls = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
         assert sum("delegate" in call for call in calls) == delegates, calls
-        assert torch.allclose(run(lowered, x), model(*x), atol=1e-5)
+        assert torch.allclose(run(lowered, x), model(*x), **LAYER)
 
 
 def test_models_of_bfloat16_with_weights_of_four_bits_are_lowered() -> None:

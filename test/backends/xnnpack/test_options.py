@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import FEW_ROUNDINGS, LAYER
+from oracle.tolerances import FEW_ROUNDINGS, LAYER, SEVEN_CONVOLUTIONS
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -161,7 +161,7 @@ def test_convolutions_of_every_kind_find_their_packed_weights_in_the_file(dtype:
         results.append(method.execute(inputs))
         files.append(path.stat().st_ino)
         del method
-    torch.testing.assert_close(results[0][0], model(*inputs), rtol=1e-3, atol=1e-4 if dtype == torch.float32 else 2e-3)
+    torch.testing.assert_close(results[0][0], model(*inputs), **SEVEN_CONVOLUTIONS[dtype])
     assert torch.equal(results[0][0], results[1][0])
     assert files[0] == files[1]
 

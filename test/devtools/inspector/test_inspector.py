@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracle.tolerances import LAYER, MODEL, ONE_ROUNDING, TIMES
 from recorded_run import Recorded, recorded
 from torch.export import export
 
@@ -82,7 +83,7 @@ def test_statistics_by_operator_and_module_sum_up_to_the_run(run: Recorded) -> N
     assert whole.perf_data is not None
     for by in ("operator", "module", "line", "call"):
         table = found.statistics(by)
-        assert table["time"].sum() == pytest.approx(whole.perf_data.avg, rel=0.05)
+        assert table["time"].sum() == pytest.approx(whole.perf_data.avg, rel=TIMES)
         assert table["share"].sum() == pytest.approx(1)
     assert dict(zip(found.statistics()["operator"], found.statistics()["calls"], strict=True))["aten.erf.default"] == 2
     assert {"one.lin", "two.lin", "one", "two"} <= set(found.statistics("module")["module"])
@@ -105,7 +106,7 @@ def test_tables_have_the_documented_columns_and_units(run: Recorded, tmp_path: P
 def test_the_gap_is_zero_where_eager_and_runtime_agree(run: Recorded) -> None:
     gap = inspector(run).calculate_numeric_gap("MSE")
     assert len(gap) == 8
-    assert max(max(gaps) for gaps in gap["gap"]) < 1e-12
+    assert max(max(gaps) for gaps in gap["gap"]) < ONE_ROUNDING["atol"] ** 2
     assert list(gap["aot_ops"].map(lambda names: names[0]))[-1] == "aten_erf_default_1"
     out = inspector(run).event_blocks[1].run_output
     assert out is not None
@@ -122,7 +123,9 @@ def test_the_gap_begins_at_the_operator_that_is_wrong(run: Recorded) -> None:
     weight[0, 0] += 1
     program._state_dict = program.state_dict | {"two.lin.weight": torch.nn.Parameter(weight)}
     gap = inspector(run, etrecord=record).calculate_numeric_gap("L1")
-    first = next(names[0] for names, errors in zip(gap["aot_ops"], gap["gap"], strict=True) if max(errors) > 1e-6)
+    first = next(
+        names[0] for names, errors in zip(gap["aot_ops"], gap["gap"], strict=True) if max(errors) > ONE_ROUNDING["atol"]
+    )
     assert first == "aten_addmm_default_1"
 
 
@@ -132,7 +135,7 @@ def test_the_exported_program_is_a_reference_too(run: Recorded) -> None:
     record.update_representative_inputs([run.x])
     gap = inspector(run, etrecord=record).calculate_numeric_gap("L1", reference_graph="exported_program")
     assert {name for names in gap["aot_ops"] for name in names} >= {"linear", "relu", "linear_1", "relu_1"}
-    assert max(max(errors) for errors in gap["gap"]) < 1e-5
+    assert max(max(errors) for errors in gap["gap"]) < LAYER["atol"]
     record.export_graph_id = 0
     inspected = inspector(run, etrecord=record)
     with pytest.raises(ValueError, match=r"Cannot use 'exported_program': debug handles .* belong to no node"):
@@ -175,7 +178,7 @@ def test_a_delegate_is_compared_with_the_exported_node_whose_value_it_returns(tm
     pairs = [(*names, *runtime) for names, runtime in zip(gap["aot_ops"], gap["runtime_ops"], strict=True)]
     assert pairs[0] == ("add", "DELEGATE_CALL")
     assert [node for node, _ in pairs[1:]] == ["cumprod", "topk"]
-    assert max(max(errors) for errors in gap["gap"]) < 1e-4
+    assert max(max(errors) for errors in gap["gap"]) < MODEL["atol"]
 
 
 def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_path: Path) -> None:
@@ -190,7 +193,7 @@ def test_a_record_of_a_delegated_program_has_the_operators_of_its_delegates(tmp_
     inspected = Inspector(trace, etrecord=record, debug_buffer_path=values)
     gap = inspected.calculate_numeric_gap("L1")
     assert gap["runtime_ops"][0] == ["DELEGATE_CALL"] and len(gap) == 3
-    assert max(max(errors) for errors in gap["gap"]) < 1e-4
+    assert max(max(errors) for errors in gap["gap"]) < MODEL["atol"]
     (call,) = [event for event in inspected.event_blocks[-1].events if event.name == "DELEGATE_CALL"]
     assert "aten.relu.default" in call.op_types and "_PartlyDelegated" in str(call.module_hierarchy)
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from models import make
 from oracle import peer
+from oracle.tolerances import MODEL
 from recorded_run import Recorded, recorded
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -59,7 +60,7 @@ def test_nearly_all_time_of_mobilenet_is_attributed_to_operators_and_modules() -
 def test_results_of_a_delegate_are_compared(run: Recorded) -> None:
     gap = Inspector(run.trace, etrecord=run.record, debug_buffer_path=run.debug).calculate_numeric_gap("L1")
     assert [names[0] for names in gap["aot_ops"]][::2] == ["aten_add_tensor", "aten_add_tensor_1"]
-    assert max(max(gaps) for gaps in gap["gap"]) < 1e-4
+    assert max(max(gaps) for gaps in gap["gap"]) < MODEL["atol"]
 
 
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from oracle.tolerances import TIMES
 from recorded_run import TwoBlocks
 
 from executorch.devtools.analysis.run_analysis import RunAnalysis
@@ -66,7 +67,7 @@ def test_a_report_shows_times_sources_gaps_and_memory(wrong: RunAnalysis) -> Non
 
 
 def test_the_steps_of_a_run_add_up_to_its_time(wrong: RunAnalysis) -> None:
-    assert sum(step.time for step in wrong.steps) == pytest.approx(wrong.whole, rel=0.05)
+    assert sum(step.time for step in wrong.steps) == pytest.approx(wrong.whole, rel=TIMES)
     assert {step.module for step in wrong.steps if step.is_attributed} >= {"", "one.lin", "two.lin"}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from oracle.tolerances import PIXELS
 from torch import nn
 from torch.export import export
 
@@ -34,8 +35,8 @@ def test_every_tensor_is_a_rectangle_of_its_steps_and_bytes() -> None:
     a, b, c = rectangles(plan_svg({"forward": PLAN}))
     assert b["y"] < a["y"] == c["y"]  # higher addresses are further up
     assert a["height"] == b["height"] == pytest.approx(c["height"])
-    assert a["x"] < b["x"] < c["x"] and b["width"] == pytest.approx(1.5 * a["width"], abs=0.2)
-    assert c["x"] == pytest.approx(a["x"] + a["width"], abs=0.2)
+    assert a["x"] < b["x"] < c["x"] and b["width"] == pytest.approx(1.5 * a["width"], abs=PIXELS)
+    assert c["x"] == pytest.approx(a["x"] + a["width"], abs=PIXELS)
 
 
 def test_a_plot_describes_each_rectangle_and_the_quality_of_the_plan() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from models.function_module import Function
+from oracle.tolerances import LAYER, ONE_ROUNDING, ROUNDED_ONCE
 from torch import nn
 
 from executorch.exir import to_edge
@@ -98,9 +99,9 @@ def test_a_context_that_casts_computes_in_its_dtype(strict: bool) -> None:
     exported = torch.export.export(_Layer(cast), (x,), strict=strict)
     method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
     (sum_of_both,) = method.execute((x,))
-    assert not torch.allclose(sum_of_both, 2 * _Layer(cast).linear(x), rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(sum_of_both, 2 * _Layer(cast).linear(x), **LAYER)
     torch.testing.assert_close(
-        _results(method, x), [list(one) for one in _expected(_Layer(cast), x)], rtol=0.01, atol=0.01
+        _results(method, x), [list(one) for one in _expected(_Layer(cast), x)], **ROUNDED_ONCE[torch.bfloat16]
     )
 
 
@@ -140,7 +141,7 @@ def test_control_flow_inside_of_autocast_computes_in_its_dtype(context: Any, str
     exported = torch.export.export(_Layer(context), (x,), strict=strict)
     method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
     for one in (x, -x):
-        torch.testing.assert_close(method.execute((one,))[0], _Layer(context)(one), rtol=1e-6, atol=1e-6)
+        torch.testing.assert_close(method.execute((one,))[0], _Layer(context)(one), **ONE_ROUNDING)
 
 
 def test_a_context_whose_result_is_an_output_is_inlined() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from oracle.tolerances import LAST_BIT, MODEL, absolute
 from transformers import WhisperFeatureExtractor
 
 from executorch.extension.audio.mel_spectrogram import WhisperAudioProcessor, main
@@ -27,12 +28,12 @@ def test_the_spectrogram_equals_that_of_transformers(bands: int, seconds: float)
     expected = extractor(audio.numpy(), sampling_rate=16000, return_tensors="np").input_features
     found = WhisperAudioProcessor(feature_size=bands, chunk_length=3)(audio)
     assert found.shape == (1, bands, 300)
-    np.testing.assert_allclose(found.numpy(), expected, atol=1e-4)
+    np.testing.assert_allclose(found.numpy(), expected, atol=MODEL["atol"])
 
 
 def test_the_mel_filters_equal_those_of_transformers() -> None:
     expected = WhisperFeatureExtractor(feature_size=80).mel_filters.T
-    np.testing.assert_allclose(WhisperAudioProcessor().mel_filters.numpy(), expected, atol=1e-7)
+    np.testing.assert_allclose(WhisperAudioProcessor().mel_filters.numpy(), expected, atol=LAST_BIT["rtol"])
 
 
 @pytest.mark.parametrize("backend", ["xnnpack", "portable"])
@@ -44,7 +45,7 @@ def test_an_exported_program_takes_waveforms_of_any_length(backend: str, tmp_pat
     for seconds in (0.25, 1.0, 2.5, 3.0):
         audio = waveform(seconds)
         (output,) = method.execute((audio,))
-        torch.testing.assert_close(output, model(audio), atol=1e-4, rtol=0)
+        torch.testing.assert_close(output, model(audio), **absolute(MODEL))
 
 
 def test_a_streaming_program_returns_a_frame_for_each_hop(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_a_streaming_program_returns_a_frame_for_each_hop(tmp_path: Path) -> Non
         audio = waveform(2)[:samples]
         (output,) = method.execute((audio,))
         assert output.shape == (1, 80, samples // 160)
-        torch.testing.assert_close(output, WhisperAudioProcessor(streaming=True)(audio), atol=1e-4, rtol=0)
+        torch.testing.assert_close(output, WhisperAudioProcessor(streaming=True)(audio), **absolute(MODEL))
 
 
 def test_chunks_may_be_stacked_along_the_batch() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from oracle.kernels.kernel_entry import newest_library
+from oracle.tolerances import PIXEL_VALUES
 from PIL import Image
 
 SIZES = [((640, 480), (224, 224)), ((48, 64), (224, 160)), ((33, 17), (32, 19)), ((5, 400), (7, 3)), ((1, 1), (3, 2))]
@@ -31,7 +32,7 @@ def test_floats_equal_antialiased_interpolation_of_torch(size: tuple[int, int], 
     pixels = random_pixels(*size)
     image = torch.from_numpy(pixels[None, ..., :3]).permute(0, 3, 1, 2).double()
     expected = torch.nn.functional.interpolate(image, target[::-1], mode="bilinear", antialias=True)[0]
-    np.testing.assert_allclose(resized(pixels, *target), expected.numpy(), atol=2e-4)
+    np.testing.assert_allclose(resized(pixels, *target), expected.numpy(), atol=PIXEL_VALUES)
 
 
 @pytest.mark.parametrize("size, target", SIZES)

@@ -10,6 +10,7 @@ import numpy as np
 import peer_programs
 import pytest
 import torch
+from oracle.tolerances import ONE_ROUNDING
 
 from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, Tensor, _load_program
 from executorch.runtime import InvalidArgumentError
@@ -126,7 +127,9 @@ def test_a_negated_view_is_read_with_its_sign() -> None:
 def test_another_layout_than_channels_last_is_copied() -> None:
     contiguous = [np.ascontiguousarray(a) for a in peer_programs.inputs("add_channels_last")]
     np.testing.assert_allclose(
-        load("add_channels_last")(contiguous)[0], peer_programs.outputs("add_channels_last")[0], rtol=1e-6
+        load("add_channels_last")(contiguous)[0],
+        peer_programs.outputs("add_channels_last")[0],
+        rtol=ONE_ROUNDING["rtol"],
     )
 
 

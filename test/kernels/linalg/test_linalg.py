@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from models.function_module import Function
-from oracle.tolerances import MODEL
+from oracle.tolerances import DECOMPOSITIONS, EXACT, MODEL
 from torch import Tensor
 
 from executorch.exir import to_edge_transform_and_lower
@@ -18,7 +18,6 @@ from executorch.runtime.errors import InvalidArgumentError
 
 LINALG = torch.linalg
 DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
-BOUNDS = {torch.float32: 2e-4, torch.complex64: 2e-4, torch.float64: 1e-9, torch.complex128: 1e-9}
 
 pytestmark = pytest.mark.skipif(
     "aten::linalg_inv_ex.inverse" not in Runtime.get().operator_registry.operator_names,
@@ -38,8 +37,9 @@ def assert_as_eager(function: Callable[..., Any], *args: Tensor) -> None:
     found = run(function, *args)
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
-        bound = BOUNDS.get(other.dtype, 0)
-        torch.testing.assert_close(one, other, rtol=bound, atol=bound, equal_nan=True, check_stride=False)
+        torch.testing.assert_close(
+            one, other, **DECOMPOSITIONS.get(other.dtype, EXACT), equal_nan=True, check_stride=False
+        )
 
 
 def random(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -148,12 +148,11 @@ def test_singular_vectors_are_orthogonal_and_give_the_matrix(
     u, s, vh = run(lambda x: LINALG.svd(x, full_matrices=full), matrix)
     expected = LINALG.svd(matrix, full_matrices=full)
     assert [u.shape, vh.shape] == [expected.U.shape, expected.Vh.shape]
-    bound = BOUNDS[dtype]
-    torch.testing.assert_close(s, expected.S, rtol=bound, atol=bound)
+    torch.testing.assert_close(s, expected.S, **DECOMPOSITIONS[dtype])
     k = s.shape[-1]
-    torch.testing.assert_close(u[..., :k] * s.unsqueeze(-2) @ vh[..., :k, :], matrix, rtol=bound, atol=bound)
+    torch.testing.assert_close(u[..., :k] * s.unsqueeze(-2) @ vh[..., :k, :], matrix, **DECOMPOSITIONS[dtype])
     for one in (u.mH @ u, vh @ vh.mH):
-        torch.testing.assert_close(one, torch.eye(one.shape[-1], dtype=dtype).expand_as(one), rtol=bound, atol=bound)
+        torch.testing.assert_close(one, torch.eye(one.shape[-1], dtype=dtype).expand_as(one), **DECOMPOSITIONS[dtype])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -161,18 +160,16 @@ def test_singular_vectors_are_orthogonal_and_give_the_matrix(
 def test_eigenvectors_of_a_hermitian_matrix_diagonalize_it(uplo: str, dtype: torch.dtype) -> None:
     matrix = positive(2, 3, dtype=dtype)
     values, vectors = run(lambda x: LINALG.eigh(x, UPLO=uplo), matrix)
-    bound = BOUNDS[dtype]
-    torch.testing.assert_close(values, LINALG.eigvalsh(matrix), rtol=bound, atol=bound)
-    torch.testing.assert_close(vectors * values.unsqueeze(-2) @ vectors.mH, matrix, rtol=bound, atol=bound)
+    torch.testing.assert_close(values, LINALG.eigvalsh(matrix), **DECOMPOSITIONS[dtype])
+    torch.testing.assert_close(vectors * values.unsqueeze(-2) @ vectors.mH, matrix, **DECOMPOSITIONS[dtype])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_eigenvectors_of_any_matrix_are_scaled_by_it(dtype: torch.dtype) -> None:
     matrix = random(2, 5, 5, dtype=dtype)
     values, vectors = run(LINALG.eig, matrix)
-    bound = BOUNDS[dtype]
     torch.testing.assert_close(
-        matrix.to(vectors.dtype) @ vectors, vectors * values.unsqueeze(-2), rtol=bound, atol=bound
+        matrix.to(vectors.dtype) @ vectors, vectors * values.unsqueeze(-2), **DECOMPOSITIONS[dtype]
     )
     torch.testing.assert_close(LINALG.vector_norm(vectors, dim=-2), torch.ones(2, 5, dtype=matrix.real.dtype))
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from oracle.kernels.dense_memory import dense
 from oracle.kernels.kernel_entry import call_kernel
+from oracle.tolerances import FFT
 
 aten = torch.ops.aten
 # Powers, products of small primes, primes and their multiples (Bluestein's transform), of even and odd length.
@@ -21,10 +22,8 @@ def _assert_close(name: str, args: tuple[Any, ...], expected: torch.Tensor) -> N
     out = torch.full(expected.shape, 77, dtype=expected.dtype)
     call = call_kernel(name, *(dense(a) if isinstance(a, torch.Tensor) else a for a in args), out=out)
     assert call.error == 0, call.message
-    single = expected.dtype in (torch.float32, torch.complex64)
     spread = max(1.0, float(expected.abs().max())) if expected.numel() else 1.0
-    tolerance = (2e-6 if single else 1e-14) * spread
-    torch.testing.assert_close(call.outputs[0], expected, rtol=0, atol=tolerance, check_stride=False)
+    torch.testing.assert_close(call.outputs[0], expected, rtol=0, atol=FFT.get(expected.dtype, 0) * spread, check_stride=False)
 
 
 @pytest.mark.parametrize("n", LENGTHS)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.kernels.kernel_entry import call_kernel, registered_kernels
+from oracle.tolerances import MIXED_PRODUCTS
 
 from executorch.exir.operator.quantized import NAMESPACE, packed
 
@@ -186,7 +187,7 @@ def test_products_with_integers_are_near(name: str) -> None:
         wanted = getattr(decomposed, name)(x, weight, scales, zeros)
         call = call_kernel(f"{NAMESPACE}::{name}.out", x, weight, scales, zeros, *extra, out=[torch.zeros_like(wanted)])
         assert not call.error, call.message
-        assert torch.allclose(call.outputs[0], wanted, rtol=1e-4 if dtype is torch.float32 else 1e-2, atol=1e-3)
+        assert torch.allclose(call.outputs[0], wanted, **MIXED_PRODUCTS[dtype])
 
 
 @pytest.mark.parametrize("dtype", INTEGERS[:4], ids=str)

@@ -8,30 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from oracle.tolerances import KERNEL
+from oracle.tolerances import KERNEL, SPECIAL_KERNELS
 
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
-
-# (rtol, atol) of kernels that need more than KERNEL, for the reason in each comment.
-SPECIAL = {
-    # Sums of 100 products of up to 80 each, which may cancel.
-    ("aten::convolution", torch.float32): (1e-5, 2e-4),
-    ("aten::convolution_backward", torch.float32): (1e-5, 2e-4),
-    # Sums of elements of up to 10 each, which may cancel: the rounding error is relative to their magnitudes.
-    **{
-        (f"aten::_fft_{kind}", dtype): (1e-5, 1e-4)
-        for kind in ("c2r", "r2c", "c2c")
-        for dtype in (torch.float32, torch.complex64)
-    },
-    # PyTorch's approximations have 7 correct digits in float64, ours 15.
-    **{(f"aten::special_bessel_{kind}", torch.float64): (2e-5, 2e-6) for kind in ("j0", "j1", "y0", "y1")},
-    ("aten::special_airy_ai", torch.float64): (2e-6, 2e-6),
-}
 
 
 def tolerance_of(kernel: str, dtype: torch.dtype) -> tuple[float, float]:
     """Return (rtol, atol) of a kernel's result; zeros for integers and bool."""
-    return SPECIAL.get((kernel.partition(".")[0], dtype), KERNEL.get(dtype, (0.0, 0.0)))
+    return SPECIAL_KERNELS.get((kernel.partition(".")[0], dtype), KERNEL.get(dtype, (0.0, 0.0)))
 
 
 @functools.cache

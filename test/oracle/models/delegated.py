@@ -2,6 +2,7 @@
 """Runs a module wholly on XNNPACK and compares it with eager."""
 
 import torch
+from oracle.tolerances import Tolerance
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -22,8 +23,8 @@ def run(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tenso
     return list(method.execute(inputs))
 
 
-def check(module: nn.Module, inputs: tuple[torch.Tensor, ...], tolerance: float) -> None:
+def check(module: nn.Module, inputs: tuple[torch.Tensor, ...], tolerance: Tolerance) -> None:
     expected = module.eval()(*inputs)
     found = run(module, inputs)
     for mine, theirs in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True)
+        torch.testing.assert_close(mine, theirs, **tolerance, equal_nan=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from models.module_kinds import Kind
+from oracle.tolerances import LAYER, ONE_ROUNDING
 from torch.export import ExportedProgram, export
 from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
@@ -68,8 +69,8 @@ def _assert_metadata(graph_module: GraphModule, handles: bool, what: str) -> Non
 
 
 # Eager's own matrix products differ by as much when their operands lie elsewhere.
-ROUNDING = 1e-6
-ROUNDED = {"fold_batch_norm": 1e-5}
+ROUNDING = ONE_ROUNDING["atol"]
+ROUNDED = {"fold_batch_norm": LAYER["atol"]}
 
 
 def walk_steps(program: ExportedProgram, call: tuple[Any, ...], steps: list[Any], handles: bool) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from oracle.tolerances import MODEL
 from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
@@ -29,7 +30,7 @@ def run(program: bytes, inputs: Sequence[Any], method: str = "forward") -> list[
 
 
 def assert_matches_eager(
-    model: torch.nn.Module, inputs: Sequence[Any], *more: Sequence[Any], atol: float = 1e-4, **options: Any
+    model: torch.nn.Module, inputs: Sequence[Any], *more: Sequence[Any], atol: float = MODEL["atol"], **options: Any
 ) -> bytes:
     """Export with ``inputs``, run with them and with each of ``more``; every output is within ``atol`` of eager's."""
     program = to_program(model, inputs, **options)

@@ -6,7 +6,7 @@ import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import MODEL
+from oracle.tolerances import MODEL, quanta
 from torch import nn
 from torch.nn import functional as F
 
@@ -116,7 +116,7 @@ def test_every_operator_may_be_a_delegate_of_its_own() -> None:
     assert _left(lowered) == []
     assert len(get_delegates(lowered.exported_program().graph)) == 5
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
-    torch.testing.assert_close(method.execute([x])[0], module(x), rtol=0, atol=0.0201)
+    torch.testing.assert_close(method.execute([x])[0], module(x), **quanta(0.02))
     function = Function(lambda x: x.split(2)[0] + x.split(2)[1])
     several = _lowered(XnnpackPartitioner(per_op_mode=True), function, torch.randn(4, 3))
     assert _left(several) == []

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import LAYERS
+from oracle.tolerances import LAYERS, MIXED_PRECISION
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -118,7 +118,7 @@ def test_a_reduction_of_no_elements_gives_what_eager_gives(function: Callable[..
     method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
     for batch in (4, 0, 8, 0, 1):
         x = torch.randn(batch, 8)
-        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=2e-3, atol=1e-4, equal_nan=True)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), **MIXED_PRECISION, equal_nan=True)
 
 
 def test_a_result_with_elements_of_an_empty_operand_is_refused_by_the_node_that_makes_it() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from models.function_module import Function
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import ELEMENTWISE
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
@@ -69,7 +70,7 @@ def test_a_gelu_written_by_erf_is_one_delegate(name: str, partitions_later: bool
     graph = lowered.exported_program().graph
     assert len(get_delegates(graph)) == 1
     assert not [node for node in graph.nodes if "erf" in str(node.target)]
-    assert _error(lowered, _WRITTEN[name], x) < 2e-6
+    assert _error(lowered, _WRITTEN[name], x) < ELEMENTWISE["atol"]
 
 
 @needs_xnnpack
@@ -89,4 +90,4 @@ def test_a_formula_that_is_not_gelu_keeps_its_results(name: str) -> None:
     exported = torch.export.export(Function(_OTHERS[name]), (x,))
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     assert [node for node in lowered.exported_program().graph.nodes if "erf" in str(node.target)]
-    assert _error(lowered, _OTHERS[name], x) < 2e-6
+    assert _error(lowered, _OTHERS[name], x) < ELEMENTWISE["atol"]

@@ -9,6 +9,7 @@ import torch
 from models.function_module import Function
 from oracle.models.delegated import check, run
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import BETWEEN_PRODUCTS, ONE_ROUNDING
 from torch.export import Dim
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -112,7 +113,7 @@ def test_comparisons_match_eager(name: str) -> None:
 def test_selections_and_masks_match_eager(name: str) -> None:
     torch.manual_seed(0)
     compute, inputs = CASES[name]
-    check(Function(compute), inputs, 1e-6)
+    check(Function(compute), inputs, ONE_ROUNDING)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
@@ -120,7 +121,7 @@ def test_selections_and_masks_match_eager(name: str) -> None:
 def test_selections_in_half_precision_match_eager(name: str, dtype: torch.dtype) -> None:
     compute, inputs = CASES[name]
     cast = tuple(tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in inputs)
-    check(Function(compute), cast, 1e-2)
+    check(Function(compute), cast, ONE_ROUNDING)
 
 
 def test_a_selection_takes_masks_and_tensors_of_any_batch() -> None:
@@ -184,7 +185,7 @@ def test_attention_with_replaced_scores_matches_eager(fill: float, chooses: bool
     hidden = _mask(*mask)
     hidden[0] = not chooses  # the first query of all, or of a batch, sees no key
     q[1, 2, 4, 0] = NAN
-    check(Function(_attention(fill, chooses, with_bias=fill == -1e4)), (q, k, v, hidden), 2e-5)
+    check(Function(_attention(fill, chooses, with_bias=fill == -1e4)), (q, k, v, hidden), BETWEEN_PRODUCTS)
 
 
 def test_replaced_scores_of_nan_do_not_affect_the_result() -> None:
@@ -195,4 +196,4 @@ def test_replaced_scores_of_nan_do_not_affect_the_result() -> None:
     hidden[3] = True
     (output,) = run(Function(_attention(-INF, False)), (q, k, v, hidden))
     assert torch.isfinite(output).all()
-    torch.testing.assert_close(output, _attention(-INF, False)(q, k, v, hidden), rtol=2e-5, atol=2e-5)
+    torch.testing.assert_close(output, _attention(-INF, False)(q, k, v, hidden), **BETWEEN_PRODUCTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import LAYER
+from oracle.tolerances import LAYER, NEAREST_HALF, ROUNDED_ONCE
 from torch import nn
 from torch.export import Dim
 
@@ -133,9 +133,8 @@ def test_nan_and_infinity_stay_within_their_windows(
     (found,) = program.load_method("forward").execute([image])
     expected = model(image)
     assert (found.isfinite() == expected.isfinite()).all()
-    tolerance = 1e-5 if dtype == torch.float32 else 3e-3
     at = expected.isfinite()
-    torch.testing.assert_close(found[at], expected[at], rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(found[at], expected[at], **ROUNDED_ONCE[dtype])
 
 
 # Channels, and results of each: of few channels or of more results, XNNPACK computes products of matrices.
@@ -150,10 +149,9 @@ def test_a_channel_may_have_several_results(channels: int, multiplier: int, wind
     images = [torch.randn(n, channels, h, w).to(dtype) for n, h, w in ((2, 12, 10), (1, 9, 15), (3, 20, 9))]
     sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MAX_SIZE), 3: Dim("w", min=9, max=MAX_SIZE)}
     method = Runtime.get().load_program(_lowered(model, images[0], sizes)).load_method("forward")
-    tolerance = 1e-5 if dtype == torch.float32 else 3e-3
     for image in images:
         expected = model.double()(image.double()).to(dtype)
-        torch.testing.assert_close(method.execute([image])[0], expected, rtol=tolerance, atol=tolerance)
+        torch.testing.assert_close(method.execute([image])[0], expected, **ROUNDED_ONCE[dtype])
 
 
 @pytest.mark.parametrize("name", WINDOWS)
@@ -163,7 +161,7 @@ def test_half_precision_is_summed_in_float32(name: str) -> None:
     image = torch.randn(2, MANY, 11, 23).half()
     (found,) = Runtime.get().load_program(_lowered(model, image, None)).load_method("forward").execute([image])
     expected = model.double()(image.double())
-    torch.testing.assert_close(found.double(), expected, rtol=2**-11, atol=1e-5)
+    torch.testing.assert_close(found.double(), expected, **NEAREST_HALF)
 
 
 def test_programs_share_the_weights_of_large_windows(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import LAYERS
+from oracle.tolerances import BETWEEN_PRODUCTS, LAYERS
 from torch import nn
 from torch.nn import functional as F
 
@@ -39,10 +39,10 @@ def _results(compute: Compute, inputs: Tensors) -> tuple[list[torch.Tensor], Ten
     return method.execute(list(inputs)), expected if isinstance(expected, tuple) else (expected,)
 
 
-def _assert_close(compute: Compute, inputs: Tensors, tolerance: float = 2e-5) -> None:
+def _assert_close(compute: Compute, inputs: Tensors) -> None:
     found, expected = _results(compute, inputs)
     for result, exact in zip(found, expected, strict=True):
-        torch.testing.assert_close(result.double(), exact, rtol=tolerance, atol=tolerance, equal_nan=True)
+        torch.testing.assert_close(result.double(), exact, **BETWEEN_PRODUCTS, equal_nan=True)
 
 
 def _manual(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

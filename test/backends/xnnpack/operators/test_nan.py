@@ -7,6 +7,7 @@ import pytest
 import torch
 from models.function_module import Function
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import EXPONENTIALS, ROUNDED_ONCE
 from torch.nn import functional as F
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -66,8 +67,7 @@ def test_nan_and_infinities_are_where_eager_has_them(name: str, dtype: torch.dty
     model = Function(OPERATORS[name])
     edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=[XnnpackPartitioner()])
     (result,) = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward").execute((x,))
-    tolerance = 1e-5 if dtype == torch.float32 else 1e-2
-    torch.testing.assert_close(result, model(x), rtol=tolerance, atol=tolerance, equal_nan=True)
+    torch.testing.assert_close(result, model(x), **ROUNDED_ONCE[dtype], equal_nan=True)
 
 
 @pytest.mark.parametrize("channels", [1, 7, 8, 13, 24])
@@ -109,5 +109,4 @@ def test_elementary_functions_are_right_for_all_magnitudes(name: str, dtype: tor
     model = Function(ELEMENTARY[name])
     edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=[XnnpackPartitioner()])
     (result,) = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward").execute((x,))
-    relative, absolute = (1e-5, 1e-7) if dtype == torch.float32 else (2e-3, 1e-4)
-    torch.testing.assert_close(result, model(x), rtol=relative, atol=absolute, equal_nan=True)
+    torch.testing.assert_close(result, model(x), **EXPONENTIALS[dtype], equal_nan=True)

@@ -12,7 +12,7 @@ from oracle import peer
 from oracle.models.delegated import run
 from oracle.models.quantized import QuantizedLayer, as_integers
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import FEW_ROUNDINGS, LAYER, LAYERS
+from oracle.tolerances import FEW_ROUNDINGS, INT8_INPUTS, INTEGER_PRODUCTS, LAYER, LAYERS, quanta, scaled
 from torch import nn
 from torch.nn import functional as F
 
@@ -154,7 +154,7 @@ def _make(case: Callable[[], Case]) -> tuple[nn.Module, tuple[torch.Tensor, ...]
 def _check(module: nn.Module, inputs: tuple[torch.Tensor, ...], quantum: float) -> None:
     (found,) = run(module, inputs)
     expected = module(*inputs)
-    torch.testing.assert_close(found, expected, rtol=0, atol=quantum * 1.001)
+    torch.testing.assert_close(found, expected, **quanta(quantum))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -179,7 +179,7 @@ def test_packed_weights_are_shared_by_equal_scales_only(name: str, tmp_path: Pat
         for options in ({}, {"XnnpackBackend": {"packed_cache_path": str(tmp_path / "weights")}}):
             methods.append(Runtime.get().load_program(content, backend_options=options).load_method("forward"))
             output = methods[-1].execute(inputs)[0]
-            torch.testing.assert_close(output, module(*inputs), rtol=0, atol=0.021 * 1.001)
+            torch.testing.assert_close(output, module(*inputs), **quanta(0.021))
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -263,7 +263,7 @@ def test_a_value_may_be_read_as_float_and_as_integers() -> None:
     torch.manual_seed(0)
     x = _r(4, 5)
     for found, expected in zip(run(Function(function), (x,)), function(x), strict=True):
-        torch.testing.assert_close(found, expected, rtol=0.05, atol=0.031)
+        torch.testing.assert_close(found, expected, **INT8_INPUTS)
 
 
 class _Dynamic(nn.Module):
@@ -353,7 +353,7 @@ def test_products_of_every_size_match_eager(rows: int, steps: int, columns: int)
     limit = float(layer(x).detach().abs().max()) / 127 + 1e-3
     _check(_Between(layer, [0.03, limit]), (x,), limit)
     (output,) = run(_Dynamic(layer, by_row=True), (x,))
-    torch.testing.assert_close(output, _Dynamic(layer, by_row=True)(x), rtol=1e-4, atol=1e-2 * limit)
+    torch.testing.assert_close(output, _Dynamic(layer, by_row=True)(x), **scaled(INTEGER_PRODUCTS, limit))
 
 
 @pytest.mark.parametrize(
@@ -417,4 +417,4 @@ def test_the_peer_runs_quantized_programs(tmp_path: Path) -> None:
     torch.save(programs, tmp_path / "cases")
     peer.run_script(RUN, ["cases", "results"], tmp_path)
     for theirs, (module, inputs, quantum) in zip(torch.load(tmp_path / "results"), modules, strict=True):
-        torch.testing.assert_close(theirs, module(*inputs), rtol=0, atol=quantum * 1.001)
+        torch.testing.assert_close(theirs, module(*inputs), **quanta(quantum))

@@ -9,7 +9,7 @@ import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
 from oracle.models.delegated import run
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import LAYER
+from oracle.tolerances import LAYER, ONE_ROUNDING, TIES, absolute, quanta
 from torch.nn import functional as F
 
 pytestmark = needs_xnnpack
@@ -53,8 +53,8 @@ def test_functions_of_every_byte_are_within_a_quantum_of_eager(name: str, of: Pa
         return _integers(function(_integers(x, of)), made)
 
     (output,) = run(Function(call), (x,))
-    torch.testing.assert_close(output, call(x), rtol=0, atol=1.001 * made[0])
-    assert float((output != call(x)).float().mean()) < 0.02
+    torch.testing.assert_close(output, call(x), **quanta(made[0]))
+    assert float((output != call(x)).float().mean()) < TIES
 
 
 def test_equal_parameters_keep_every_integer() -> None:
@@ -63,7 +63,7 @@ def test_equal_parameters_keep_every_integer() -> None:
 
     x = torch.arange(-160.0, 160.0) * INT8[0]
     (output,) = run(Function(call), (x,))
-    torch.testing.assert_close(output, call(x), rtol=0, atol=1e-6)
+    torch.testing.assert_close(output, call(x), **absolute(ONE_ROUNDING))
 
 
 def test_slices_of_integers_are_dequantized_for_each_reader() -> None:

@@ -9,6 +9,7 @@ import torch
 from oracle.models.listing import operators_of
 from oracle.models.quantized import QuantizedLayer, as_integers
 from oracle.models.xnnpack_runtime import needs_xnnpack
+from oracle.tolerances import quanta
 from torch import nn
 from torch.nn import functional as F
 
@@ -84,7 +85,7 @@ def _check(model: _Residual, inputs: Tensors) -> None:
     model.shows = True
     apart, _ = _method(model, inputs)(inputs)
     torch.testing.assert_close(fused, apart, rtol=0, atol=0)
-    torch.testing.assert_close(fused, model(*inputs)[0], rtol=0, atol=1.001 * model.scales[2])
+    torch.testing.assert_close(fused, model(*inputs)[0], **quanta(model.scales[2]))
 
 
 @pytest.mark.parametrize("clamp", CLAMPS)
@@ -122,7 +123,7 @@ def test_two_convolutions_are_added_by_the_later_one() -> None:
     torch.manual_seed(0)
     model, inputs = Block(), (torch.randn(1, 8, 9, 11),)
     (result,) = _method(model, inputs)(inputs)
-    torch.testing.assert_close(result, model(*inputs), rtol=0, atol=0.02501)
+    torch.testing.assert_close(result, model(*inputs), **quanta(0.025))
 
 
 def test_a_convolution_adds_images_of_other_sizes_than_it_was_exported_with() -> None:
@@ -134,7 +135,7 @@ def test_a_convolution_adds_images_of_other_sizes_than_it_was_exported_with() ->
     for images, rows in ((3, 9), (1, 2), (4, 12), (2, 5)):
         inputs = (torch.randn(images, 8, rows, 7), torch.randn(images, 40, rows, 7))
         (result,) = execute(inputs)
-        torch.testing.assert_close(result, model(*inputs)[0], rtol=0, atol=0.02501)
+        torch.testing.assert_close(result, model(*inputs)[0], **quanta(0.025))
 
 
 @pytest.mark.parametrize(("shows", "additions"), [(False, 0), (True, 1)])

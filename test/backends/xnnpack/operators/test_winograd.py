@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import LAYER
+from oracle.tolerances import LAYER, ONE_ROUNDING
 from torch import nn
 from torch.nn import functional as F
 
@@ -47,7 +47,7 @@ def _assert_of_products(actual: torch.Tensor, model: nn.Module, x: torch.Tensor)
         parameter.data = sizes.amax((2, 3), keepdim=True).expand_as(sizes) if sizes.dim() == 4 else sizes
     scale = _exact(absolute, x.abs().nan_to_num(0, 0))
     error = (actual - exact).abs()[exact.isfinite()]
-    assert bool((error <= 1e-6 * scale[exact.isfinite()]).all()), float(error.max())
+    assert bool((error <= ONE_ROUNDING["rtol"] * scale[exact.isfinite()]).all()), float(error.max())
 
 
 CONVOLUTIONS = {

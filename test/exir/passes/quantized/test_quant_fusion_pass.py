@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
+from oracle.tolerances import ONE_ROUNDING, absolute
 from torch.fx import GraphModule
 
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
@@ -88,7 +89,7 @@ def test_patterns_become_operators_on_integers(
     assert set(fused) <= set(names), names
     assert sum("quantize_per" in name for name in names) == left, names
     for again in (inputs, tuple(torch.randn_like(x) * 3 if x.is_floating_point() else x + 0 for x in inputs)):
-        torch.testing.assert_close(program.exported_program().module()(*again), model(*again), rtol=0, atol=1e-6)
+        torch.testing.assert_close(program.exported_program().module()(*again), model(*again), **absolute(ONE_ROUNDING))
 
 
 def test_fusion_and_constant_folding_by_one_option() -> None:

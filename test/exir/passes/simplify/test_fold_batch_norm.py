@@ -9,7 +9,7 @@ import torch
 from models.module_kinds import Kind
 from oracle.models.every_step import assert_step_saves
 from oracle.models.planned_graph import call_targets, plan, run_planned
-from oracle.tolerances import LAYER
+from oracle.tolerances import LAYER, LAYERS
 from torch import nn
 from torch.export import export
 
@@ -36,7 +36,7 @@ def _norm(channels: int, dimensions: int, **options: Any) -> nn.Module:
 def _operators(model: nn.Module, x: torch.Tensor) -> list[str]:
     """The program's operators, after its results are compared with eager's."""
     program = to_edge(export(model, (x,))).to_executorch(ExecutorchBackendConfig(check_target=False))
-    torch.testing.assert_close(run_planned(program.exported_program(), x)[0], model(x), atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(run_planned(program.exported_program(), x)[0], model(x), **LAYERS)
     return [operator.name for operator in program.executorch_program.execution_plan[0].operators]
 
 

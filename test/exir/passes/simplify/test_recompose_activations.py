@@ -9,6 +9,7 @@ import torch
 from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_step_saves
+from oracle.tolerances import ONE_ROUNDING
 from torch.export import export
 from torch.nn import functional as F
 
@@ -50,7 +51,7 @@ def _operators(manager: Any) -> list[str]:
 
 def _assert_equal(manager: Any, function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> None:
     (output,) = Runtime.get().load_program(manager.buffer).load_method("forward").execute([x])
-    torch.testing.assert_close(output, function(x), rtol=1e-6, atol=1e-6, equal_nan=True)
+    torch.testing.assert_close(output, function(x), **ONE_ROUNDING, equal_nan=True)
 
 
 INPUT = torch.cat([torch.linspace(-8, 8, 97), torch.tensor([float("inf"), -float("inf"), float("nan")])]).view(4, 25)

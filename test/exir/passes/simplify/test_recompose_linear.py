@@ -8,6 +8,7 @@ import torch
 from models.function_module import Function
 from models.module_kinds import kind_of
 from oracle.models.every_step import assert_step_saves
+from oracle.tolerances import LAYER, two_roundings
 from torch.export import export
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
@@ -53,8 +54,9 @@ def _operators(manager: Any) -> list[str]:
 
 def _assert_equal(manager: Any, model: torch.nn.Module, inputs: Inputs) -> None:
     (output,) = Runtime.get().load_program(manager.buffer).load_method("forward").execute(list(inputs))
-    tolerance = 2e-3 if inputs[-1].dtype == torch.float16 else 1e-5
-    torch.testing.assert_close(output, model(*inputs), rtol=tolerance, atol=tolerance)
+    dtype = inputs[-1].dtype
+    tolerance = two_roundings(dtype) if dtype == torch.float16 else LAYER
+    torch.testing.assert_close(output, model(*inputs), **tolerance)
 
 
 @pytest.mark.parametrize("what", RECOMPOSED)

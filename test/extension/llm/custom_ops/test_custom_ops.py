@@ -4,6 +4,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from oracle.tolerances import ATTENTION, CACHED_ATTENTION
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
@@ -79,7 +80,7 @@ def test_a_cache_is_written_in_place_and_attended(fused, heads, key_heads, chann
         q, k, v = (operand[:, start : start + queries] for operand in everything)
         output = method.execute((torch.tensor([start]), q, k, v))[0]
         until = [operand[:, : start + queries] for operand in everything[1:]]
-        torch.testing.assert_close(output.double(), oracle(q, *until, causal(queries, start)), rtol=0, atol=2e-6)
+        torch.testing.assert_close(output.double(), oracle(q, *until, causal(queries, start)), **ATTENTION)
         start += queries
 
 
@@ -147,9 +148,9 @@ def test_float32_is_attended_over_caches_of_16_bits(dtype, is_ring, queries):
     found = method.execute(inputs(start, CAPACITY))[0]
     expected = oracle(q[:, start:], k.to(dtype), v.to(dtype), causal(queries, start))
     assert found.dtype is torch.float32
-    torch.testing.assert_close(found.double(), expected, rtol=0, atol=3e-6)
+    torch.testing.assert_close(found.double(), expected, **CACHED_ATTENTION)
     module(*inputs(0, start)[:-1], torch.zeros(start, CAPACITY))
-    torch.testing.assert_close(module(*inputs(start, CAPACITY)), found, rtol=0, atol=3e-6)
+    torch.testing.assert_close(module(*inputs(start, CAPACITY)), found, **CACHED_ATTENTION)
 
 
 @pytest.mark.parametrize(
@@ -213,8 +214,8 @@ def test_quantized_attention_equals_attention_of_dequantized_numbers(heads_first
         dequantized = [tensor.transpose(1, 2) for tensor in dequantized]
     expected = oracle(dequantized[0], *(tensor[:, :93] for tensor in dequantized[1:]), causal(3, 90))
     expected = expected.transpose(1, 2) if heads_first else expected
-    torch.testing.assert_close(found.double(), expected, rtol=0, atol=3e-6)
-    torch.testing.assert_close(found, call(90, q, k, v, *parameters), rtol=0, atol=3e-6)
+    torch.testing.assert_close(found.double(), expected, **CACHED_ATTENTION)
+    torch.testing.assert_close(found, call(90, q, k, v, *parameters), **CACHED_ATTENTION)
 
 
 def test_indices_say_where_values_are_written_and_minus_one_skips():
@@ -246,7 +247,7 @@ def test_positions_beyond_the_cache_are_refused_and_the_method_runs_again():
     with pytest.raises(InvalidArgumentError, match=f"158 and 3 positions after it do not fit a cache of {CAPACITY}"):
         method.execute((torch.tensor([158]), q, k, k))
     output = method.execute((torch.tensor([0]), q, k, k))[0]
-    torch.testing.assert_close(output.double(), oracle(q, k, k, causal(3, 0)), rtol=0, atol=2e-6)
+    torch.testing.assert_close(output.double(), oracle(q, k, k, causal(3, 0)), **ATTENTION)
 
 
 def test_the_hadamard_transform_is_orthonormal():

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from oracle.tolerances import INT8_MODEL
 
 from executorch.extension.llm.export.config.llm_config import LlmConfigError
 from executorch.extension.llm.export.quantize import quantize_model_
@@ -44,7 +45,7 @@ def test_quantized_weights_are_near_the_original() -> None:
     inputs = torch.randn(4, 64)
     expected = model.wide(inputs)
     quantize_model_(model, qlinear_config="8da8w")
-    torch.testing.assert_close(model.wide(inputs), expected, rtol=0, atol=0.05)
+    torch.testing.assert_close(model.wide(inputs), expected, rtol=0, atol=INT8_MODEL)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from oracle.kernels.kernel_entry import call_kernel
-from oracle.tolerances import FEW_ROUNDINGS
+from oracle.tolerances import FEW_ROUNDINGS, LAST_BIT, LOG_GAMMA, POLYGAMMA, SUBNORMAL_RESULTS
 
 ENDS = (-(2**63), -(2**32), -4, 4, 2**32, 2**63 - 1)
 
@@ -23,9 +23,7 @@ def test_subnormal_powers_are_not_zero(kernel: str) -> None:
     x = torch.linspace(-160, 2, 2000)
     expected = getattr(torch, kernel)(x.double()).float()
     assert ((expected > 0) & (expected < torch.finfo(torch.float32).tiny)).any()
-    torch.testing.assert_close(
-        _result(f"aten::{kernel}.out", x, out=torch.empty(2000)), expected, rtol=1e-6, atol=2e-45
-    )
+    torch.testing.assert_close(_result(f"aten::{kernel}.out", x, out=torch.empty(2000)), expected, **SUBNORMAL_RESULTS)
 
 
 @pytest.mark.parametrize("bounds", [(1e-3, 8), (4, 1e4), (1e20, 1e38), (-9, -1e-3), (-9000, -8000), (-3e-6, 3e-6)])
@@ -33,7 +31,7 @@ def test_gamma_has_its_logarithm_on_both_sides_of_zero(bounds: tuple[float, floa
     x = torch.linspace(*bounds, 4096)
     expected = torch.lgamma(x.double()).float()
     found = _result("aten::lgamma.out", x, out=torch.empty_like(x))
-    torch.testing.assert_close(found, expected, rtol=6e-7, atol=2e-6)
+    torch.testing.assert_close(found, expected, **LOG_GAMMA)
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e-3, 1, 2.5, 1e30])
@@ -43,7 +41,7 @@ def test_powers_of_every_number_are_rounded_once(size: float) -> None:
     for exponents in (torch.randn_like(x), (torch.randn_like(x) * 3).round(), special[torch.arange(len(x)) % 14]):
         found = _result("aten::pow.Tensor_Tensor_out", x, exponents, out=torch.empty_like(x))
         expected = torch.pow(x.double(), exponents.double()).float()
-        torch.testing.assert_close(found, expected, rtol=1.2e-7, atol=2e-45, equal_nan=True)
+        torch.testing.assert_close(found, expected, **LAST_BIT, equal_nan=True)
         known = ~expected.isnan()
         assert torch.equal(found[known].signbit(), expected[known].signbit())
     found = _result("aten::pow.Tensor_Tensor_out", x, torch.ones_like(x), out=torch.empty_like(x))
@@ -71,7 +69,7 @@ def test_ranges_count_in_the_outputs_dtype(bounds: tuple[float, float, float], d
 def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
     near = torch.tensor([-16.5, -17.25, -40.125, -99.75], dtype=torch.float64)
     output = _result("aten::polygamma.out", n, near, out=torch.empty_like(near))
-    torch.testing.assert_close(output, torch.polygamma(n, near), rtol=1e-8, atol=0)
+    torch.testing.assert_close(output, torch.polygamma(n, near), **POLYGAMMA)
     # From there on only the fraction counts, by some 1 / |x|.
     far = near - 2.0**45
     output = _result("aten::polygamma.out", n, far, out=torch.empty_like(far))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from models.function_module import Function
+from oracle.tolerances import two_roundings
 from torch.export import export
 
 from executorch.exir import to_edge
@@ -28,4 +29,4 @@ def test_scalars_are_rounded_as_in_eager(dtype: torch.dtype) -> None:
     for name, call in CALLS.items():
         program = to_edge(export(Function(call), (x,))).to_executorch().buffer
         output = torch.as_tensor(Runtime.get().load_program(program).load_method("forward").execute([x])[0])
-        torch.testing.assert_close(output, call(x), rtol=2 * torch.finfo(dtype).eps, atol=1e-3, msg=name)
+        torch.testing.assert_close(output, call(x), **two_roundings(dtype), msg=name)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.kernels.kernel_entry import call_kernel, schema_of
-from oracle.tolerances import MODEL
+from oracle.tolerances import LAYER, MODEL
 
 BYTES = torch.tensor([100, -128, 7], dtype=torch.int8)
 FLOATS = torch.randn(3, 4)
@@ -34,7 +34,7 @@ def test_results_are_cast_to_out_as_in_eager(call: tuple[str, tuple[Any, ...], t
     expected = getattr(getattr(torch.ops.aten, operator), overload)(*args, out=torch.empty(0, dtype=dtype))
     found = call_kernel(f"aten::{name}", *args, out=torch.empty_like(expected), schema=schema_of(f"aten::{name}"))
     assert found.error == 0, found.message
-    torch.testing.assert_close(found.outputs[0], expected, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(found.outputs[0], expected, **LAYER)
 
 
 @pytest.mark.parametrize("pad", [[-6, 4], [-7, 4], [4, -7], [2, -6], [-5, 2], [-1, -1]], ids=str)

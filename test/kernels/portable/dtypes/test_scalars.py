@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.kernels.kernel_entry import call_kernel
+from oracle.tolerances import LAYER, ROUNDED_ONCE
 
 aten = torch.ops.aten
 Number = int | float | bool
@@ -96,7 +97,7 @@ def difference(name: str, op: Any, arguments: Call) -> str:
         return "" if call.error else "accepted, eager refuses"
     if call.error:
         return f"refused: {call.message}"
-    rtol = 1e-2 if expected.dtype in (torch.float16, torch.bfloat16) else 1e-5
+    rtol = ROUNDED_ONCE.get(expected.dtype, LAYER)["rtol"]
     same = torch.allclose(call.outputs[0].double(), expected.double(), rtol=rtol, equal_nan=True)
     return "" if same else f"{call.outputs[0].flatten()[:2]}, eager {expected.flatten()[:2]}"
 

@@ -12,6 +12,7 @@ import torch
 from oracle.kernels.argument_kinds import DTYPE_CODES
 from oracle.kernels.dense_memory import dense
 from oracle.kernels.kernel_entry import call_kernel, schema_of
+from oracle.tolerances import SUPPORTED
 from torch.utils import _pytree as pytree
 
 DTYPES = tuple(DTYPE_CODES)
@@ -139,7 +140,7 @@ class KernelProbe:
         if call.error != 0:
             return None
         if compared and not all(
-            torch.allclose(found, expected, rtol=1e-3, atol=1e-4, equal_nan=True)
+            torch.allclose(found, expected, **SUPPORTED, equal_nan=True)
             for found, expected in zip(_tensors_in(call.outputs), _tensors_in(results), strict=True)
         ):
             return None
