@@ -3,6 +3,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 from house.layers import MUTUAL_IMPORTS
@@ -28,12 +29,17 @@ def _path(module: str) -> str:
     return module.removeprefix("executorch.").replace(".", "/")
 
 
+@cache
+def _imported(name: str) -> set[str]:
+    """Return the modules of ours that a module imports."""
+    read = {
+        _path(module) for module in _imports(ast.parse(FILES[name].read_text())) if module.startswith("executorch.")
+    }
+    return read & FILES.keys() - {name}
+
+
 def _graph(ignored: set[tuple[str, str]]) -> dict[str, set[str]]:
-    graph = {}
-    for name, path in FILES.items():
-        read = {_path(module) for module in _imports(ast.parse(path.read_text())) if module.startswith("executorch.")}
-        graph[name] = {module for module in read & FILES.keys() - {name} if (name, module) not in ignored}
-    return graph
+    return {name: {module for module in _imported(name) if (name, module) not in ignored} for name in FILES}
 
 
 def _cycle(graph: dict[str, set[str]]) -> list[str]:
