@@ -114,7 +114,8 @@ Tensor& mirror_pad(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
     return out;
   }
   const int64_t sizes[] = {axes[0].out, axes[1].out, axes[2].out};
-  if (!resize(ctx, out, image_shape(self, spatial, sizes))) return out;
+  // Many images without channels have nothing to pad.
+  if (!resize(ctx, out, image_shape(self, spatial, sizes)) || out.numel() == 0) return out;
   const Convert move_elements = move(width_of(dtype));
   const Images from(self, spatial), to(out, spatial);
   for (int64_t image = 0; image < from.batch; ++image) {
