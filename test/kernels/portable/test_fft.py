@@ -23,7 +23,8 @@ def _assert_close(name: str, args: tuple[Any, ...], expected: torch.Tensor) -> N
     call = call_kernel(name, *(dense(a) if isinstance(a, torch.Tensor) else a for a in args), out=out)
     assert call.error == 0, call.message
     spread = max(1.0, float(expected.abs().max())) if expected.numel() else 1.0
-    torch.testing.assert_close(call.outputs[0], expected, rtol=0, atol=FFT.get(expected.dtype, 0) * spread, check_stride=False)
+    tolerance = FFT.get(expected.dtype, 0) * spread
+    torch.testing.assert_close(call.outputs[0], expected, rtol=0, atol=tolerance, check_stride=False)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
