@@ -17,7 +17,7 @@ from executorch.extension.llm.runner import (
     make_token_input,
 )
 from executorch.runtime.errors import InvalidArgumentError, NotSupportedError
-from test.extension.llm.runner.test_text_llm_runner import as_text, write_tokenizer
+from test.extension.llm.runner.small_models import as_text, write_tokenizer
 
 CONTEXT, CHUNK, WIDTH, WORDS = 40, 8, 16, 258
 IMAGE = torch.arange(48, dtype=torch.float32).reshape(3, 4, 4) / 48
