@@ -20,7 +20,7 @@ struct Step {
   uint32_t operation, a, b;
 };
 
-// Lies in the method allocator; its steps and outputs lie in the payload, which stays loaded.
+/// Lies in the method allocator; its steps and outputs lie in the payload, which stays loaded.
 struct Polynomial {
   uint32_t inputs, steps, outputs;
   const uint8_t* words;
@@ -37,7 +37,7 @@ struct Polynomial {
   }
 };
 
-// A payload is bytes of a file: every number that execute() relies on is checked here.
+/// A payload is bytes of a file: every number that execute() relies on is checked here.
 Error check(const Polynomial& polynomial, size_t nbytes) {
   ET_CHECK_OR_RETURN_ERROR(
       polynomial.inputs <= kMaxValues && polynomial.steps <= kMaxValues &&

@@ -108,7 +108,7 @@ size_t max_copied_bytes(size_t size) {
              : std::max(copies, memory);
 }
 
-// `context` is the alignment: so that the memory can be freed without the file.
+/// `context` is the alignment: so that the memory can be freed without the file.
 void free_aligned(void* context, void* data, size_t size) {
   remove_copy(size);
   ::operator delete(data, std::align_val_t(reinterpret_cast<uintptr_t>(context)));

@@ -22,7 +22,7 @@ Result<MmapDataLoader> MmapDataLoader::from(const char* file_name, MlockConfig m
 
 namespace {
 
-// `context` is the page size: a mapping begins at a page boundary, the data anywhere in the page.
+/// `context` is the page size: a mapping begins at a page boundary, the data anywhere in the page.
 void unmap(void* context, void* data, size_t size) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(data);
   const size_t before = address % reinterpret_cast<uintptr_t>(context);

@@ -17,7 +17,7 @@ using executorch::aten::Tensor;
 constexpr size_t kDefaultEdgeItems = 3;
 constexpr size_t kItemsPerLine = 10;
 
-// Slot of a stream for its number of edge items; 0 means the default.
+/// Slot of a stream for its number of edge items; 0 means the default.
 int edge_items_slot() {
   static const int slot = std::ios_base::xalloc();
   return slot;

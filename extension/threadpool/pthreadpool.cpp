@@ -82,8 +82,8 @@ size_t pthreadpool_get_threads_count(pthreadpool_t pool) {
   return pool == nullptr ? 1 : pool->thread_count();
 }
 
-// Processors are treated as equal: tasks get the microarchitecture that the caller names as
-// default.
+/// Processors are treated as equal: tasks get the microarchitecture that the caller names as
+/// default.
 void pthreadpool_parallelize_1d(pthreadpool_t pool, pthreadpool_task_1d_t task, void* context,
                                 size_t i, uint32_t flags) {
   run(pool, Grid<1, 0>{{i}, {}}, flags, [=](size_t, auto... at) { task(context, at...); });

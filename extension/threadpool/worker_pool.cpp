@@ -124,7 +124,7 @@ pthreadpool::~pthreadpool() {
   }
 }
 
-// Another thread may have held the lock and joined calls at the time of fork().
+/// Another thread may have held the lock and joined calls at the time of fork().
 void pthreadpool::forget_workers() {
   new (&calls_) std::mutex();
   started_ = 1;
@@ -189,7 +189,7 @@ void pthreadpool::publish(uint32_t state) {
   }
 }
 
-// Closes the call for further workers, and waits for those that joined.
+/// Closes the call for further workers, and waits for those that joined.
 void pthreadpool::close_call() {
   if ((state_.fetch_and(~kOpen) & kJoined) == 0) {
     return;

@@ -125,7 +125,7 @@ void fail(KernelRuntimeContext& context, const EValue& a, const EValue& b) {
   context.fail(Error::InvalidArgument);
 }
 
-// In [-2^63, 2^63), which is what int64_t holds; false for NaN.
+/// In [-2^63, 2^63), which is what int64_t holds; false for NaN.
 bool fits_int64(double value) { return value >= -0x1p63 && value < 0x1p63; }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace executorch::kernels::prim_ops {
 using runtime::Kernel;
 using runtime::make_kernel;
 
-// Names a function by the types that it is for.
+/// Names a function by the types that it is for.
 template <bool (*kInts)(int64_t, int64_t, int64_t*), bool (*kDoubles)(double, double, double*)>
 constexpr Kernel arithmetic(const char* name) {
   return Kernel(name, &binary<kInts, kDoubles>, &check_binary);

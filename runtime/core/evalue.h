@@ -55,7 +55,7 @@ class BoxedEvalueList final {
 
 namespace internal {
 
-// Return type of to<T>(): tensors by reference, everything else by value.
+/// Return type of to<T>(): tensors by reference, everything else by value.
 template <typename T, typename Ref>
 using evalue_to_return = std::conditional_t<std::is_same_v<T, executorch::aten::Tensor>, Ref, T>;
 

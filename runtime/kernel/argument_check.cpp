@@ -36,7 +36,7 @@ struct KindsText {
 constexpr ArgKinds kListsOfValues =
     kinds_of(Tag::ListInt, Tag::ListTensor, Tag::ListOptionalTensor);
 
-// True if every item of a list is of the kind that the list says.
+/// True if every item of a list is of the kind that the list says.
 bool items_are_valid(const EValue& value) {
   switch (value.tag) {
     case Tag::ListInt:

@@ -161,7 +161,7 @@ struct Unbox<std::optional<T>> {
 };
 
 #ifdef USE_ATEN_LIB
-// ATen has a type of its own for an optional list.
+/// ATen has a type of its own for an optional list.
 template <typename T>
 struct Unbox<executorch::aten::OptionalArrayRef<T>> {
   using List = executorch::aten::ArrayRef<T>;

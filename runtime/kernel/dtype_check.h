@@ -18,7 +18,7 @@ Error check_dtypes(Span<EValue* const> args, uint64_t dtypes);
 /// The same for one tensor, which is argument number `argument`.
 Error check_dtype(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t argument);
 
-// The same for each kind of argument of a typed function.
+/// The same for each kind of argument of a typed function.
 inline Error check_dtype_of(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t i) {
   return check_dtype(tensor, dtypes, i);
 }

@@ -47,7 +47,8 @@ Error set_sizes(Value& value, const int32_t* sizes, size_t rank) {
   return Error::Ok;
 }
 
-// The size of `value` in dimension `dim` of a result of rank `rank`, aligned at the last dimension.
+/// The size of `value` in dimension `dim` of a result of rank `rank`, aligned at the last
+/// dimension.
 int32_t aligned_size(const Value& value, size_t dim, size_t rank) {
   const size_t missing = rank - value.rank;
   return dim < missing ? 1 : value.sizes[dim - missing];
@@ -85,7 +86,7 @@ Error pointwise(const Value& a, const Value& b, Value& out, Function function) {
   return Error::Ok;
 }
 
-// rows x depth times depth x columns; `b` is stored columns x depth if `transposed`.
+/// rows x depth times depth x columns; `b` is stored columns x depth if `transposed`.
 Error matmul(const Value& a, const Value& b, const Value* bias, bool transposed, Value& out) {
   ET_CHECK_OR_RETURN_ERROR(a.rank >= 1 && b.rank == 2 &&
                                a.sizes[a.rank - 1] == b.sizes[transposed ? 1 : 0] &&

@@ -32,7 +32,7 @@ constexpr OperationRow kOperations[] = {
 
 bool is_ready(const Value& value) { return value.origin != Origin::kNone; }
 
-// Takes pieces from the front of a text; each function says whether there was such a piece.
+/// Takes pieces from the front of a text; each function says whether there was such a piece.
 struct Cursor {
   std::string_view rest;
 

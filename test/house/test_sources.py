@@ -82,3 +82,12 @@ def test_the_runtime_and_kernels_use_no_constants_that_boards_lack() -> None:
         if names := re.findall(r"\bM_[A-Z0-9_]+\b", code):
             found[str(path.relative_to(ROOT))] = names
     assert found == {}
+
+
+def test_the_comment_above_a_type_or_template_opens_with_three_slashes() -> None:
+    plain = re.compile(r"^// .*\n(?://.*\n)*(?=(?:template|class|struct|enum)\b.*[^;]\n)", re.MULTILINE)
+    found = []
+    for path in _tracked("*.h", "*.cpp", "*.inc"):
+        text = path.read_text()
+        found += [f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, at.start()) + 1}" for at in plain.finditer(text)]
+    assert not found, "\n".join(found)

@@ -20,10 +20,10 @@ void look_up(const uint8_t* results, const uint8_t* in, uint8_t* out, size_t cou
 }
 
 #if defined(__x86_64__)
-// A shuffle selects by the low half of a byte and gives 0 for a negative byte. Each step subtracts
-// 16 from the bytes, so byte 16 h + l takes part in the steps in which it is not negative: steps 0
-// to h for h < 8; steps h - 7 to h for larger h, whose bytes begin negative and wrap around. From
-// step 8 on the subtraction saturates, so no byte wraps around twice.
+/// A shuffle selects by the low half of a byte and gives 0 for a negative byte. Each step subtracts
+/// 16 from the bytes, so byte 16 h + l takes part in the steps in which it is not negative: steps 0
+/// to h for h < 8; steps h - 7 to h for larger h, whose bytes begin negative and wrap around. From
+/// step 8 on the subtraction saturates, so no byte wraps around twice.
 template <size_t kVectors>
 __attribute__((target("avx2"), always_inline)) inline void look_up_vectors(const uint8_t* steps,
                                                                            const uint8_t* in,

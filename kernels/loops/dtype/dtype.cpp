@@ -24,7 +24,7 @@ struct Facts {
   const char* name;
 };
 
-// Inline, so that a build without messages does not contain the names.
+/// Inline, so that a build without messages does not contain the names.
 ET_INLINE Facts facts(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:
@@ -73,7 +73,7 @@ const char* name_of(ScalarType dtype) { return facts(dtype).name; }
 
 namespace {
 
-// Two different integer dtypes; an unsigned and a signed one meet in a signed one that holds both.
+/// Two different integer dtypes; an unsigned and a signed one meet in a signed one that holds both.
 ScalarType promote_integers(ScalarType a, ScalarType b) {
   if (size_of(a) < size_of(b)) return promote_integers(b, a);
   // a is at least as wide as b.
@@ -89,7 +89,7 @@ ScalarType promote_integers(ScalarType a, ScalarType b) {
   }
 }
 
-// One dtype or both are complex; the wider parts win.
+/// One dtype or both are complex; the wider parts win.
 ScalarType promote_complex(ScalarType a, ScalarType b) {
   const bool integral = is_integral(a) || is_integral(b);
   if (integral) return is_complex(a) ? a : b;
@@ -183,8 +183,8 @@ void convert_each(To* to, const From* from, int64_t n) {
   }
 }
 
-// Vector instructions convert to int32 only. If a whole run fits int32, converting by int32 gives
-// the same uint8 as converting by int64.
+/// Vector instructions convert to int32 only. If a whole run fits int32, converting by int32 gives
+/// the same uint8 as converting by int64.
 [[maybe_unused]] void convert_by_int32(uint8_t* to, const float* from, int64_t n) {
   constexpr int64_t kRun = 256;
   for (int64_t first = 0; first < n; first += kRun) {
@@ -242,9 +242,9 @@ void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride,
   }
 }
 
-// A selective build needs only some pairs of types. Tensors are read as the compute types of the
-// build, as bool, and as double for single values. Numbers (Scalar) are written and read as their
-// own types, and read as the compute types.
+/// A selective build needs only some pairs of types. Tensors are read as the compute types of the
+/// build, as bool, and as double for single values. Numbers (Scalar) are written and read as their
+/// own types, and read as the compute types.
 template <class T>
 inline constexpr bool is_number_only =
     (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>) &&
@@ -284,7 +284,7 @@ Convert store_from(ScalarType to) {
 
 namespace {
 
-// A complex number is true unless both of its parts are zero.
+/// A complex number is true unless both of its parts are zero.
 template <class T>
 void convert_complex_to_truth(char* to, int64_t to_stride, const char* from, int64_t from_stride,
                               int64_t n) {

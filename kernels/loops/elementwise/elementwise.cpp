@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxInputs = Elementwise::kMaxArity;
 
-// Decisions before the loops: dtypes, compute types, and the row function for them.
+/// Decisions before the loops: dtypes, compute types, and the row function for them.
 struct Plan {
   const Elementwise& operation;
   const Parameters& parameters;
@@ -78,7 +78,7 @@ struct alignas(16) Block {
   char bytes[kBlock * 8];
 };
 
-// Rounds or truncates values of a compute type to a narrower dtype.
+/// Rounds or truncates values of a compute type to a narrower dtype.
 struct Narrowing {
   Convert narrow = nullptr, widen = nullptr;
   int64_t width = 0, narrow_width = 0;
@@ -98,7 +98,7 @@ struct Narrowing {
   }
 };
 
-// Reads one input, run by run, as the compute type.
+/// Reads one input, run by run, as the compute type.
 class Source {
  public:
   void prepare(const Plan& plan, int input, ScalarType dtype, bool zero_dim, int64_t stride) {
@@ -161,7 +161,7 @@ class Source {
   Block block_;
 };
 
-// Writes results of the compute type as out's dtype.
+/// Writes results of the compute type as out's dtype.
 class Sink {
  public:
   Sink(const Plan& plan, ScalarType out, int64_t stride)
@@ -194,7 +194,7 @@ class Sink {
   Block block_;
 };
 
-// A thread's copy of the parameters: collects the faults of the thread and merges them at its end.
+/// A thread's copy of the parameters: collects the faults of the thread and merges them at its end.
 class OwnParameters {
  public:
   explicit OwnParameters(const Plan& plan) : plan_(plan), parameters_(plan.parameters) {}
@@ -210,7 +210,7 @@ class OwnParameters {
   const std::conditional_t<kDivides, Parameters, const Parameters&> parameters_;
 };
 
-// Computes rows: reads inputs, does the mathematics, writes.
+/// Computes rows: reads inputs, does the mathematics, writes.
 class Rows {
  public:
   Rows(const Plan& plan, const Parameters& parameters, ScalarType out, int64_t out_stride)
@@ -259,8 +259,8 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-// True if the tensor has the sizes of out's innermost dimensions and both are in index order there,
-// so that every row of out uses the whole tensor.
+/// True if the tensor has the sizes of out's innermost dimensions and both are in index order
+/// there, so that every row of out uses the whole tensor.
 bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
   const auto sizes = tensor.sizes(), out_sizes = out.sizes();
   const auto strides = tensor.strides(), out_strides = out.strides();
@@ -279,12 +279,12 @@ bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
   return true;
 }
 
-// The fast path: nothing is promoted, inferred or resized, so that a small tensor costs little more
-// than its mathematics. Its conditions:
-//   - all tensors have one dtype, which numbers do not change, and out has the result's dtype;
-//   - an input has out's sizes and strides;
-//   - every other input has that layout too, or repeats for each of out's innermost rows (a
-//     bias), or is one number.
+/// The fast path: nothing is promoted, inferred or resized, so that a small tensor costs little
+/// more than its mathematics. Its conditions:
+///   - all tensors have one dtype, which numbers do not change, and out has the result's dtype;
+///   - an input has out's sizes and strides;
+///   - every other input has that layout too, or repeats for each of out's innermost rows (a
+///     bias), or is one number.
 class Flat {
  public:
   Flat(Plan& plan, const Argument* inputs, Tensor& out)
@@ -415,7 +415,7 @@ bool set_common_dtype(KernelRuntimeContext& ctx, Plan& plan, const Argument* inp
          expect_castable(ctx, plan.result, out);
 }
 
-// Any shapes, strides and dtypes that go together.
+/// Any shapes, strides and dtypes that go together.
 void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* inputs,
                    const Shape& shape, Tensor& out) {
   const int arity = plan.operation.arity;

@@ -117,13 +117,14 @@ inline constexpr bool is_approximated = false;
 template <class Exact, class Fast, class Covers>
 inline constexpr bool is_approximated<Approximated<Exact, Fast, Covers>> = true;
 
-// Converts to C alone.
+/// Converts to C alone.
 template <class C>
 struct Exactly {
   template <class T, class = std::enable_if_t<std::is_same_v<T, C>>>
   operator T() const;
 };
-// True if the mathematics has a formula for C, with one or two elements and perhaps the parameters.
+/// True if the mathematics has a formula for C, with one or two elements and perhaps the
+/// parameters.
 template <class F, class C>
 constexpr bool has_formula() {
   if constexpr (is_approximated<F>) {
@@ -145,7 +146,7 @@ auto call(const F& math, const Extra<C>& extra, In... in) {
   }
 }
 
-// The mathematics on element i of the inputs.
+/// The mathematics on element i of the inputs.
 template <int arity, class C, class First, class F>
 auto apply(const F& math, const Extra<C>& extra, const char* const* in, int64_t i) {
   if constexpr (arity == 1) {
@@ -247,7 +248,7 @@ constexpr auto small_rows() {
   }
 }
 
-// One row for all complex dtypes: not every operator's formula is worth a vector.
+/// One row for all complex dtypes: not every operator's formula is worth a vector.
 template <const auto& math, int arity, class First>
 void complex_row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
   const Extra<Complex> extra(parameters);

@@ -38,7 +38,7 @@ ScalarType result_dtype(const Elementwise& operation, ScalarType common) {
   }
 }
 
-// An input, read as Complex, or as bool if it is a condition.
+/// An input, read as Complex, or as bool if it is a condition.
 class Source {
  public:
   void prepare(ScalarType dtype, bool is_condition) {
@@ -66,8 +66,8 @@ class Source {
   Complex block_[kRun];
 };
 
-// Writes results, which are Complex, double or bool. Rounds them to the operator's result dtype
-// first if `out` is wider.
+/// Writes results, which are Complex, double or bool. Rounds them to the operator's result dtype
+/// first if `out` is wider.
 class Sink {
  public:
   Sink(OfComplex kind, ScalarType result, ScalarType out)

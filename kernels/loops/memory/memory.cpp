@@ -101,8 +101,8 @@ void LoopNest::build(const Strided* const* operands, int count) {
   }
 }
 
-// True if dimension a comes outside of dimension b. The first operand with different strides
-// decides.
+/// True if dimension a comes outside of dimension b. The first operand with different strides
+/// decides.
 bool LoopNest::walks_before(int a, int b) const {
   for (int k = 0; k < count_; ++k) {
     const int64_t sa = std::abs(strides_[k][a]), sb = std::abs(strides_[k][b]);
@@ -181,8 +181,8 @@ void transpose_tile(char* to, int64_t to_row, const char* from, int64_t from_col
   }
 }
 
-// Copies a matrix whose rows are contiguous in the target and whose columns are contiguous in the
-// source. Works in tiles, so that each cache line of the source is read once.
+/// Copies a matrix whose rows are contiguous in the target and whose columns are contiguous in the
+/// source. Works in tiles, so that each cache line of the source is read once.
 template <class T>
 void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows,
                int64_t columns) {
@@ -197,7 +197,7 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
   }
 }
 
-// The outer dimension of the nest along which the source is contiguous, or -1.
+/// The outer dimension of the nest along which the source is contiguous, or -1.
 int source_contiguous_dim(const LoopNest& nest, int64_t bytes) {
   if (nest.stride(0) != bytes || nest.stride(1) == bytes || nest.stride(1) == 0) return -1;
   for (int d = 0; d < nest.rank() - 1; ++d) {
@@ -227,7 +227,7 @@ bool copy_transposed(const LoopNest& nest, int64_t bytes) {
   });
 }
 
-// Copies n elements in reverse order; `from` is the last one's address.
+/// Copies n elements in reverse order; `from` is the last one's address.
 template <class T>
 void reverse(char* to, const char* from, int64_t n) {
   in_vectors(
@@ -237,8 +237,8 @@ void reverse(char* to, const char* from, int64_t n) {
       reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), n);
 }
 
-// Copies rows that are contiguous in both memories. The loop over the innermost dimension of rows
-// is here and not in the nest, because rows may be short.
+/// Copies rows that are contiguous in both memories. The loop over the innermost dimension of rows
+/// is here and not in the nest, because rows may be short.
 void copy_dense_rows(const LoopNest& nest, int64_t bytes) {
   const int inner = nest.rank() - 2;
   const int64_t rows = inner < 0 ? 1 : nest.size(inner);
@@ -280,16 +280,16 @@ bool copy_same_dtype(const Strided& to, const Strided& from) {
   return true;
 }
 
-// uint64 is the only dtype whose compute type cannot hold all of its values: large ones would
-// become negative.
+/// uint64 is the only dtype whose compute type cannot hold all of its values: large ones would
+/// become negative.
 void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     to[i] = static_cast<double>(*reinterpret_cast<const uint64_t*>(from + i * stride));
   }
 }
 
-// Converts in one step if either dtype is the compute type, else through a block of the compute
-// type.
+/// Converts in one step if either dtype is the compute type, else through a block of the compute
+/// type.
 void convert_rows(const LoopNest& nest, ScalarType to, ScalarType from) {
   const bool wide = from == ScalarType::UInt64 && is_floating(to);
   const bool becomes_floating = is_floating(to) && is_integral(from);
@@ -324,7 +324,7 @@ void copy_converting(const Strided& to, const Strided& from) {
   });
 }
 
-// Converting to a complex dtype sets imaginary parts to zero; converting from one drops them.
+/// Converting to a complex dtype sets imaginary parts to zero; converting from one drops them.
 bool copy_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
   if (!is_complex(to.dtype)) return copy(ctx, to, part_of(from, 0));
   if (!is_complex(from.dtype)) {

@@ -8,7 +8,8 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// im2col takes floating point and bool, col2im floating point; 16-bit floats are summed in float32.
+/// im2col takes floating point and bool, col2im floating point; 16-bit floats are summed in
+/// float32.
 struct UnfoldArguments {
   ArrayRef<int64_t> kernel, dilation, padding, stride;
 };

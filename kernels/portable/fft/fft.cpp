@@ -18,7 +18,7 @@ using fft::Job;
 using fft::real_to_complex;
 
 using Runner = bool (*)(KernelRuntimeContext&, const Job&);
-// By the dtype of the complex side.
+/// By the dtype of the complex side.
 Runner choose(ScalarType dtype, Runner single, Runner twice) {
   return dtype == ScalarType::ComplexFloat ? single : twice;
 }
@@ -29,7 +29,7 @@ bool expect_complex(KernelRuntimeContext& ctx, const char* name, const Tensor& t
                    "%s must be complex64 or complex128, found %s", name, name_of(dtype));
 }
 
-// The dtype of `real_side` is that of the parts of `complex_side`.
+/// The dtype of `real_side` is that of the parts of `complex_side`.
 bool expect_parts(KernelRuntimeContext& ctx, const Tensor& complex_side, const Tensor& real_side) {
   const ScalarType dtype = complex_side.scalar_type(), part = real_side.scalar_type();
   return ET_EXPECT(ctx, is_complex(dtype) && part_dtype(dtype) == part,
@@ -37,7 +37,7 @@ bool expect_parts(KernelRuntimeContext& ctx, const Tensor& complex_side, const T
                    name_of(part));
 }
 
-// The dimensions, in the order of the list, and the factor of the normalization over `signal`.
+/// The dimensions, in the order of the list, and the factor of the normalization over `signal`.
 struct Plan {
   int dims[kMaxRank];
   int count = 0;
@@ -66,7 +66,7 @@ bool make_plan(KernelRuntimeContext& ctx, const Shape& signal, ArrayRef<int64_t>
   return true;
 }
 
-// Along the dimensions of the plan up to `count`, from `from` to `to` and then within `to`.
+/// Along the dimensions of the plan up to `count`, from `from` to `to` and then within `to`.
 bool transform_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& from,
                        const Plan& plan, int count, bool forward, double scale) {
   if (count == 0 && to.data != from.data) return copy(ctx, to, from);
@@ -153,7 +153,7 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
 
 namespace {
 
-// Complex memory as that of its parts, in a last dimension of 2.
+/// Complex memory as that of its parts, in a last dimension of 2.
 Strided parts_of(const Strided& memory) {
   Strided parts = part_of(memory, 0);
   parts.append(2, parts.element_size());
@@ -201,7 +201,7 @@ Tensor& complex_out(KernelRuntimeContext& ctx, const Tensor& real, const Tensor&
 
 namespace {
 
-// Bits: the bits of one part of a number.
+/// Bits: the bits of one part of a number.
 template <class Bits>
 void conjugate_run(Bits* to, int64_t to_step, const Bits* from, int64_t from_step, int64_t n) {
   constexpr Bits kSigns[] = {0, static_cast<Bits>(Bits(1) << (8 * sizeof(Bits) - 1))};

@@ -17,7 +17,8 @@ typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias))
 // gain.
 inline constexpr int64_t kLanesLimit = 32768;
 
-// Lines that are transformed along one dimension. `n` is the length of the signal; the real side's.
+/// Lines that are transformed along one dimension. `n` is the length of the signal; the real
+/// side's.
 struct Job {
   const Strided& to;
   const Strided& from;
@@ -32,7 +33,7 @@ struct Job {
   }
 };
 
-// Calls f(to, from, count) for every group of `lanes` lines; the last group may be smaller.
+/// Calls f(to, from, count) for every group of `lanes` lines; the last group may be smaller.
 template <class F>
 void for_each_group(const Job& job, int64_t lanes, F&& f) {
   char *to[kLanes], *from[kLanes];
@@ -49,15 +50,15 @@ void for_each_group(const Job& job, int64_t lanes, F&& f) {
   f(to, from, count);
 }
 
-// Calls f(the number of lanes, as a constant).
+/// Calls f(the number of lanes, as a constant).
 template <class F>
 void with_lanes(int64_t lanes, F&& f) {
   if (lanes == 1) return f(std::integral_constant<int64_t, 1>());
   f(std::integral_constant<int64_t, kLanes>());
 }
 
-// Transposes four lines of two complex numbers into four vectors over the lines (real, imaginary,
-// real, imaginary), and back.
+/// Transposes four lines of two complex numbers into four vectors over the lines (real, imaginary,
+/// real, imaginary), and back.
 inline void turn(FourFloats* lines) {
   using V = FourFloats;
   const V even[] = {__builtin_shufflevector(lines[0], lines[1], 0, 4, 1, 5),
@@ -70,7 +71,7 @@ inline void turn(FourFloats* lines) {
   }
 }
 
-// Two pairs of each of four lines to vectors over the lines, the second pair's `step` further.
+/// Two pairs of each of four lines to vectors over the lines, the second pair's `step` further.
 inline void read_turned(const char* const* lines, int64_t offset, const Parts<float>& to,
                         int64_t step) {
   FourFloats line[4];
@@ -89,8 +90,8 @@ inline void write_turned(char* const* lines, int64_t offset, const Parts<float>&
   for (int k = 0; k < 4; ++k) *reinterpret_cast<FourFloats*>(lines[k] + offset) = line[k];
 }
 
-// Reads the first `n` complex numbers of each line into the lanes. Real parts are `step` bytes
-// apart; an imaginary part follows `gap` bytes after its real part.
+/// Reads the first `n` complex numbers of each line into the lanes. Real parts are `step` bytes
+/// apart; an imaginary part follows `gap` bytes after its real part.
 template <class T>
 void read_pairs(char* const* from, int64_t step, int64_t gap, int64_t lanes, int64_t n,
                 const Parts<T>& to) {
@@ -120,7 +121,7 @@ void read_complex(const Job& job, char* const* from, int64_t lanes, int64_t n, c
   read_pairs(from, line_stride(job.from, job.dim), sizeof(T), lanes, n, to);
 }
 
-// Writes the first `count` lanes, multiplied by `scale`, to the layout of read_pairs.
+/// Writes the first `count` lanes, multiplied by `scale`, to the layout of read_pairs.
 template <class T>
 void write_pairs(char* const* to, int64_t step, int64_t gap, int64_t lanes, int64_t count,
                  int64_t n, const Parts<T>& from, T scale) {
@@ -149,7 +150,7 @@ void write_complex(const Job& job, char* const* to, int64_t count, int64_t lanes
               static_cast<T>(job.scale));
 }
 
-// The second half of a real signal's spectrum mirrors the first.
+/// The second half of a real signal's spectrum mirrors the first.
 template <class T>
 void write_mirrored(const Job& job, char* const* to, int64_t count) {
   const int64_t stride = line_stride(job.to, job.dim);
@@ -174,10 +175,10 @@ bool complex_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   return true;
 }
 
-// A real signal of even length is transformed as half as many complex numbers: even elements are
-// the real parts, odd ones the imaginary. This turns the spectrum of these numbers into the
-// signal's, which has one element more; elements k and half - k depend on each other. `w`: e^(-2πi
-// k/n).
+/// A real signal of even length is transformed as half as many complex numbers: even elements are
+/// the real parts, odd ones the imaginary. This turns the spectrum of these numbers into the
+/// signal's, which has one element more; elements k and half - k depend on each other. `w`: e^(-2πi
+/// k/n).
 template <class V, class T>
 void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t lanes) {
   for (int64_t l = 0; l < lanes; ++l) {
@@ -200,8 +201,8 @@ void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t 
   }
 }
 
-// The inverse of split_spectrum, up to a factor of two that makes up for the half-length transform.
-// Writes half + 1 elements; the last one is unused.
+/// The inverse of split_spectrum, up to a factor of two that makes up for the half-length
+/// transform. Writes half + 1 elements; the last one is unused.
 template <class V, class T>
 void join_spectrum(const Parts<T>& x, const Parts<T>& w, int64_t half, int64_t lanes,
                    const Parts<T>& z) {
@@ -220,7 +221,7 @@ void join_spectrum(const Parts<T>& x, const Parts<T>& w, int64_t half, int64_t l
   }
 }
 
-// A transform between a real signal and its spectrum.
+/// A transform between a real signal and its spectrum.
 template <class T>
 struct RealTransform {
   Transform<T> transform;
@@ -265,8 +266,8 @@ bool real_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   return true;
 }
 
-// Reads a spectrum into the transform's layout. Ignores the imaginary parts of the mean and of the
-// highest frequency, which are zero for real signals.
+/// Reads a spectrum into the transform's layout. Ignores the imaginary parts of the mean and of the
+/// highest frequency, which are zero for real signals.
 template <class T>
 void read_spectrum(const Job& job, char* const* from, const RealTransform<T>& real) {
   const int64_t lanes = real.lanes, half = job.n / 2;

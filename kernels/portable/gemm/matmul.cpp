@@ -85,7 +85,7 @@ Batch part_of(Batch batch, int which) {
   return batch;
 }
 
-// Computes a complex product as four real ones. The second of each pair adds to the first.
+/// Computes a complex product as four real ones. The second of each pair adds to the first.
 template <class T>
 void multiply_complex(KernelRuntimeContext& ctx, const Product& p) {
   const double alpha = number<double>(p.alpha);

@@ -14,7 +14,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Calls f(values, n) for all elements as C.
+/// Calls f(values, n) for all elements as C.
 template <class C, class F>
 void for_each_block(const Strided& from, F&& f) {
   Reader<C> reader(from.dtype);
@@ -27,7 +27,7 @@ void for_each_block(const Strided& from, F&& f) {
   });
 }
 
-// The smallest and the largest element; NaN if any element is NaN.
+/// The smallest and the largest element; NaN if any element is NaN.
 template <class C>
 void find_range(const Strided& from, C* low, C* high) {
   *low = std::numeric_limits<C>::infinity();
@@ -41,8 +41,8 @@ void find_range(const Strided& from, C* low, C* high) {
   });
 }
 
-// Counts the elements in each of `bins` ranges of equal width, without NaN. Every step is rounded
-// to the dtype, as in eager.
+/// Counts the elements in each of `bins` ranges of equal width, without NaN. Every step is rounded
+/// to the dtype, as in eager.
 template <class T, class C = Opmath<T>>
 void count_in_ranges(const Strided& from, C low, C high, int64_t bins, int64_t* counts) {
   const auto rounded = [](C value) { return static_cast<C>(static_cast<T>(value)); };
@@ -105,8 +105,8 @@ Tensor& histc_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t bins, c
 
 namespace {
 
-// Adds weights (1 without any) to the counts of the values. The values may have changed since the
-// counts got their size.
+/// Adds weights (1 without any) to the counts of the values. The values may have changed since the
+/// counts got their size.
 template <class W>
 void add_up(KernelRuntimeContext& ctx, const Strided& values, const Strided* weights,
             const Strided& to) {

@@ -21,7 +21,7 @@ void copy_slice(char* to, int64_t to_stride, const char* from, int64_t from_stri
   }
 }
 
-// Sums are taken in float for the 16-bit dtypes, in the dtype itself for the others.
+/// Sums are taken in float for the 16-bit dtypes, in the dtype itself for the others.
 template <class Visitor>
 void visit_sum_type(ScalarType dtype, Visitor&& visitor) {
   dtype == ScalarType::Double ? visitor(Type<double>{}) : visitor(Type<float>{});
@@ -117,7 +117,7 @@ struct Row {
   int64_t count;
 };
 
-// Adds (or compares) one row of the table.
+/// Adds (or compares) one row of the table.
 template <class C>
 void take_row(const Bags& bags, int64_t index, C weight, Reader<C>& reader, const Row<C>& row) {
   const int64_t width = bags.table.sizes[1], stride = bags.table.strides[1];
@@ -138,7 +138,7 @@ void take_row(const Bags& bags, int64_t index, C weight, Reader<C>& reader, cons
   }
 }
 
-// A bag's outputs besides its row: the number of indices, and the rows of its maxima.
+/// A bag's outputs besides its row: the number of indices, and the rows of its maxima.
 struct Tallies {
   Strided bag_size, max_indices;
 
@@ -186,7 +186,7 @@ bool fill_bags(KernelRuntimeContext& ctx, const Bags& bags, const Strided& out,
   return true;
 }
 
-// Writes each index's bag; indices after the last bag have the number of bags.
+/// Writes each index's bag; indices after the last bag have the number of bags.
 void write_bag_of_index(const Bags& bags, const Strided& out) {
   for (int64_t bag = 0; bag <= bags.bags; ++bag) {
     const int64_t end = bag < bags.bags ? bags.offset(bag + 1) : bags.indices.sizes[0];
@@ -256,8 +256,8 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _embedding_bag_out(
 
 namespace {
 
-// Adds each gradient row to the row of its index in `sums`, num_weights rows of C. If not null,
-// `counts` has the number of occurrences of each index.
+/// Adds each gradient row to the row of its index in `sums`, num_weights rows of C. If not null,
+/// `counts` has the number of occurrences of each index.
 template <class C>
 bool add_rows(KernelRuntimeContext& ctx, const Strided& grad, const Strided& indices,
               int64_t padding_idx, int64_t rows, const int64_t* counts, C* sums) {

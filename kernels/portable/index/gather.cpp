@@ -11,7 +11,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// A line of `size` elements, `stride` bytes apart.
+/// A line of `size` elements, `stride` bytes apart.
 struct Line {
   const char* data;
   int64_t stride, size;
@@ -28,7 +28,7 @@ void pick(KernelRuntimeContext& ctx, char* to, int64_t to_stride, const Line& fr
   }
 }
 
-// Every dimension but `dim` of the index fits into self.
+/// Every dimension but `dim` of the index fits into self.
 bool expect_index_fits(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& index,
                        int dim) {
   if (index.numel() == 0) return true;  // Any shape and dtype, as in torch.

@@ -16,7 +16,7 @@ namespace {
 
 // Indexing by several tensors at once, as self[i, :, mask].
 
-// The indices brought to one shape and turned into places in self.
+/// The indices brought to one shape and turned into places in self.
 struct Indexing {
   Shape selected;     // the shape that the index tensors broadcast to
   int place = 0;      // where the dimensions of `selected` begin in the result
@@ -26,7 +26,7 @@ struct Indexing {
   const int64_t* offsets = nullptr;
 };
 
-// One index tensor over one dimension of self.
+/// One index tensor over one dimension of self.
 struct Index {
   Strided memory;
   int dim;
@@ -40,7 +40,7 @@ struct IndexList {
 
 bool is_mask(ScalarType dtype) { return dtype == ScalarType::Bool || dtype == ScalarType::Byte; }
 
-// A mask of rank k is k index tensors: the coordinates of its true elements.
+/// A mask of rank k is k index tensors: the coordinates of its true elements.
 bool add_mask(KernelRuntimeContext& ctx, const Strided& self, const Tensor& mask, int dim,
               IndexList* list) {
   const Strided memory(mask);
@@ -103,7 +103,7 @@ bool collect(KernelRuntimeContext& ctx, const Strided& self,
   return ET_EXPECT(ctx, list->count > 0, "at least one index must be given, found none");
 }
 
-// Adds the share of n indices of one tensor to their offsets.
+/// Adds the share of n indices of one tensor to their offsets.
 bool add_offsets(KernelRuntimeContext& ctx, int dim, int64_t size, int64_t stride,
                  const int64_t* at, int64_t n, int64_t* offsets) {
   for (int64_t i = 0; i < n; ++i) {
@@ -145,9 +145,9 @@ bool adjacent(uint32_t mask) {
   return (mask & (mask + 1)) == 0;
 }
 
-// Checks the indices against self, whose strides the offsets are made of. False after failing the
-// context. int32, int64, bool and uint8 (as bool) indices; an absent one leaves its dimension
-// whole.
+/// Checks the indices against self, whose strides the offsets are made of. False after failing the
+/// context. int32, int64, bool and uint8 (as bool) indices; an absent one leaves its dimension
+/// whole.
 bool resolve(KernelRuntimeContext& ctx, const Strided& self,
              ArrayRef<std::optional<Tensor>> indices, Indexing* indexing) {
   IndexList list;
@@ -177,8 +177,8 @@ bool resolve(KernelRuntimeContext& ctx, const Strided& self,
   return true;
 }
 
-// Splits memory of shape `result` into the dimensions of the selection and the rest, which are
-// self's dimensions without an index, in order.
+/// Splits memory of shape `result` into the dimensions of the selection and the rest, which are
+/// self's dimensions without an index, in order.
 struct Selection {
   Strided selected, rest;
 
@@ -191,8 +191,8 @@ struct Selection {
   }
 };
 
-// self without its indexed dimensions: the part that one element of `selected` picks, before its
-// offset.
+/// self without its indexed dimensions: the part that one element of `selected` picks, before its
+/// offset.
 Strided unindexed(const Indexing& indexing, const Strided& self) {
   Strided rest = self;
   rest.rank = 0;
@@ -202,8 +202,8 @@ Strided unindexed(const Indexing& indexing, const Strided& self) {
   return rest;
 }
 
-// Calls row(a, b, nest) for every row of the part that each element of the selection picks: a in
-// memory of the result's shape, b in self.
+/// Calls row(a, b, nest) for every row of the part that each element of the selection picks: a in
+/// memory of the result's shape, b in self.
 template <class Row>
 void for_each_pair(const Indexing& indexing, const Strided& result, const Strided& self, Row row) {
   const Selection part(indexing, result);
@@ -227,7 +227,7 @@ void add(char* to, int64_t to_stride, const char* from, int64_t from_stride, int
   }
 }
 
-// Returns a function that adds n elements to n others.
+/// Returns a function that adds n elements to n others.
 Convert adder(ScalarType dtype) {
   Convert adder = nullptr;
   visit(dtype, [&](auto tag) {
@@ -241,7 +241,7 @@ Convert adder(ScalarType dtype) {
   return adder;
 }
 
-// Writes `values` to self[indices], in place.
+/// Writes `values` to self[indices], in place.
 void put(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<std::optional<Tensor>> indices,
          const Tensor& values, bool sum) {
   const Strided memory(self);

@@ -21,7 +21,7 @@ bool common_shape(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& m
   return expect_mask(ctx, mask) && expect_broadcast(ctx, *shape, Shape(mask));
 }
 
-// Copies self to out, in the common shape of self and mask.
+/// Copies self to out, in the common shape of self and mask.
 bool copy_masked(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask, Shape* shape,
                  Tensor& out) {
   return expect_same_dtype(ctx, "self", self, "out", out) && common_shape(ctx, self, mask, shape) &&
@@ -84,7 +84,7 @@ Tensor& masked_fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, co
 
 namespace {
 
-// Calls f(line, its step, line of the mask, its step, length) along the last dimension of both.
+/// Calls f(line, its step, line of the mask, its step, length) along the last dimension of both.
 template <class F>
 void for_each_masked_line(const Strided& memory, const Strided& mask, F&& f) {
   const int last = memory.rank - 1;
@@ -97,8 +97,9 @@ void for_each_masked_line(const Strided& memory, const Strided& mask, F&& f) {
   }
 }
 
-// Copies the elements where the mask is true to [to, end), in index order. It writes every element,
-// and the next one over an element that was not chosen: branches on the mask are hard to predict.
+/// Copies the elements where the mask is true to [to, end), in index order. It writes every
+/// element, and the next one over an element that was not chosen: branches on the mask are hard to
+/// predict.
 template <class T>
 void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
   for_each_masked_line(
@@ -111,8 +112,8 @@ void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
       });
 }
 
-// Copies the values in order to the places where the mask is true. It stops after the last value,
-// because the mask may have changed since it was counted.
+/// Copies the values in order to the places where the mask is true. It stops after the last value,
+/// because the mask may have changed since it was counted.
 template <class T>
 void scatter(const Strided& to, const Strided& mask, const Strided& from) {
   const bool dense = in_index_order(from);

@@ -11,8 +11,8 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Calls f(index, first, truth values, n) for runs along the last dimension, in index order. `index`
-// is the line's index in the other dimensions, `first` the run's first index in the line.
+/// Calls f(index, first, truth values, n) for runs along the last dimension, in index order.
+/// `index` is the line's index in the other dimensions, `first` the run's first index in the line.
 template <class F>
 void for_each_truth(const Strided& from, F&& f) {
   const int last = from.rank - 1;
@@ -37,9 +37,9 @@ bool expect_truth(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& o
          expect_dtype(ctx, "out", out, ScalarType::Long);
 }
 
-// Writes the indices of the first `limit` nonzero elements to the rows of out; returns their
-// number. The last index is written for every element and overwritten unless the element was
-// nonzero, which avoids an unpredictable branch.
+/// Writes the indices of the first `limit` nonzero elements to the rows of out; returns their
+/// number. The last index is written for every element and overwritten unless the element was
+/// nonzero, which avoids an unpredictable branch.
 int64_t write_places(const Strided& from, const Strided& to, int64_t limit) {
   const int last = from.rank - 1;
   const int64_t row_step = to.strides[0], step = to.strides[1];

@@ -9,7 +9,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// The sum of the counts. Fails the context where one is negative or the sum too large.
+/// The sum of the counts. Fails the context where one is negative or the sum too large.
 template <class T>
 bool sum_counts(KernelRuntimeContext& ctx, const Strided& counts, int64_t* sum) {
   *sum = 0;
@@ -24,8 +24,8 @@ bool sum_counts(KernelRuntimeContext& ctx, const Strided& counts, int64_t* sum) 
   return true;
 }
 
-// Writes each index as often as its count, `left` indices in all: counts may alias out, so cap at
-// `left`.
+/// Writes each index as often as its count, `left` indices in all: counts may alias out, so cap at
+/// `left`.
 template <class T>
 void repeat_indices(const Strided& counts, T* to, int64_t left) {
   constexpr int64_t kFew =

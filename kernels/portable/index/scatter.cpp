@@ -40,7 +40,7 @@ struct Target {
   int dim;
 };
 
-// Some elements of src, and the line of the target whose places they name.
+/// Some elements of src, and the line of the target whose places they name.
 struct Run {
   char* line;
   int64_t size, step;  // elements of the line, bytes between them
@@ -63,7 +63,7 @@ void for_each_place(KernelRuntimeContext& ctx, const Run& run, F f) {
   }
 }
 
-// Calls the function for runs over all of src, whose strides may be 0 (a number).
+/// Calls the function for runs over all of src, whose strides may be 0 (a number).
 bool for_each_run(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
                   const Strided& src, Merge merge, RunFunction f) {
   Strided cropped = to.memory, values = src;
@@ -161,7 +161,7 @@ Tensor& scatter(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, cons
   return out;
 }
 
-// Scatters a number, as one element of out's dtype with strides of 0.
+/// Scatters a number, as one element of out's dtype with strides of 0.
 Tensor& scatter_number(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                        const Tensor& index, const Scalar& value, Merge merge, Tensor& out) {
   int d;
@@ -193,7 +193,7 @@ bool parse_merge(KernelRuntimeContext& ctx, std::string_view name, Merge* merge)
                 static_cast<int>(name.size()), name.data());
 }
 
-// Divides every target by the number of elements merged into it.
+/// Divides every target by the number of elements merged into it.
 bool divide_by_counts(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
                       const Strided& src, bool include_self) {
   const int64_t n = to.memory.numel();

@@ -20,7 +20,7 @@ namespace {
 // Elements worth the start of a thread.
 constexpr int64_t kMinExponentials = 1 << 15;
 
-// exp(x) for x <= 88.
+/// exp(x) for x <= 88.
 template <class T>
 T exponential(T x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -30,19 +30,19 @@ T exponential(T x) {
   }
 }
 
-// NaN is larger than every number.
+/// NaN is larger than every number.
 template <class T>
 T larger(T x, T y) {
   return (x != x) | (x > y) ? x : y;
 }
 
-// A line along the dimension: `n` elements, strides in bytes.
+/// A line along the dimension: `n` elements, strides in bytes.
 struct Line {
   int64_t n, out_stride, in_stride;
 };
 
-// Softmax of lines, each read three times: for its maximum, for the sum of exponentials, and for
-// the result. Contiguous lines are computed one at a time, others as a block of adjacent lines.
+/// Softmax of lines, each read three times: for its maximum, for the sum of exponentials, and for
+/// the result. Contiguous lines are computed one at a time, others as a block of adjacent lines.
 template <class T, bool kLog>
 class Softmax {
  public:
@@ -194,7 +194,7 @@ Tensor& softmax(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool
   return out;
 }
 
-// value * sigmoid(gate); for float32, where the formula covers the gates, by that.
+/// value * sigmoid(gate); for float32, where the formula covers the gates, by that.
 template <class T>
 void gate_run(const T* value, const T* gates, T* result, int64_t n) {
   uint32_t outside = !std::is_same_v<T, float>;
@@ -206,7 +206,7 @@ void gate_run(const T* value, const T* gates, T* result, int64_t n) {
   }
 }
 
-// The result is rounded to the input's dtype before it becomes out's.
+/// The result is rounded to the input's dtype before it becomes out's.
 template <class T>
 void gate(const LoopNest& nest, ScalarType dtype, ScalarType out) {
   Reader<T> read_value(dtype), read_gate(dtype);

@@ -17,8 +17,8 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// The number of the n ascending keys that come before `key`: its insertion point, to the left or
-// right of equal keys. As in eager, every key comes after a NaN in the sequence.
+/// The number of the n ascending keys that come before `key`: its insertion point, to the left or
+/// right of equal keys. As in eager, every key comes after a NaN in the sequence.
 int64_t position_of(uint64_t key, const uint64_t* keys, int64_t n, bool floating, bool right) {
   int64_t low = 0, high = n;
   while (low < high) {
@@ -40,7 +40,7 @@ struct Search {
   const Tensor* sorter;
 };
 
-// The sequences' keys, one after the other, each in the order of its sorter if there is one.
+/// The sequences' keys, one after the other, each in the order of its sorter if there is one.
 const uint64_t* keys_of(KernelRuntimeContext& ctx, const KeyReader& reader,
                         const Strided& sequences, const Tensor* sorter) {
   const int last = sequences.rank - 1;
@@ -88,7 +88,7 @@ bool expect_search(KernelRuntimeContext& ctx, const Tensor& sequence, const Shap
                                              ShapeText(sorted).text, ShapeText(*how.sorter).text));
 }
 
-// Replaces elements of another dtype by a converted copy in temporary memory.
+/// Replaces elements of another dtype by a converted copy in temporary memory.
 bool convert(KernelRuntimeContext& ctx, ScalarType dtype, Strided* elements) {
   if (elements->dtype == dtype || elements->numel() == 0) return true;
   Strided copied;
@@ -105,8 +105,8 @@ bool convert(KernelRuntimeContext& ctx, ScalarType dtype, Strided* elements) {
   return true;
 }
 
-// The positions of `values`: rows of the same leading dimensions as the sequences, or anything in a
-// single sequence. Both are compared in `dtype`.
+/// The positions of `values`: rows of the same leading dimensions as the sequences, or anything in
+/// a single sequence. Both are compared in `dtype`.
 void search(KernelRuntimeContext& ctx, const Tensor& sequence, Strided values, ScalarType dtype,
             const Shape& shape, const Search& how, Tensor& out) {
   Strided sequences(sequence);
@@ -139,9 +139,9 @@ void search_tensor(KernelRuntimeContext& ctx, const Tensor& sequence, const Tens
   search(ctx, sequence, Strided(values), dtype, Shape(values), how, out);
 }
 
-// Returns an integer with the same insertion point as `number` in a sequence of an integer dtype. A
-// number outside of the dtype's range becomes the nearest limit; `how` then says whether its place
-// is before or after elements that equal the limit.
+/// Returns an integer with the same insertion point as `number` in a sequence of an integer dtype.
+/// A number outside of the dtype's range becomes the nearest limit; `how` then says whether its
+/// place is before or after elements that equal the limit.
 Scalar among_integers(ScalarType dtype, Search* how, double number) {
   const double whole = how->right ? std::floor(number) : std::ceil(number);
   const bool is_bool = dtype == ScalarType::Bool;
@@ -172,7 +172,7 @@ void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scal
   if (fill(ctx, one, key)) search(ctx, sequence, one, one.dtype, Shape(), place, out);
 }
 
-// Reads `side`, which names the same choice as `right` and must not contradict it.
+/// Reads `side`, which names the same choice as `right` and must not contradict it.
 bool parse_side(KernelRuntimeContext& ctx, const std::optional<std::string_view>& side,
                 Search* how) {
   if (!side.has_value()) return true;

@@ -22,7 +22,7 @@ struct Element {
   }
 };
 
-// A line of n elements, from which an operator picks the indices of `count` elements.
+/// A line of n elements, from which an operator picks the indices of `count` elements.
 struct Line {
   Element* elements;
   int64_t n;
@@ -31,7 +31,7 @@ struct Line {
   int64_t* picked;
 };
 
-// Reads a line's elements in ascending order of keys; `flip` turns the order around, NaN included.
+/// Reads a line's elements in ascending order of keys; `flip` turns the order around, NaN included.
 void read_line(const KeyReader& reader, const char* from, int64_t stride, int64_t n, uint64_t flip,
                Element* to) {
   uint64_t keys[kBlock];
@@ -42,8 +42,8 @@ void read_line(const KeyReader& reader, const char* from, int64_t stride, int64_
   }
 }
 
-// For each line along `dim`, writes the elements that `pick` chooses to values (unless null) and
-// indices. Both have the sizes of self, except for `count` along `dim`.
+/// For each line along `dim`, writes the elements that `pick` chooses to values (unless null) and
+/// indices. Both have the sizes of self, except for `count` along `dim`.
 template <class Pick>
 bool pick_from_lines(KernelRuntimeContext& ctx, const Tensor& self, int dim, int64_t count,
                      bool descending, const Strided* values, const Strided& indices, Pick&& pick) {
@@ -88,7 +88,7 @@ struct Outputs {
   std::tuple<Tensor&, Tensor&> both() const { return {values, indices}; }
 };
 
-// Checks the dtypes of an operator along `dim`, which becomes 0 … rank - 1 in `d`.
+/// Checks the dtypes of an operator along `dim`, which becomes 0 … rank - 1 in `d`.
 bool expect_operands(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Outputs& out,
                      int* d) {
   return expect_dim(ctx, dim, static_cast<int>(self.dim()), d) &&
@@ -97,7 +97,7 @@ bool expect_operands(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
          expect_dtype(ctx, "indices", out.indices, ScalarType::Long);
 }
 
-// The first `k` of each line in order, all if absent.
+/// The first `k` of each line in order, all if absent.
 void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optional<int64_t> k,
           bool descending, const Outputs& out) {
   int d;
@@ -117,7 +117,7 @@ void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optio
   pick_from_lines(ctx, self, d, count, descending, &values, Strided(out.indices), pick_first);
 }
 
-// One element of each line.
+/// One element of each line.
 template <class Pick>
 void pick_one(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim,
               const Outputs& out, Pick&& pick) {
@@ -141,7 +141,8 @@ int64_t kth(const Line& line, int64_t k) {
   return line.elements[k].index;
 }
 
-// The lower of the two middle elements. A line with NaN has the median NaN, unless NaN is left out.
+/// The lower of the two middle elements. A line with NaN has the median NaN, unless NaN is left
+/// out.
 void pick_median(const Line& line, bool leave_nan_out) {
   int64_t numbers = line.n, first_nan = -1;
   for (int64_t i = 0; line.has_nan && i < line.n; ++i) {
@@ -153,7 +154,7 @@ void pick_median(const Line& line, bool leave_nan_out) {
   line.picked[0] = is_nan ? first_nan : kth(line, (numbers - 1) / 2);
 }
 
-// The last index of the most frequent value, the smallest one on a tie. NaN does not equal NaN.
+/// The last index of the most frequent value, the smallest one on a tie. NaN does not equal NaN.
 void pick_mode(const Line& line) {
   std::sort(line.elements, line.elements + line.n);
   int64_t longest = 0, run = 0;
@@ -170,7 +171,7 @@ void pick_mode(const Line& line) {
   }
 }
 
-// The median of all elements, taken as one line.
+/// The median of all elements, taken as one line.
 Tensor& median_of_all(KernelRuntimeContext& ctx, const Tensor& self, bool leave_nan_out,
                       Tensor& out) {
   if (!expect_number(ctx, "self", self) || !expect_same_dtype(ctx, "self", self, "out", out) ||
@@ -200,8 +201,8 @@ Tensor& median_of_all(KernelRuntimeContext& ctx, const Tensor& self, bool leave_
   return out;
 }
 
-// Running maximum along `dim` (`least`: minimum), and the index of the last element that equals it;
-// NaN from the first NaN on.
+/// Running maximum along `dim` (`least`: minimum), and the index of the last element that equals
+/// it; NaN from the first NaN on.
 void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool is_min,
                      const Outputs& out) {
   int d;

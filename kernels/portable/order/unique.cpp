@@ -11,7 +11,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Items that are compared by their keys: elements, or slices along a dimension.
+/// Items that are compared by their keys: elements, or slices along a dimension.
 struct Items {
   int64_t count, width;
   bool floating;
@@ -75,7 +75,7 @@ bool read_items(KernelRuntimeContext& ctx, const Strided& from, const Unique& ho
   return true;
 }
 
-// The first of each run of equal items goes to `values`.
+/// The first of each run of equal items goes to `values`.
 bool write_values(KernelRuntimeContext& ctx, const Strided& from, const Unique& how,
                   const int64_t* firsts, const Strided& values) {
   if (how.dim.has_value()) {
@@ -169,7 +169,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> unique_consecutive_out(
   return unique(ctx, self, how, out0, out1, out2);
 }
 
-// Returns the inverse and the counts even if not requested, as eager does.
+/// Returns the inverse and the counts even if not requested, as eager does.
 std::tuple<Tensor&, Tensor&, Tensor&> unique_dim_out(KernelRuntimeContext& ctx, const Tensor& self,
                                                      int64_t dim, bool, bool, bool, Tensor& out0,
                                                      Tensor& out1, Tensor& out2) {

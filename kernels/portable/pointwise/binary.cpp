@@ -15,7 +15,7 @@ namespace executorch::kernels::portable {
 
 namespace {
 
-// Shifts by a negative number of bits, or by at least the type's width, leave zero or the sign.
+/// Shifts by a negative number of bits, or by at least the type's width, leave zero or the sign.
 template <class C>
 C shift_left(C x, C bits) {
   constexpr C kBits = 8 * sizeof(C);
@@ -33,7 +33,7 @@ C shift_right(C x, C bits) {
   }
 }
 
-// The neighbour of x towards y among the numbers of T, a 16-bit float.
+/// The neighbour of x towards y among the numbers of T, a 16-bit float.
 template <class T, class C>
 C next_in(C x, C y) {
   if (x != x || y != y || x == y) return x == y ? y : x + y;
@@ -46,8 +46,8 @@ C next_in(C x, C y) {
   return static_cast<C>(static_cast<float>(T(bits, T::from_bits())));
 }
 
-// The remainder of float32 by way of float64, where quotient and product are exact: for quotients
-// below 2^28.
+/// The remainder of float32 by way of float64, where quotient and product are exact: for quotients
+/// below 2^28.
 float quick_modulo(float x, float y) {
   const auto quotient = static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
   const double remainder = static_cast<double>(x) - static_cast<double>(quotient) * y;
@@ -58,8 +58,8 @@ constexpr auto has_quick_modulo = [](float x, float y) {
   return quotient < 268435456.0f && std::fabs(y) < 1e38f;
 };
 
-// Divides int32 numbers in float64, which represents every int32 exactly. The divisor must not be 0
-// and the quotient must fit int32.
+/// Divides int32 numbers in float64, which represents every int32 exactly. The divisor must not be
+/// 0 and the quotient must fit int32.
 int32_t quick_quotient(int32_t x, int32_t y) {
   return static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
 }
@@ -206,7 +206,7 @@ constexpr const Elementwise& kPower =
 
 constexpr auto cube_math = [](auto x) { return x * x * x; };
 
-// The number as an element of a dtype of 16 bits, which some operators make of it first in eager.
+/// The number as an element of a dtype of 16 bits, which some operators make of it first in eager.
 Scalar as_element(ScalarType dtype, const Scalar& number) {
   if constexpr (is_selected(ScalarType::Half)) {
     if (dtype == ScalarType::Half) {
@@ -242,7 +242,7 @@ bool expect_alpha(KernelRuntimeContext& ctx, const Scalar& alpha, ScalarType com
          expect_fits(ctx, "alpha", alpha, common);
 }
 
-// x + sign * alpha * y. A number promotes as y does.
+/// x + sign * alpha * y. A number promotes as y does.
 Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument& self,
                    const Argument& other, const Scalar& alpha, int sign, Tensor& out) {
   Promotion promotion;

@@ -15,7 +15,7 @@ namespace executorch::kernels::portable {
 
 namespace {
 
-// Rounding leaves integers as they are.
+/// Rounding leaves integers as they are.
 template <class C, class F>
 C rounded(C x, F round) {
   if constexpr (std::is_floating_point_v<C>) {
@@ -40,7 +40,7 @@ C relu6(C x) {
   return above > 6 ? C(6) : above;
 }
 
-// Domains of the formulas in float_math.h. Beyond 8192, float_sin and float_cos lose digits.
+/// Domains of the formulas in float_math.h. Beyond 8192, float_sin and float_cos lose digits.
 bool is_within(float x, float bound) { return std::fabs(x) < bound; }
 bool is_turn(float x) { return is_within(x, 8192); }
 bool is_normal_positive(float x) {
@@ -250,7 +250,7 @@ constexpr auto round_decimals_math = [](auto x, const auto& extra) {
                       : std::nearbyint(x * extra.a) / extra.a;
 };
 
-// A number of an operator: the argument's name, its value, and the dtype that must hold it.
+/// A number of an operator: the argument's name, its value, and the dtype that must hold it.
 struct NamedNumber {
   const char* name;
   const Scalar& value;
@@ -267,7 +267,7 @@ bool take_numbers(KernelRuntimeContext& ctx, std::initializer_list<NamedNumber> 
   return true;
 }
 
-// For integers, eager cuts a bound to a whole number before it looks whether it fits.
+/// For integers, eager cuts a bound to a whole number before it looks whether it fits.
 Scalar whole_number(ScalarType dtype, const Scalar& bound) {
   if constexpr (is_computed<int64_t>) {
     if (is_integral(dtype) && fits(bound, ScalarType::Long)) return Scalar(as_int(bound));
@@ -275,7 +275,7 @@ Scalar whole_number(ScalarType dtype, const Scalar& bound) {
   return bound;
 }
 
-// Activations give their input's dtype, and are defined on floating point alone.
+/// Activations give their input's dtype, and are defined on floating point alone.
 Tensor& activation(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
                    Tensor& out, const Parameters& parameters = {}) {
   if (!ET_EXPECT(ctx, is_floating(self.scalar_type()),

@@ -54,7 +54,7 @@ Shape pool_shape(const Tensor& self, int spatial, const WindowLoops& loops) {
 
 namespace {
 
-// The places of maxima are found as integers of T's width where these hold them all, for vectors.
+/// The places of maxima are found as integers of T's width where these hold them all, for vectors.
 template <class T, class Place>
 struct WindowMax {
   static T initial() {
@@ -118,7 +118,7 @@ struct WindowMax {
   }
 };
 
-// If channels are the innermost dimension of all images, pools runs of channels.
+/// If channels are the innermost dimension of all images, pools runs of channels.
 void arrange(WindowLoops& loops, std::initializer_list<Images*> all) {
   if (loops.axis[0].taps != 1) return;
   for (const Images* images : all) {
@@ -142,7 +142,7 @@ void for_each_part(const Images& images, const WindowLoops& loops, F&& f) {
   });
 }
 
-// Computes the rows [begin, end) of a plane.
+/// Computes the rows [begin, end) of a plane.
 template <class T, class Work>
 void pool_rows(const Plane& from, const WindowLoops& loops, int64_t begin, int64_t end,
                Work& work) {

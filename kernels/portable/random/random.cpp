@@ -18,7 +18,7 @@ namespace {
 // Words of 32 bits, the widest that every target can change atomically without a lock.
 std::atomic<uint32_t> seed_low{0}, seed_high{0}, streams_taken{0};
 
-// One call's stream of random bits.
+/// One call's stream of random bits.
 class Stream {
  public:
   Stream()
@@ -86,7 +86,7 @@ class Stream {
   int used_ = kWords;
 };
 
-// Normal numbers, some at a time.
+/// Normal numbers, some at a time.
 class Normal {
  public:
   double next(Stream& stream) {
@@ -105,7 +105,7 @@ class Normal {
   int used_ = kNormals;
 };
 
-// Sets each element, in index order, to the next result of make().
+/// Sets each element, in index order, to the next result of make().
 template <class C, class Make>
 void fill_in_order(const Strided& to, Make&& make) {
   const Convert writer = store(compute_type<C>, to.dtype);
@@ -132,7 +132,7 @@ bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& 
                    name, name_of(tensor.scalar_type()));
 }
 
-// Programs hold no generators: there is one, the process's.
+/// Programs hold no generators: there is one, the process's.
 bool expect_no_generator(KernelRuntimeContext& ctx, const std::optional<int64_t>& generator) {
   return ET_EXPECT(ctx, !generator.has_value(), "generator must be None");
 }
@@ -143,7 +143,7 @@ bool resize_to(KernelRuntimeContext& ctx, Tensor& out, ArrayRef<int64_t> size) {
          resize(ctx, out, Shape(size));
 }
 
-// The largest number of bits for which the dtype represents every multiple of 2^-bits below 1.
+/// The largest number of bits for which the dtype represents every multiple of 2^-bits below 1.
 int bits_of(ScalarType dtype) {
   return dtype == ScalarType::Half       ? 11
          : dtype == ScalarType::BFloat16 ? 8
@@ -165,7 +165,7 @@ void fill_normal(KernelRuntimeContext& ctx, Tensor& out) {
   fill_in_order<double>(Strided(out), [&] { return normal.next(stream); });
 }
 
-// The largest integer such that the dtype represents all integers up to it.
+/// The largest integer such that the dtype represents all integers up to it.
 int64_t largest_integer(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:
@@ -340,8 +340,8 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
 
 namespace {
 
-// Draws a category by weight: the first one whose cumulative weight exceeds a random number below
-// the sum, or the last one with a weight, in case of rounding errors.
+/// Draws a category by weight: the first one whose cumulative weight exceeds a random number below
+/// the sum, or the last one with a weight, in case of rounding errors.
 int64_t pick(Stream& stream, const double* weights, int64_t n, double sum) {
   const double mark = stream.uniform(53) * sum;
   double reached = 0;
@@ -355,7 +355,7 @@ int64_t pick(Stream& stream, const double* weights, int64_t n, double sum) {
   return last;
 }
 
-// The weights of one distribution: their sum, or a refusal.
+/// The weights of one distribution: their sum, or a refusal.
 bool read_weights(KernelRuntimeContext& ctx, const char* from, int64_t stride, ScalarType dtype,
                   int64_t n, int64_t needed, double* weights, double* sum) {
   load(dtype, Compute::Double)(reinterpret_cast<char*>(weights), sizeof(double), from, stride, n);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kRun = kBlock / 2;  // of 16 bytes each
 
-// Calls f(value) for each element that is reduced to one result.
+/// Calls f(value) for each element that is reduced to one result.
 template <class F>
 void for_each_value(const ComplexReader& reader, const LoopNest& reduced, int64_t shift, F&& f) {
   Complex block[kRun];

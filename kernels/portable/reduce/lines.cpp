@@ -19,7 +19,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// The first of the best elements so far; NaN is better than all.
+/// The first of the best elements so far; NaN is better than all.
 template <class C>
 struct Best {
   C value{};
@@ -35,7 +35,7 @@ struct Best {
   }
 };
 
-// The first place of the best element of a run. If a run has a NaN, the NaN is the best.
+/// The first place of the best element of a run. If a run has a NaN, the NaN is the best.
 template <class C>
 int64_t place_of(C best, const C* x, int64_t n) {
   constexpr int64_t kRun = 32;
@@ -69,8 +69,8 @@ Best<C> best_of_line(Reader<C>& reader, const char* line, int64_t length, int64_
   return best;
 }
 
-// Searches n <= kBlock adjacent lines at a time. Places are integers of C's width, so that the
-// compiler vectorizes the loops.
+/// Searches n <= kBlock adjacent lines at a time. Places are integers of C's width, so that the
+/// compiler vectorizes the loops.
 template <class C>
 struct LineBlock {
   using Place = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;
@@ -108,7 +108,7 @@ int64_t best_of_all(const Strided& self, bool largest) {
   return best.index;
 }
 
-// A result in self's shape: its dimension `dim` has size 1, whether it was kept or not.
+/// A result in self's shape: its dimension `dim` has size 1, whether it was kept or not.
 Strided with_dim(const Tensor& result, const Tensor& self, int dim) {
   Strided memory(result);
   if (memory.rank < self.dim()) memory.insert(dim, 1, 0);
@@ -155,7 +155,7 @@ void search_lines(const Strided& places, const Strided& extremes, const Strided&
   });
 }
 
-// Searches along one dimension; writes places to `indices` and elements to `values` if not null.
+/// Searches along one dimension; writes places to `indices` and elements to `values` if not null.
 void search(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim, bool largest,
             Tensor* values, Tensor& indices) {
   int d;
@@ -226,7 +226,7 @@ namespace {
 constexpr auto add_to = [](auto total, auto x) { return plus(total, x); };
 constexpr auto multiply_to = [](auto total, auto x) { return times(total, x); };
 
-// Integers run modulo 2^64, floating point in double.
+/// Integers run modulo 2^64, floating point in double.
 template <class C, class Step>
 void scan_lines(const Strided& from, const Strided& to, int dim, C start, Step step) {
   Reader<C> reader(from.dtype);
@@ -299,7 +299,7 @@ Tensor& complex_scan(KernelRuntimeContext& ctx, Running kind, const Tensor& self
   return out;
 }
 
-// log(exp(total) + exp(x)), where both may be -infinity.
+/// log(exp(total) + exp(x)), where both may be -infinity.
 double add_logarithms(double total, double x) {
   const double larger = total > x || total != total ? total : x;
   const double smaller = larger == total ? x : total;

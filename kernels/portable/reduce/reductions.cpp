@@ -15,18 +15,18 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Integers add and multiply modulo 2^64; floating point is summed in double, whatever its width.
+/// Integers add and multiply modulo 2^64; floating point is summed in double, whatever its width.
 template <class C>
 using Wide = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
 
-// An accumulator without a limit on the number of elements.
+/// An accumulator without a limit on the number of elements.
 template <class Self, int64_t lanes = 32>
 struct Unlimited {
   using Lane = Self;
   static constexpr int64_t kLanes = lanes, kLaneLimit = int64_t(1) << 40;
 };
 
-// Floats add up as such for a while, which is faster, before they go into a double.
+/// Floats add up as such for a while, which is faster, before they go into a double.
 template <class C>
 struct PartialSum {
   C total = 0;
@@ -63,7 +63,7 @@ struct Product : Unlimited<Product<C>, 16> {
   Out result(int64_t, double) const { return total; }
 };
 
-// NaN wins over every number, as in torch: nothing compares greater than it.
+/// NaN wins over every number, as in torch: nothing compares greater than it.
 template <bool kLargest, class C>
 struct Extreme : Unlimited<Extreme<kLargest, C>, 1> {
   using In = C;
@@ -79,7 +79,7 @@ using Largest = Extreme<true, C>;
 template <class C>
 using Smallest = Extreme<false, C>;
 
-// True if any element is kWanted: any() for true, the negation of all() for false.
+/// True if any element is kWanted: any() for true, the negation of all() for false.
 template <bool kWanted>
 struct Truth : Unlimited<Truth<kWanted>, 1> {
   using In = bool;
@@ -104,8 +104,8 @@ struct Truth : Unlimited<Truth<kWanted>, 1> {
 using AnyTrue = Truth<true>;
 using AllTrue = Truth<false>;
 
-// Sums of differences from the first element, which keep their digits where the mean is far from
-// zero.
+/// Sums of differences from the first element, which keep their digits where the mean is far from
+/// zero.
 template <class C>
 struct Variance {
   using In = C;
@@ -149,7 +149,7 @@ struct Deviation : Variance<C> {
   }
 };
 
-// True if either tensor is complex and this build supports complex numbers.
+/// True if either tensor is complex and this build supports complex numbers.
 bool is_complex_call(const Tensor& self, const Tensor& out) {
   return has_complex && (is_complex(self.scalar_type()) || is_complex(out.scalar_type()));
 }
@@ -211,7 +211,7 @@ Tensor& extreme(KernelRuntimeContext& ctx, const Tensor& self, std::optional<Arr
   return out;
 }
 
-// An empty list of dims reduces nothing; none at all reduces everything.
+/// An empty list of dims reduces nothing; none at all reduces everything.
 Tensor& truth(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Tensor& self,
               std::optional<ArrayRef<int64_t>> dim, bool keepdim, Tensor& out) {
   uint32_t mask = ~uint32_t(0);

@@ -8,7 +8,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Ignores the memory format argument: `out` was planned with it, so its dim order is right.
+/// Ignores the memory format argument: `out` was planned with it, so its dim order is right.
 Tensor& copy_all(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   if (resize_like(ctx, out, self)) copy(ctx, Strided(out), Strided(self));
   return out;
@@ -23,7 +23,7 @@ Tensor& copy_broadcast(KernelRuntimeContext& ctx, const Tensor& src, Tensor& out
   return out;
 }
 
-// A given dim order must be that of out.
+/// A given dim order must be that of out.
 bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<int64_t>>& dim_order,
                       const Tensor& out) {
   if (!dim_order.has_value()) return true;
@@ -50,7 +50,7 @@ bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<in
   return true;
 }
 
-// torch.cat skips empty one-dimensional tensors, whatever the rank of the others.
+/// torch.cat skips empty one-dimensional tensors, whatever the rank of the others.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
 const Tensor* first_not_skipped(ArrayRef<Tensor> tensors) {
@@ -81,8 +81,8 @@ bool infer_cat(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, const Tensor
   return true;
 }
 
-// The parts of self along a dimension, one for each output; their number and sizes have been
-// checked.
+/// The parts of self along a dimension, one for each output; their number and sizes have been
+/// checked.
 template <class SizeOf>
 void split(KernelRuntimeContext& ctx, const Tensor& self, int dim, ArrayRef<Tensor> out,
            SizeOf size_of_part) {
@@ -130,7 +130,7 @@ Tensor& lift_fresh_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tenso
   return copy_all(ctx, self, out);
 }
 
-// Copies between a host and a device, which are the same to these kernels.
+/// Copies between a host and a device, which are the same to these kernels.
 Tensor& _h2d_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return copy_all(ctx, self, out);
 }

@@ -29,7 +29,7 @@ Tensor& constant_like(KernelRuntimeContext& ctx, const Tensor& self, const char*
   return out;
 }
 
-// start, start + step … to memory, computed as C: integers exactly, floating point in double.
+/// start, start + step … to memory, computed as C: integers exactly, floating point in double.
 template <class C>
 void count_up(const Strided& to, C start, C step, int64_t n) {
   const Convert writer = store(compute_type<C>, to.dtype);
@@ -43,8 +43,8 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
   }
 }
 
-// The length of a range, -1 where eager refuses it. Eager counts in int64 for an int64 result,
-// whatever the numbers, and in double for others.
+/// The length of a range, -1 where eager refuses it. Eager counts in int64 for an int64 result,
+/// whatever the numbers, and in double for others.
 double range_length(const Scalar& first, const Scalar& last, const Scalar& by, ScalarType dtype) {
   const double start = as_double(first), end = as_double(last), step = as_double(by);
   if (!std::isfinite(start) || !std::isfinite(end) || step == 0 || !std::isfinite(step) ||
@@ -119,7 +119,7 @@ Tensor& empty_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, std::option
   }
   return out;
 }
-// The strides are those of out, which were set when memory was planned.
+/// The strides are those of out, which were set when memory was planned.
 Tensor& empty_strided_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size,
                           ArrayRef<int64_t> stride, Tensor& out) {
   if (!ET_EXPECT(ctx, size.size() == stride.size(),
@@ -187,8 +187,8 @@ namespace {
 
 int64_t clip(int64_t value, int64_t limit) { return value < 0 ? 0 : value > limit ? limit : value; }
 
-// Copies self and clears each row, in all matrices at once, after (lower) or before (upper) a
-// column.
+/// Copies self and clears each row, in all matrices at once, after (lower) or before (upper) a
+/// column.
 Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, bool lower,
                  Tensor& out) {
   if (!ET_EXPECT(ctx, self.dim() >= 2, "self must have rank 2 or more, found %d",

@@ -9,21 +9,21 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Splits dimension d of a memory into [size / inner, inner].
+/// Splits dimension d of a memory into [size / inner, inner].
 void divide(Strided& memory, int d, int64_t inner) {
   memory.insert(d + 1, inner, memory.strides[d]);
   memory.sizes[d] /= inner;
   memory.strides[d] *= inner;
 }
 
-// Moves dimension `from` to place `to`.
+/// Moves dimension `from` to place `to`.
 void reposition(Strided& memory, int from, int to) {
   const int64_t size = memory.sizes[from], stride = memory.strides[from];
   memory.remove(from);
   memory.insert(to, size, stride);
 }
 
-// Copies to out one wrapped piece after the other: dimension d of out is self's, shifted.
+/// Copies to out one wrapped piece after the other: dimension d of out is self's, shifted.
 bool roll(KernelRuntimeContext& ctx, const Strided& to, const Strided& from, const int64_t* shifts,
           int d) {
   if (d == to.rank) return copy(ctx, to, from);
@@ -44,7 +44,7 @@ int64_t wrap(int64_t shift, int64_t size) {
   return rest < 0 ? rest + size : rest;
 }
 
-// Rolling without dims: of the elements in index order, as one dimension.
+/// Rolling without dims: of the elements in index order, as one dimension.
 Tensor& roll_flat(KernelRuntimeContext& ctx, const Tensor& self, int64_t shift, Tensor& out) {
   const int64_t n = self.numel(), head = wrap(shift, n);
   const Strided from(self), to(out);
@@ -73,7 +73,7 @@ Tensor& roll_flat(KernelRuntimeContext& ctx, const Tensor& self, int64_t shift, 
   return out;
 }
 
-// [..., C * r * r, H, W] as [..., C, H, r, W, r].
+/// [..., C * r * r, H, W] as [..., C, H, r, W, r].
 Strided spread_channels(const Tensor& tensor, int64_t r) {
   Strided memory(tensor);
   const int c = memory.rank - 3;
@@ -84,7 +84,7 @@ Strided spread_channels(const Tensor& tensor, int64_t r) {
   return memory;
 }
 
-// [..., C, H * r, W * r] as [..., C, H, r, W, r].
+/// [..., C, H * r, W * r] as [..., C, H, r, W, r].
 Strided spread_space(const Tensor& tensor, int64_t r) {
   Strided memory(tensor);
   const int c = memory.rank - 3;
@@ -100,7 +100,7 @@ bool expect_shuffle(KernelRuntimeContext& ctx, const Tensor& self, int64_t facto
                    "the factor must be within [1, 46340], found %" PRId64, factor);
 }
 
-// out = self, then view(out) = src, converted to self's dtype.
+/// out = self, then view(out) = src, converted to self's dtype.
 template <class View>
 Tensor& scatter_view(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, Tensor& out,
                      View view) {
@@ -193,7 +193,7 @@ Tensor& repeat_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
   return out;
 }
 
-// [..., C * r * r, H, W] → [..., C, H * r, W * r]
+/// [..., C * r * r, H, W] → [..., C, H * r, W * r]
 Tensor& pixel_shuffle_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t upscale_factor,
                           Tensor& out) {
   const int64_t r = upscale_factor;
@@ -215,7 +215,7 @@ Tensor& pixel_shuffle_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t
   return out;
 }
 
-// [..., C, H * r, W * r] → [..., C * r * r, H, W]
+/// [..., C, H * r, W * r] → [..., C * r * r, H, W]
 Tensor& pixel_unshuffle_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t downscale_factor,
                             Tensor& out) {
   const int64_t r = downscale_factor;

@@ -48,7 +48,7 @@ Strided squeezed(const Tensor& self, uint32_t mask) {
   return view;
 }
 
-// A size of -1 keeps self's size.
+/// A size of -1 keeps self's size.
 std::optional<Strided> expanded_to(KernelRuntimeContext& ctx, const Tensor& self,
                                    ArrayRef<int64_t> size) {
   const Shape from(self);
@@ -68,7 +68,7 @@ std::optional<Strided> expanded_to(KernelRuntimeContext& ctx, const Tensor& self
   return expanded(Strided(self), shape);
 }
 
-// The shape of a view, its one -1 worked out.
+/// The shape of a view, its one -1 worked out.
 bool infer_view(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> size,
                 Shape& shape) {
   if (!ET_EXPECT(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
@@ -98,7 +98,7 @@ bool infer_view(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t>
                    ShapeText(self).text, ShapeText(shape).text);
 }
 
-// Copies in index order between shapes with the same number of elements.
+/// Copies in index order between shapes with the same number of elements.
 bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
   Strided flat_to = to, flat_from = from;
   const int64_t n = from.numel();
@@ -122,8 +122,8 @@ bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& 
   return true;
 }
 
-// Reinterprets the memory as elements of a dtype of the same width or narrower; false if the
-// elements to split are not adjacent.
+/// Reinterprets the memory as elements of a dtype of the same width or narrower; false if the
+/// elements to split are not adjacent.
 bool seen_as(Strided& memory, ScalarType dtype) {
   const int64_t width = memory.element_size();
   const int last = memory.rank - 1;

@@ -12,7 +12,7 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// Rounds to the nearest integer, ties to even. Beyond 2^23 (2^52) all values are integers.
+/// Rounds to the nearest integer, ties to even. Beyond 2^23 (2^52) all values are integers.
 template <class C>
 inline C round_even(C value) {
   constexpr C kWhole = std::is_same_v<C, float> ? C(8388608.0) : C(4503599627370496.0);
@@ -21,7 +21,7 @@ inline C round_even(C value) {
   return std::copysign(rounded, value);
 }
 
-// Dtypes to which each step is rounded, if they are narrower than C.
+/// Dtypes to which each step is rounded, if they are narrower than C.
 struct Steps {
   ScalarType first, second;
   bool are_exact;
@@ -32,7 +32,7 @@ inline C step(ScalarType dtype, C value) {
   return static_cast<C>(rounded_to(dtype, static_cast<double>(value)));
 }
 
-// Keeps NaN, for the conversion to decide its result.
+/// Keeps NaN, for the conversion to decide its result.
 template <class C>
 inline C clamp(C value, C quant_min, C quant_max) {
   value = value < quant_min ? quant_min : value;
@@ -111,7 +111,7 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
   }
 }
 
-// Truncates the difference of two integers to the dtype in which torch computes it.
+/// Truncates the difference of two integers to the dtype in which torch computes it.
 inline int64_t cut(int64_t value, ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Byte:
@@ -134,7 +134,7 @@ struct Difference {
   ScalarType dtype;  // of integers: cut to it; else rounded to it
 };
 
-// For 8-bit integers with one small zero point: 32 bits are exact, and the loop vectorizes.
+/// For 8-bit integers with one small zero point: 32 bits are exact, and the loop vectorizes.
 template <class T, class C>
 void dequantize_uniform(const char* from, C* to, int64_t n, C scale, int32_t zero_point) {
   const T* const integers = reinterpret_cast<const T*>(from);

@@ -14,7 +14,7 @@ namespace {
 
 using Pair = std::tuple<Tensor&, Tensor&>;
 
-// NaN propagates, as in torch's minimum and maximum.
+/// NaN propagates, as in torch's minimum and maximum.
 struct Range {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
@@ -27,7 +27,7 @@ struct Range {
   bool nan = false;
 };
 
-// The range of n elements; in a loop that the compiler can turn into vectors.
+/// The range of n elements; in a loop that the compiler can turn into vectors.
 template <class C>
 void widen(Range& range, const C* from, int64_t n) {
   C min = from[0], max = from[0];
@@ -76,7 +76,7 @@ struct Integers {
   ScalarType dtype;
 };
 
-// Computes the range of a whole tensor, 0 included, and prepares the outputs.
+/// Computes the range of a whole tensor, 0 included, and prepares the outputs.
 bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers& to, Tensor& scale,
                  Tensor& zero_point, Range& range) {
   if (!expect_limits(ctx, to.dtype, to.quant_min, to.quant_max) ||
@@ -114,13 +114,13 @@ void write_first(const Tensor& tensor, int64_t value) {
   write<int64_t>(value, static_cast<char*>(tensor.mutable_data_ptr()), tensor.scalar_type());
 }
 
-// Steps are rounded to the input's dtype until a float32 number joins.
+/// Steps are rounded to the input's dtype until a float32 number joins.
 double bounded_scale(double scale, double eps) {
   const double smallest = rounded_to(ScalarType::Float, eps);
   return scale < smallest ? smallest : scale;
 }
 
-// Subtracts in int32 as the reference does, which overflows for values that are not finite.
+/// Subtracts in int32 as the reference does, which overflows for values that are not finite.
 int64_t less(int64_t quant_min, double rounded) {
   const int32_t taken =
       std::isnan(rounded) ? std::numeric_limits<int32_t>::min() : cast<int32_t>(rounded);
@@ -131,7 +131,7 @@ int64_t between(int64_t value, int64_t min, int64_t max) {
   return value < min ? min : value > max ? max : value;
 }
 
-// In float64, because the distance of two int64 limits may exceed int64.
+/// In float64, because the distance of two int64 limits may exceed int64.
 double steps_between(int64_t quant_min, int64_t quant_max) {
   return static_cast<double>(quant_max) - static_cast<double>(quant_min);
 }
@@ -179,7 +179,7 @@ struct Row {
   double scale, zero_point;
 };
 
-// Calls choose(Range) for each line of the last dimension and writes its results, as [..., 1].
+/// Calls choose(Range) for each line of the last dimension and writes its results, as [..., 1].
 template <class C, class Choose>
 void choose_rows_in(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Choose& choose) {
   const Strided from(input), scales(scale_out), zeros(zero_out);

@@ -23,7 +23,7 @@ struct Table {
   int64_t groups() const { return scales.dim() == 2 ? scales.size(1) : 1; }
 };
 
-// One tensor of parameters as [rows, groups].
+/// One tensor of parameters as [rows, groups].
 Strided by_group(const Tensor& tensor) {
   Strided parameters(tensor);
   if (parameters.rank == 1) parameters.append(1, 0);
@@ -90,7 +90,7 @@ void unpack(const Table& table, const char* from, int64_t stride, int8_t* to) {
   }
 }
 
-// [groups, elements of a group] of one row.
+/// [groups, elements of a group] of one row.
 Strided as_groups(char* data, ScalarType dtype, int64_t groups, int64_t size, int64_t stride) {
   Strided grouped;
   grouped.data = data;

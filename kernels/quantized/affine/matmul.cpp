@@ -8,7 +8,7 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// Rows of an int8 matrix, with quantization parameters by row and group.
+/// Rows of an int8 matrix, with quantization parameters by row and group.
 struct Integers {
   Strided values, scales, zeros;
   bool has_zeros;
@@ -66,7 +66,7 @@ Integers integers_of(const Tensor& weight, const Tensor& scales,
   return integers;
 }
 
-// Number of partial sums, so that the compiler can vectorize the sum.
+/// Number of partial sums, so that the compiler can vectorize the sum.
 float dot(const float* a, const float* b, int64_t n) {
   constexpr int64_t kLanes = 16;
   float sums[kLanes] = {};
@@ -80,7 +80,7 @@ float dot(const float* a, const float* b, int64_t n) {
   return sum;
 }
 
-// Converts a row of a matrix to float32.
+/// Converts a row of a matrix to float32.
 void read_numbers(const Strided& matrix, int64_t row, float* to) {
   const Convert convert = load(matrix.dtype, Compute::Float);
   convert(reinterpret_cast<char*>(to), sizeof(float), matrix.data + row * matrix.strides[0],

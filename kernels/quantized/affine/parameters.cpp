@@ -7,7 +7,7 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// Calls `take(index, value)` for each element of a tensor in logical order, read as C.
+/// Calls `take(index, value)` for each element of a tensor in logical order, read as C.
 template <class C, class Take>
 void each_element(const Tensor& tensor, Take&& take) {
   const Strided memory(tensor);

@@ -10,7 +10,7 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// One set of parameters, which must outlive the places.
+/// One set of parameters, which must outlive the places.
 ParameterPlaces everywhere(const Tensor& like, Parameters& one, ScalarType scales,
                            ScalarType zeros) {
   ParameterPlaces repeated{Strided(like), scales, zeros};
@@ -19,7 +19,7 @@ ParameterPlaces everywhere(const Tensor& like, Parameters& one, ScalarType scale
   return repeated;
 }
 
-// The element of a tensor that has only one.
+/// The element of a tensor that has only one.
 template <class C>
 bool expect_one(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, C* value) {
   if (!expect_number(ctx, name, tensor) ||
@@ -66,7 +66,7 @@ Tensor& dequantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double
   return out;
 }
 
-// Parameters of an axis, places given strides: 0 but along it.
+/// Parameters of an axis, places given strides: 0 but along it.
 bool along(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t axis, const Tensor& scales,
            const Tensor* zero_points, Towards towards, ParameterPlaces& parameters) {
   int dim = 0;
@@ -85,7 +85,7 @@ bool along(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t axis, const 
   return true;
 }
 
-// Parameters of each row of the last dimension.
+/// Parameters of each row of the last dimension.
 bool by_row(KernelRuntimeContext& ctx, const Tensor& tensor, const Tensor& scales,
             const Tensor* zero_points, Towards towards, ParameterPlaces& parameters) {
   const int last = static_cast<int>(tensor.dim()) - 1;
@@ -110,7 +110,7 @@ bool by_row(KernelRuntimeContext& ctx, const Tensor& tensor, const Tensor& scale
   return true;
 }
 
-// A matrix as [rows, groups of a row, elements of a group].
+/// A matrix as [rows, groups of a row, elements of a group].
 Strided grouped(const Tensor& matrix, int64_t group_size) {
   Strided groups(matrix);
   groups.append(group_size, groups.strides[1]);
@@ -153,7 +153,7 @@ const Tensor* given(const std::optional<Tensor>& tensor) {
   return tensor.has_value() ? &*tensor : nullptr;
 }
 
-// The dtype of the product of scales and the differences from zero points.
+/// The dtype of the product of scales and the differences from zero points.
 ScalarType product_dtype(const ParameterPlaces& parameters) {
   return parameters.has_integer_zeros() ? parameters.scales
                                         : promote(parameters.scales, parameters.zeros);

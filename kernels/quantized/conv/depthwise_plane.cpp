@@ -44,7 +44,7 @@ DepthwisePlane::DepthwisePlane(const IntegerLoops& loops, const FusedLayer& laye
   sums_ = up(g.out[2], kBeyond) * kBeyond * (sizeof(int32_t) + 1);
 }
 
-// Row y of the image: the columns of each remainder, one remainder after the other.
+/// Row y of the image: the columns of each remainder, one remainder after the other.
 void DepthwisePlane::load_row(const int8_t* row, int64_t stride, Factor* to) const {
   const ConvGeometry& g = layer_.geometry;
   const int64_t step = g.stride[2], padding = g.padding[2], in = g.in[2];

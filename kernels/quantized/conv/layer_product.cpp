@@ -27,7 +27,7 @@ Division division_of(const IntegerLoops& loops, const FusedLayer& layer) {
                   kMinProducts);
 }
 
-// The product of one image's windows with the weights.
+/// The product of one image's windows with the weights.
 class Product {
  public:
   Product(const IntegerLoops& loops, const FusedLayer& layer, const Plane& image, const Plane& out)

@@ -16,7 +16,7 @@ namespace {
 // from the whole sum beforehand: terms have 9 and 8 bits.
 constexpr int64_t kMaxCentredTerms = (1 << 16) - 1;
 
-// The loops of phase 0, which has the most outputs, with the most taps that any phase has.
+/// The loops of phase 0, which has the most outputs, with the most taps that any phase has.
 WindowLoops largest_phase(const ConvGeometry& g) {
   WindowLoops loops{{g.axis(0, 0), g.axis(1, 0), g.axis(2, 0)}};
   for (int d = 0; d < kSpatial; ++d) {
@@ -27,7 +27,7 @@ WindowLoops largest_phase(const ConvGeometry& g) {
   return loops;
 }
 
-// The weights [inputs, outputs of a group, taps] as a phase needs them.
+/// The weights [inputs, outputs of a group, taps] as a phase needs them.
 class PhaseWeights {
  public:
   PhaseWeights(const ConvGeometry& g, const int8_t* weight, int32_t zero_point, int8_t* rows,

@@ -47,7 +47,7 @@ void WindowPanels::fill(const char* image, int64_t channels, Factor* to) const {
   }
 }
 
-// One row of the matrix: in place, or gathered into `room`.
+/// One row of the matrix: in place, or gathered into `room`.
 const int8_t* WindowPanels::row(const int8_t* channel, int64_t tap, int8_t* room) const {
   if (starts_[tap] != kOutside) return channel + starts_[tap];
   const ptrdiff_t* const offsets = offsets_ + tap * loops_.columns;

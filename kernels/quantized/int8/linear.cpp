@@ -37,7 +37,7 @@ struct Linear {
   }
 };
 
-// Rows as factors: in place, or widened into `room`.
+/// Rows as factors: in place, or widened into `room`.
 const Factor* factors(const IntegerLoops& loops, const int8_t* x, Factor* room, int64_t n) {
   if constexpr (sizeof(Factor) == sizeof(int8_t)) {
     return reinterpret_cast<const Factor*>(x);
@@ -47,8 +47,8 @@ const Factor* factors(const IntegerLoops& loops, const int8_t* x, Factor* room, 
   }
 }
 
-// Calls f(row, count, the rows as factors, outputs begin, end) for a few rows of the input at a
-// time.
+/// Calls f(row, count, the rows as factors, outputs begin, end) for a few rows of the input at a
+/// time.
 template <class F>
 void for_each_rows(KernelRuntimeContext& ctx, const IntegerLoops& loops, const int8_t* from,
                    int64_t rows, int64_t depth, int64_t channels, F&& f) {

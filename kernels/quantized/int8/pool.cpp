@@ -67,7 +67,7 @@ bool prepare(KernelRuntimeContext& ctx, const Tensor& input, const PoolArguments
          resize(ctx, out, pool_shape(input, 2, *loops));
 }
 
-// Calls work(from, to) for every plane, divided among threads.
+/// Calls work(from, to) for every plane, divided among threads.
 template <class F>
 void each_plane(const Tensor& input, const WindowLoops& loops, Tensor& out, F&& work) {
   const Images from(input, 2), to(out, 2);

@@ -11,8 +11,8 @@
 namespace executorch::runtime::etensor {
 namespace {
 
-// True if all sizes are non-negative and their product fits ssize_t, or is at most
-// kEmptyTensorLimit with 1 in place of 0.
+/// True if all sizes are non-negative and their product fits ssize_t, or is at most
+/// kEmptyTensorLimit with 1 in place of 0.
 bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* numel) {
   bool empty = false;
   int64_t product = 1;

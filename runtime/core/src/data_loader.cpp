@@ -4,7 +4,7 @@
 
 namespace executorch::runtime {
 
-// Default for loaders without a faster copy.
+/// Default for loaders without a faster copy.
 Error DataLoader::copy_loaded(size_t offset, size_t size, const SegmentInfo& segment_info,
                               void* buffer) const {
   ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || size == 0, InvalidArgument,

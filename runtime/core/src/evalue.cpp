@@ -28,7 +28,7 @@ namespace {
 
 using executorch::aten::Tensor;
 
-// The items that get() assigns may be uninitialized, or hold earlier reference-counted items.
+/// The items that get() assigns may be uninitialized, or hold earlier reference-counted items.
 template <typename T>
 void put(T* to, T item) {
   if constexpr (std::is_trivially_destructible_v<T>) {
@@ -38,7 +38,7 @@ void put(T* to, T item) {
   }
 }
 
-// Unwraps one item into `to`; false if it is null or of another kind.
+/// Unwraps one item into `to`; false if it is null or of another kind.
 bool unwrap(const EValue* item, int64_t* to) {
   if (item == nullptr || !item->isInt()) {
     return false;

@@ -37,7 +37,7 @@ PlannedRange planned_range(const fb::Tensor& tensor) {
 
 namespace {
 
-// Every kind of list has its items in the same field.
+/// Every kind of list has its items in the same field.
 template <typename... Lists>
 constexpr bool have_items_in_one_field() {
   return ((int{Lists::VT_ITEMS} == int{fb::TensorList::VT_ITEMS}) && ...);

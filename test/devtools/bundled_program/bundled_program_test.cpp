@@ -213,7 +213,7 @@ TEST(BundledProgramTest, TensorsThatCannotBeAreRefused) {
   EXPECT_EQ(with(tensor), Error::InvalidProgram) << "no type";
 }
 
-// Everything in a verified bundle can be used.
+/// Everything in a verified bundle can be used.
 void use(const std::vector<uint8_t>& bytes) {
   Loaded loaded(bytes);
   if (loaded.status != Error::Ok) {

@@ -58,7 +58,7 @@ TEST(TaskThreadsTest, AScopeRunsTheTasksThatArePostedWithItAndNoOthers) {
 }
 
 #ifdef __linux__
-// Waits until all have begun, so that each is on a thread of its own.
+/// Waits until all have begun, so that each is on a thread of its own.
 struct SeesProcessors final : Task {
   explicit SeesProcessors(std::atomic<int>& still) : to_begin(still) {}
   void run() override {

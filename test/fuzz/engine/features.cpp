@@ -10,7 +10,7 @@
 namespace executorch::fuzz {
 namespace {
 
-// Messages come from every thread that a target starts.
+/// Messages come from every thread that a target starts.
 std::mutex& mutex() {
   static std::mutex lock;
   return lock;

@@ -33,7 +33,7 @@ void keep_message(et_timestamp_t, et_pal_log_level_t, const char*, const char*, 
 
 namespace {
 
-// The values of one call, and all that they refer to.
+/// The values of one call, and all that they refer to.
 class Arguments {
  public:
   EValue make(const OracleValue& from);

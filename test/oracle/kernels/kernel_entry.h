@@ -11,7 +11,7 @@
 
 extern "C" {
 
-// The layouts of these are repeated in kernel_entry.py.
+/// The layouts of these are repeated in kernel_entry.py.
 struct OracleTensor {
   void* data;
   int32_t* sizes;  // Written back: an output may be resized.

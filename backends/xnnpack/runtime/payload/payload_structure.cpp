@@ -15,7 +15,7 @@ using runtime::internal::FieldRule;
 using runtime::internal::Presence;
 using runtime::internal::TableRule;
 
-// The tables by their indices; members of a union follow each other.
+/// The tables by their indices; members of a union follow each other.
 enum Table : uint8_t {
   kPerChannelQuant,
   kPerTensorQuant,

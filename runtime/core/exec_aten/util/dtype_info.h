@@ -59,7 +59,7 @@ constexpr uint32_t set_of(T... types) {
   return (0u | ... | (1u << static_cast<int>(types)));
 }
 
-// constexpr in both modes, unlike some of c10's functions of these names.
+/// constexpr in both modes, unlike some of c10's functions of these names.
 constexpr bool is_complex(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return is_one_of(t, set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));

@@ -55,8 +55,8 @@ bool tensor_is_default_or_channels_last_dim_order(Tensor tensor) {
 
 namespace {
 
-// True if both orders list the same dimensions in the same sequence, ignoring those whose size is 1
-// in both tensors.
+/// True if both orders list the same dimensions in the same sequence, ignoring those whose size is
+/// 1 in both tensors.
 bool same_memory_order(const Tensor& a, const Tensor& b) {
   const DimOrder order_a(a);
   const DimOrder order_b(b);

@@ -12,7 +12,7 @@ namespace fb = fb_xnnpack;
 constexpr uint32_t kWindowFlags = XNN_FLAG_TENSORFLOW_SAME_PADDING;
 constexpr uint32_t kResizeFlags = XNN_FLAG_ALIGN_CORNERS | XNN_FLAG_TENSORFLOW_LEGACY_MODE;
 
-// The functions that create, reshape and set up an operator on NHWC images, by kind and datatype.
+/// The functions that create, reshape and set up an operator on NHWC images, by kind and datatype.
 struct ImageVariant {
   NodeKind kind;
   Datatype datatype;
@@ -41,7 +41,7 @@ xnn_status create_resize(const Node& n, const Value&, xnn_operator_t* op) {
   return create(table.new_height(), table.new_width(), n.flags & kResizeFlags, op);
 }
 
-// For reshape functions that return scratch memory and the size of the result.
+/// For reshape functions that return scratch memory and the size of the result.
 template <auto reshape>
 xnn_status reshape_window(xnn_operator_t op, const Shape& x, size_t* scratch, size_t* alignment,
                           pthreadpool_t threads) {

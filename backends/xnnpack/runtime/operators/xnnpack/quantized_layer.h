@@ -19,7 +19,7 @@ struct Quantized {
         clamp(quantized_clamp<T>(c.node.clamp, c.result)) {}
 };
 
-// Arguments for each datatype of weights: int8 by tensor, int8 by channel, uint8 by tensor.
+/// Arguments for each datatype of weights: int8 by tensor, int8 by channel, uint8 by tensor.
 template <auto create, typename Creation>
 xnn_status create_qs8(Creation& c) {
   const Quantized<int8_t> q(c);

@@ -26,8 +26,8 @@ namespace {
 // File systems take the time from a clock that ticks 100 times a second or more often.
 constexpr int64_t kTick = 20'000'000;
 
-// Query of the mapping at one address, which takes a microsecond (Linux 6.11 and later): the ioctl
-// PROCMAP_QUERY of linux/fs.h, which headers of older systems lack.
+/// Query of the mapping at one address, which takes a microsecond (Linux 6.11 and later): the ioctl
+/// PROCMAP_QUERY of linux/fs.h, which headers of older systems lack.
 struct MappingQuery {
   uint64_t size = sizeof(MappingQuery);
   uint64_t query_flags;
@@ -86,7 +86,7 @@ std::optional<MappedFiles::View> MappedFiles::query_system(uintptr_t address) {
               path};
 }
 
-// The format of /proc/self/maps: proc_pid_maps(5).
+/// The format of /proc/self/maps: proc_pid_maps(5).
 void MappedFiles::read_all() {
   views_.emplace();
   char* line = nullptr;
