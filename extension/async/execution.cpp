@@ -23,21 +23,23 @@ using executorch::runtime::TaskPool;
 using executorch::runtime::internal::HeapTempAllocator;
 using executorch::runtime::internal::KeptTempBlocks;
 
-/// State that a method shares between its asynchronous executions.
-struct AsyncState {
-  explicit AsyncState(TaskOrder&& order_of_tasks) : order(std::move(order_of_tasks)) {}
+/// The order of a method's tasks, and temporary memory that the next execution uses again.
+struct TaskState final : AsyncState {
+  explicit TaskState(TaskOrder&& order_of_tasks)
+      : AsyncState{[](AsyncState* state) { delete static_cast<TaskState*>(state); }},
+        order(std::move(order_of_tasks)) {}
 
   const TaskOrder order;
   KeptTempBlocks temp_blocks;
 };
 
-/// One execution. A finished task decrements the counts of its followers, continues with the first
+/// A finished task decrements the counts of its followers, continues with the first
 /// follower that becomes ready, and posts the other ready ones.
-class RunningTasks final {
+class PostedTasks final : public RunningTasks {
  public:
-  static Result<std::unique_ptr<RunningTasks>> make(Method& method, AsyncState& state,
-                                                    TaskPool& pool) {
-    std::unique_ptr<RunningTasks> running(new (std::nothrow) RunningTasks(method, state, pool));
+  static Result<std::unique_ptr<PostedTasks>> make(Method& method, TaskState& state,
+                                                   TaskPool& pool) {
+    std::unique_ptr<PostedTasks> running(new (std::nothrow) PostedTasks(method, state, pool));
     const TaskOrder& order = state.order;
     const size_t tasks = order.ends.size();
     if (running != nullptr) running->tasks_.reset(new (std::nothrow) Node[tasks]);
@@ -61,44 +63,44 @@ class RunningTasks final {
     }
   }
 
-  void cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
+  void cancel() override { is_cancelled_.store(true, std::memory_order_relaxed); }
 
-  Error wait() {
+  Error wait() override {
     std::unique_lock<std::mutex> lock(mutex_);
     ended_.wait(lock, [this] { return has_ended_; });
     return result_;
   }
 
-  bool wait_for(uint64_t milliseconds) {
+  bool wait_for(uint64_t milliseconds) override {
     std::unique_lock<std::mutex> lock(mutex_);
     return ended_.wait_for(lock, std::chrono::milliseconds(milliseconds),
                            [this] { return has_ended_; });
   }
 
-  bool was_cancelled() {
+  bool was_cancelled() override {
     const std::lock_guard<std::mutex> lock(mutex_);
     return has_been_cancelled_;
   }
 
-  size_t task_count() const { return order_.ends.size(); }
+  size_t task_count() const override { return order_.ends.size(); }
 
  private:
   struct Node final : Task {
     void run() override { running->run_from(index); }
 
-    RunningTasks* running = nullptr;
+    PostedTasks* running = nullptr;
     uint32_t index = 0;
     std::atomic<uint32_t> waits_for{0};
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  RunningTasks(Method& method, AsyncState& state, TaskPool& pool)
-      : method_(method),
+  PostedTasks(Method& method, TaskState& state, TaskPool& pool)
+      : RunningTasks(method),
         order_(state.order),
         temp_blocks_(state.temp_blocks),
         pool_(pool),
         left_(state.order.ends.size()),
-        instructions_left_(method.loop_limits_.budget) {}
+        instructions_left_(instruction_budget()) {}
 
   void run_from(uint32_t index) {
     size_t done = 0;
@@ -110,7 +112,7 @@ class RunningTasks final {
       }
     }
     // The object stays alive until the last task decrements `left_` to 0.
-    if (left_.fetch_sub(done, std::memory_order_acq_rel) == done) end();
+    if (left_.fetch_sub(done, std::memory_order_acq_rel) == done) finish();
   }
 
   void run_task(uint32_t index, HeapTempAllocator& temp) {
@@ -124,10 +126,10 @@ class RunningTasks final {
         return;
       }
       const size_t at = next;
-      Error error = method_.run_at(&next, context);
+      Error error = run_at(&next, context);
       if (error == Error::Ok && next <= at) error = spend(at, at - next + 1);
       if (error != Error::Ok) {
-        method_.log_failure(at, error);
+        log_failure(at, error);
         note_failure(at, error);
         return;
       }
@@ -136,12 +138,12 @@ class RunningTasks final {
 
   /// Subtracts a loop iteration, which ends at instruction `at`, from the instruction budget.
   Error spend(size_t at, size_t round) {
-    if (method_.loop_limits_.budget == 0) return Error::Ok;
+    if (instruction_budget() == 0) return Error::Ok;
     size_t left = instructions_left_.load(std::memory_order_relaxed);
     do {
       if (round > left) {
         budget_is_used_up_.store(true, std::memory_order_relaxed);
-        return method_.log_used_budget(at);
+        return log_used_budget(at);
       }
     } while (
         !instructions_left_.compare_exchange_weak(left, left - round, std::memory_order_relaxed));
@@ -172,21 +174,17 @@ class RunningTasks final {
     return next;
   }
 
-  void end() {
+  void finish() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (result_ == Error::Ok && was_stopped_.load(std::memory_order_relaxed)) {
       result_ = Error::InvalidState;
       has_been_cancelled_ = true;
     }
-    if (budget_is_used_up_.load(std::memory_order_relaxed)) {
-      method_.loop_limits_.left = Method::kUsedUp;
-    }
-    method_.end_async(result_);
+    end(result_, budget_is_used_up_.load(std::memory_order_relaxed));
     has_ended_ = true;
     ended_.notify_all();
   }
 
-  Method& method_;
   const TaskOrder& order_;
   KeptTempBlocks& temp_blocks_;
   TaskPool& pool_;
@@ -207,28 +205,6 @@ class RunningTasks final {
 
 }  // namespace internal
 
-Execution::Execution(std::unique_ptr<internal::RunningTasks> running)
-    : running_(std::move(running)) {}
-
-Execution::Execution(Execution&&) noexcept = default;
-
-Execution::~Execution() {
-  if (running_ != nullptr) {
-    running_->cancel();
-    (void)running_->wait();
-  }
-}
-
-Error Execution::wait() { return running_->wait(); }
-
-bool Execution::wait_for(uint64_t milliseconds) const { return running_->wait_for(milliseconds); }
-
-void Execution::cancel() { running_->cancel(); }
-
-bool Execution::was_cancelled() const { return running_->was_cancelled(); }
-
-size_t Execution::task_count() const { return running_->task_count(); }
-
 Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState, "method '%s': an execution is in progress",
                            name());
@@ -237,13 +213,12 @@ Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
                            name());
   if (async_state_ == nullptr) {
     internal::TaskOrder order = ET_UNWRAP(internal::load_task_order(*program_, *plan_, block_));
-    async_state_ = new (std::nothrow) internal::AsyncState(std::move(order));
+    async_state_ = new (std::nothrow) internal::TaskState(std::move(order));
     ET_CHECK_OR_RETURN_ERROR(async_state_ != nullptr, MemoryAllocationFailed,
                              "method '%s': cannot allocate the order of its tasks", name());
-    end_async_state_ = [](internal::AsyncState* state) { delete state; };
   }
-  std::unique_ptr<internal::RunningTasks> running =
-      ET_UNWRAP(internal::RunningTasks::make(*this, *async_state_, pool));
+  std::unique_ptr<internal::PostedTasks> running = ET_UNWRAP(
+      internal::PostedTasks::make(*this, static_cast<internal::TaskState&>(*async_state_), pool));
   ET_CHECK_OK_OR_RETURN_ERROR(begin());
   next_ = kElsewhere;
   running->start();

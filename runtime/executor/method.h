@@ -35,8 +35,12 @@ class Execution;
 class Program;
 
 namespace internal {
-struct AsyncState;
 class RunningTasks;
+
+/// State that a method shares between its executions on other threads. The method owns it.
+struct AsyncState {
+  void (*destroy)(AsyncState* state);
+};
 }  // namespace internal
 
 /// A method of a program, ready to run; made by Program::load_method(). Everything is resolved:
@@ -157,9 +161,9 @@ class Method final {
   /// Other errors are those of the kernel or backend that failed; the log has its arguments.
   [[nodiscard]] Error execute();
 
-  /// Starts an execution on the pool's threads and returns; extension/async/execution.h has the
-  /// future. Parts of the program that are independent run at the same time if it was planned for
-  /// that (MemoryPlanningPass(concurrent=True)); else it is one task: docs/concurrent-execution.md.
+  /// Starts an execution on the pool's threads and returns; execution.h has the future. Parts of
+  /// the program that are independent run at the same time if it was planned for that
+  /// (MemoryPlanningPass(concurrent=True)); else it is one task: docs/concurrent-execution.md.
   /// Results are those of execute(). Temporary memory is the heap's, kept until the method is
   /// destroyed. Linked with the target extension_async. The pool must outlive the execution.
   /// @retval Error::InvalidState An input is not set, or an execution has begun.
@@ -288,7 +292,6 @@ class Method final {
   mutable Cache cache_;
   /// Made by the first execution on other threads; null before.
   internal::AsyncState* async_state_ = nullptr;
-  void (*end_async_state_)(internal::AsyncState*) = nullptr;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

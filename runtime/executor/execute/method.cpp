@@ -36,8 +36,7 @@ Method::Method(Method&& other) noexcept
       unbinds_views_(other.unbinds_views_),
       next_(other.next_),
       loop_limits_(other.loop_limits_),
-      async_state_(std::exchange(other.async_state_, nullptr)),
-      end_async_state_(other.end_async_state_) {
+      async_state_(std::exchange(other.async_state_, nullptr)) {
   // `other` no longer owns anything that moved to this method.
   other.block_ = internal::MethodBlock();
   other.parametric_plan_ = internal::ParametricPlan();
@@ -52,7 +51,7 @@ Method::~Method() {
   }
   internal::destroy_references(block_);
   if (async_state_ != nullptr) {
-    end_async_state_(async_state_);
+    async_state_->destroy(async_state_);
   }
 }
 
