@@ -55,6 +55,7 @@ class Order:
 
 
 def encode_order(order: Order) -> bytes:
+    """Return the words of an order, in the encoding above."""
     words = [_VERSION, len(order.ends), len(order.pairs), *order.ends]
     words += [task for pair in order.pairs for task in pair]
     return struct.pack(f"<{len(words)}I", *words)
@@ -150,7 +151,7 @@ def _items(state: MethodState, value: int, is_written: bool) -> Iterator[_Effect
 
 @cache
 def _written(name: str, overload: str) -> frozenset[int]:
-    """Return the positions of an operator's written arguments; empty without a schema: then the last one counts."""
+    """Return the positions of an operator's written arguments; empty for an operator without a schema."""
     schema = _schema(name, overload)
     if schema is None:
         return frozenset()

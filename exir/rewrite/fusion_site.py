@@ -72,7 +72,7 @@ _SIGNED = "signed"
 class Site:
     """The nodes core ─▶ (limits, moves ─▶) quantize.
 
-    core: computes the result. moves: calls between that move elements. limits: clamping activations between.
+    core: computes the result. moves, limits: calls between core and quantize that move elements, and that clamp them.
     to: the parameters of the result, with the clamps of `limits`.
     """
 

@@ -116,14 +116,14 @@ INT8_WEIGHTS = 0.02  # 8-bit weights alone
 INT4_LOGITS = 0.2  # 4-bit weights and embeddings
 INT8_CACHE = 0.03
 INT8_INPUTS = Tolerance(rtol=0.05, atol=0.031)  # a float function of a value that may differ by one quantum
-INTEGER_PRODUCTS = Tolerance(rtol=1e-4, atol=1e-2)  # sums of integers are exact, their scales are not
+INTEGER_PRODUCTS = Tolerance(rtol=1e-4, atol=1e-2)  # sums of integers are exact; the scales of rows are computed
 FOLDED_BIAS = Tolerance(rtol=0, atol=0.01)  # a bias as an integer
 MIXED_PRODUCTS = {
     torch.float32: Tolerance(rtol=1e-4, atol=1e-3),
     torch.float16: Tolerance(rtol=1e-2, atol=1e-3),
     torch.bfloat16: Tolerance(rtol=1e-2, atol=1e-3),
 }
-TIES = 0.02  # the share of values in the middle of two integers, which rounding errors send to the other one
+TIES = 0.02  # the share of values that lie in the middle of two integers, so that rounding errors choose the integer
 TIES_OF_MEANS = 0.2  # means of integers lie in the middle often
 
 # Comparisons with another measure.

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Elements selected by several index tensors at once, and written to the places that they name.
+// Elements selected by several index tensors at once, as self[i, :, mask], and written to the
+// places that they name.
 #include <executorch/kernels/loops/elementwise/integer_math.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>
@@ -13,8 +14,6 @@
 
 namespace executorch::kernels::portable {
 namespace {
-
-// Indexing by several tensors at once, as self[i, :, mask].
 
 /// The indices brought to one shape and turned into places in self.
 struct Indexing {

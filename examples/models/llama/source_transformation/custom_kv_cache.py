@@ -15,7 +15,7 @@ from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defi
 
 
 def _start_of(input_pos: torch.Tensor, indices: torch.Tensor | None, length: int) -> int:
-    """Return the first position, and state its bounds to torch.export; `indices` need none above."""
+    """Return the first position. Assert for torch.export that it is not negative and, without `indices`, below `length`."""
     start = cast(int, input_pos[0].item())  # a symbol in an export
     torch._check(start >= 0)
     if indices is None:
@@ -250,7 +250,7 @@ class QuantizedKVCache(nn.Module):
         return (integers.float() - zero_points.float()) * scales
 
 
-def _write(values: torch.Tensor, cache: torch.Tensor, start: float, indices: torch.Tensor | None) -> None:
+def _write(values: torch.Tensor, cache: torch.Tensor, start: int, indices: torch.Tensor | None) -> None:
     """Write values [batch, positions, heads, channels] to the positions from `start` on, or to the slots `indices`."""
     if indices is None:
         torch.ops.llama.update_cache(values, cache, start)

@@ -147,6 +147,7 @@ inline bool compare(const executorch::aten::Tensor& a, const executorch::aten::T
                     std::optional<double> rtol, std::optional<double> atol) {
   return tensors_are_close(a, b, rtol, atol);
 }
+
 /// Lists of any kind that has data() and size().
 template <typename A, typename B>
 bool compare(const A& a, const B& b, std::optional<double> rtol, std::optional<double> atol) {
