@@ -15,7 +15,7 @@ from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defi
 
 
 def _start_of(input_pos: torch.Tensor, indices: torch.Tensor | None, length: int) -> int:
-    """Return the first position. Assert for torch.export that it is not negative and, without `indices`, below `length`."""
+    """Return the first position. Its bounds for torch.export are 0 and, without `indices`, `length` - 1."""
     start = cast(int, input_pos[0].item())  # a symbol in an export
     torch._check(start >= 0)
     if indices is None:
