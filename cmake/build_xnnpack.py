@@ -3,7 +3,8 @@
 
 A machine builds them once.
 
-    python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N] [--sanitize LIST]
+    python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--launcher CCACHE] [--jobs N]
+                            [--sanitize LIST]
 
 The printed folder has include/ and lib/. It is in the cache of xnnpack_sources.py, and its name depends on the sources,
 the compiler and the options, so that another clone or a second build reuses it. CC and CXX choose the compilers.
@@ -28,6 +29,7 @@ from xnnpack_sources import (
     check_private,
     fetch_missing,
     how_by_hand,
+    make_private,
     unpack,
 )
 
@@ -91,8 +93,8 @@ def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> N
     chosen = [*options(tools.sanitize), f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]
     if tools.make_program:
         chosen.append(f"-DCMAKE_MAKE_PROGRAM={tools.make_program}")
-    if ccache := shutil.which("ccache"):
-        chosen += [f"-DCMAKE_C_COMPILER_LAUNCHER={ccache}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}"]
+    if tools.launcher:
+        chosen += [f"-DCMAKE_C_COMPILER_LAUNCHER={tools.launcher}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={tools.launcher}"]
     for package in ("cpuinfo", "pthreadpool", "fxdiv", "fp16"):
         chosen.append(f"-D{package.upper()}_SOURCE_DIR={sources / package}")
     # The folder differs in every build: without this a compiler cache would not find any object.
@@ -131,14 +133,14 @@ def main() -> int:
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--generator", default="Ninja")
     parser.add_argument("--make-program", default="")
+    parser.add_argument("--launcher", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sanitize", default="")
     arguments = parser.parse_args()
     cache = cache_folder()
-    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     prefix = cache / f"xnnpack-{build_key(arguments.sanitize)}"
     try:
-        check_private(cache)
+        make_private(cache)
         if prefix.exists():
             check_private(prefix, contents=True)
     except SourceUnavailable as error:

@@ -69,7 +69,7 @@ function(executorch_build_xnnpack prefix)
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} ${Python3_EXECUTABLE}
             ${PROJECT_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND} --generator ${CMAKE_GENERATOR} --make-program
-            ${CMAKE_MAKE_PROGRAM} "--sanitize=${EXECUTORCH_SANITIZE}"
+            ${CMAKE_MAKE_PROGRAM} "--launcher=${CMAKE_CXX_COMPILER_LAUNCHER}" "--sanitize=${EXECUTORCH_SANITIZE}"
     OUTPUT_VARIABLE built OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE failed)
   if(failed)

@@ -71,6 +71,17 @@ def cache_folder() -> Path:
     return Path(chosen) if chosen else Path.home() / ".cache" / "executorch"
 
 
+def make_private(cache: Path) -> None:
+    """Create the cache if it is missing, and check it. Raises SourceUnavailable."""
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SourceUnavailable(
+            f"cannot create {cache}: {error.strerror}; EXECUTORCH_DEPS_DIR names another folder"
+        ) from error
+    check_private(cache)
+
+
 def check_private(folder: Path, *, contents: bool = False) -> None:
     """Refuse a folder whose files another user may have put there: a build links what it finds in it.
 

@@ -47,6 +47,17 @@ def test_tools_that_no_longer_exist_are_searched_again(tmp_path: Path) -> None:
     assert str(gone) not in (build / "build.ninja").read_text()
 
 
+def test_a_ccache_that_cannot_compile_is_not_used(tmp_path: Path) -> None:
+    """ccache fails where its folder, by default below $HOME, cannot be written to."""
+    broken = tmp_path / "ccache"
+    broken.write_text("#!/bin/sh\necho ccache: error: Permission denied >&2\nexit 1\n")
+    broken.chmod(0o755)
+    done = configure(tmp_path / "build", f"-DCCACHE={broken}", CMAKE_CXX_COMPILER_LAUNCHER="")
+    assert done.returncode == 0, done.stdout
+    assert f"ccache: not used, because {broken} cannot compile: ccache: error: Permission denied" in done.stdout
+    assert str(broken) not in (tmp_path / "build/build.ninja").read_text()
+
+
 def test_build_commands_name_no_package_of_the_python_environment(tmp_path: Path) -> None:
     done = configure(tmp_path / "build", PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
     assert done.returncode == 0, done.stdout

@@ -50,6 +50,15 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
         check_private(tmp_path)
 
 
+def test_a_folder_that_cannot_be_created_is_named_with_the_variable_that_chooses_another(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    script = Path(__file__).parents[2] / "cmake" / "build_xnnpack.py"
+    environment = {**os.environ, "EXECUTORCH_DEPS_DIR": str(tmp_path / "file" / "deps")}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    expected = f"cannot create {tmp_path}/file/deps: Not a directory; EXECUTORCH_DEPS_DIR names another folder\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
+
+
 @pytest.mark.parametrize("has_filter", [True, False])
 def test_a_member_outside_the_folder_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_filter: bool
