@@ -43,6 +43,18 @@ TEST(TensorFactoryTest, MakesEveryArithmeticDtype) {
   EXPECT_TENSOR_CLOSE(bfloats.full({1}, BFloat16(1.0f)), bfloats.full({1}, BFloat16(1.005f)));
 }
 
+TEST(TensorFactoryTest, BoolsAreMadeFromBytes) {
+  TensorFactory<ScalarType::Bool> bools;
+  const std::vector<uint8_t> bytes = {2, 0, 1};
+  const Tensor made = bools.make({3}, bytes);
+  EXPECT_TENSOR_EQ(made, bools.make({3}, {true, false, true}));
+  EXPECT_EQ(reinterpret_cast<const uint8_t*>(made.const_data_ptr<bool>())[0], 1);
+  const Tensor image = bools.make({1, 2, 1, 2}, {1, 1, 0, 0});
+  EXPECT_TENSOR_EQ(bools.channels_last_like(image),
+                   bools.make_channels_last({1, 2, 1, 2}, {1, 0, 1, 0}, {0, 2, 3, 1},
+                                            TensorShapeDynamism::DYNAMIC_BOUND));
+}
+
 TEST(TensorFactoryDeathTest, WrongDataEndsTheTest) {
   TensorFactory<ScalarType::Int> ints;
   EXPECT_DEATH(ints.make({2}, {1}), "1 elements for a shape of 2");

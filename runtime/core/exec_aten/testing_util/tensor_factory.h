@@ -21,6 +21,17 @@ namespace executorch::runtime::testing {
 
 namespace internal {
 
+/// The type of an element in the data that a test writes.
+template <executorch::aten::ScalarType kType>
+struct FactoryElement {
+  using type = typename ScalarTypeToCppType<kType>::type;
+};
+/// std::vector<bool> does not hold one byte for each element.
+template <>
+struct FactoryElement<executorch::aten::ScalarType::Bool> {
+  using type = uint8_t;
+};
+
 inline size_t numel_of(const std::vector<int32_t>& sizes) {
   size_t numel = 1;
   for (const int32_t size : sizes) {
@@ -71,7 +82,7 @@ inline std::vector<uint8_t> channels_last_dim_order(size_t dims) {
 template <executorch::aten::ScalarType kType>
 class TensorFactory {
  public:
-  using ctype = typename ScalarTypeToCppType<kType>::type;
+  using ctype = typename internal::FactoryElement<kType>::type;
   using Sizes = std::vector<int32_t>;
   using Tensor = executorch::aten::Tensor;
 
@@ -111,10 +122,10 @@ class TensorFactory {
     ET_CHECK(memory->dim_order.size() == sizes.size());
     ET_CHECK(dim_order_to_stride(sizes.data(), memory->dim_order.data(), sizes.size(),
                                  memory->strides.data()) == Error::Ok);
-    // At least one element, so that an empty tensor has an address. (Not a vector:
-    // std::vector<bool> has no elements to point to.)
-    memory->data = std::make_unique<ctype[]>(std::max<size_t>(data.size(), 1));
-    std::copy(data.begin(), data.end(), memory->data.get());
+    // At least one element, so that an empty tensor has an address.
+    memory->data = std::make_unique<Element[]>(std::max<size_t>(data.size(), 1));
+    std::transform(data.begin(), data.end(), memory->data.get(),
+                   [](ctype value) { return static_cast<Element>(value); });
     memory->impl.emplace(kType, static_cast<ssize_t>(sizes.size()), memory->sizes.data(),
                          memory->data.get(), memory->dim_order.data(), memory->strides.data(),
                          dynamism);
@@ -122,7 +133,9 @@ class TensorFactory {
     return Tensor(&*memory_.back()->impl);
   }
 
+  /// `data` in channels-last order. The documented dim order is ignored.
   Tensor make_channels_last(const Sizes& sizes, const std::vector<ctype>& data,
+                            const std::vector<uint8_t>& /*dim_order*/ = {},
                             TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
     return make_with_dimorder(sizes, data, internal::channels_last_dim_order(sizes.size()),
                               dynamism);
@@ -138,15 +151,15 @@ class TensorFactory {
     const size_t channels = static_cast<size_t>(sizes[1]);
     const size_t pixels = static_cast<size_t>(sizes[2]) * static_cast<size_t>(sizes[3]);
     std::vector<ctype> data;
-    const ctype* const from = input.template const_data_ptr<ctype>();
+    const Element* const from = input.template const_data_ptr<Element>();
     for (size_t n = 0; n < static_cast<size_t>(sizes[0]); ++n) {
       for (size_t pixel = 0; pixel < pixels; ++pixel) {
         for (size_t channel = 0; channel < channels; ++channel) {
-          data.push_back(from[(n * channels + channel) * pixels + pixel]);
+          data.push_back(static_cast<ctype>(from[(n * channels + channel) * pixels + pixel]));
         }
       }
     }
-    return make_channels_last(sizes, data, dynamism);
+    return make_channels_last(sizes, data, {}, dynamism);
   }
 
   Tensor full(const Sizes& sizes, ctype value,
@@ -162,7 +175,7 @@ class TensorFactory {
 
   Tensor full_channels_last(const Sizes& sizes, ctype value,
                             TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
-    return make_channels_last(sizes, std::vector<ctype>(internal::numel_of(sizes), value),
+    return make_channels_last(sizes, std::vector<ctype>(internal::numel_of(sizes), value), {},
                               dynamism);
   }
   Tensor zeros_channels_last(const Sizes& sizes,
@@ -192,11 +205,13 @@ class TensorFactory {
   }
 
  private:
+  using Element = typename ScalarTypeToCppType<kType>::type;
+
   struct Memory {
     std::vector<int32_t> sizes;
     std::vector<uint8_t> dim_order;
     std::vector<executorch::aten::StridesType> strides;
-    std::unique_ptr<ctype[]> data;
+    std::unique_ptr<Element[]> data;
     std::optional<executorch::aten::TensorImpl> impl;
   };
 
