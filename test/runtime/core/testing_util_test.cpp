@@ -55,6 +55,15 @@ TEST(TensorFactoryTest, BoolsAreMadeFromBytes) {
                                             TensorShapeDynamism::DYNAMIC_BOUND));
 }
 
+TEST(TensorFactoryTest, StorageTypesAreMadeFromNumbers) {
+  TensorFactory<ScalarType::QInt8> quantized;
+  const Tensor made = quantized.make({2}, {-1, 7});
+  EXPECT_EQ(made.const_data_ptr<executorch::runtime::etensor::qint8>()[0].val_, -1);
+  EXPECT_EQ(quantized.ones({3}).nbytes(), 3u);
+  TensorFactory<ScalarType::Bits16> bits;
+  EXPECT_EQ(bits.make({1}, {0xFFFF}).nbytes(), 2u);
+}
+
 TEST(TensorFactoryDeathTest, WrongDataEndsTheTest) {
   TensorFactory<ScalarType::Int> ints;
   EXPECT_DEATH(ints.make({2}, {1}), "1 elements for a shape of 2");

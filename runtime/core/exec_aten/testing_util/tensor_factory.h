@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,14 +22,19 @@ namespace executorch::runtime::testing {
 
 namespace internal {
 
-/// The type of an element in the data that a test writes.
-template <executorch::aten::ScalarType kType>
-struct FactoryElement {
-  using type = typename ScalarTypeToCppType<kType>::type;
+/// The type in which a test writes elements of type T: numbers for bits and quantized numbers
+/// (types with `val_`), bytes for bool, since std::vector<bool> does not hold one byte for each
+/// element.
+template <typename T, typename = void>
+struct FactoryData {
+  using type = T;
 };
-/// std::vector<bool> does not hold one byte for each element.
+template <typename T>
+struct FactoryData<T, std::void_t<decltype(T::val_)>> {
+  using type = typename T::underlying;
+};
 template <>
-struct FactoryElement<executorch::aten::ScalarType::Bool> {
+struct FactoryData<bool> {
   using type = uint8_t;
 };
 
@@ -81,8 +87,10 @@ inline std::vector<uint8_t> channels_last_dim_order(size_t dims) {
 /// test.
 template <executorch::aten::ScalarType kType>
 class TensorFactory {
+  using Element = typename ScalarTypeToCppType<kType>::type;
+
  public:
-  using ctype = typename internal::FactoryElement<kType>::type;
+  using ctype = typename internal::FactoryData<Element>::type;
   using Sizes = std::vector<int32_t>;
   using Tensor = executorch::aten::Tensor;
 
@@ -151,11 +159,12 @@ class TensorFactory {
     const size_t channels = static_cast<size_t>(sizes[1]);
     const size_t pixels = static_cast<size_t>(sizes[2]) * static_cast<size_t>(sizes[3]);
     std::vector<ctype> data;
-    const Element* const from = input.template const_data_ptr<Element>();
+    const auto* const from =
+        reinterpret_cast<const ctype*>(input.template const_data_ptr<Element>());
     for (size_t n = 0; n < static_cast<size_t>(sizes[0]); ++n) {
       for (size_t pixel = 0; pixel < pixels; ++pixel) {
         for (size_t channel = 0; channel < channels; ++channel) {
-          data.push_back(static_cast<ctype>(from[(n * channels + channel) * pixels + pixel]));
+          data.push_back(from[(n * channels + channel) * pixels + pixel]);
         }
       }
     }
@@ -205,8 +214,6 @@ class TensorFactory {
   }
 
  private:
-  using Element = typename ScalarTypeToCppType<kType>::type;
-
   struct Memory {
     std::vector<int32_t> sizes;
     std::vector<uint8_t> dim_order;
