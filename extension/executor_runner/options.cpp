@@ -13,8 +13,13 @@
 namespace executorch::extension::executor_runner {
 namespace {
 
+/// An empty text has no parts: as documented, an empty value is the default, so that scripts can
+/// pass variables that may be empty.
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
+  if (text.empty()) {
+    return parts;
+  }
   size_t begin = 0;
   for (size_t comma = 0; comma != std::string::npos; begin = comma + 1) {
     comma = text.find(',', begin);

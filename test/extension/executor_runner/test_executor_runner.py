@@ -198,6 +198,12 @@ def test_inputs_take_the_given_sizes() -> None:
     assert "output 0: Float [2, " not in largest
 
 
+def test_an_empty_value_is_the_default() -> None:
+    names = ("data_path", "inputs", "input_shapes", "output_file", "method_name", "etdump_path")
+    given = output_of("--model_path", ADD, *(f"--{name}=" for name in names))
+    assert "output 0: tensor(sizes=[2, 3]" in given
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
