@@ -20,6 +20,10 @@ executorch_report_option(EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES OFF "only E
 executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built without KleidiAI, except one that XNNPACK_ROOT names")
 executorch_report_option(EXECUTORCH_FLATBUFFERS_MAX_ALIGNMENT ON "the runtime sets no maximum for the alignment of tensor data")
 executorch_report_option(SUPPORT_REGEX_LOOKAHEAD ON "tokenizers use PCRE2, which has lookahead, wherever PCRE2 is found")
+executorch_report_option(EXECUTORCH_BUILD_PTHREADPOOL OFF "extension_threadpool, which has threads of its own, is built anyway")
+foreach(kernels LLM QUANTIZED)
+  executorch_report_option(EXECUTORCH_BUILD_KERNELS_${kernels}_AOT ON "the Python package registers these operators in PyTorch, without a library")
+endforeach()
 executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profiler, which runs when an event tracer is attached")
 
 # XNNPACK uses both: it bundles cpuinfo, and extension_threadpool implements pthreadpool's functions.

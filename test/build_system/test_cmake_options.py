@@ -121,16 +121,24 @@ def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> N
         *("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF"),
         *("THREADPOOL_USE_PERFORMANCE_CORES=ON", "XNNPACK_ENABLE_KLEIDI=ON", "FLATBUFFERS_MAX_ALIGNMENT=1024"),
     )
-    options = (*options, "BUILD_KERNELS_QUANTIZED_AOT=ON")
+    options = (*options, "BUILD_KERNELS_QUANTIZED_AOT=ON", "BUILD_KERNELS_LLM_AOT=ON")
     others = ("-DENABLE_XNNPACK_PROFILING=ON", "-DSUPPORT_REGEX_LOOKAHEAD=ON")
     done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options), *others)
     assert done.returncode == 0, done.stdout
     assert "verification of programs cannot be turned off" in done.stdout
     assert "EXECUTORCH_BUILD_CPUINFO=ON: the library comes with XNNPACK" in done.stdout
+    for option in ("BUILD_KERNELS_LLM_AOT", "BUILD_KERNELS_QUANTIZED_AOT"):
+        assert f"EXECUTORCH_{option}=ON: the Python package registers these operators in PyTorch" in done.stdout
     assert "the runtime sets no maximum for the alignment of tensor data" in done.stdout
     assert "XNNPACK is built without KleidiAI" in done.stdout
     assert "ENABLE_XNNPACK_PROFILING=ON: every build has the profiler" in done.stdout
     assert "SUPPORT_REGEX_LOOKAHEAD=ON: tokenizers use PCRE2" in done.stdout
+
+
+def test_a_build_without_pthreadpool_says_that_it_has_threads_of_its_own(tmp_path: Path) -> None:
+    done = configure(tmp_path, "-DEXECUTORCH_BUILD_PTHREADPOOL=OFF")
+    assert done.returncode == 0, done.stdout
+    assert "EXECUTORCH_BUILD_PTHREADPOOL=OFF: extension_threadpool, which has threads of its own" in done.stdout
 
 
 def test_documented_options_choose_flags_and_sources(tmp_path: Path) -> None:
