@@ -31,6 +31,7 @@ from xnnpack_sources import (
     how_by_hand,
     make_private,
     unpack,
+    unusable,
 )
 
 OPTIONS = (
@@ -47,6 +48,7 @@ OPTIONS = (
 # sum is spilled to the stack in each step, and products take twice the time.
 FLAGS_OF_GCC = "-fschedule-insns -fsched-pressure"
 SCRATCH = "building-"
+LOCK = "xnnpack.lock"
 HEADERS = ("xnnpack/include/xnnpack.h", "pthreadpool/include/pthreadpool.h", "cpuinfo/include/cpuinfo.h")
 
 
@@ -148,7 +150,12 @@ def main() -> int:
         return 1
     # Without the lock, which another variant's build holds for minutes: a library appears whole, by one rename.
     if not prefix.exists():
-        with (cache / "xnnpack.lock").open("w") as lock:
+        try:
+            lock = (cache / LOCK).open("w")
+        except OSError as error:
+            print(unusable(cache / LOCK, error), file=sys.stderr)
+            return 1
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not prefix.exists():
                 try:

@@ -76,10 +76,13 @@ def make_private(cache: Path) -> None:
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise SourceUnavailable(
-            f"cannot create {cache}: {error.strerror}; EXECUTORCH_DEPS_DIR names another folder"
-        ) from error
+        raise SourceUnavailable(unusable(cache, error)) from error
     check_private(cache)
+
+
+def unusable(path: Path, error: OSError) -> str:
+    """Return a message for a folder or file of the cache that cannot be created."""
+    return f"cannot create {path}: {error.strerror}; EXECUTORCH_DEPS_DIR names another folder for the cache"
 
 
 def check_private(folder: Path, *, contents: bool = False) -> None:

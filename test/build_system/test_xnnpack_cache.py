@@ -50,12 +50,21 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
         check_private(tmp_path)
 
 
-def test_a_folder_that_cannot_be_created_is_named_with_the_variable_that_chooses_another(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
+@pytest.mark.parametrize("kept", ["file", "xnnpack.lock/folder"])
+def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_chooses_another(
+    tmp_path: Path, kept: str
+) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / kept).parent.mkdir(exist_ok=True)
+    (tmp_path / kept).touch()
+    cache, path, reason = {
+        "file": (tmp_path / "file/deps", "file/deps", "Not a directory"),
+        "xnnpack.lock/folder": (tmp_path, "xnnpack.lock", "Is a directory"),
+    }[kept]
     script = Path(__file__).parents[2] / "cmake" / "build_xnnpack.py"
-    environment = {**os.environ, "EXECUTORCH_DEPS_DIR": str(tmp_path / "file" / "deps")}
+    environment = {**os.environ, "EXECUTORCH_DEPS_DIR": str(cache)}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
-    expected = f"cannot create {tmp_path}/file/deps: Not a directory; EXECUTORCH_DEPS_DIR names another folder\n"
+    expected = f"cannot create {tmp_path}/{path}: {reason}; EXECUTORCH_DEPS_DIR names another folder for the cache\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
 
 
