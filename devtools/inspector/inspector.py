@@ -33,6 +33,7 @@ from executorch.devtools.inspector.numerical_comparator import (
     MSEComparator,
     NumericalComparatorBase,
     SNRComparator,
+    checked_mapping,
 )
 from executorch.devtools.inspector.reference_run import Reference
 from executorch.devtools.inspector.steps import STEP_KEYS, execution_of, steps_of, totals
@@ -266,9 +267,11 @@ class Inspector:
             mapping[key] = (handles_of(pair.event), pair.found)
             by_handles.setdefault(key[0], []).append(pair)
         rows = []
-        for (handles, expected), (runtime_handles, found) in comparator.preprocessing(mapping).items():
+        for (handles, expected), (runtime_handles, found) in checked_mapping(comparator.preprocessing(mapping)).items():
             if expected is None or found is None:
                 continue
+            if handles not in by_handles:
+                raise ValueError(f"Invalid AOT debug handle: no compared operator has {handles}")
             same = by_handles[handles]
             pair = same.pop(0) if len(same) > 1 else same[0]
             rows.append(

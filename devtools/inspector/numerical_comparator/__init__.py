@@ -33,6 +33,22 @@ __all__ = [
 ]
 
 
+def checked_mapping(mapping: Any) -> IntermediateOutputMapping:
+    """Return what a comparator's `preprocessing` returned.
+
+    Raises: TypeError or ValueError, if it does not have the form of `IntermediateOutputMapping`.
+    """
+    if not isinstance(mapping, dict):
+        raise TypeError(f"preprocessing() must return a dict: found {type(mapping).__name__}")
+    for side, part in [("key", key) for key in mapping] + [("value", value) for value in mapping.values()]:
+        if not isinstance(part, tuple) or len(part) != 2:
+            raise ValueError(f"Invalid {side} format: expected (handles, value), found {part!r}")
+        if not isinstance(part[0], tuple) or not all(isinstance(handle, int) for handle in part[0]):
+            of = "AOT" if side == "key" else "runtime"
+            raise ValueError(f"Invalid {of} debug handle: expected a tuple of int, found {part[0]!r}")
+    return mapping
+
+
 def _of_one_shape(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Both values as float64. Raises ValueError for different shapes, which broadcasting would hide."""
     expected, found = as_float(a), as_float(b)
@@ -45,6 +61,8 @@ class NumericalComparatorBase(ABC):
     """Base class for custom distances. Override `element_compare`, and `preprocessing` to transform values first
     (layouts, quantization). `inspector` is set before they are called.
     """
+
+    inspector: Inspector | None = None
 
     def __init__(self, inspector: Inspector | None = None) -> None:
         self.inspector = inspector

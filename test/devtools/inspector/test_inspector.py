@@ -210,6 +210,34 @@ def test_a_custom_distance_is_used(run: Recorded) -> None:
         inspector(run).calculate_numeric_gap("FAR")
 
 
+@pytest.mark.parametrize(
+    ("returned", "error", "message"),
+    [
+        ("text", TypeError, r"preprocessing\(\) must return a dict: found str"),
+        ({"key": ((0,), 1)}, ValueError, "Invalid key format: .*'key'"),
+        ({(("no",), 1): ((0,), 1)}, ValueError, r"Invalid AOT debug handle: .*\('no',\)"),
+        ({((0,), 1): "value"}, ValueError, "Invalid value format: .*'value'"),
+        ({((0,), 1): (("no",), 1)}, ValueError, r"Invalid runtime debug handle: .*\('no',\)"),
+        ({((98765,), 1.0): ((0,), 1.0)}, ValueError, r"no compared operator has \(98765,\)"),
+    ],
+)
+def test_what_preprocessing_returns_is_checked(
+    run: Recorded, returned: Any, error: type[Exception], message: str
+) -> None:
+    class Wrong(NumericalComparatorBase):
+        def __init__(self) -> None:
+            pass  # `inspector` is there without the base class's constructor
+
+        def preprocessing(self, mapping: Any) -> Any:
+            return returned
+
+        def element_compare(self, a: Any, b: Any) -> float:
+            return 0.0
+
+    with pytest.raises(error, match=message):
+        inspector(run).calculate_numeric_gap(Wrong())
+
+
 def test_a_missing_input_of_a_gap_is_reported(run: Recorded) -> None:
     with pytest.raises(ValueError, match="requires an ETRecord"):
         inspector(run, etrecord=None).calculate_numeric_gap("MSE")
