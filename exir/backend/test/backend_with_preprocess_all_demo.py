@@ -13,10 +13,18 @@ from executorch.exir.backend.partition.constant_tagging import is_constant_data
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.demo_payload import operator_of
 from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
+from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.schema import CompileSpec
 
 _FIRST = ("aten.add.Tensor", "aten.sin.default")
 _SECOND = ("aten.sub.Tensor", "aten.cos.default")
+# The compile spec of each operator's call.
+_SPEC = {
+    "aten.add.Tensor": CompileSpec("add", b"\x00"),
+    "aten.sin.default": CompileSpec("sin", b"\x01"),
+    "aten.sub.Tensor": CompileSpec("sub", b"\x02"),
+    "aten.cos.default": CompileSpec("cos", b"\x03"),
+}
 
 
 def _describe_all(
@@ -84,7 +92,10 @@ class SecondBackendWithPreprocessAll(BackendDetails):
 
 @final
 class BackendWithPreprocessAllPartitioner(Partitioner):
-    """Delegates add and sin to the first backend, sub and cos to the second, constants with the first's operators."""
+    """Delegates add and sin to the first backend, sub and cos to the second, constants with the first's operators.
+
+    A partition's compile specs name its calls in order.
+    """
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}
@@ -92,8 +103,13 @@ class BackendWithPreprocessAllPartitioner(Partitioner):
             (_FIRST, FirstBackendWithPreprocessAll, "first_tag"),
             (_SECOND, SecondBackendWithPreprocessAll, "second_tag"),
         ):
-            delegation = DelegationSpec(backend.__name__, [CompileSpec("operators", ",".join(operators).encode())])
-            tags.update(tag_partitions(exported_program.graph_module, OperatorsNamed(*operators), delegation, prefix))
+            shared = DelegationSpec(backend.__name__, [])
+            found = tag_partitions(exported_program.graph_module, OperatorsNamed(*operators), shared, prefix)
+            tags.update((tag, DelegationSpec(backend.__name__, [])) for tag in found)
+        for module in all_graph_modules(exported_program.graph_module):
+            for node in module.graph.nodes:
+                if (tag := node.meta.get("delegation_tag")) in tags:
+                    tags[tag].compile_specs.append(_SPEC[operator_of(node)])
         for node in exported_program.graph.find_nodes(op="placeholder"):
             readers = sorted(
                 tag for user in node.users if (tag := user.meta.get("delegation_tag", "")).startswith("first")

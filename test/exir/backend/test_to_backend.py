@@ -103,10 +103,13 @@ def test_several_methods_are_lowered_together_and_methods_without_partitioner_st
         name: [module.processed_bytes.decode() for module in get_lowered_backend_modules(lowered[name].graph_module)]
         for name in ("one", "two")
     }
-    operators_of_first = "#3#aten.add.Tensor:aten.sin.default:#"  # three in all methods together
-    assert payloads["one"][0].startswith("FirstBackendWithPreprocessAll" + operators_of_first)
-    assert payloads["one"][1].startswith("SecondBackendWithPreprocessAll#2#aten.sub.Tensor:aten.cos.default:#")
-    assert payloads["two"][0].startswith("FirstBackendWithPreprocessAll#3#aten.sin.default:#")
+    assert payloads == {  # backend, its operators in all methods together, operators, compile specs
+        "one": [
+            "FirstBackendWithPreprocessAll#3#aten.add.Tensor:aten.sin.default:#add:b'\\x00';sin:b'\\x01';",
+            "SecondBackendWithPreprocessAll#2#aten.sub.Tensor:aten.cos.default:#sub:b'\\x02';cos:b'\\x03';",
+        ],
+        "two": ["FirstBackendWithPreprocessAll#3#aten.sin.default:#sin:b'\\x01';"],
+    }
     for name, model in methods.items():
         assert_same(lowered[name], model, inputs)
 
