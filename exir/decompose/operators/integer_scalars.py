@@ -12,6 +12,7 @@ from collections.abc import Callable
 import torch
 import torch._refs.nn.functional
 from torch._ops import OpOverload
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
 _aten = torch.ops.aten
 Scalar = int | float | bool
@@ -19,27 +20,28 @@ Scalar = int | float | bool
 
 def _masked_fill(self: torch.Tensor, mask: torch.Tensor, value: Scalar) -> torch.Tensor:
     filled: torch.Tensor = torch._refs.masked_fill(
-        self, mask, _converted(value, self.dtype) if _is_integer(self) else value
+        self, mask, _converted(value, self.dtype) if _is_integer(self.dtype) else value
     )
     return filled
 
 
 def _threshold(self: torch.Tensor, threshold: Scalar, value: Scalar) -> torch.Tensor:
-    if _is_integer(self):
+    if _is_integer(self.dtype):
         return torch.where(self <= _converted(threshold, self.dtype), _converted(value, self.dtype), self)
     result: torch.Tensor = torch._refs.nn.functional.threshold(self, threshold, value)
     return result
 
 
 def _addcmul(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Scalar = 1) -> torch.Tensor:
-    if _is_integer(self) and self.dtype == tensor1.dtype == tensor2.dtype:
-        return self + _converted(value, self.dtype) * tensor1 * tensor2
+    _, dtype = elementwise_dtypes(self, tensor1, tensor2, type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT)
+    if _is_integer(dtype):
+        return self.to(dtype) + _converted(value, dtype) * tensor1.to(dtype) * tensor2.to(dtype)
     result: torch.Tensor = torch._refs.addcmul(self, tensor1, tensor2, value=value)
     return result
 
 
-def _is_integer(tensor: torch.Tensor) -> bool:
-    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool
+def _is_integer(dtype: torch.dtype) -> bool:
+    return not dtype.is_floating_point and not dtype.is_complex and dtype is not torch.bool
 
 
 def _converted(scalar: Scalar, dtype: torch.dtype) -> torch.Tensor:

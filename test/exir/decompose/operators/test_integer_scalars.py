@@ -15,6 +15,9 @@ OPERATORS: dict[str, Operator] = {
     "threshold": lambda x, scalar: torch.threshold(x, scalar, 7),
     "value of threshold": lambda x, scalar: torch.threshold(x, 1, scalar),
     "addcmul": lambda x, scalar: torch.addcmul(x, x, x[:1], value=scalar),
+    "addcmul with a mask": lambda x, scalar: torch.addcmul(x, x, x > 1, value=scalar),
+    "addcmul to a mask": lambda x, scalar: torch.addcmul(x > 1, x[0], x, value=scalar),
+    "addcmul of two widths": lambda x, scalar: torch.addcmul(x, x + 99, (x + 1).to(torch.int16), value=scalar),
 }
 
 
