@@ -1,6 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The documented command lines of code generation."""
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,11 @@ import yaml
 from executorch.codegen.binding import portable_rows
 from executorch.codegen.library_yaml import read_library
 from executorch.codegen.selection import Selection
-from executorch.codegen.tools import gen_all_oplist, gen_oplist, gen_ops_def, merge_yaml
+from executorch.codegen.tools import gen_all_oplist, gen_oplist, gen_ops_def, gen_selected_op_variants, merge_yaml
 from executorch.exir import ExecutorchBackendConfig, to_edge
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 
 def test_a_list_of_operators_becomes_a_selection(tmp_path: Path) -> None:
@@ -87,6 +93,49 @@ def test_a_list_that_is_no_text_is_refused(tmp_path: Path, capsys: pytest.Captur
     arguments = ["--output_dir", str(tmp_path), "--model_file_list_path", f"@{tmp_path / 'list'}"]
     assert gen_all_oplist.main(arguments) == 1
     assert f"{tmp_path / 'list'}: expected the paths of selections, found other bytes" in capsys.readouterr().err
+
+
+_QUERIES = {
+    "a program": """
+static_assert(should_include_kernel_dtype("add.out", ScalarType::Float));
+static_assert(should_include_kernel_dtype("add.out", ScalarType::Int));
+static_assert(!should_include_kernel_dtype("add.out", ScalarType::Double));
+static_assert(!should_include_kernel_dtype("mul.out", ScalarType::Float));
+""",
+    "a list": """
+static_assert(should_include_kernel_dtype("mul.out", ScalarType::Double));
+static_assert(!should_include_kernel_dtype("add.out", ScalarType::Float));
+""",
+    "all operators": 'static_assert(should_include_kernel_dtype("any.out", ScalarType::UInt64));',
+}
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize("selected", _QUERIES)
+def test_a_kernel_can_ask_at_compile_time_which_dtypes_programs_need(selected: str, tmp_path: Path) -> None:
+    selections = {
+        "a program": Selection(
+            {"aten::add.out": False}, operator_dtypes={"aten::add.out": frozenset({"Float", "Int"})}
+        ),
+        "a list": Selection({"aten::mul.out": True}),
+        "all operators": Selection(include_all=True),
+    }
+    yaml_file = tmp_path / "selected_operators.yaml"
+    selections[selected].save(yaml_file)
+    arguments = ["--yaml-file-path", str(yaml_file), "--output-dir", str(tmp_path / "out")]
+    assert gen_selected_op_variants.main(arguments) == 0
+    (tmp_path / "executorch").symlink_to(ROOT)
+    source = '#include "out/selected_op_variants.h"\nusing executorch::aten::ScalarType;\n' + _QUERIES[selected]
+    (tmp_path / "queries.cpp").write_text(source)
+    command = [str(COMPILER), "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I.", "queries.cpp"]
+    compiled = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stderr
+
+
+def test_a_missing_selection_of_variants_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--yaml_file_path", str(tmp_path / "absent.yaml"), "--output_dir", str(tmp_path)]
+    assert gen_selected_op_variants.main(arguments) == 1
+    assert "absent.yaml" in capsys.readouterr().err
 
 
 class _Custom(torch.nn.Module):
