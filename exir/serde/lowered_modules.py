@@ -64,7 +64,7 @@ def write_lowered_module(node: Json, lowered: LoweredBackendModule, serialize: C
     first |= {"name": first["arg"]["as_string"], "arg": {"as_string": json.dumps(fields)}}
     for index, argument in enumerate(others):
         argument["name"] = f"delegate_arg_{index}"
-    if len(node["outputs"]) == 1:  # a tuple of one tensor, which a single `as_tensor` would not say
+    if len(node["outputs"]) == 1 and not node["is_hop_single_tensor_return"]:  # a tuple of one tensor
         node["outputs"] = [{"as_tensors": [node["outputs"][0]["as_tensor"]]}]
 
 

@@ -12,7 +12,9 @@ from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch.export import Dim, ExportedProgram, export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.exir import EdgeProgramManager, load, save, to_edge_transform_and_lower
+from executorch.exir import EdgeProgramManager, load, save, to_edge, to_edge_transform_and_lower
+from executorch.exir.backend.backend_api import to_backend
+from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
 from executorch.exir.format.named_data import NamedDataStore
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.serde.serialize import deserialize, serialize
@@ -72,6 +74,38 @@ def test_delegates_in_branches_are_saved_and_loaded() -> None:
         torch.testing.assert_close(method.execute([x])[0], model(x))
     (plan,) = emitted.executorch_program.execution_plan
     assert len(plan.delegates) == len(lowered.to_executorch().executorch_program.execution_plan[0].delegates) > 0
+
+
+class _Sines(torch.nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        results = tuple(torch.sin(x) + i for i in range(self.count))
+        return results if self.count > 1 else results[0]
+
+
+class _Host(torch.nn.Module):
+    def __init__(self, lowered: torch.nn.Module) -> None:
+        super().__init__()
+        self.lowered = lowered
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.lowered(x)
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["one tensor", "two tensors"])
+@pytest.mark.parametrize("edge", [False, True], ids=["exported", "edge"])
+def test_a_model_that_calls_a_lowered_module_is_saved_and_loaded(count: int, edge: bool) -> None:
+    x = torch.randn(3)
+    lowered = to_backend(BackendWithCompilerDemo.__name__, to_edge(export(_Sines(count), (x,))).exported_program(), [])
+    program = export(_Host(lowered), (x,))
+    if edge:
+        program = to_edge(program).exported_program()
+    loaded = _again(program)
+    assert [node.name for node in loaded.graph.nodes] == [node.name for node in program.graph.nodes]
+    torch.testing.assert_close(loaded.module()(x), _Sines(count)(x))
 
 
 def test_a_delegate_keeps_its_named_data_and_compile_specs() -> None:
