@@ -112,7 +112,7 @@ static_assert(!should_include_kernel_dtype("add.out", ScalarType::Float));
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("selected", _QUERIES)
-def test_a_kernel_can_ask_at_compile_time_which_dtypes_programs_need(selected: str, tmp_path: Path) -> None:
+def test_the_dtypes_that_programs_need_are_constants_of_the_compiler(selected: str, tmp_path: Path) -> None:
     selections = {
         "a program": Selection(
             {"aten::add.out": False}, operator_dtypes={"aten::add.out": frozenset({"Float", "Int"})}
