@@ -22,7 +22,7 @@ _TEMPLATE = """\
 
 #include <string_view>
 
-// Whether the programs of the selection need a kernel for a dtype. operator_name: without "aten::", such as "add.out".
+// Returns true if the programs of the selection need a kernel for a dtype. operator_name has no "aten::": "add.out".
 inline constexpr bool should_include_kernel_dtype(
     [[maybe_unused]] const char* operator_name,
     [[maybe_unused]] executorch::aten::ScalarType scalar_type) {
