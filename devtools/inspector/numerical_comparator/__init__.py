@@ -34,7 +34,7 @@ __all__ = [
 
 
 def checked_mapping(mapping: Any) -> IntermediateOutputMapping:
-    """Return what a comparator's `preprocessing` returned.
+    """Return the result of a comparator's `preprocessing`.
 
     Raises: TypeError or ValueError, if it does not have the form of `IntermediateOutputMapping`.
     """
