@@ -26,6 +26,8 @@ struct HostilePayload {
 };
 inline void PrintTo(const HostilePayload& row, std::ostream* out) { *out << row.name; }
 
+/// The dtype of an argument.
+testing::Type dtype_of(fb_xnnpack::Datatype datatype);
 /// The value as int8 with one scale and the zero point 1.
 TestValue quantized(TestValue value, float scale = 0.5f);
 /// Adds a constant of these sizes and returns its id.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <backends/xnnpack/hostile/hostile_payloads.h>
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -10,8 +11,6 @@ using fb_xnnpack::Datatype;
 using testing::Dynamism;
 using testing::Sizes;
 using testing::Type;
-
-namespace {
 
 Type dtype_of(Datatype datatype) {
   switch (datatype) {
@@ -33,8 +32,6 @@ Type dtype_of(Datatype datatype) {
   }
 }
 
-}  // namespace
-
 TestValue quantized(TestValue value, float scale) {
   value.datatype = Datatype::QInt8;
   value.quantization = Quantization::Tensor;
@@ -44,8 +41,9 @@ TestValue quantized(TestValue value, float scale) {
 }
 
 uint32_t hostile_constant(TestPayload& p, std::vector<uint32_t> dims, Datatype datatype) {
-  uint64_t bytes = datatype == Datatype::Float32 ? 4 : 1;
-  for (const uint32_t dim : dims) bytes *= dim;
+  uint64_t bits = bits_of(datatype);
+  for (const uint32_t dim : dims) bits *= dim;
+  const uint64_t bytes = (bits + 7) / 8;
   p.constants.push_back({p.constant_bytes, bytes, ""});
   p.constant_bytes += (bytes + 15) / 16 * 16;
   p.values.push_back(
@@ -70,7 +68,7 @@ int32_t add_delegate(MethodWriter& w, const TestPayload& payload) {
 
 std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload, Dynamism dynamism) {
   std::vector<int32_t> ids;
-  for (const uint32_t flag : {1u, 2u}) {
+  for (const uint32_t flag : {kInputFlag, kOutputFlag}) {
     for (const TestValue& value : payload.values) {
       if (value.external != kNoId && value.flags == flag) {
         Sizes sizes;
@@ -78,7 +76,7 @@ std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload, 
           sizes.push_back(static_cast<int32_t>(std::min(dim, 64u)));
         }
         const int32_t tensor = w.planned(dtype_of(value.datatype), sizes, dynamism);
-        ids.push_back(flag == 1 ? w.input(tensor) : w.output(tensor));
+        ids.push_back(flag == kInputFlag ? w.input(tensor) : w.output(tensor));
       }
     }
   }

@@ -16,8 +16,6 @@ using flatbuffers::Offset;
 
 namespace {
 
-// XNNPACK's flags of arguments.
-constexpr uint32_t kInputFlag = 1, kOutputFlag = 2;
 constexpr size_t kHeaderSize = 30;
 
 template <typename T>

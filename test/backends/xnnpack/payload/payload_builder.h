@@ -12,6 +12,8 @@
 namespace executorch::backends::xnnpack {
 
 inline constexpr uint32_t kNoId = UINT32_MAX;
+/// XNNPACK's flags of arguments.
+inline constexpr uint32_t kInputFlag = 1, kOutputFlag = 2;
 
 enum class Quantization : uint8_t { None, Tensor, Channels, Tokens, Groups };
 
