@@ -136,6 +136,8 @@ TEST_P(EveryFault, IsAnErrorOrChangesNothing) {
     ASSERT_EQ(run(kNone, &output), Error::Ok) << "after point " << points << ", " << failed_;
     EXPECT_EQ(output, expected) << "after point " << points << ", " << failed_;
   }
+  // --gtest_output=xml:FILE reports the number of points.
+  RecordProperty("points", static_cast<int>(points));
   EXPECT_GE(points, 3) << "the file is opened, looked at and read";
   EXPECT_GE(errors, 3);
   EXPECT_EQ(failed.count("pthread_create"), GetParam().is_async ? 1u : 0u);
