@@ -44,13 +44,13 @@ using fb_xnnpack::Datatype;
 /// Stands for the id of a second result, of 32-bit integers.
 constexpr uint32_t kPositions = kOut + 1;
 
-/// Of the values that a payload computes, and of a product's constant weights.
+/// Datatypes of computed values, and of a product's constant weights.
 struct Precision {
   Datatype values, weights;
 };
 constexpr Precision kFloat32 = {Datatype::Float32, Datatype::Float32};
 
-/// Rows that only these tests need: nodes of several datatypes, and nodes that take any sizes.
+/// Nodes that take any sizes, or whose values have several datatypes.
 std::vector<Row> further_rows() {
   const Dims image = {1, 6, 5, 2};
   return {
