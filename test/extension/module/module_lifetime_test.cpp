@@ -210,10 +210,12 @@ TEST_F(ModuleLifetimeTest, AProcessThatForkMakesExecutesWhileItsParentDoes) {
 
 TEST(ModuleLifetimeDeathTest, TheProcessEndsWhileThreadsExecute) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  // The memory of threads that still run is not a leak.
-  setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+  // The memory of threads that still run is not a leak. The options that whole_suite.py gives stay.
+  const char* const given = getenv("ASAN_OPTIONS");
+  const std::string options = given == nullptr ? "" : given;
+  setenv("ASAN_OPTIONS", (options + ":detect_leaks=0").c_str(), 1);
   EXPECT_EXIT(exit_while_threads_execute(), ::testing::ExitedWithCode(0), "");
-  unsetenv("ASAN_OPTIONS");
+  setenv("ASAN_OPTIONS", options.c_str(), 1);
 }
 
 }  // namespace
