@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ struct Rule {
   std::string message;
   Error error = Error::InvalidProgram;
 };
+void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
 
 TestPlan& plan(TestProgram& program) { return program.plans[0]; }
 TestTensor& tensor_at(TestProgram& program, size_t index) {
