@@ -68,15 +68,24 @@ bool pick_from_lines(KernelRuntimeContext& ctx, const Tensor& self, int dim, int
   return true;
 }
 
-void pick_first(const Line& line) {
-  constexpr int64_t kFew = 32;
+void pick_all_in_order(const Line& line) {
+  std::sort(line.elements, line.elements + line.n);
+  for (int64_t i = 0; i < line.n; ++i) line.picked[i] = line.elements[i].index;
+}
+
+/// The first `count` elements, in order if `sorted`. The algorithms, and the share from which one
+/// replaces the other, are those of torch.topk on the CPU, so that equal elements are picked, and
+/// ordered, as in eager.
+void pick_top(const Line& line, bool sorted) {
+  constexpr int64_t kFew = 64;
+  const auto before = [](const Element& x, const Element& y) { return x.key < y.key; };
   Element *const begin = line.elements, *const end = begin + line.n,
                  *const middle = begin + line.count;
   if (line.count <= line.n / kFew) {
-    std::partial_sort(begin, middle, end);  // Compares most elements once.
+    std::partial_sort(begin, middle, end, before);
   } else {
-    if (line.count < line.n) std::nth_element(begin, middle, end);
-    std::sort(begin, middle);
+    std::nth_element(begin, middle - 1, end, before);
+    if (sorted) std::sort(begin, middle - 1, before);
   }
   for (int64_t i = 0; i < line.count; ++i) line.picked[i] = begin[i].index;
 }
@@ -97,9 +106,10 @@ bool expect_operands(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
          expect_dtype(ctx, "indices", out.indices, ScalarType::Long);
 }
 
-/// The first `k` of each line in order, all if absent.
+/// `k` elements of each line (absent: all), which `pick` chooses and orders.
+template <class Pick>
 void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optional<int64_t> k,
-          bool descending, const Outputs& out) {
+          bool descending, const Outputs& out, Pick&& pick) {
   int d;
   if (!expect_operands(ctx, self, dim, out, &d)) return;
   Shape shape(self);
@@ -114,7 +124,7 @@ void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optio
     return;
   }
   const Strided values(out.values);
-  pick_from_lines(ctx, self, d, count, descending, &values, Strided(out.indices), pick_first);
+  pick_from_lines(ctx, self, d, count, descending, &values, Strided(out.indices), pick);
 }
 
 /// One element of each line.
@@ -229,21 +239,21 @@ void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
 std::tuple<Tensor&, Tensor&> sort_values(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                                          bool descending, Tensor& values, Tensor& indices) {
   const Outputs out{values, indices};
-  sort(ctx, self, dim, std::nullopt, descending, out);
+  sort(ctx, self, dim, std::nullopt, descending, out, pick_all_in_order);
   return out.both();
 }
 std::tuple<Tensor&, Tensor&> sort_values_stable(KernelRuntimeContext& ctx, const Tensor& self,
                                                 std::optional<bool>, int64_t dim, bool descending,
                                                 Tensor& values, Tensor& indices) {
   const Outputs out{values, indices};
-  sort(ctx, self, dim, std::nullopt, descending, out);
+  sort(ctx, self, dim, std::nullopt, descending, out, pick_all_in_order);
   return out.both();
 }
 std::tuple<Tensor&, Tensor&> topk_values(KernelRuntimeContext& ctx, const Tensor& self, int64_t k,
-                                         int64_t dim, bool largest, bool, Tensor& values,
+                                         int64_t dim, bool largest, bool sorted, Tensor& values,
                                          Tensor& indices) {
   const Outputs out{values, indices};
-  sort(ctx, self, dim, k, largest, out);
+  sort(ctx, self, dim, k, largest, out, [sorted](const Line& line) { pick_top(line, sorted); });
   return out.both();
 }
 

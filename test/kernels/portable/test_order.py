@@ -73,6 +73,21 @@ def test_one_of_each_line_is_chosen_as_eager_does(dtype: torch.dtype, keepdim: b
         assert not (fault := mismatch(name, [call.outputs[0], picked], [expected[0]] * 2)), f"{name}: {fault}"
 
 
+@pytest.mark.parametrize("dtype", (*FLOATS, *INTEGERS), ids=str)
+@pytest.mark.parametrize(("largest", "in_order"), list(itertools.product([False, True], repeat=2)))
+def test_topk_picks_the_same_equal_elements_as_eager(dtype: torch.dtype, largest: bool, in_order: bool) -> None:
+    torch.manual_seed(0)
+    lines = [torch.randint(0, values, (3, 400, 2)).to(dtype) for values in (1, 2, 5, 50)]
+    if dtype.is_floating_point:
+        lines.append(_values(dtype)[:, :, None])
+    for x, k in itertools.product(lines, (1, 3, 6, 7, 12, 100, 399, 400)):
+        if k <= x.size(1):
+            expected = torch.topk(x, k, 1, largest, in_order)
+            out = [torch.empty_like(one) for one in expected]
+            call = call_kernel("aten::topk.values", x, k, 1, largest, in_order, out=out)
+            assert torch.equal(call.outputs[1], expected.indices), f"{k} of {list(x.shape)}"
+
+
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
 def test_the_median_of_all_matches_eager(name: str) -> None:
     for x in (*map(_values, (*FLOATS, *INTEGERS)), torch.empty(0), torch.tensor(math.nan), torch.tensor(3)):
