@@ -20,6 +20,7 @@ from executorch.exir.debug_handle_utils import FROM_NODE_KEY
 from executorch.exir.decompose.aliased_buffers import use_one_input_for_each_buffer
 from executorch.exir.decompose.call_body import Table
 from executorch.exir.decompose.context_calls import inline_contexts
+from executorch.exir.decompose.copied_state import convert_copied
 from executorch.exir.decompose.free_layouts import free_composite_views, free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.decompose.operators.affine_operators import affine_decompositions
@@ -142,6 +143,7 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
         free_strided(module.graph)
         free_composite_views(module.graph)
         free_views(module.graph, _ours(unroll_recurrent).keys() - set(kept))
+        convert_copied(module.graph)
     program.graph_module.recompile()
     with warnings.catch_warnings():
         # PyTorch itself calls its deprecated pytree function; users cannot avoid the warning.

@@ -130,7 +130,7 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
     if functional is None or not isinstance(written, fx.Node) or not _keeps_dtype(functional, node):
         return False
     where = position[node]
-    parts = _parts(written)
+    parts = _parts(written, memory)
     names = {name for part in parts for name in memory.names(part)}
     for alias in memory.group(written):
         read_later = alias in state or any(position[user] > where for user in alias.users)
@@ -142,19 +142,20 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
     for part, whole in zip(parts, [*parts[1:], None], strict=True):
         _rename(part, new, memory, position, where)
         if whole is not None:
-            arguments = (whole, new, *part.args[1:])
+            arguments = (memory.names(whole)[-1], new, *part.args[1:])
             new = insert_before(following, _SCATTER[part.target], arguments, part.kwargs, whole.meta["val"], node)
             position[new] = where
     return True
 
 
-def _parts(written: fx.Node) -> list[fx.Node]:
-    """Return the written tensor, the tensor that contains it, and so on, up to the outermost."""
-    parts = [written]
+def _parts(written: fx.Node, memory: _Memory) -> list[fx.Node]:
+    """Return the written tensor, the tensor that contains it, and so on, up to the outermost: each as the node that
+    it was before writes replaced it, because that node says which part of the next one it is."""
+    parts = [memory.names(written)[0]]
     while parts[-1].target in _SCATTER:
         whole = parts[-1].args[0]
         assert isinstance(whole, fx.Node)
-        parts.append(whole)
+        parts.append(memory.names(whole)[0])
     return parts
 
 

@@ -54,6 +54,8 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
     "on a part": lambda x: (lambda y: (y[0].zero_(), y + 1))(x * 2),
     "on a part read later": lambda x: (lambda y: (lambda part: (part.add_(3), part * 2, y))(y[1]))(x * 2),
     "on a part of a part": lambda x: (lambda y: (y[1, 0:2].copy_(y[0, 1:]), y[1] * 2, y.sum()))(x * 2),
+    "on a part twice": lambda x: (lambda y: (lambda part: (part.add_(3), part.mul_(2), y, part))(y[1]))(x * 2),
+    "on a part, the whole and the part": lambda x: (lambda y: (y[0].add_(1), y.mul_(3), y[0].sub_(2), y)[-1])(x * 2),
     "on columns with a step": lambda x: (lambda y: (y[:, ::2].mul_(-1), y[:, -1].add_(1), y)[-1])(x * 2),
     "on parts in turn": lambda x: _sums_of_rows(x * 2),
     "on a result of topk": lambda x: (lambda best: (best[0].div_(best[0].sum(-1, True)), best[1]))(x.topk(2)),
@@ -109,6 +111,10 @@ WRITTEN: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
     "a row of an input": (
         Function(lambda x, y: (x[0].copy_(y), x[1].mul_(2), x * 2)[1:]),
         (torch.ones(2, 3), torch.rand(3)),
+    ),
+    "a part of an input, twice": (
+        Function(lambda x: (lambda part: (part.mul_(2), part[1:].add_(3), part.abs_(), x * 2))(x[0])[-1]),
+        (torch.randn(2, 3),),
     ),
 }
 
@@ -173,10 +179,6 @@ LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] =
     ),
     "a view of an input read after it was written": (
         Function(lambda x: (lambda v: (x.add_(1), v * 2))(x[0])),
-        (torch.randn(2, 3),),
-    ),
-    "a part of an input written twice": (
-        Function(lambda x: (lambda part: (part.mul_(2), part.add_(3)))(x[0])),
         (torch.randn(2, 3),),
     ),
     "a transposed view of an input": (
