@@ -37,6 +37,19 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[int, ...], 
     "windows of one image": (windows, (1, 4, 6, 3), [4]),
     "windows of several images": (windows, (2, 4, 6, 3), [4]),
     "seven dims": (heads_of_windows, (96,), [6]),
+    "two permutes": (
+        lambda x: x.view(2, 3, 1, 4, 1, 5, 1).permute(0, 1, 4, 5, 6, 2, 3).permute(0, 1, 3, 6, 2, 4, 5).reshape(6, 20),
+        (120,),
+        [3],
+    ),
+    "an added dim": (lambda x: x[..., None].permute(4, 2, 0, 1, 3).reshape(3, 8), (2, 2, 3, 2), [3]),
+    "two permutes, the first of them read twice": (
+        lambda x: (lambda y: y.permute(3, 0, 1, 2, 4).reshape(6, 4) + y.reshape(6, 4))(
+            x.view(1, 2, 3, 2, 2).permute(0, 2, 1, 3, 4)
+        ),
+        (24,),
+        [3, 4],
+    ),
     "dims of size 1 alone": (lambda x: x.view(1, 1, 6, 1, 1).permute(4, 2, 0, 1, 3).reshape(6), (6,), [1]),
     "no dim that goes": (lambda x: x.view(2, 3, 2, 3, 2).permute(4, 3, 2, 1, 0).reshape(72), (72,), [5]),
     "no elements": (lambda x: x.view(1, 0, 2, 3, 2).permute(0, 3, 2, 1, 4).reshape(-1, 2), (0, 12), [4]),
