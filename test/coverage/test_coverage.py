@@ -17,7 +17,7 @@ import torch
 from oracle.tolerances import COVERED
 from torch import nn
 
-from test.coverage.attempt import Ended, attempt, excusing_rounding
+from test.coverage.attempt import Ended, StableSorts, attempt, excusing_rounding
 from test.coverage.case import Case, Example, FlatOutputs
 from test.coverage.page import page
 from test.coverage.peer import Peer
@@ -155,6 +155,19 @@ def test_a_difference_that_eager_has_too_by_rounding_does_not_count(module: nn.M
     with pytest.raises(Ended) as end, excusing_rounding(module, [(args, {})], [(module(*args),)], COVERED):
         raise Ended(Outcome.DIFFERS, "0.5 of the largest value")
     assert end.value.outcome is outcome and outcome.counted is (outcome is Outcome.DIFFERS)
+
+
+def test_equal_elements_keep_their_order_in_eagers_second_opinion() -> None:
+    x = torch.arange(300) % 3
+    expected = torch.sort(x, stable=True, descending=True).indices
+    with StableSorts():
+        found = [
+            torch.sort(x, descending=True)[1],
+            x.sort(-1, True)[1],
+            torch.argsort(x, -1, True),
+            x.argsort(-1, True),
+        ]
+    assert all(torch.equal(one, expected) for one in found)
 
 
 def test_a_shape_that_torch_export_finds_wrong_is_torch_exports() -> None:
