@@ -120,8 +120,6 @@ Error encode_unigram(const HfModel& model, const std::string& word, std::vector<
   const auto pieces =
       most_likely_pieces<double>(word, model.index, unknown, model.min_score - kUnknownPenalty,
                                  [&](uint64_t id, size_t, double& score) {
-                                   // Tokens added later have no probability.
-                                   if (id >= model.scores.size()) return false;
                                    score = model.scores[id];
                                    return true;
                                  });

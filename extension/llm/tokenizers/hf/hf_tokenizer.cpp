@@ -190,9 +190,9 @@ Result<std::string> HFTokenizer::id_to_piece(uint64_t token) const {
 
 Result<uint64_t> HFTokenizer::piece_to_id(const std::string& text) const {
   if (!initialized_) return Error::Uninitialized;
-  const auto id = model_->ids.find(text);
-  if (id == model_->ids.end()) return Error::OutOfRange;
-  return id->second;
+  const auto id = model_->token_named(text);
+  if (!id.has_value()) return Error::OutOfRange;
+  return *id;
 }
 
 }  // namespace tokenizers

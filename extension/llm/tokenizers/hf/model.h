@@ -120,7 +120,11 @@ struct AddedToken {
 struct HfModel {
   enum class Algorithm : uint8_t { BytePairs, WordPiece, Unigram, WordLevel };
   Algorithm algorithm = Algorithm::BytePairs;
+  /// The vocabulary: the model never gives an added token that is not in it.
   KeyedMap<std::string, uint64_t> ids;
+  /// Added tokens by content; they precede the vocabulary wherever a text names a token.
+  KeyedMap<std::string, uint64_t> added_ids;
+  /// Pieces of the vocabulary and added tokens.
   KeyedMap<uint64_t, std::string> pieces;
   KeyedMap<std::pair<uint64_t, uint64_t>, Merge> merges;
   std::optional<uint64_t> unknown;
@@ -150,6 +154,13 @@ struct HfModel {
   std::vector<uint64_t> prefix, suffix;
   std::optional<uint64_t> bos, eos;
   uint64_t highest = 0;
+
+  /// The token that a text names: an added token, else a piece of the vocabulary.
+  std::optional<uint64_t> token_named(const std::string& text) const {
+    if (const auto added = added_ids.find(text); added != added_ids.end()) return added->second;
+    const auto piece = ids.find(text);
+    return piece == ids.end() ? std::nullopt : std::optional<uint64_t>(piece->second);
+  }
 };
 
 /// Reads a tokenizer.json and the files beside it. Errors after a log message.

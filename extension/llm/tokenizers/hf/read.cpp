@@ -156,7 +156,7 @@ Error read_added_tokens(const Json& root, HfModel& model) {
     model.added.push_back({number, content, special, flag_of(token, "normalized", false),
                            flag_of(token, "single_word"), flag_of(token, "lstrip"),
                            flag_of(token, "rstrip")});
-    model.ids[content] = number;
+    model.added_ids[content] = number;
     model.pieces[number] = content;
     model.highest = std::max(model.highest, number);
     if (special) model.special.insert(number);
@@ -210,8 +210,7 @@ void read_roles(const std::filesystem::path& folder, HfModel& model) {
       const Json& given = member(*config, role);
       const std::string text =
           given.is_string() ? given.get<std::string>() : text_of(given, "content");
-      const auto id = model.ids.find(text);
-      if (!token.has_value() && id != model.ids.end()) token = id->second;
+      if (!token.has_value()) token = model.token_named(text);
     };
     find("bos_token", model.bos);
     find("eos_token", model.eos);

@@ -7,7 +7,7 @@ import random
 import struct
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from executorch.extension.llm.runner import Tokenizer as Ours
 from executorch.runtime.errors import InvalidArgumentError
@@ -64,6 +64,28 @@ def test_texts_with_and_without_special_tokens_are_decoded_as_by_the_package(nam
         tokens = [rng.randrange(len(PIECES_OF_TEXTS)) for _ in range(rng.randint(0, 5))]
         for skips in (False, True):
             assert ours.decode(tokens, skips) == reference.decode(tokens, skip_special_tokens=skips), (tokens, skips)
+
+
+LETTERS = {"[UNK]": 0, "a": 1, "b": 2, "##a": 3, "##b": 4}
+MODELS_OF_LETTERS = {
+    "BPE": models.BPE(LETTERS, [], unk_token="[UNK]", ignore_merges=True),
+    "Unigram": models.Unigram([("[UNK]", 0.0), ("a", -1.0), ("b", -2.0)], 0),
+    "WordPiece": models.WordPiece(LETTERS, unk_token="[UNK]"),
+    "WordLevel": models.WordLevel(LETTERS, unk_token="[UNK]"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MODELS_OF_LETTERS))
+def test_a_word_is_never_an_added_token_that_the_text_does_not_have(name, tmp_path):
+    reference = Tokenizer(MODELS_OF_LETTERS[name])
+    reference.pre_tokenizer = pre_tokenizers.CharDelimiterSplit("-")
+    reference.add_tokens([AddedToken("ab", single_word=True), AddedToken("q", single_word=True)])
+    reference.save(str(tmp_path / "tokenizer.json"))
+    ours = Ours(str(tmp_path))
+    for text in ("ab", "q", "ab-a", "abb", "b_-ab-_a", "ab_-q_", "_ab-q", "q-qa"):
+        assert ours.encode(text) == reference.encode(text).ids, text
+    for separated in ("ab\u0301-ab", "\u203fab-", "q\u200d-q"):
+        assert ours.encode(separated) == reference.encode(separated).ids, separated
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4, 1.0])
