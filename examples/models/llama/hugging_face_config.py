@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -249,10 +250,33 @@ def _longrope(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
+def yarn_magnitude(factor: float, weight: float = 1.0) -> float:
+    """Return YaRN's factor of cosines and sines for a scaling; `weight` is DeepSeek's mscale."""
+    return 0.1 * weight * math.log(factor) + 1 if factor > 1 else 1.0
+
+
+def _yarn(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    factor, weights = float(parameters["factor"]), [parameters.get(name) for name in ("mscale", "mscale_all_dim")]
+    arguments: dict[str, Any] = {
+        "yarn_factor": factor,
+        "yarn_beta_fast": float(parameters.get("beta_fast") or 32),
+        "yarn_beta_slow": float(parameters.get("beta_slow") or 1),
+        "yarn_rounds_range": bool(parameters.get("truncate", True)),
+    }
+    if parameters.get("attention_factor") is not None:
+        arguments["rope_scaling_attention_factor"] = float(parameters["attention_factor"])
+    elif all(weights):
+        of_scores, of_all = (yarn_magnitude(factor, float(weight)) for weight in weights if weight)
+        arguments["rope_scaling_attention_factor"] = of_scores / of_all
+    return arguments
+
+
 _SCALINGS: dict[Any, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "default": lambda parameters: {},
+    "dynamic": lambda parameters: {"rope_is_dynamic": True},
     "linear": lambda parameters: {"rope_linear_factor": float(parameters["factor"])},
     "llama3": _llama3,
     "longrope": _longrope,
     "su": _longrope,
+    "yarn": _yarn,
 }

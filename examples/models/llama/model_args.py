@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,10 @@ class ModelArgs:
     `local_rope_theta` where it is given) or conv, a gated convolution over the last `conv_kernel_size` positions.
     rotated_layers: for each layer whether it has rotary embedding; all have it by default.
     mlp_type: for each layer dense or moe. rope_scaling_short_factor and rope_scaling_long_factor divide the frequencies
-    of contexts up to and beyond original_max_position_embeddings.
+    of contexts up to and beyond original_max_position_embeddings. yarn_factor divides the frequencies of pairs of
+    channels that make fewer than yarn_beta_slow turns within original_max_position_embeddings (by default
+    max_position_embeddings), and partly those of pairs with up to yarn_beta_fast turns. rope_is_dynamic: scaling begins
+    beyond max_position_embeddings.
     """
 
     dim: int = 4096
@@ -64,6 +68,11 @@ class ModelArgs:
     rope_scaling_short_factor: list[float] | None = None
     rope_scaling_long_factor: list[float] | None = None
     rope_scaling_attention_factor: float | None = None
+    rope_is_dynamic: bool = False
+    yarn_factor: float | None = None
+    yarn_beta_fast: float = 32.0
+    yarn_beta_slow: float = 1.0
+    yarn_rounds_range: bool = True
     original_max_position_embeddings: int | None = None
     max_position_embeddings: int | None = None
     layer_types: list[str] | None = None
@@ -138,6 +147,13 @@ class ModelArgs:
 
     def _check_rotation(self) -> None:
         pairs = self.rotated_channels // 2
+        if self.rope_is_dynamic and self.context > (self.max_position_embeddings or 0):
+            raise ModelArgsError(
+                f"max_context_len: expected at most max_position_embeddings ({self.max_position_embeddings}), beyond "
+                f"which dynamic scaling would rotate cached keys again, found {self.context}"
+            )
+        if self.yarn_factor is not None:
+            self._check_yarn()
         factors = self.rope_scaling_short_factor, self.rope_scaling_long_factor
         if all(factor is None for factor in factors):
             return
@@ -149,6 +165,16 @@ class ModelArgs:
                 raise ModelArgsError(
                     f"rope_scaling_short_factor, rope_scaling_long_factor: expected {pairs} numbers, found {found}"
                 )
+
+    def _check_yarn(self) -> None:
+        if self.original_max_position_embeddings is None:
+            self.original_max_position_embeddings = self.max_position_embeddings
+        if (self.original_max_position_embeddings or 0) < 1:
+            raise ModelArgsError("original_max_position_embeddings: expected a positive number beside yarn_factor")
+        for name in ("yarn_factor", "yarn_beta_fast", "yarn_beta_slow"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ModelArgsError(f"{name}: expected a positive number, found {value}")
 
     @property
     def rotated_channels(self) -> int:

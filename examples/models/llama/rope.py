@@ -7,14 +7,16 @@ import math
 
 import torch
 
+from executorch.examples.models.llama.hugging_face_config import yarn_magnitude
 from executorch.examples.models.llama.model_args import ModelArgs
 
 
 def frequencies(args: ModelArgs) -> torch.Tensor:
     """Angles per position, one for each pair of rotated channels; Llama 3.1's scaling for long contexts included."""
     by_pair = _plain_frequencies(args, args.rope_freq_base)
-    factors = args.rope_scaling_short_factor
-    if factors is not None:
+    if args.yarn_factor is not None:
+        by_pair = _yarn_frequencies(args, args.yarn_factor)
+    if args.rope_scaling_short_factor is not None:
         by_pair = 1.0 / (torch.tensor(_factors(args)) * args.rope_freq_base ** _powers(args))
     if args.rope_linear_factor != 1.0:
         by_pair = by_pair / args.rope_linear_factor
@@ -41,6 +43,26 @@ def _plain_frequencies(args: ModelArgs, base: float) -> torch.Tensor:
     return result
 
 
+def _yarn_frequencies(args: ModelArgs, factor: float) -> torch.Tensor:
+    """Divide low frequencies by the factor and keep high ones, with a ramp between (YaRN)."""
+    pairs, original = args.rotated_channels // 2, args.original_max_position_embeddings
+    assert original is not None
+
+    def pair_with(turns: float) -> float:
+        """The (fractional) pair of channels that makes so many turns within the original context."""
+        return pairs * math.log(original / (turns * 2 * math.pi)) / math.log(args.rope_freq_base)
+
+    first, last = pair_with(args.yarn_beta_fast), pair_with(args.yarn_beta_slow)
+    if args.yarn_rounds_range:
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, 2 * pairs - 1)
+    # A range of one pair would divide by zero.
+    width = last - first if last != first else 0.001
+    share = ((torch.arange(pairs, dtype=torch.float32) - first) / width).clamp(0, 1)
+    plain = _plain_frequencies(args, args.rope_freq_base)
+    return plain / factor * share + plain * (1 - share)
+
+
 def _is_long(args: ModelArgs) -> bool:
     return args.context > (args.original_max_position_embeddings or args.context)
 
@@ -53,11 +75,13 @@ def _factors(args: ModelArgs) -> list[float]:
 
 
 def _attention_factor(args: ModelArgs) -> float:
-    """LongRoPE's factor of cosines and sines."""
-    if args.rope_scaling_short_factor is None:
+    """The factor of cosines and sines that LongRoPE and YaRN have."""
+    if args.rope_scaling_short_factor is None and args.yarn_factor is None:
         return 1.0
     if args.rope_scaling_attention_factor is not None:
         return args.rope_scaling_attention_factor
+    if args.yarn_factor is not None:
+        return yarn_magnitude(args.yarn_factor)
     original = args.original_max_position_embeddings
     assert original is not None
     factor = (args.max_position_embeddings or original) / original

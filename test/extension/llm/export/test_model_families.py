@@ -13,6 +13,7 @@ from executorch.examples.models.llama.convert_weights import CheckpointError, fr
 from executorch.examples.models.llama.convert_weights import main as convert
 from executorch.examples.models.llama.export_llama_lib import build_model, lower_llama, model_args
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
+from executorch.examples.models.llama.rope import rotation_tables
 from executorch.extension.llm.export.config.choices import ModelType
 from executorch.extension.llm.export.config.llm_config import LlmConfigError
 from executorch.extension.llm.export.export_llm import read_config
@@ -36,6 +37,7 @@ LONGROPE = {
     "long_factor": [2.0, 6.0],
     "original_max_position_embeddings": 320,
 }
+YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 128}
 PHI = {**SIZES, "pad_token_id": 0, "rope_parameters": LONGROPE, "original_max_position_embeddings": 320}
 TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 KINDS = {
@@ -44,6 +46,7 @@ KINDS = {
     "smollm3": lambda: transformers.SmolLM3Config(
         **SIZES, no_rope_layer_interval=2, use_sliding_window=True, sliding_window=WINDOW, **TOKENS),
     "smollm3_full": lambda: transformers.SmolLM3Config(**SIZES, no_rope_layers=[0, 1], **TOKENS),
+    "qwen3_yarn": lambda: transformers.Qwen3Config(**SIZES, head_dim=32, rope_parameters=YARN),
     "phi3": lambda: transformers.Phi3Config(**{**PHI, "max_position_embeddings": 4096}, tie_word_embeddings=True),
     "gemma3_text": lambda: transformers.Gemma3TextConfig(
         **SIZES, head_dim=16, query_pre_attn_scalar=24, sliding_window=WINDOW, sliding_window_pattern=2,
@@ -129,6 +132,29 @@ def test_long_contexts_have_the_long_factors(checkpoint):
     torch.testing.assert_close(found, expected, **MODEL)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"factor": 1.0},
+        {"factor": 40.0, "mscale": 1.0, "mscale_all_dim": 0.7},
+        {"attention_factor": 1.3, "truncate": False},
+        {"beta_fast": 4.0, "beta_slow": 4.0},
+        {"beta_fast": 1e-9, "beta_slow": 1e-9},
+        {"original_max_position_embeddings": 1},
+        {"rope_type": "dynamic"},
+    ],
+)
+def test_scaled_rotations_are_those_of_transformers(changes, tmp_path):
+    parameters = {**YARN, **changes}
+    config = transformers.LlamaConfig(**SIZES, head_dim=64, rope_parameters=parameters)
+    config.save_pretrained(tmp_path)
+    args = ModelArgs.from_hugging_face(tmp_path / "config.json", max_seq_len=512)
+    rotary = transformers.models.llama.modeling_llama.LlamaRotaryEmbedding(config)
+    expected = rotary(torch.zeros(1), torch.arange(512)[None])
+    for found, both_halves in zip(rotation_tables(args), expected, strict=True):
+        torch.testing.assert_close(found, both_halves[0, :, :32], **MODEL)
+
+
 def test_published_sizes_need_no_file():
     for kind in ModelType:
         if presets.params_of(kind) is not None:
@@ -157,7 +183,16 @@ def test_converted_checkpoints_load_without_a_config(checkpoint, tmp_path):
         ({"hidden_activation": "relu"}, "hidden_act: expected silu or gelu_pytorch_tanh, found 'relu'"),
         ({"model_type": "mixtral", "num_experts_per_tok": 9}, "num_activated_experts: expected 1 to 8, found 9"),
         ({"model_type": "smollm3", "no_rope_layers": [1]}, "rotated_layers: expected 2 values"),
-        ({"model_type": "phi3", "rope_parameters": {"rope_type": "yarn"}}, "rope_type: expected one of default"),
+        ({"model_type": "phi3", "rope_parameters": {"rope_type": "ntk"}}, "rope_type: expected one of default"),
+        ({"model_type": "phi3", "rope_parameters": {"rope_type": "yarn"}}, "parameters of rope_type yarn"),
+        (
+            {"model_type": "llama", "rope_parameters": {**YARN, "factor": -2.0}},
+            "yarn_factor: expected a positive number",
+        ),
+        (
+            {"model_type": "llama", "max_position_embeddings": 64, "rope_parameters": {"rope_type": "dynamic"}},
+            r"expected at most max_position_embeddings \(64\)",
+        ),
         ({"model_type": "phi3", "rope_parameters": {"rope_type": "longrope"}}, "parameters of rope_type longrope"),
         (
             {"model_type": "phi3", "rope_parameters": {**LONGROPE, "short_factor": [1.0]}},
