@@ -62,15 +62,19 @@ std::string byte_pairs_piece(const Decoder& step, const PieceInText& decoded) {
                                                                                      : piece;
 }
 
-/// Number of bytes that Strip removes from the start of a piece.
-size_t bytes_to_strip(const Decoder& step, const std::string& piece) {
-  const size_t size = step.from.size();
-  size_t bytes = 0;
-  for (size_t i = 0; size > 0 && i < step.start && piece.compare(bytes, size, step.from) == 0;
-       ++i) {
-    bytes += size;
+/// Removes up to `start` and `stop` occurrences of `from` at the ends of a piece.
+std::string stripped(const Decoder& step, const std::string& piece) {
+  std::string_view rest = piece;
+  const std::string_view from = step.from;
+  for (size_t i = 0; !from.empty() && i < step.start && rest.substr(0, from.size()) == from; ++i) {
+    rest.remove_prefix(from.size());
   }
-  return bytes;
+  for (size_t i = 0; !from.empty() && i < step.stop && rest.size() >= from.size() &&
+                     rest.substr(rest.size() - from.size()) == from;
+       ++i) {
+    rest.remove_suffix(from.size());
+  }
+  return std::string(rest);
 }
 
 std::string ctc_piece(const Decoder& step, const PieceInText& decoded) {
@@ -111,7 +115,7 @@ Result<std::string> decode_piece(const HfModel& model, PieceInText decoded) {
         break;
       }
       case Decoder::Kind::Strip:
-        if (at_start) piece.erase(0, bytes_to_strip(step, piece));
+        if (at_start || !step.has_whole_text) piece = stripped(step, piece);
         break;
       case Decoder::Kind::WordPiece:
         piece = word_piece(step, std::move(piece), at_start);

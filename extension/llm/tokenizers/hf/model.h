@@ -99,8 +99,10 @@ struct Decoder {
   };
   Kind kind;
   std::string from = {}, to = {};
-  /// Characters to remove at the start of a text; Metaspace: 1 to remove a space.
-  size_t start = 0;
+  /// Strip: characters to remove at the start and the end; Metaspace: 1 to remove a space.
+  size_t start = 0, stop = 0;
+  /// Strip: the step has the whole text, because Fuse precedes it, and not each piece.
+  bool has_whole_text = false;
   /// WordPiece, Ctc: remove spaces in front of punctuation and English contractions.
   bool cleanup = false;
 };

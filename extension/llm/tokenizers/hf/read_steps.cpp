@@ -235,10 +235,21 @@ Error read_decoder(const Json& step, HfModel& model) {
   } else if (type == "Strip") {
     const Json& start = member(step, "start");
     const Json& stop = member(step, "stop");
-    if (!start.is_number_unsigned() || (stop.is_number_unsigned() && stop.get<uint64_t>() != 0)) {
-      return refuse_json("a decoder that strips anything but the start is not supported");
+    if (!start.is_number_unsigned() || !stop.is_number_unsigned()) {
+      return refuse_json("Strip: expected numbers start and stop");
     }
-    model.decoders.push_back({Kind::Strip, text_of(step, "content"), {}, start.get<size_t>()});
+    Decoder result{
+        Kind::Strip, text_of(step, "content"), {}, start.get<size_t>(), stop.get<size_t>()};
+    result.has_whole_text =
+        std::any_of(model.decoders.begin(), model.decoders.end(),
+                    [](const Decoder& before) { return before.kind == Kind::Fuse; });
+    // Texts are decoded piece by piece: their end is unknown, and the first piece may have fewer
+    // characters to strip.
+    if (result.has_whole_text && (result.start > 1 || result.stop != 0)) {
+      return refuse_json(
+          "a decoder that strips more than one character at the start is not supported");
+    }
+    model.decoders.push_back(std::move(result));
   } else if (type == "WordPiece") {
     Decoder result{Kind::WordPiece, text_of(step, "prefix", "##")};
     result.cleanup = flag_of(step, "cleanup", true);

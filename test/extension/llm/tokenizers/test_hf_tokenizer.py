@@ -45,6 +45,10 @@ DECODERS_OF_TEXTS = {
     "Metaspace without a prefix": decoders.Metaspace(prepend_scheme="never"),
     "bytes": decoders.ByteLevel(),
     "sentences": SENTENCES,
+    "starts of pieces": decoders.Strip("#", 2, 0),
+    "ends of pieces, then a text": decoders.Sequence(
+        [decoders.Strip("▁", 0, 1), decoders.Fuse(), decoders.Strip("b", 1, 0)]
+    ),
 }
 
 
@@ -119,6 +123,11 @@ def test_long_words_do_not_take_quadratic_time(tmp_path):
     assert ours.decode(ours.encode(2 * text)) == 2 * text
 
 
+OF_BYTES = '"decoder":{"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true}'
+STRIPPED = '{"type":"Strip","content":" ","start":%d,"stop":%d}'
+FUSED = '"decoder":{"type":"Sequence","decoders":[{"type":"Fuse"},' + STRIPPED + "]}"
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -128,6 +137,9 @@ def test_long_words_do_not_take_quadratic_time(tmp_path):
         ('"type":"ByteLevel"', '"type":"Unheard"'),
         ('"id":1', '"id":99999999999'),
         ('"dropout":null', '"dropout":1.5'),
+        (OF_BYTES, FUSED % (2, 0)),
+        (OF_BYTES, FUSED % (1, 1)),
+        (OF_BYTES, '"decoder":{"type":"Strip","content":" ","start":-1,"stop":0}'),
     ],
 )
 def test_files_that_are_not_supported_are_refused(old, new, tmp_path):
