@@ -18,6 +18,7 @@ _DECLARED = re.compile(r'define_overridable_option\(\s*(\w+)\s+"([^"]*)"\s+(\w+)
 _CACHED = re.compile(r'^\s*set\((\w+) ("[^"]*"|\S+) CACHE (\w+) "([^"]*)"\)', re.M)
 _OPTION = re.compile(r'^option\((\w+) "([^"]*)" (\w+)\)', re.M)
 _REPORTED = re.compile(r'executorch_report_option\((\w+) (ON|OFF) "([^"]*)"\)')
+_REPLACED = re.compile(r'executorch_refuse\((\w+) "([^"]*)"\)')
 
 _HEAD = """\
 # CMake options
@@ -69,8 +70,9 @@ def page() -> str:
     parts = "cmake/documented_options.cmake"
     reported = [(code(f"{m[1]}={m[2]}"), plain(m[3])) for m in _REPORTED.finditer((ROOT / parts).read_text())]
     refused = "cmake/refused_options.cmake"
-    unknown = [*_list(refused, "refused_backends"), *_list(refused, "refused_parts")]
-    names = [f"EXECUTORCH_BUILD_{name}" for name in unknown]
+    names = [f"EXECUTORCH_BUILD_{name}" for name in _list(refused, "refused_backends")]
+    names += [f"EXECUTORCH_{name}" for name in _list(refused, "refused_parts")]
+    replaced = [(code(f"EXECUTORCH_{m[1]}"), plain(m[2])) for m in _REPLACED.finditer((ROOT / refused).read_text())]
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     return (
         _HEAD
@@ -81,7 +83,9 @@ def page() -> str:
         + table(("option", "message"), reported)
         + "\n## Options that are refused\n\nThey select parts that this project does not have: "
         + ", ".join(code(name) for name in names)
-        + ".\n\n## Presets\n\n`cmake --preset NAME` needs CMake 3.25.\n\n"
+        + ".\n\nThese have a replacement:\n\n"
+        + table(("option", "instead"), replaced)
+        + "\n## Presets\n\n`cmake --preset NAME` needs CMake 3.25.\n\n"
         + table(
             ("preset", "contents of the build"),
             [(code(p["name"]), plain(p["displayName"])) for p in presets if not p.get("hidden")],

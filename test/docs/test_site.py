@@ -103,6 +103,16 @@ def test_the_cmake_options_of_the_page_are_those_that_the_build_knows() -> None:
     assert set(missing) <= {"BUILD_CPUINFO", "BUILD_PTHREADPOOL"}
 
 
+def test_refused_cmake_options_are_on_the_page_under_the_names_that_cmake_refuses() -> None:
+    source = (cmake_options.ROOT / "cmake/refused_options.cmake").read_text()
+    backends = [f"BUILD_{name}" for name in cmake_options._list("cmake/refused_options.cmake", "refused_backends")]
+    parts = cmake_options._list("cmake/refused_options.cmake", "refused_parts")
+    replaced = re.findall(r"^executorch_refuse\((\w+) ", source, re.M)
+    page = cmake_options.page()
+    assert [name for name in (*backends, *parts, *replaced) if f"`EXECUTORCH_{name}`" not in page] == []
+    assert "EXECUTORCH_BUILD_BUILD_" not in page
+
+
 def test_the_options_of_executor_runner_are_all_on_the_page() -> None:
     text = runner_options.SOURCE.read_text()
     table = text[text.index("kRows[]") : text.index("kRowCount")]
