@@ -14,8 +14,8 @@ from unittest import mock
 from tables import code, plain, table
 
 ROOT = Path(__file__).resolve().parents[2]
-# Scripts that are not modules of the package, and programs of examples.
-_NOT_COMMANDS = ("test/", "docs/", "cmake/", "install_executorch.py", "examples/minilm/")
+# Scripts that are not modules of the installed package, and programs of examples.
+_NOT_COMMANDS = ("test/", "docs/", "cmake/", "install_executorch.py", "examples/minilm/", "examples/devtools/")
 # These two come first on the page.
 _FIRST = ("executorch.export", "executorch.devtools")
 _NOT_SHOWN = (argparse._HelpAction, argparse._SubParsersAction)

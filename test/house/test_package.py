@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The wheel works in an environment with only numpy besides it."""
 
+import importlib
 import os
 import re
 import runpy
@@ -80,6 +81,15 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
     assert shipped_examples == {"models", "portable", "xnnpack"}
     left_out = ("executorch/test/", "executorch/setup.py", "executorch/install_executorch")
     assert not [n for n in names if n.startswith(left_out)]
+
+
+def test_the_wheel_has_the_module_of_each_command_that_the_site_documents(
+    wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs/_ext")
+    modules = importlib.import_module("command_options").commands().values()
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert not [module for module in modules if module.replace(".", "/") + ".py" not in names]
 
 
 def test_the_wheel_builds_bit_for_bit_twice(wheel: Path, tmp_path: Path) -> None:
