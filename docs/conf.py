@@ -43,6 +43,7 @@ nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # names of constants, not values of the machine that builds the site
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
