@@ -67,13 +67,19 @@ class ChangedTree:
         return objects
 
     def link(self, program: str, objects: Sequence[str], keep: bool = True) -> Path:
-        """Link a program of the build with these objects before its libraries; `keep`: with its own objects too."""
+        """Link a program of the build with these objects before its libraries.
+
+        `keep`: with its own objects too, except those of sources with the names of these objects.
+        """
         build, linked = newest_build(), self.folder / program
         ninja = run(["ninja", "-C", str(build), "-t", "commands", "-s", program])
         (command,) = (line for line in ninja.splitlines() if f"-o {program} " in line)
         words = shlex.split(command.removeprefix(": && ").removesuffix(" && :"))
         at = words.index("-o")
-        before = [word for word in words[:at] if keep or not word.endswith(".o")]
+        replaced = {Path(path).stem for path in objects}
+        before = [
+            w for w in words[:at] if not w.endswith(".o") or (keep and Path(w).name.split(".")[0] not in replaced)
+        ]
         run([*before, *objects, "-o", str(linked), *words[at + 2 :]], cwd=build)
         return linked
 

@@ -2,8 +2,10 @@
 """Each how-to of docs/contributing that adds C++ is followed in copies of the files, which are built and run."""
 
 import dataclasses
+import subprocess
 from pathlib import Path
 
+import peer_programs
 import pytest
 import torch
 from docs.changed_tree import COMPILER, ChangedTree, run
@@ -296,3 +298,24 @@ def test_a_kind_of_tokenizer_is_a_class_and_a_branch(tmp_path: Path) -> None:
     valid, damaged = tree.add("valid.txt", "bytes\n"), tree.add("damaged.txt", "bytes 7\n")
     assert run([str(program), str(valid)]) == "104 195 169 hé\n"
     assert run([str(program), str(damaged)]) == "refused\n"
+
+
+def test_an_option_of_executor_runner_is_a_member_a_row_and_its_use(tmp_path: Path) -> None:
+    tree, folder = ChangedTree(tmp_path), "extension/executor_runner"
+    member, row = "  bool help = false;\n", '    {"num_executions", '
+    loop = "  for (size_t i = 0; i < options.num_executions; ++i) {\n"
+    parse = '[](Options& options, const char* text) { options.warm_up = positive_number("warm_up", text); }'
+    added = f'    {{"warm_up", "N", "runs before the timed ones", {parse}}},\n'
+    use = '  printf("%zu runs before\\n", options.warm_up);\n'
+    tree.change(f"{folder}/options.h", (member, f"{member}  size_t warm_up = 0;\n"))
+    sources = (
+        tree.change(f"{folder}/options.cpp", (row, added + row)),
+        tree.change(f"{folder}/main.cpp", (loop, use + loop)),
+    )
+    runner = str(tree.link("executor_runner", tree.compile(*sources)))
+    program = str(peer_programs.path("add"))
+    assert "3 runs before\n" in run([runner, program, "--warm_up=3"])
+    assert "--warm_up N" in run([runner, "--help"])
+    refused = subprocess.run([runner, program, "--warm_up=0"], capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert refused.stderr == "executor_runner: --warm_up: expected a number from 1 on, found '0'\n"
