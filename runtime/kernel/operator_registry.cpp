@@ -64,6 +64,11 @@ Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
   return {kernels.data() + begin, end - begin};
 }
 
+/// The kernels among which those with this name are.
+Span<const Kernel> possible(Span<const Kernel> kernels, bool sorted, const char* name) {
+  return sorted ? named(kernels, name) : kernels;
+}
+
 /// Search key of find_kernel().
 class Query final {
  public:
@@ -113,7 +118,7 @@ struct Candidates {
     for (size_t i = 0; i < g_num_tables; ++i) {
       const Table& table = g_tables[i];
       if (table.priority == priority) {
-        look_in(table.sorted ? named(table.kernels, query.name()) : table.kernels, query);
+        look_in(possible(table.kernels, table.sorted, query.name()), query);
       }
     }
   }
@@ -136,7 +141,7 @@ bool is_registered(const Kernel& kernel, KernelPriority priority) {
   for (size_t i = 0; i < g_num_tables; ++i) {
     const Table& table = g_tables[i];
     if (table.priority == priority &&
-        contains(table.sorted ? named(table.kernels, kernel.name_) : table.kernels, kernel)) {
+        contains(possible(table.kernels, table.sorted, kernel.name_), kernel)) {
       return true;
     }
   }
@@ -147,15 +152,7 @@ bool is_registered(const Kernel& kernel, KernelPriority priority) {
 Error check_new(Span<const Kernel> kernels, KernelPriority priority, bool sorted) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     const Kernel& kernel = kernels[i];
-    // Equal names are neighbours in a sorted table.
-    Span<const Kernel> before(kernels.data(), i);
-    if (sorted) {
-      size_t first = i;
-      while (first > 0 && strcmp(kernels[first - 1].name_, kernel.name_) == 0) {
-        --first;
-      }
-      before = {kernels.data() + first, i - first};
-    }
+    const Span<const Kernel> before = possible({kernels.data(), i}, sorted, kernel.name_);
     ET_CHECK_OR_RETURN_ERROR(!contains(before, kernel) && !is_registered(kernel, priority),
                              RegistrationAlreadyRegistered,
                              "kernel %s (key %s) is registered already: nothing of its library "
