@@ -252,6 +252,24 @@ const Kernel* internal::find_in_list(const char* name, Span<const TensorMeta> me
   return candidates.best();
 }
 
+bool internal::have_keys(Span<const Kernel> kernels) {
+  for (const Kernel& kernel : kernels) {
+    if (!kernel.kernel_key_.is_fallback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool internal::registered_kernels_have_keys() {
+  for (size_t i = 0; i < g_num_tables; ++i) {
+    if (have_keys(g_tables[i].kernels)) {
+      return true;
+    }
+  }
+  return have_keys(copied_kernels());
+}
+
 size_t registered_kernel_count() {
   size_t count = g_num_kernels;
   for (size_t i = 0; i < g_num_tables; ++i) {

@@ -30,17 +30,6 @@ constexpr Kernel kMissing;
 /// A kernel key has at most 16 tensors, and the operator's result after them.
 constexpr size_t kMaxKeyTensors = 16 + 1;
 
-bool has_keyed_kernels(Span<const Kernel> kernels) {
-  const size_t size = kernels.empty() ? registered_kernel_count() : kernels.size();
-  for (size_t i = 0; i < size; ++i) {
-    const Kernel& kernel = kernels.empty() ? registered_kernel(i) : kernels[i];
-    if (!kernel.kernel_key_.is_fallback()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 struct DimOrder {
   executorch::aten::DimOrderType dims[kTensorDimensionLimit];
 };
@@ -94,7 +83,7 @@ InstructionLoader::InstructionLoader(const fb::ExecutionPlan& plan, Span<const K
       kernels_(kernels),
       block_(block),
       pointers_(pointers),
-      keyed_kernels_(has_keyed_kernels(kernels)) {}
+      keyed_kernels_(kernels.empty() ? registered_kernels_have_keys() : have_keys(kernels)) {}
 
 Error InstructionLoader::load() {
   for (const Kernel*& kernel : block_.kernels) {
