@@ -211,7 +211,7 @@ def test_compositions_match_eager(name: str) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("dtype", SEVERAL_OPERATORS)
 @pytest.mark.parametrize("name", [name for name in [*CASES, *SINGLE_ONLY] if "half" not in name])
-def test_compositions_in_half_precision_match_eager(name: str, dtype: torch.dtype, tolerance: float) -> None:
+def test_compositions_in_half_precision_match_eager(name: str, dtype: torch.dtype) -> None:
     module, inputs = _make({**CASES, **SINGLE_ONLY}[name])
     check(module.to(dtype), tuple(tensor.to(dtype) for tensor in inputs), SEVERAL_OPERATORS[dtype])
 
