@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracle.tolerances import INT8_MODEL, ONE_ROUNDING
+from oracle.tolerances import BFLOAT16_OUTPUTS, INT4_OUTPUTS, INT8_MODEL, LAYER, ONE_ROUNDING
 
 from executorch.devtools import parse_etrecord
 from executorch.examples.models import MODEL_NAME_TO_MODEL
@@ -100,17 +100,17 @@ def largest_error(path: str, name: str) -> float:
 @pytest.mark.parametrize(
     ("options", "bound"),
     [
-        (["--backend", "xnnpack"], 1e-5),
-        (["--backend", "xnnpack", "--quantize", "int8"], 0.05),
-        (["--backend", "xnnpack", "--quantize", "int8-dynamic"], 0.05),
-        (["--backend", "xnnpack", "--quantize", "8da4w"], 0.3),
-        (["--recipe", "xnnpack_pt2e_int8_static_per_tensor"], 0.05),
-        (["--backend", "xnnpack", "--compute-precision", "fp32"], 1e-5),
-        (["--backend", "xnnpack", "--compute-precision", "bf16"], 0.02),
-        (["--backend", "xnnpack", "--compute-precision", "bf16", "--max-error", "0.001"], 0.02),
-        (["--recipe", "xnnpack_bf16_compute"], 0.02),
-        (["--backend", "portable"], 1e-5),
-        ([], 1e-5),
+        (["--backend", "xnnpack"], LAYER["rtol"]),
+        (["--backend", "xnnpack", "--quantize", "int8"], INT8_MODEL),
+        (["--backend", "xnnpack", "--quantize", "int8-dynamic"], INT8_MODEL),
+        (["--backend", "xnnpack", "--quantize", "8da4w"], INT4_OUTPUTS),
+        (["--recipe", "xnnpack_pt2e_int8_static_per_tensor"], INT8_MODEL),
+        (["--backend", "xnnpack", "--compute-precision", "fp32"], LAYER["rtol"]),
+        (["--backend", "xnnpack", "--compute-precision", "bf16"], BFLOAT16_OUTPUTS),
+        (["--backend", "xnnpack", "--compute-precision", "bf16", "--max-error", "0.001"], BFLOAT16_OUTPUTS),
+        (["--recipe", "xnnpack_bf16_compute"], BFLOAT16_OUTPUTS),
+        (["--backend", "portable"], LAYER["rtol"]),
+        ([], LAYER["rtol"]),
     ],
 )
 def test_backends_and_quantizations_give_programs_that_compute_the_model(options: list[str], bound: float) -> None:

@@ -40,6 +40,13 @@ def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
             yield argument.arg, given
 
 
+def _strings(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a constant or a tuple of constants has, separated by commas."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield from (name.strip() for name in part.value.split(","))
+
+
 def _tolerances(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the expressions of the node that are tolerances by their name or place."""
     if isinstance(node, ast.Call):
@@ -48,6 +55,8 @@ def _tolerances(node: ast.AST) -> Iterator[ast.expr]:
         yield from (k.value for k in node.keywords if _is_tolerance(k.arg) or (is_approx and k.arg in ("rel", "abs")))
         yield from node.args[1:] if is_approx else ()
         yield from node.args if name == "Tolerance" else ()
+        if name == "parametrize" and any(map(_is_tolerance, _strings(node.args[0]))):
+            yield from node.args[1:]
     elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
         yield from (default for name, default in _defaults(node.args) if _is_tolerance(name))
     elif isinstance(node, ast.Assign):
@@ -97,6 +106,7 @@ def test_tolerances_are_found_by_name_and_place() -> None:
         "assert float(error) < 1e-6",
         "assert (error <= 1e-6 * scale).all()",
         "Way(bound=5e-2)",
+        "parametrize(('dtype', 'tolerance'), [(torch.float32, 3e-6)])",
     ):
         assert list(_literals(ast.parse(text))) == [1], text
     for text in (

@@ -61,6 +61,11 @@ LAYERS = Tolerance(rtol=1e-4, atol=1e-5)  # a chain of layers whose roundings ac
 MODEL = Tolerance(rtol=1e-4, atol=1e-4)  # a model, or sums of some thousand terms that may cancel
 ATTENTION = Tolerance(rtol=0, atol=2e-6)  # against attention in float64
 CACHED_ATTENTION = Tolerance(rtol=0, atol=3e-6)  # the same over a cache in 8 or 16 bits
+MASKED_ATTENTION = {  # the same with a mask, in the dtype of the result
+    torch.float32: Tolerance(rtol=0, atol=3e-6),
+    torch.float16: Tolerance(rtol=0, atol=2e-3),
+    torch.bfloat16: Tolerance(rtol=0, atol=1.6e-2),
+}
 CANCELLING = Tolerance(rtol=1e-3, atol=1e-3)  # differences of numbers a thousand times as large
 
 # One function of each element in float32 and float64, compared with the function in a wider type.
@@ -108,12 +113,14 @@ LONG_ROWS = {  # softmax and elementwise functions of some hundred thousand valu
 }
 BFLOAT16_SUMS = 0.02  # absolute, magnitudes of up to 1
 LARGE_BFLOAT16_SUMS = 0.1  # absolute, magnitudes of up to 16
+BFLOAT16_OUTPUTS = 0.02  # the largest error as a share of the largest magnitude, after such products
 BFLOAT16_PRODUCTS = 1e-2  # relative error of products that are computed in bfloat16: 40 dB
 
 # Quantized computation; shares of the largest magnitude unless they are a Tolerance. See also quanta().
 INT8_MODEL = 0.05  # 8-bit activations, 4- or 8-bit weights
 INT8_WEIGHTS = 0.02  # 8-bit weights alone
 INT4_LOGITS = 0.2  # 4-bit weights and embeddings
+INT4_OUTPUTS = 0.3  # 4-bit weights of a small layer
 INT8_CACHE = 0.03
 INT8_INPUTS = Tolerance(rtol=0.05, atol=0.031)  # a float function of a value that may differ by one quantum
 INTEGER_PRODUCTS = Tolerance(rtol=1e-4, atol=1e-2)  # sums of integers are exact; the scales of rows are computed

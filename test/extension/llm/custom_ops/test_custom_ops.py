@@ -4,7 +4,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from oracle.tolerances import ATTENTION, CACHED_ATTENTION
+from oracle.tolerances import ATTENTION, CACHED_ATTENTION, MASKED_ATTENTION
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
@@ -85,10 +85,8 @@ def test_a_cache_is_written_in_place_and_attended(fused, heads, key_heads, chann
 
 
 @pytest.mark.parametrize("queries", [1, 5, 90])
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(torch.float32, 3e-6), (torch.float16, 2e-3), (torch.bfloat16, 1.6e-2)]
-)
-def test_masks_and_scales_of_every_dtype(queries, dtype, tolerance):
+@pytest.mark.parametrize("dtype", MASKED_ATTENTION)
+def test_masks_and_scales_of_every_dtype(queries, dtype):
     torch.manual_seed(1)
     q = torch.randn(2, queries, 6, 32).to(dtype)
     k, v = (torch.randn(2, CAPACITY, 2, 32).to(dtype) for _ in range(2))
@@ -98,7 +96,7 @@ def test_masks_and_scales_of_every_dtype(queries, dtype, tolerance):
     method = lower(call, (torch.tensor([2]), q, k, v, mask))
     output = method.execute((torch.tensor([7]), q, k, v, mask))[0]
     assert output.dtype is dtype
-    torch.testing.assert_close(output.double(), oracle(q, k, v, mask, 0.3), rtol=0, atol=tolerance)
+    torch.testing.assert_close(output.double(), oracle(q, k, v, mask, 0.3), **MASKED_ATTENTION[dtype])
 
 
 class ReducedCache(torch.nn.Module):
