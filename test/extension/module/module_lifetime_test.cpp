@@ -210,7 +210,7 @@ TEST_F(ModuleLifetimeTest, AProcessThatForkMakesExecutesWhileItsParentDoes) {
 
 TEST(ModuleLifetimeDeathTest, TheProcessEndsWhileThreadsExecute) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  // The memory of threads that still run is not a leak. The options that whole_suite.py gives stay.
+  // The memory of threads that still run is not a leak. Options of whole_suite.py are kept.
   const char* const given = getenv("ASAN_OPTIONS");
   const std::string options = given == nullptr ? "" : given;
   setenv("ASAN_OPTIONS", (options + ":detect_leaks=0").c_str(), 1);
