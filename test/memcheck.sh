@@ -16,7 +16,7 @@ for shard in $(if [ $# -gt 0 ]; then echo "$1"; else seq 0 $((shards - 1)); fi);
     [ -x "$program" ] || { echo "$program is not built"; failed=1; continue; }
     report=build/memcheck-${test%%:*}-$shard.txt
     GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard valgrind --error-exitcode=1 --error-limit=no --num-callers=25 \
-      --log-file="$report" "$program" --gtest_brief=1 --gtest_filter="${test#*:}" >"$report.output" 2>/dev/null || failed=1
+      --suppressions=test/memcheck.supp --log-file="$report" "$program" --gtest_brief=1 --gtest_filter="${test#*:}" >"$report.output" 2>/dev/null || failed=1
     echo "${test%%:*}, part $shard: $(tail -n 1 "$report.output"), $(grep -o 'ERROR SUMMARY: [0-9]* errors' "$report")"
   done
 done
