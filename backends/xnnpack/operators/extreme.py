@@ -110,6 +110,8 @@ RULES: dict[str, Rule] = {
     "amax.default": Rule(_largest, _refuse),
     "amin.default": Rule(_smallest, _refuse),
     **{f"any.{name}": Rule(_largest, _refuse_any, booleans=True) for name in ("default", "dim", "dims")},
+    "max.default": Rule(_largest, _refuse),
+    "min.default": Rule(_smallest, _refuse),
     "max.dim": Rule(_largest, _refuse_with_indices),
     "min.dim": Rule(_smallest, _refuse_with_indices),
 }

@@ -204,6 +204,7 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "largest of rows, without indices": lambda: (Function(lambda x: x.max(1).values), (_r(3, 4),)),
     "smallest of a dimension, kept": lambda: (Function(lambda x: x.min(-2, keepdim=True)[0]), (_r(2, 5, 3),)),
     "largest of all": lambda: (Function(lambda x: x.amax()), (_r(3, 4, 5),)),
+    "a scale from the largest and the smallest": lambda: (Function(lambda x: x / (x.max() - x.min())), (_r(3, 4, 5),)),
     "mean of images": lambda: (Function(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
     "mean of images to a matrix": lambda: (Function(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
     "variance of channels": lambda: (
