@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Refuse programs in which torch.export recorded a value of its trace as a constant: they would ignore an input."""
+"""Refuse programs in which torch.export recorded a value of its trace as a constant: it has no data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,21 @@ from executorch.exir.graph_module import all_graph_modules
 
 
 def refuse_recorded_values(program: ExportedProgram) -> None:
-    """Raise `ExportError` if a subgraph reads a value of the surrounding graph as its own constant.
+    """Raise `ExportError` if a constant of the program, or of a subgraph, is a value of torch.export's trace.
 
-    torch.export makes such constants of tensors that the functions of a `while_loop`, `scan` or `map` take from their
-    closure.
+    With strict=True, torch.export makes such constants of the `.data` of weights; torch would end the process when it
+    traces the program again. It makes constants of subgraphs of tensors that the functions of a `while_loop`, `scan` or
+    `map` take from their closure.
     """
+    for node in program.graph.find_nodes(op="placeholder"):
+        name = program.graph_signature.inputs_to_lifted_tensor_constants.get(node.name)
+        if name is not None and isinstance(program.constants.get(name), FakeTensor):
+            raise ExportError(
+                "decomposition",
+                next(iter(node.users), node),
+                f"torch.export recorded the constant '{name}' without data: `forward` reads the .data of a parameter. "
+                "Read the parameter itself, or compute what follows from weights alone before the export",
+            )
     for module in all_graph_modules(program.graph_module):
         if module is program.graph_module:
             continue

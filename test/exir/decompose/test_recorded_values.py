@@ -1,5 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Values that torch.export records as constants of a subgraph."""
+"""Values of its trace that torch.export records as constants."""
+
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -43,3 +45,26 @@ def test_the_ways_that_the_refusal_names_work(sums: object, strict: bool) -> Non
     exported = torch.export.export(Function(sums), _INPUTS, strict=strict)
     method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
     torch.testing.assert_close(method.execute(_INPUTS)[0], _INPUTS[0] + _INPUTS[1].sum(0))
+
+
+class _FoldsBeforeEachCall(torch.nn.Module):
+    """Compute a folded weight in `forward`, as the image model SPAN does."""
+
+    def __init__(self, read: Callable[[torch.nn.Parameter], torch.Tensor]) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.read = read
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ (self.read(self.layer.weight) * 2).t()
+
+
+def test_a_weight_without_data_is_refused_with_what_to_do() -> None:
+    x = torch.randn(2, 3)
+    exported = torch.export.export(_FoldsBeforeEachCall(lambda weight: weight.data.clone().detach()), (x,), strict=True)
+    with pytest.raises(ExportError, match=r"without data: .*reads the \.data of a parameter.*the parameter itself"):
+        to_edge(exported)
+    module = _FoldsBeforeEachCall(lambda weight: weight.detach())
+    program = to_edge(torch.export.export(module, (x,), strict=True)).to_executorch()
+    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(found, module(x))
