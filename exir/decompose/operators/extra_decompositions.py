@@ -201,11 +201,17 @@ def _select_scatter(self: torch.Tensor, src: torch.Tensor, dim: int, index: int)
     return written
 
 
+def _fill(self: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Repeat the value; PyTorch's decomposition copies it to `self`, whose elements nothing reads."""
+    return value.to(self.dtype).expand(self.shape).clone()
+
+
 # Replacements of PyTorch's decompositions that refuse arguments of eager (a 0-dimensional index, booleans), that
 # compute more than they must, or that take scalars which eager refuses.
 REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     _aten.clamp_max.Tensor: torch.minimum,
     _aten.clamp_min.Tensor: torch.maximum,
+    _aten.fill.Tensor: _fill,
     _aten.take.default: _take,
     _aten.select_scatter.default: _select_scatter,
     **INTEGER_SCALAR_DECOMPOSITIONS,

@@ -66,6 +66,12 @@ class _Gated(nn.Module):
         return y * F.silu(x * 9)
 
 
+def _with_a_row_of_fives(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    y[1] = 5
+    return y @ y.t()
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "layer norm": lambda: (_random(nn.LayerNorm(7)), (_r(2, 5, 7) * 3 + 1,)),
     "layer norm over two dimensions": lambda: (_random(nn.LayerNorm((5, 7))), (_r(3, 5, 7),)),
@@ -181,6 +187,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "baddbmm": lambda: (torch.baddbmm, (_r(2, 3, 5), _r(2, 3, 4), _r(2, 4, 5))),
     "linear of computed weights": lambda: (F.linear, (_r(3, 5), _r(4, 5), _r(4))),
     "narrow": lambda: (lambda x: x.narrow(1, 1, 2) * 2, (_r(3, 5),)),
+    "a row set to a number": lambda: (_with_a_row_of_fives, (_r(3, 5),)),
     "rotary embedding": lambda: (_rotary, (_r(2, 3, 5, 8), _r(5, 8))),
     "rotary embedding of some channels": lambda: (_rotary, (_r(2, 3, 5, 12), _r(5, 6))),
     "rotary embedding of halves": lambda: (_rotary_of_pairs(True), (_r(2, 5, 3, 70), _r(5, 35))),
