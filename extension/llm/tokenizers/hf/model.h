@@ -122,7 +122,7 @@ struct AddedToken {
 struct HfModel {
   enum class Algorithm : uint8_t { BytePairs, WordPiece, Unigram, WordLevel };
   Algorithm algorithm = Algorithm::BytePairs;
-  /// The vocabulary: the model never gives an added token that is not in it.
+  /// Pieces of the vocabulary, the only ones that words are encoded with.
   KeyedMap<std::string, uint64_t> ids;
   /// Added tokens by content; they precede the vocabulary wherever a text names a token.
   KeyedMap<std::string, uint64_t> added_ids;
