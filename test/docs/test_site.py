@@ -1,9 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The site's pages: links lead somewhere, every page is in the table of contents, generated pages match the code."""
 
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,12 @@ import pipeline_steps  # noqa: E402
 import plain_docstrings  # noqa: E402
 import runner_options  # noqa: E402
 
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner  # noqa: E402
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import get_symmetric_quantization_config  # noqa: E402
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig  # noqa: E402
+from executorch.exir.passes import MemoryPlanningPass  # noqa: E402
 from executorch.exir.program import pipeline  # noqa: E402
+from executorch.runtime import Runtime  # noqa: E402
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.M | re.S)
@@ -117,6 +123,29 @@ def test_the_options_of_executor_runner_are_all_on_the_page() -> None:
     text = runner_options.SOURCE.read_text()
     table = text[text.index("kRows[]") : text.index("kRowCount")]
     assert len(runner_options.rows()) == len(re.findall(r'^    \{"\w+",', table, re.M))
+
+
+@pytest.mark.parametrize(
+    ("function", "page"),
+    [
+        (XnnpackPartitioner, "guides/xnnpack.md"),
+        (get_symmetric_quantization_config, "guides/quantization.md"),
+        (MemoryPlanningPass, "memory-planning.md"),
+        (Runtime.load_program, "guides/python-runtime.md"),
+    ],
+)
+def test_a_guide_names_each_argument_of_its_subject(function: Callable[..., object], page: str) -> None:
+    text = (DOCS / page).read_text()
+    names = [name for name in inspect.signature(function).parameters if name not in ("self", "data")]
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_the_guide_of_xnnpack_names_each_option_of_the_backend() -> None:
+    header = (ROOT / "backends/xnnpack/runtime/XNNPACKBackend.h").read_text()
+    keys = re.findall(r'_option_key\[\] = "(\w+)"', header)
+    text = (DOCS / "guides/xnnpack.md").read_text()
+    assert len(keys) > 4
+    assert [key for key in keys if f"| `{key}` |" not in text] == []
 
 
 def test_every_command_with_arguments_is_on_the_page() -> None:
