@@ -17,7 +17,7 @@ inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) c
   if (begin == 0 || place.buffer != kAddresses) {
     return range(value).overlaps(place);
   }
-  // Where the tensor begins after the place, its size need not be computed.
+  // A tensor that begins after the place needs no size.
   return begin < place.end && place.begin < begin + nbytes(tensor);
 }
 
@@ -45,8 +45,8 @@ ET_NOINLINE bool AliasModel::lies_apart(uint32_t root, const PlannedRange& place
 }
 
 /// Returns true for most correct calls, with the effects of check_call(), which would accept them:
-/// one tensor is written to, the class of each tensor is one tensor and its views, and another
-/// class shares bytes with the written one only where the kernel works in place.
+/// one tensor is written to, whose class is that tensor and its views. Each class that is read lies
+/// apart, or is one tensor, with its views, that the kernel may read where it writes.
 bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written, size_t first_written) {
   const uint64_t bits = written << Kernel::kOptionBits >> Kernel::kOptionBits;
   size_t result = first_written;
