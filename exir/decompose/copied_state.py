@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Give the source of each `copy_` the dtype and sizes of what it writes.
+"""Convert the source of each `copy_` to the dtype and sizes of its destination.
 
 torch's trace removes the last `copy_` to a buffer and takes its source for the buffer's new value: a source of another
 dtype, or one that `copy_` broadcasts, would become the state.

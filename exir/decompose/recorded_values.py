@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Refuse programs in which torch.export recorded a value of its trace as a constant: it has no data."""
+"""Refuse constants that torch.export recorded from its trace; they have no data."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _grouped_dims(sizes: list[object], permuted: list[int]) -> list[list[int]]:
 
 
 def _chain(node: fx.Node) -> tuple[list[fx.Node], list[int]]:
-    """Return a permute, the permutes before it and what the first of them reads, and all permutes in one."""
+    """Return a permute, the permutes before it and their operand, and the dims of all these permutes in one."""
     rank = node.meta["val"].dim()
     nodes, dims = [node], list(range(rank))
     while nodes[-1].target is _PERMUTE:

@@ -48,7 +48,7 @@ def test_the_ways_that_the_refusal_names_work(sums: object, strict: bool) -> Non
 
 
 class _FoldsBeforeEachCall(torch.nn.Module):
-    """Compute a folded weight in `forward`, as the image model SPAN does."""
+    """Fold a weight in `forward`, like the image model SPAN."""
 
     def __init__(self, read: Callable[[torch.nn.Parameter], torch.Tensor]) -> None:
         super().__init__()

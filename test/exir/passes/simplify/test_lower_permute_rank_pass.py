@@ -43,7 +43,7 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[int, ...], 
         [3],
     ),
     "an added dim": (lambda x: x[..., None].permute(4, 2, 0, 1, 3).reshape(3, 8), (2, 2, 3, 2), [3]),
-    "two permutes, the first of them read twice": (
+    "two permutes, the first with a second reader": (
         lambda x: (lambda y: y.permute(3, 0, 1, 2, 4).reshape(6, 4) + y.reshape(6, 4))(
             x.view(1, 2, 3, 2, 2).permute(0, 2, 1, 3, 4)
         ),
