@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Method::execute_async(): the future that it returns, and the threads that it takes.
+// Declarations for Method::execute_async(): the future that it returns, and pools of threads.
 #pragma once
 
 #include <executorch/extension/async/task_pool.h>

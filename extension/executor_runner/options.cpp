@@ -13,8 +13,8 @@
 namespace executorch::extension::executor_runner {
 namespace {
 
-/// Returns the parts between commas, none for an empty text: as documented, an empty value is the
-/// default, and scripts pass variables that may be empty.
+/// Returns the parts between commas. An empty text has none, because an empty value is the
+/// documented default, and scripts pass variables that may be empty.
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   if (text.empty()) {

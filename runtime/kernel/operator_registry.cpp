@@ -64,7 +64,7 @@ Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
   return {kernels.data() + begin, end - begin};
 }
 
-/// The kernels among which those with this name are.
+/// The part of a list that has all of its kernels with this name.
 Span<const Kernel> possible(Span<const Kernel> kernels, bool sorted, const char* name) {
   return sorted ? named(kernels, name) : kernels;
 }

@@ -11,7 +11,7 @@
 #include <atomic>
 
 namespace executorch::kernels {
-namespace {  // of one source: what it calls once is inlined
+namespace {  // One source includes this: the compiler inlines functions with one caller.
 
 constexpr int kMaxInputs = Elementwise::kMaxArity;
 

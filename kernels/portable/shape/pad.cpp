@@ -114,7 +114,7 @@ Tensor& mirror_pad(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
     return out;
   }
   const int64_t sizes[] = {axes[0].out, axes[1].out, axes[2].out};
-  // Many images without channels have nothing to pad.
+  // Without this, the loops would visit each of many images that have no channels.
   if (!resize(ctx, out, image_shape(self, spatial, sizes)) || out.numel() == 0) return out;
   const Convert move_elements = move(width_of(dtype));
   const Images from(self, spatial), to(out, spatial);

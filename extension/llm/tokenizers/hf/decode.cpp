@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Decoders of tokenizer.json: from pieces to text.
+#include <string_view>
 #include <utility>
 
 #include <executorch/extension/llm/tokenizers/hf/model.h>

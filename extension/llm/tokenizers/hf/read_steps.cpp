@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Reads the steps of a tokenizer.json. An unexpected type is a ParseFailure.
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
