@@ -4,10 +4,10 @@
 /// Marks a declaration that is defined in the same binary or nowhere. Its address is null if it is
 /// not linked in.
 ///
-/// Hidden visibility saves a dynamic symbol for each declaration. In position-independent code it
-/// is for builds for size alone, which need a linker other than gold: gold gives such a declaration
-/// the address of the binary's first byte, instead of null.
-#if defined(__GNUC__) && (defined(__OPTIMIZE_SIZE__) || !defined(__PIC__))
+/// Hidden visibility saves a dynamic symbol for each declaration. Position-independent code does
+/// without, because gold gives such a declaration the address of the binary's first byte instead of
+/// null.
+#if defined(__GNUC__) && !defined(__PIC__)
 #define ET_OPTIONAL_LINK __attribute__((weak, visibility("hidden")))
 #elif defined(__GNUC__)
 #define ET_OPTIONAL_LINK __attribute__((weak))
