@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Declarations of parts that are not linked in have a null address, whatever the linker and the kind of binary."""
+"""A part that is not linked in has a null address with every linker and in every kind of binary."""
 
 import shutil
 import subprocess
