@@ -257,6 +257,11 @@ def test_images_stay_channels_last_from_end_to_end() -> None:
     assert _kinds(module, (image,)).count("StaticTranspose") <= 1
 
 
+def test_the_largest_of_many_elements_is_pooled_in_channels() -> None:
+    assert _kinds(Function(lambda x: x.max()), (_r(2, 3, 20, 30),)).count("MaxPooling2d") == 2
+    assert _kinds(Function(lambda x: x.max()), (_r(3, 20),)).count("MaxPooling2d") == 1
+
+
 @pytest.mark.parametrize("masked", [torch.bool, torch.float32])
 def test_a_mask_that_hides_all_keys_gives_zeros(masked: torch.dtype) -> None:
     torch.manual_seed(0)
