@@ -46,8 +46,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
     type, operator, global. The configuration None keeps the part in float.
 
     If there is no configuration or no call can be quantized, the model stays float and a UserWarning says why; with
-    `strict`, prepare raises `NothingQuantizedError` instead. A tensor that met no data gets a scale of 1 and a warning;
-    with `strict`, convert raises ValueError.
+    `strict`, prepare raises `NothingQuantizedError` instead.
     """
 
     def __init__(self, *, strict: bool = False) -> None:
@@ -157,14 +156,13 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             self._report_nothing(f"nothing of the model is quantized: {why}")
 
     def prepare_obs_or_fq_callback(self, model: GraphModule, edge_or_node_to_obs_or_fq: dict[Any, Any]) -> None:
-        """Give observers the name of their tensor, for their messages, and `strict`."""
+        """Give observers the name of their tensor, for their messages."""
         for seen, observer in edge_or_node_to_obs_or_fq.items():
             if observer is None:
                 continue
             reader = seen[1] if isinstance(seen, tuple) else None
             place = f"operand {seen[0].name} of {described(reader)}" if reader else f"the result of {described(seen)}"
             observer.__dict__.setdefault("place", place)
-            observer.__dict__.setdefault("strict", self._strict)
 
     @classmethod
     def get_supported_quantization_configs(cls) -> list[QuantizationConfig]:
