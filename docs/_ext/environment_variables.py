@@ -57,6 +57,7 @@ TESTS = {
     "EXECUTORCH_CONCURRENT_PROGRAMS": "a folder of programs, for the thread sanitizer's tests",
     "EXECUTORCH_FAIL_AT": "the index of the system call or thread start that fails; `test.faults.whole_suite` sets it",
     "EXECUTORCH_FAULT_REPORT": "the file to which a program writes how many of them it made; set likewise",
+    "ASAN_OPTIONS": "options of the address sanitizer; a test of exits adds one to yours",
     "EXECUTORCH_EMULATED": "set in an emulator, which cannot run some tests of threads and `fork`",
     "ET_FUZZ_RUNS": "how many damaged programs the fuzz test tries",
     "HYPOTHESIS_PROFILE": "`search` draws other examples in each run; default: `repeat`",
