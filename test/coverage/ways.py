@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from oracle.tolerances import COVERED, COVERED_BFLOAT16, COVERED_HALF, COVERED_INT8
 from torch.export import ExportedProgram
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
+from test.oracle.tolerances import COVERED, COVERED_BFLOAT16, COVERED_HALF, COVERED_INT8
 
 
 def _portable(program: ExportedProgram) -> EdgeProgramManager:
