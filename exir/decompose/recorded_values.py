@@ -5,13 +5,27 @@ from __future__ import annotations
 
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 
 
+def _is_needed(value: Node) -> bool:
+    """Return whether an output or a write depends on the value. A trace may leave other calls on it."""
+    pending, seen = [value], {value}
+    while pending:
+        for user in pending.pop().users:
+            if user.op == "output" or user.is_impure():
+                return True
+            if user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return False
+
+
 def refuse_recorded_values(program: ExportedProgram) -> None:
-    """Raise `ExportError` if a constant of the program, or of a subgraph, is a value of torch.export's trace.
+    """Raise `ExportError` if the program needs a constant, its own or a subgraph's, which is a value of its trace.
 
     With strict=True, torch.export makes such constants of the `.data` of weights; torch would end the process when it
     traces the program again. It makes constants of subgraphs of tensors that the functions of a `while_loop`, `scan` or
@@ -19,7 +33,7 @@ def refuse_recorded_values(program: ExportedProgram) -> None:
     """
     for node in program.graph.find_nodes(op="placeholder"):
         name = program.graph_signature.inputs_to_lifted_tensor_constants.get(node.name)
-        if name is not None and isinstance(program.constants.get(name), FakeTensor):
+        if name is not None and isinstance(program.constants.get(name), FakeTensor) and _is_needed(node):
             raise ExportError(
                 "decomposition",
                 next(iter(node.users), node),

@@ -68,3 +68,13 @@ def test_a_weight_without_data_is_refused_with_what_to_do() -> None:
     program = to_edge(torch.export.export(module, (x,), strict=True)).to_executorch()
     (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
     torch.testing.assert_close(found, module(x))
+
+
+def test_a_constant_without_data_that_nothing_needs_is_left_out() -> None:
+    products = torch.vmap(torch.vmap(torch.dot, (0, None)), (None, 0))
+    inputs = (torch.randn(4, 3), torch.randn(5, 3))
+    exported = torch.export.export(Function(products), inputs, strict=True)
+    assert exported.constants  # vmap leaves one, which a call without users reads
+    program = to_edge(exported).to_executorch()
+    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute(inputs)
+    torch.testing.assert_close(found, products(*inputs))
