@@ -22,17 +22,13 @@ from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.merging import merge_libraries
 from executorch.codegen.method_memory import read_temp_bytes
 from executorch.codegen.selection import Selection, select_operators
+from executorch.codegen.tools.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line entry point; returns the exit code."""
     options = _parser().parse_args(arguments)
-    try:
-        _COMMANDS[options.command](options)
-    except (CodegenError, OSError) as e:
-        print(f"codegen: {e}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code("codegen", lambda: _COMMANDS[options.command](options))
 
 
 def _parser() -> argparse.ArgumentParser:

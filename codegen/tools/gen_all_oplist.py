@@ -10,6 +10,7 @@ from pathlib import Path
 
 from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import Selection, select_operators
+from executorch.codegen.tools.exit_code import exit_code
 
 _FILE = "selected_operators.yaml"
 
@@ -37,16 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="refuse an operator that two selections contain",
     )
     options = parser.parse_args(arguments)
-    try:
+
+    def write() -> None:
         paths = _selections(options.model_file_list_path)
         if options.check_ops_not_overlapping:
             _refuse_overlaps(paths)
         options.output_dir.mkdir(parents=True, exist_ok=True)
         select_operators(yaml_paths=paths).save(options.output_dir / _FILE)
-    except (CodegenError, OSError) as error:
-        print(f"gen_all_oplist: {error}", file=sys.stderr)
-        return 1
-    return 0
+
+    return exit_code("gen_all_oplist", write)
 
 
 def _selections(argument: str) -> list[Path]:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import select_operators
+from executorch.codegen.tools.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,15 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     tables = [options.ops_schema_yaml_path] if options.ops_schema_yaml_path else []
     models = [options.model_file_path] if options.model_file_path else []
-    try:
+
+    def write() -> None:
         selection = select_operators(
             options.root_ops.split(","), tables, models, include_all=options.include_all_operators
         )
         selection.save(options.output_path)
-    except (CodegenError, OSError) as error:
-        print(f"gen_oplist: {error}", file=sys.stderr)
-        return 1
-    return 0
+
+    return exit_code("gen_oplist", write)
 
 
 if __name__ == "__main__":

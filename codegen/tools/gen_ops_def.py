@@ -11,10 +11,10 @@ from pathlib import Path
 import yaml
 
 from executorch.codegen.library_yaml import schema_texts
-from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.program_use import read_program_use
 from executorch.codegen.schema import parse_schema
 from executorch.codegen.source_table import KERNELS
+from executorch.codegen.tools.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,14 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output_path", type=Path, required=True, help="the functions.yaml to write")
     parser.add_argument("--model_file_path", type=Path, required=True, help="a .pte file")
     options = parser.parse_args(arguments)
-    try:
+
+    def write() -> None:
         entries = _entries(sorted(read_program_use(options.model_file_path).operators))
         options.output_path.parent.mkdir(parents=True, exist_ok=True)
         options.output_path.write_text(yaml.safe_dump(entries, sort_keys=False, width=1000))
-    except (CodegenError, OSError) as error:
-        print(f"gen_ops_def: {error}", file=sys.stderr)
-        return 1
-    return 0
+
+    return exit_code("gen_ops_def", write)
 
 
 def _entries(operators: Sequence[str]) -> list[dict[str, object]]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from executorch.codegen.dtypes import mask
-from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import Selection
+from executorch.codegen.tools.exit_code import exit_code
 
 _FILE = "selected_op_variants.h"
 _TEMPLATE = """\
@@ -64,12 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--yaml_file_path", "--yaml-file-path", type=Path, required=True, help="the selection")
     parser.add_argument("--output_dir", "--output-dir", type=Path, required=True, help=f"folder of {_FILE}")
     options = parser.parse_args(arguments)
-    try:
-        write_selected_op_variants(options.yaml_file_path, options.output_dir)
-    except (CodegenError, OSError) as error:
-        print(f"gen_selected_op_variants: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code(
+        "gen_selected_op_variants", lambda: write_selected_op_variants(options.yaml_file_path, options.output_dir)
+    )
 
 
 if __name__ == "__main__":
