@@ -3,7 +3,7 @@
 
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, final, overload
 
 class Verification(enum.Enum):
     """Accepted for compatibility: the runtime always checks the whole program."""
@@ -185,9 +185,17 @@ def _set_backend_options(backend_name: str, options: Mapping[str, bool | int | s
 def _default_max_planned_bytes() -> int: ...
 def _is_available(backend_name: str) -> bool: ...
 def _load_bundled_program_from_buffer(buffer: bytes, non_const_pool_size: int = ...) -> BundledModule: ...
+@overload
 def _load_for_executorch_from_bundled_program(
     module: BundledModule,
     data_map_buffer: bytes | None = None,
+    enable_etdump: bool = False,
+    debug_buffer_size: int = 0,
+) -> ExecuTorchModule: ...
+@overload
+def _load_for_executorch_from_bundled_program(
+    module: BundledModule,
+    data_path: str,
     enable_etdump: bool = False,
     debug_buffer_size: int = 0,
 ) -> ExecuTorchModule: ...

@@ -77,10 +77,11 @@ LoadedModule load_module_from_buffer(py::bytes buffer, const DataBytes& data, bo
                                                verification, std::nullopt, data));
 }
 
-LoadedModule load_module_from_bundle(const BundledModule& bundle, const DataBytes& data,
-                                     bool enable_etdump, size_t debug_buffer_size) {
+LoadedModule load_module_from_bundle(const BundledModule& bundle, const DataPath& data_path,
+                                     const DataBytes& data, bool enable_etdump,
+                                     size_t debug_buffer_size) {
   std::shared_ptr<LoadedProgram> program = bundle.load_program();
-  add_data(*program, std::nullopt, data);
+  add_data(*program, data_path, data);
   if (enable_etdump) {
     program->record_events(debug_buffer_size);
   }
@@ -244,8 +245,18 @@ void bind_loading(py::module_& module) {
   module.def("_load_for_executorch_from_buffer", load_module_from_buffer, py::arg("buffer"), data,
              etdump, debug_buffer,
              py::arg("program_verification") = Verification::InternalConsistency);
-  module.def("_load_for_executorch_from_bundled_program", load_module_from_bundle,
-             py::arg("module"), data, etdump, debug_buffer);
+  const auto from_bundle_and_bytes = [](const BundledModule& bundle, const DataBytes& bytes,
+                                        bool enable_etdump, size_t debug_buffer_size) {
+    return load_module_from_bundle(bundle, std::nullopt, bytes, enable_etdump, debug_buffer_size);
+  };
+  const auto from_bundle_and_file = [](const BundledModule& bundle, const std::string& path,
+                                       bool enable_etdump, size_t debug_buffer_size) {
+    return load_module_from_bundle(bundle, path, std::nullopt, enable_etdump, debug_buffer_size);
+  };
+  module.def("_load_for_executorch_from_bundled_program", from_bundle_and_bytes, py::arg("module"),
+             data, etdump, debug_buffer);
+  module.def("_load_for_executorch_from_bundled_program", from_bundle_and_file, py::arg("module"),
+             py::arg("data_path"), etdump, debug_buffer);
   // The pool's size is a documented argument; this runtime has no such pool.
   const auto load_bundle = [](py::bytes buffer, size_t) {
     return BundledModule(std::move(buffer));

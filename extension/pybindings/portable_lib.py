@@ -15,8 +15,9 @@ memory where that is possible: nothing is copied, the next call of the method ov
 valid after method, program and source are gone.
 
 A bundled program (`.bpte`) is loaded by `_load_bundled_program_from_buffer`, its program by
-`_load_for_executorch_from_bundled_program`; `verify_result_with_bundled_expected_output` runs one of its test cases and
-raises `InvalidArgumentError` if an output exceeds the tolerances.
+`_load_for_executorch_from_bundled_program`, with weights outside of it from bytes (`data_map_buffer`) or a file
+(`data_path`); `verify_result_with_bundled_expected_output` runs one of its test cases and raises `InvalidArgumentError`
+if an output exceeds the tolerances.
 
 Documented functions of features that this build lacks (the old profiler) raise `NotSupportedError` when called.
 

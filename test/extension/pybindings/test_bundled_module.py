@@ -1,15 +1,25 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Bundled programs through the documented functions of portable_lib."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from bundles import RIGHT, X, bundle, wrong
 from oracle.tolerances import FEW_ROUNDINGS
 
-from executorch.devtools.bundled_program.config import MethodTestCase
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.extension.pybindings import portable_lib
-from executorch.runtime import InvalidArgumentError, InvalidProgramError, NotFoundError, NotSupportedError
+from executorch.runtime import (
+    InvalidArgumentError,
+    InvalidProgramError,
+    NotFoundError,
+    NotSupportedError,
+)
 
 DATA = bundle(MethodTestCase((X,), RIGHT), MethodTestCase((X,), wrong()), MethodTestCase((-X,)))
 
@@ -51,6 +61,30 @@ def test_a_missing_name_is_reported() -> None:
 
 def _renamed() -> bytes:
     return DATA[::-1].replace(b"forward"[::-1], b"nothing"[::-1], 1)[::-1]
+
+
+def test_weights_of_a_bundled_program_come_from_bytes_or_from_a_file(tmp_path: Path) -> None:
+    layer, x = torch.nn.Linear(4, 3), torch.ones(2, 4)
+    expected = layer(x).detach()
+    config = ExecutorchBackendConfig(external_constants=True)
+    program = to_edge(torch.export.export(layer, (x,))).to_executorch(config)
+    program.write_tensor_data_to_file(str(tmp_path))
+    suite = MethodTestSuite("forward", [MethodTestCase((x,), expected)])
+    data = serialize_from_bundled_program_to_flatbuffer(BundledProgram(program, [suite]))
+    bundled = portable_lib._load_bundled_program_from_buffer(data)
+    (file,) = tmp_path.glob("*.ptd")
+    load = portable_lib._load_for_executorch_from_bundled_program
+    for module in (
+        load(bundled, file.read_bytes()),
+        load(bundled, str(file)),
+        load(bundled, data_path=str(file)),
+    ):
+        torch.testing.assert_close(module.forward([x])[0], expected)
+        module.verify_result_with_bundled_expected_output(bundled, "forward", 0, rtol=1e-5, atol=1e-6)
+    with pytest.raises(RuntimeError, match="weight"):
+        load(bundled).forward([x])
+    with pytest.raises(RuntimeError, match="absent"):
+        load(bundled, str(tmp_path / "absent.ptd"))
 
 
 def test_damaged_bundles_are_refused() -> None:
