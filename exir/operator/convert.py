@@ -15,6 +15,10 @@ from executorch.exir.operator.definitions import define_operators
 _RESULT_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
 
 
+class NoOutVariantError(ExportError, RuntimeError):
+    """No overload of an operator writes to `out=`. It is also a `RuntimeError`, which ExecuTorch 1.4 raises."""
+
+
 def is_written_argument(argument: torch.Argument) -> bool:
     """Return whether an operator writes to this argument of its schema."""
     return argument.alias_info is not None and argument.alias_info.is_write
@@ -133,10 +137,10 @@ def to_out_variant(op_overload: OpOverload) -> tuple[OpOverload, tuple[str, ...]
 
 
 def require_out_variant(op: OpOverload) -> OpOverload:
-    """Return the out variant of `op`. Raises `ExportError` if none is registered with PyTorch."""
+    """Return the out variant of `op`. Raises `NoOutVariantError` if none is registered with PyTorch."""
     out_variant = find_out_variant(op)
     if out_variant is None:
-        raise ExportError(
+        raise NoOutVariantError(
             "to out variant", op.name(), f"no overload of {op._schema.name} takes these inputs and writes to out="
         )
     return out_variant
