@@ -26,7 +26,7 @@ class EdgeOpOverload:
         self.__name__ = f"{op.namespace}.{op.__name__}"
 
     def to_out_variant(self) -> OpOverload:
-        """Return the ATen overload that writes to `out=` arguments. Raises `NoOutVariantError` if none is registered."""
+        """Return the ATen overload that writes to `out=` arguments. Raises `NoOutVariantError` without one."""
         return require_out_variant(self._op)
 
     def name(self) -> str:
