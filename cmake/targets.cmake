@@ -41,6 +41,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND warnings -Werror)
 endif()
 target_compile_options(executorch_strict INTERFACE ${warnings} -ffunction-sections -fdata-sections)
+# Public headers bring no headers that only users' sources rely on (runtime/platform/standard_headers.h).
+target_compile_definitions(executorch_strict INTERFACE EXECUTORCH_OWN_SOURCES)
 if(NOT EXECUTORCH_HOSTED)
   # In newlib int32_t is long, which %d prints correctly. Builds for hosts check the formats.
   target_compile_options(executorch_strict INTERFACE -Wno-format)

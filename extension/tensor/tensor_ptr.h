@@ -17,6 +17,10 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
+#ifndef EXECUTORCH_OWN_SOURCES  // headers that ExecuTorch 1.4 brings here
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#endif
+
 namespace executorch::extension {
 
 using TensorPtr = std::shared_ptr<aten::Tensor>;

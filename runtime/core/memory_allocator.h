@@ -7,6 +7,12 @@
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/platform/compiler.h>
 
+#ifndef EXECUTORCH_OWN_SOURCES  // headers that ExecuTorch 1.4 brings here
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/assert.h>
+#include <executorch/runtime/platform/profiler.h>
+#endif
+
 namespace executorch::runtime {
 
 /// Bump allocator over one block of memory; reset() releases all allocations at once. Not

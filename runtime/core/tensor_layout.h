@@ -8,6 +8,10 @@
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
 
+#ifndef EXECUTORCH_OWN_SOURCES  // headers that ExecuTorch 1.4 brings here
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#endif
+
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 

@@ -20,6 +20,10 @@
 #include <executorch/runtime/executor/plan/method_layout.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
+#ifndef EXECUTORCH_OWN_SOURCES  // headers that ExecuTorch 1.4 brings here
+#include <executorch/runtime/backend/backend_options_map.h>
+#endif
+
 namespace executorch_flatbuffer {
 struct ExecutionPlan;
 }  // namespace executorch_flatbuffer

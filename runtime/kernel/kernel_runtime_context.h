@@ -8,6 +8,10 @@
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/result.h>
 
+#ifndef EXECUTORCH_OWN_SOURCES  // headers that ExecuTorch 1.4 brings here
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#endif
+
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <executorch/runtime/platform/standard_headers.h>
+
 #if defined(_MSC_VER)
 using ssize_t = ptrdiff_t;
 #else

@@ -140,6 +140,9 @@ FOR_USERS = {
     "runtime/kernel/thread_parallel_interface",
 }
 MAY_INCLUDE_THEM = FOR_USERS | {
+    # For users' sources alone, as ExecuTorch 1.4 does: EXECUTORCH_OWN_SOURCES is undefined there.
+    "extension/tensor/tensor_ptr",
+    "runtime/core/tensor_layout",
     "runtime/core/exec_aten/testing_util",
     "extension/parallel",
     "kernels/test",

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 FLAGS = ("-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror")
+OWN = ("-DEXECUTORCH_OWN_SOURCES",)  # without the headers that only users' sources rely on
 
 # Documented headers, for users' programs, kernels and backends.
 FOLDERS = {
@@ -60,12 +61,12 @@ def test_every_documented_header_is_there() -> None:
     assert not [header for header in DOCUMENTED if not (ROOT / header).is_file()]
 
 
-def _check_compiles(folder: Path, headers: Sequence[str]) -> None:
+def _check_compiles(folder: Path, headers: Sequence[str], code: str = "", flags: Sequence[str] = ()) -> None:
     """Compile a source that includes nothing but these headers."""
     source = folder / "source.cpp"
-    source.write_text("".join(f"#include <executorch/{header}>\n" for header in headers))
+    source.write_text("".join(f"#include <executorch/{header}>\n" for header in headers) + code)
     (folder / "executorch").symlink_to(ROOT)
-    done = subprocess.run([str(COMPILER), *FLAGS, f"-I{folder}", source], capture_output=True, text=True)
+    done = subprocess.run([str(COMPILER), *FLAGS, *flags, f"-I{folder}", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -73,10 +74,53 @@ def _check_compiles(folder: Path, headers: Sequence[str]) -> None:
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("header", DOCUMENTED)
 def test_a_documented_header_stands_alone(header: str, tmp_path: Path) -> None:
-    _check_compiles(tmp_path, [header, header])  # twice: a header guards itself
+    _check_compiles(tmp_path, [header, header], flags=OWN)  # twice: a header guards itself
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("headers", [DOCUMENTED, DOCUMENTED[::-1]], ids=["in order", "reversed"])
 def test_no_macro_of_a_documented_header_disturbs_another(headers: list[str], tmp_path: Path) -> None:
     _check_compiles(tmp_path, headers)
+
+
+# Names that sources for ExecuTorch 1.4 take from a header that they do not include themselves.
+STANDARD_NAMES = """
+int copy(void* to, const void* from, const char* text) {
+  std::memcpy(to, from, 1);
+  assert(to != nullptr);
+  std::string line = text;
+  std::vector<int> sizes(1);
+  printf("%" PRId64 " %s", int64_t{1}, line.c_str());
+  return static_cast<int>(std::sqrt(std::max(1.0, double(sizes[0]))));
+}
+"""
+SWITCH = """
+float first(const executorch::aten::Tensor& tensor) {
+  struct { void fail(executorch::runtime::Error) {} } context;
+  float value = 0;
+  ET_SWITCH_REALHBF16_TYPES(tensor.scalar_type(), context, "first", CTYPE, [&]() {
+    value = static_cast<float>(tensor.const_data_ptr<CTYPE>()[0]);
+  });
+  return value;
+}
+"""
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("runtime/kernel/kernel_includes.h", STANDARD_NAMES),
+        (
+            "runtime/core/memory_allocator.h",
+            STANDARD_NAMES + "executorch::runtime::Error fine() { ET_CHECK(true); return {}; }",
+        ),
+        ("extension/tensor/tensor.h", STANDARD_NAMES + SWITCH),
+        ("runtime/backend/interface.h", SWITCH + 'void mark() { EXECUTORCH_SCOPE_PROF("init"); }'),
+        ("runtime/executor/method.h", SWITCH + "executorch::runtime::LoadBackendOptionsMap options;"),
+        ("runtime/core/evalue.h", STANDARD_NAMES + "torch::executor::string_view name;"),
+    ],
+    ids=["kernel", "allocator", "tensor", "backend", "method", "value"],
+)
+def test_a_header_brings_what_the_same_header_of_executorch_1_4_brings(header: str, code: str, tmp_path: Path) -> None:
+    _check_compiles(tmp_path, [header], code)

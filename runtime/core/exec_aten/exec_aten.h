@@ -33,6 +33,12 @@
 #include <executorch/runtime/core/portable_type/scalar.h>
 #include <executorch/runtime/core/portable_type/tensor.h>
 #include <executorch/runtime/core/portable_type/tensor_options.h>
+#ifndef EXECUTORCH_OWN_SOURCES  // headers that ExecuTorch 1.4 brings here
+#include <executorch/runtime/core/portable_type/bfloat16_math.h>
+#include <executorch/runtime/core/portable_type/optional.h>
+#include <executorch/runtime/core/portable_type/string_view.h>
+#include <executorch/runtime/core/tag.h>
+#endif
 #endif
 
 // Code that depends on the tensor type is in executorch::ET_RUNTIME_NAMESPACE, so that one program
