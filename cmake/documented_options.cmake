@@ -5,6 +5,9 @@
 # KERNELS_LLM_AOT, KERNELS_QUANTIZED_AOT: the Python package registers the operators in eager PyTorch without a library.
 set(always_so BUILD_KERNELS_LLM_AOT BUILD_KERNELS_QUANTIZED_AOT BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION
               FLATBUFFERS_MAX_ALIGNMENT THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
+# Options of older releases, which ExecuTorch 1.4 ignores: projects still set them. What they asked for is built anyway.
+set(older_options BUILD_FLATC BUILD_GFLAGS BUILD_GTESTS BUILD_HOST_TARGETS BUILD_KERNELS_CUSTOM BUILD_KERNELS_PORTABLE BUILD_SDK)
+list(APPEND always_so ${older_options})
 
 # executorch_report_option(name value text): prints `text` if the option is set to `value` (ON or OFF).
 function(executorch_report_option name value text)
@@ -21,6 +24,9 @@ executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built w
 executorch_report_option(EXECUTORCH_FLATBUFFERS_MAX_ALIGNMENT ON "the runtime sets no maximum for the alignment of tensor data")
 executorch_report_option(SUPPORT_REGEX_LOOKAHEAD ON "tokenizers use PCRE2, which has lookahead, wherever PCRE2 is found")
 executorch_report_option(EXECUTORCH_BUILD_PTHREADPOOL OFF "extension_threadpool, which has threads of its own, is built anyway")
+foreach(option ${older_options})
+  executorch_report_option(EXECUTORCH_${option} ON "an option of older releases, which changes nothing")
+endforeach()
 foreach(kernels LLM QUANTIZED)
   executorch_report_option(EXECUTORCH_BUILD_KERNELS_${kernels}_AOT ON "the Python package registers these operators in PyTorch, without a library")
 endforeach()

@@ -121,7 +121,7 @@ def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> N
         *("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF"),
         *("THREADPOOL_USE_PERFORMANCE_CORES=ON", "XNNPACK_ENABLE_KLEIDI=ON", "FLATBUFFERS_MAX_ALIGNMENT=1024"),
     )
-    options = (*options, "BUILD_KERNELS_QUANTIZED_AOT=ON", "BUILD_KERNELS_LLM_AOT=ON")
+    options = (*options, "BUILD_KERNELS_QUANTIZED_AOT=ON", "BUILD_KERNELS_LLM_AOT=ON", "BUILD_FLATC=ON", "BUILD_SDK=ON")
     others = ("-DENABLE_XNNPACK_PROFILING=ON", "-DSUPPORT_REGEX_LOOKAHEAD=ON")
     done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options), *others)
     assert done.returncode == 0, done.stdout
@@ -129,6 +129,8 @@ def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> N
     assert "EXECUTORCH_BUILD_CPUINFO=ON: the library comes with XNNPACK" in done.stdout
     for option in ("BUILD_KERNELS_LLM_AOT", "BUILD_KERNELS_QUANTIZED_AOT"):
         assert f"EXECUTORCH_{option}=ON: the Python package registers these operators in PyTorch" in done.stdout
+    for option in ("BUILD_FLATC", "BUILD_SDK"):
+        assert f"EXECUTORCH_{option}=ON: an option of older releases" in done.stdout
     assert "the runtime sets no maximum for the alignment of tensor data" in done.stdout
     assert "XNNPACK is built without KleidiAI" in done.stdout
     assert "ENABLE_XNNPACK_PROFILING=ON: every build has the profiler" in done.stdout
