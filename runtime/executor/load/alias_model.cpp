@@ -168,14 +168,18 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::link(Instruction& loaded) {
                            : (other & kViewValue) != 0  ? "a view"
                                                         : "the target of a MoveCall");
   block_.flags[to] |= flag | (flag == kViewValue ? kLateValue : 0);
-  const uint32_t root = find(from);
-  const uint32_t joined = find(to);
+  uint32_t root = find(from);
+  uint32_t joined = find(to);
   if (root != joined) {
-    nodes_[joined].root = root;
     // A view's bytes are its base's, so the class need not compare them again.
     if (flag != kViewValue || nodes_[joined].next != joined) {
+      // Many values are often moved to one: hanging each below it keeps the tree flat.
+      if (flag != kViewValue && nodes_[root].next == root) {
+        std::swap(root, joined);
+      }
       std::swap(nodes_[root].next, nodes_[joined].next);
     }
+    nodes_[joined].root = root;
   }
   block_.flags[root] |= (block_.flags[joined] | block_.flags[to]) & (kConstantValue | kLateValue);
   return Error::Ok;
@@ -339,6 +343,13 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::touch(size_t argument, uint32_t value, 
   return Error::Ok;
 }
 
+/// Returns true if the range around all values of a class lies apart from `others`, addresses, and
+/// from all inputs.
+inline bool AliasModel::lies_apart(uint32_t root, const PlannedRange& others) {
+  const PlannedRange* const whole = around(root);
+  return whole != nullptr && !whole->overlaps(others) && !whole->overlaps(inputs_);
+}
+
 /// Checks that no written value shares bytes with another one, except with a whole value that the
 /// kernel may read in place. Clears the roles.
 ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
@@ -347,27 +358,46 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::check_places() {
   Node* const nodes = nodes_;
   PlannedRange last{0, UINT64_MAX, 0};
   bool is_sorted = true;
+  uint32_t root = kEnd;
+  uint32_t first = kEnd;
+  // From the first to the last byte that is read, in whichever buffer.
+  PlannedRange all_read{kAddresses, UINT64_MAX, 0};
+  for (uint32_t i = ET_SHORTCUTS ? list_ : written_; i != written_;
+       i = nodes[i].use >> Role::kBits) {
+    all_read.extend(range(i));
+  }
+  bool is_apart = false;
   for (uint32_t written = written_; written != kEnd; written = nodes[written].use >> Role::kBits) {
+    // The values of a class follow each other in the list. They may share bytes.
+    if (find(written) != root) {
+      root = find(written);
+      first = written;
+      is_apart = ET_SHORTCUTS && written == written_ && nodes[root].next != root &&
+                 lies_apart(root, all_read);
+    }
+    if (is_apart) {
+      is_sorted = false;
+      continue;
+    }
     const PlannedRange place = range(written);
     nodes[written].mark_near_input(place.overlaps(inputs_));
     if (place.buffer == 0) {
       continue;
     }
-    const uint32_t root = find(written);
     // Each pair of written values is compared once. A list has its last result first: where plans
     // let results follow each other, every one lies before all that have been compared.
     is_sorted =
         is_sorted && (last.buffer == 0 || last.buffer == place.buffer) && place.end <= last.begin;
     last = place;
-    const uint32_t end = is_sorted ? written_ : written;
-    for (uint32_t other = list_; other != end; other = nodes[other].use >> Role::kBits) {
+    const uint32_t end = is_sorted ? written_ : first;
+    const bool meets_read =
+        !ET_SHORTCUTS || (place.begin < all_read.end && all_read.begin < place.end);
+    for (uint32_t other = meets_read ? list_ : written_; other != end;
+         other = nodes[other].use >> Role::kBits) {
       ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
                                "method '%s', instruction %zu: too many arguments are written to "
                                "for the size of the file",
                                text(plan_.name()), index_);
-      if (find(other) == root) {
-        continue;
-      }
       const uint32_t role = nodes[other].use & Role::kMask;
       const PlannedRange own = range(other);
       const bool may_overlap =

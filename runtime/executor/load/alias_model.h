@@ -97,7 +97,8 @@ class AliasModel final {
   Error check_shown(uint32_t base, uint32_t view) const;
   Error check_instruction(Instruction& loaded);
   bool is_plain_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
-  bool lies_apart(uint32_t root, const PlannedRange& place);
+  const PlannedRange* around(uint32_t root);
+  bool lies_apart(uint32_t root, const PlannedRange& others);
   bool may_overlap(uint32_t value, const PlannedRange& place) const;
   Error check_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
   Error give_role(size_t argument, const EValue* tensors, uint32_t role, uint32_t returned);
@@ -176,9 +177,14 @@ class AliasModel final {
   };
   mutable Bytes last_{0, executorch::aten::ScalarType::Byte, 0};
 #endif
-  /// A class, and a range around its values.
-  uint32_t around_root_ = kEnd;
-  PlannedRange around_;
+  /// Classes, and a range around the values of each: calls may read several large ones in turn.
+  struct Around {
+    uint32_t root = kEnd;
+    PlannedRange range;
+  };
+  static constexpr size_t kArounds = ET_SHORTCUTS ? 8 : 1;
+  Around arounds_[kArounds];
+  size_t oldest_around_ = 0;
   /// A kernel that makes views; null if the method has none, and in builds for size.
   const Kernel* view_kernel_ = nullptr;
   bool is_loaded_;

@@ -21,27 +21,28 @@ inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) c
   return begin < place.end && place.begin < begin + nbytes(tensor);
 }
 
-/// Returns true if the range around all values of a class lies apart from `place`. Finds the range
-/// again only for another class than the last.
-ET_NOINLINE bool AliasModel::lies_apart(uint32_t root, const PlannedRange& place) {
-  if (around_root_ != root) {
-    around_root_ = kEnd;
-    around_ = {kAddresses, UINT64_MAX, 0};
-    uint32_t member = root;
-    do {
-      const PlannedRange own = range(member);
-      if (!spend() || (own.buffer != 0 && own.buffer != kAddresses)) {
-        return false;
-      }
-      if (own.buffer != 0) {
-        around_.begin = own.begin < around_.begin ? own.begin : around_.begin;
-        around_.end = own.end > around_.end ? own.end : around_.end;
-      }
-      member = nodes_[member].next;
-    } while (member != root);
-    around_root_ = root;
+/// The range around all values of a class; null if some value has no address yet, or if the budget
+/// is spent. Keeps it in place of the oldest one.
+const AliasModel::PlannedRange* AliasModel::around(uint32_t root) {
+  for (const Around& known : arounds_) {
+    if (known.root == root) {
+      return &known.range;
+    }
   }
-  return place.buffer == kAddresses && !around_.overlaps(place);
+  Around& found = arounds_[oldest_around_];
+  found = {kEnd, {kAddresses, UINT64_MAX, 0}};
+  uint32_t member = root;
+  do {
+    const PlannedRange own = range(member);
+    if (!spend() || (own.buffer != 0 && own.buffer != kAddresses)) {
+      return nullptr;
+    }
+    found.range.extend(own);
+    member = nodes_[member].next;
+  } while (member != root);
+  found.root = root;
+  oldest_around_ = (oldest_around_ + 1) % kArounds;
+  return &found.range;
 }
 
 /// Returns true for most correct calls, with the effects of check_call(), which would accept them:
@@ -93,7 +94,8 @@ bool AliasModel::is_plain_call(Span<EValue*> arguments, uint64_t written, size_t
       }
       views_outlive_ |= is_unmade_view(all_flags[value]);
       if (nodes_[root].next != root) {
-        if (!lies_apart(root, place)) {
+        const PlannedRange* const whole = around(root);
+        if (whole == nullptr || place.buffer != kAddresses || whole->overlaps(place)) {
           return false;
         }
         seen_flags |= all_flags[root];

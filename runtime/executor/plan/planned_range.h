@@ -16,6 +16,14 @@ struct PlannedRange {
   bool overlaps(const PlannedRange& other) const {
     return buffer != 0 && buffer == other.buffer && begin < other.end && other.begin < end;
   }
+
+  /// Makes it reach around the other one too, if that is not empty.
+  void extend(const PlannedRange& other) {
+    if (other.buffer != 0) {
+      begin = other.begin < begin ? other.begin : begin;
+      end = other.end > end ? other.end : end;
+    }
+  }
 };
 
 /// Empty if the tensor has no planned memory, or no elements.

@@ -107,7 +107,8 @@ class Checker final {
     const auto wanted = items(target.dim_order());
     ET_CHECK_OR_RETURN_ERROR(
         moved.scalar_type() == target.scalar_type() && order.size() == wanted.size() &&
-            (order.empty() || memcmp(order.data(), wanted.data(), order.size()) == 0),
+            (order.empty() || order.data() == wanted.data() ||
+             memcmp(order.data(), wanted.data(), order.size()) == 0),
         InvalidProgram,
         "method '%s', instruction %zu: MoveCall of value %d (scalar type %d, rank %zu) onto value "
         "%d (type %d, rank %zu), expected the same type, rank and dim order",

@@ -176,4 +176,17 @@ inline std::vector<float> floats(const runtime::EValue& value) {
   return std::vector<float>(data, data + tensor.numel());
 }
 
+/// The error of loading the program, or else its method.
+inline runtime::Error refusal(const TestProgram& source) {
+  const ProgramFile file(source);
+  const FileLoader loader(file);
+  const runtime::Result<runtime::Program> program =
+      runtime::Program::load(const_cast<FileLoader*>(&loader));
+  if (!program.ok()) {
+    return program.error();
+  }
+  MethodMemory memory(*program->method_meta("forward"), 64);
+  return program->load_method("forward", &memory.manager()).error();
+}
+
 }  // namespace executorch::testing

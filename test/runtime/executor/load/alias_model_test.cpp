@@ -23,18 +23,6 @@ using runtime::Result;
 using Floats = std::vector<float>;
 using Kind = fb::KernelTypes;
 
-/// The error of loading the program, or else its method.
-Error refusal(const TestProgram& source) {
-  const ProgramFile file(source);
-  const FileLoader loader(file);
-  const Result<Program> program = Program::load(const_cast<FileLoader*>(&loader));
-  if (!program.ok()) {
-    return program.error();
-  }
-  MethodMemory memory(*program->method_meta("forward"), 64);
-  return program->load_method("forward", &memory.manager()).error();
-}
-
 class RelationTest : public ::testing::TestWithParam<Mutation> {};
 
 TEST_P(RelationTest, IsRefusedByName) {
@@ -362,55 +350,6 @@ TEST(AliasModel, UsesTheKernelOfEachInstruction) {
   EXPECT_EQ(error_of({of_integers}), Error::InvalidProgram);
   EXPECT_EQ(error_of({of_integers, of_floats}), Error::InvalidProgram);
   EXPECT_EQ(error_of({of_floats, of_integers}), Error::InvalidProgram);
-}
-
-/// A program with a class of `count` values, each moved to the next one.
-TestProgram moving_program(int32_t count) {
-  TestProgram program = related_program();
-  for (int32_t i = 0; i < count; ++i) {
-    plan(program).values.push_back(planned(2, 0));
-    code(program).push_back(move(kAdded, kAdded + 1 + i));
-  }
-  plan(program).values.push_back(planned(2, 0));
-  return program;
-}
-
-TEST(AliasModel, CountsThePairsWithinAClass) {
-  TestProgram program = moving_program(4000);  // one instruction writes to the class
-  code(program).push_back(kernel(kApart, {kConstant, kConstant, kAdded, kAdded}));
-  const LogCapture log;
-  EXPECT_EQ(refusal(program), Error::InvalidProgram);
-  EXPECT_TRUE(log.contains("too many arguments are written to")) << log.text();
-}
-
-TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {
-  TestProgram program = moving_program(1000);  // a thousand instructions read the class
-  tensor_of(program, kAdded).offset = 112;     // and write between its values
-  for (int i = 0; i < 1000; ++i) {
-    code(program).push_back(kernel(kAdd, {kAdded, kAdded, kOther, kOther}));
-  }
-  const LogCapture log;
-  EXPECT_EQ(refusal(program), Error::InvalidProgram);
-  EXPECT_TRUE(log.contains("too many others for the size of the file")) << log.text();
-}
-
-TEST(AliasModel, AcceptsAThousandReadsOfAClassThatLiesApart) {
-  TestProgram program = moving_program(1000);
-  for (int i = 0; i < 1000; ++i) {
-    code(program).push_back(kernel(kApart, {kAdded, kAdded, kOther, kOther}));
-  }
-  EXPECT_EQ(refusal(program), Error::Ok);
-}
-
-TEST(AliasModel, ComparesEachValueOfAClassWhoseRangeContainsTheResult) {
-  for (const uint64_t place : {48, 60, 64, 68, 80}) {
-    TestProgram program = moving_program(2);
-    tensor_of(program, kAdded + 1).offset = 112;
-    tensor_of(program, kAdded + 2).offset = place;
-    code(program).push_back(kernel(kApart, {kAdded, kSecond, kOther, kOther}));
-    const bool is_apart = place + 8 <= 64 || place >= 64 + 8;
-    EXPECT_EQ(refusal(program), is_apart ? Error::Ok : Error::InvalidProgram) << place;
-  }
 }
 
 /// A program with one call that has a result of four bytes at each place, counted in results.
