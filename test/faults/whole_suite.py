@@ -1,24 +1,30 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Run the C++ tests while each system call and each start of a thread that they make fails once.
 
-    python -m test.faults.whole_suite [--build FOLDER] [--points N] [--seed N] [PROGRAM...]
+    python -m test.faults.whole_suite [--build FOLDER] [--points N] [--seed N] [--seconds N] [--journal FILE] [PROGRAM…]
 
 Every test runs in a process of its own: once to count its points (open, fstat, pread, mmap, mlock, madvise,
-pthread_create), then once for each point, or for N points of it that the seed chooses. The test may pass, fail, or
-abort by its own check (the failed call is not recorded then); a sanitizer's report, another signal, or no end within
-TIMEOUT is a finding. Prints a row for each program, and ends with 1 after findings. A build with
--DEXECUTORCH_SANITIZE=address,undefined also reports leaks. Without PROGRAM: all that the folder has. Faults of
-delegates, allocators, loaders and the heap: every_fault_test.cpp and test/memory."""
+pthread_create), then once for each point, or for N points of it, in an order that the seed chooses over all programs.
+The test may pass, fail, or abort by its own check (the failed call is not recorded then); a sanitizer's report, another
+signal, or no end within TIMEOUT is a finding. After --seconds, no further point is tried. --journal keeps each outcome
+in FILE, and a later run with it goes on where an earlier one stopped; outcomes of programs that were built again do not
+count. Prints a row for each program with the points that it has and those that were tried, and ends with 1 after
+findings. A build with -DEXECUTORCH_SANITIZE=address,undefined also reports leaks. Without PROGRAM: all that the folder
+has. Faults of delegates, allocators, loaders and the heap: every_fault_test.cpp and test/memory."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,9 +34,18 @@ ABORTED = -6
 SANITIZER_REPORTS = ("AddressSanitizer", "LeakSanitizer", "runtime error:")
 INJECTING = ("faults_test", "memory_test")
 """Programs that inject faults themselves."""
-
-
 ENDS_OF_TESTS = ("passed", "failed", "aborted")
+NO_POINT = sys.maxsize
+"""The point of a run in which nothing fails."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a test ended, the number of points it passed, and the call that failed."""
+
+    end: str
+    points: int
+    call: str
 
 
 class Runner:
@@ -43,24 +58,46 @@ class Runner:
         # AddressSanitizer's library follows this one; each calls the next definition of what both replace.
         self._environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
 
-    def run(self, program: Path, test: str, point: int) -> tuple[str, int, str]:
-        """The outcome of a test while a point fails, the number of points it passed, and the failed call."""
+    def run(self, program: Path, test: str, point: int) -> Outcome:
+        """Run a test while a point fails."""
         self._report.unlink(missing_ok=True)
         command = [str(program), f"--gtest_filter={test}", "--gtest_brief=1"]
         environment = self._environment | {"EXECUTORCH_FAIL_AT": str(point)}
         try:
             ended = subprocess.run(command, env=environment, capture_output=True, errors="replace", timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
-            return "hang", 0, ""
+            return Outcome("hang", 0, "")
         points, call = 0, ""
         if self._report.exists():
             number, _, call = self._report.read_text().strip().partition(" ")
             points = int(number)
         if any(mark in ended.stderr for mark in SANITIZER_REPORTS):
-            return "sanitizer", points, call
+            return Outcome("sanitizer", points, call)
         if ended.returncode in (0, 1):
-            return ("passed", "failed")[ended.returncode], points, call
-        return "aborted" if ended.returncode == ABORTED else f"status {ended.returncode}", points, call
+            return Outcome(("passed", "failed")[ended.returncode], points, call)
+        return Outcome("aborted" if ended.returncode == ABORTED else f"status {ended.returncode}", points, call)
+
+
+class Journal:
+    """Outcomes of this run and, with a file, of earlier ones."""
+
+    def __init__(self, runner: Runner, path: Path | None) -> None:
+        self._runner = runner
+        self._path = path
+        self._outcomes: dict[tuple[str, int, str, int], Outcome] = {}
+        for line in path.read_text().splitlines() if path is not None and path.exists() else []:
+            program, built, test, point, *outcome = json.loads(line)
+            self._outcomes[program, built, test, point] = Outcome(*outcome)
+
+    def outcome(self, program: Path, test: str, point: int) -> Outcome:
+        """The outcome of a test while a point fails; runs it unless an earlier run did."""
+        key = (program.name, program.stat().st_mtime_ns, test, point)
+        if key not in self._outcomes:
+            outcome = self._outcomes[key] = self._runner.run(program, test, point)
+            if self._path is not None:
+                with self._path.open("a") as file:
+                    print(json.dumps([*key, outcome.end, outcome.points, outcome.call]), file=file)
+        return self._outcomes[key]
 
 
 def tests_of(program: Path) -> list[str]:
@@ -75,26 +112,44 @@ def tests_of(program: Path) -> list[str]:
     return tests
 
 
-def examine(runner: Runner, program: Path, most: int, choice: random.Random) -> int:
-    """Run every test of the program at its points, print its row and each finding, and return the findings' number."""
-    tests, points = 0, 0
-    outcomes: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
-    for test in tests_of(program):
-        outcome, count, _ = runner.run(program, test, sys.maxsize)
-        if outcome != "passed":
-            print(f"{program.name}: {test} left out: {outcome} without faults", flush=True)
-            continue
-        tests += 1
-        points += count
-        for point in sorted(choice.sample(range(count), min(count, most))):
-            outcome, _, call = runner.run(program, test, point)
-            outcomes[outcome] += 1
-            calls[call or "not recorded"] += 1
-            if outcome not in ENDS_OF_TESTS:
-                print(f"FINDING {program.name} --gtest_filter={test}, point {point}, {call}: {outcome}", flush=True)
-    print(f"{program.name}: {tests} tests, {points} points; {dict(outcomes)}; {dict(calls)}", flush=True)
-    return outcomes.total() - sum(outcomes[end] for end in ENDS_OF_TESTS)
+@dataclass
+class Row:
+    """What is known of a program."""
+
+    program: Path
+    tests: int = 0
+    points: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
+
+    def cases(self, journal: Journal, most: int, choice: random.Random) -> Iterator[tuple[Row, str, int]]:
+        """Count the points of every test, and choose at most `most` of each."""
+        for test in tests_of(self.program):
+            unharmed = journal.outcome(self.program, test, NO_POINT)
+            if unharmed.end != "passed":
+                print(f"{self.program.name}: {test} left out: {unharmed.end} without faults", flush=True)
+                continue
+            self.tests += 1
+            self.points += unharmed.points
+            for point in choice.sample(range(unharmed.points), min(unharmed.points, most)):
+                yield self, test, point
+
+    def examine(self, journal: Journal, test: str, point: int) -> None:
+        """Run a test while a point fails, and print a finding."""
+        outcome = journal.outcome(self.program, test, point)
+        self.ends[outcome.end] += 1
+        self.calls[outcome.call or "not recorded"] += 1
+        if outcome.end not in ENDS_OF_TESTS:
+            finding = f"{self.program.name} --gtest_filter={test}, point {point}, {outcome.call}: {outcome.end}"
+            print(f"FINDING {finding}", flush=True)
+
+    @property
+    def findings(self) -> int:
+        return self.ends.total() - sum(self.ends[end] for end in ENDS_OF_TESTS)
+
+    def __str__(self) -> str:
+        tried = f"{self.tests} tests, {self.ends.total()} of {self.points} points"
+        return f"{self.program.name}: {tried}; {dict(self.ends)}; {dict(self.calls)}"
 
 
 def main() -> int:
@@ -102,16 +157,26 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=ROOT / "build/sanitized")
     parser.add_argument("--points", type=int, default=sys.maxsize)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--journal", type=Path)
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
     folder = options.build / "test"
     names = options.programs or sorted(path.name for path in folder.glob("*_test") if path.name not in INJECTING)
-    findings = 0
+    end = time.monotonic() + options.seconds
+    choice = random.Random(options.seed)
+    rows = [Row(folder / name) for name in names]
     with tempfile.TemporaryDirectory() as scratch:
-        runner = Runner(folder / "libfaults_preloaded.so", Path(scratch))
-        for name in names:
-            findings += examine(runner, folder / name, options.points, random.Random(options.seed))
-    return 1 if findings else 0
+        journal = Journal(Runner(folder / "libfaults_preloaded.so", Path(scratch)), options.journal)
+        cases = [case for row in rows for case in row.cases(journal, options.points, choice)]
+        choice.shuffle(cases)
+        for row, test, point in cases:
+            if time.monotonic() > end:
+                break
+            row.examine(journal, test, point)
+    for row in rows:
+        print(row)
+    return 1 if any(row.findings for row in rows) else 0
 
 
 if __name__ == "__main__":

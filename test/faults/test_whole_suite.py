@@ -1,0 +1,66 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Faults in the whole suite: what its command keeps, and how it counts."""
+
+import os
+import random
+import stat
+from pathlib import Path
+
+import pytest
+
+from test.faults.whole_suite import Journal, Outcome, Row, Runner
+
+POINTS = 5
+
+PROGRAM = """#!/bin/sh
+if [ "$1" = --gtest_list_tests ]; then echo Suite.; echo "  Test"; exit 0; fi
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "some_test"
+    path.write_text(PROGRAM)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+class Counting(Runner):
+    """Counts the runs; point 3 ends in a sanitizer's report."""
+
+    def __init__(self, scratch: Path) -> None:
+        super().__init__(scratch / "library", scratch)
+        self.runs = 0
+
+    def run(self, program: Path, test: str, point: int) -> Outcome:
+        self.runs += 1
+        return Outcome("sanitizer" if point == 3 else "passed", POINTS, "open" if point < POINTS else "")
+
+
+def examine_all(program: Path, journal: Journal) -> Row:
+    row = Row(program)
+    for _, test, point in list(row.cases(journal, POINTS, random.Random(0))):
+        row.examine(journal, test, point)
+    return row
+
+
+def test_every_point_fails_once_and_what_a_sanitizer_reports_is_a_finding(program: Path, tmp_path: Path) -> None:
+    row = examine_all(program, Journal(Counting(tmp_path), None))
+    assert (row.tests, row.points, row.ends.total(), row.findings) == (1, POINTS, POINTS, 1)
+    assert row.calls == {"open": POINTS}
+
+
+def test_a_later_run_takes_the_outcomes_of_an_earlier_one_from_the_journal(program: Path, tmp_path: Path) -> None:
+    runner = Counting(tmp_path)
+    earlier = examine_all(program, Journal(runner, tmp_path / "journal"))
+    assert runner.runs == 1 + POINTS
+    assert examine_all(program, Journal(runner, tmp_path / "journal")) == earlier
+    assert runner.runs == 1 + POINTS
+
+
+def test_outcomes_of_a_program_that_was_built_again_do_not_count(program: Path, tmp_path: Path) -> None:
+    runner = Counting(tmp_path)
+    examine_all(program, Journal(runner, tmp_path / "journal"))
+    os.utime(program, ns=(1, 1))
+    examine_all(program, Journal(runner, tmp_path / "journal"))
+    assert runner.runs == 2 * (1 + POINTS)
