@@ -11,10 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from setuptools import Extension, setup
+from setuptools import Distribution, Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.editable_wheel import editable_wheel
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "cmake"))
@@ -86,6 +87,16 @@ def source_date() -> int:
     return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else FIRST_ZIP_DATE
 
 
+def write_bill_of_materials(distribution: Distribution, dist_info: Path, *, has_xnnpack: bool) -> None:
+    """Write the bill of materials where PEP 770 wants it."""
+    folder = dist_info / "sboms"
+    folder.mkdir(exist_ok=True)
+    text = bill_of_materials(
+        distribution.get_version(), distribution.install_requires, has_xnnpack=has_xnnpack, seconds=source_date()
+    )
+    (folder / "executorch.cdx.json").write_text(text)
+
+
 class Wheel(bdist_wheel):
     """The wheel. The same tree and tools give the same bytes, wherever and whenever it is built."""
 
@@ -98,19 +109,25 @@ class Wheel(bdist_wheel):
     def write_wheelfile(self, wheelfile_base: str, *arguments: str) -> None:
         """Also add the bill of materials (PEP 770), and set permissions that do not depend on the umask."""
         super().write_wheelfile(wheelfile_base, *arguments)
-        folder = Path(wheelfile_base) / "sboms"
-        folder.mkdir(exist_ok=True)
-        package = Path(self.bdist_dir) / "executorch"
-        text = bill_of_materials(
-            self.distribution.get_version(),
-            self.distribution.install_requires,
-            has_xnnpack=(package / "lib" / "libxnnpack_backend.a").exists(),
-            seconds=source_date(),
-        )
-        (folder / "executorch.cdx.json").write_text(text)
+        library = Path(self.bdist_dir) / "executorch/lib/libxnnpack_backend.a"
+        write_bill_of_materials(self.distribution, Path(wheelfile_base), has_xnnpack=library.exists())
         for path in Path(self.bdist_dir).rglob("*"):
             if path.is_file() and not path.is_symlink():
                 path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
+class EditableWheel(editable_wheel):
+    """The wheel of an editable install."""
+
+    def _run_build_commands(
+        self, dist_name: str, unpacked_wheel: str, *folders: str
+    ) -> tuple[list[str], dict[str, str]]:
+        """Replace the bill of materials, which setuptools writes before it builds, by one of what was built."""
+        built = super()._run_build_commands(dist_name, unpacked_wheel, *folders)
+        (dist_info,) = Path(unpacked_wheel).glob("*.dist-info")
+        library = ROOT / "build/editable/backends/libxnnpack_backend.a"
+        write_bill_of_materials(self.distribution, dist_info, has_xnnpack=library.exists())
+        return built
 
 
 class CMakeBuild(build_ext):
@@ -164,5 +181,5 @@ setup(
     },
     # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.
     ext_modules=[Extension("executorch.extension.pybindings._portable_lib", sources=[])],
-    cmdclass={"bdist_wheel": Wheel, "build_ext": CMakeBuild, "build_py": Modules},
+    cmdclass={"bdist_wheel": Wheel, "build_ext": CMakeBuild, "build_py": Modules, "editable_wheel": EditableWheel},
 )

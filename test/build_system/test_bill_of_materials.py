@@ -56,3 +56,12 @@ def test_headers_of_another_place_are_named_without_a_version(monkeypatch: pytes
     (flatbuffers,) = [c for c in json.loads(text)["components"] if c["name"] == "flatbuffers"]
     assert "version" not in flatbuffers
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+
+
+def test_that_of_an_installed_package_names_the_libraries_that_were_built() -> None:
+    files = metadata.files("executorch") or []
+    (installed,) = [Path(file.locate()) for file in files if file.name == "executorch.cdx.json"]
+    names = {component["name"] for component in json.loads(installed.read_text())["components"]}
+    root = Path(__file__).parents[2]
+    has_xnnpack = (root / "build/editable/backends/libxnnpack_backend.a").exists()
+    assert ("xnnpack" in names) == has_xnnpack
