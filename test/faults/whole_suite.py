@@ -114,7 +114,7 @@ def tests_of(program: Path) -> list[str]:
 
 @dataclass
 class Row:
-    """What is known of a program."""
+    """A program's tests and points, and the outcomes of those that were tried."""
 
     program: Path
     tests: int = 0

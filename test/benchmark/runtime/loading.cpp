@@ -159,7 +159,7 @@ class Writer final {
   size_t planned_ = 0;
 };
 
-/// Of small files, each round measures as many as take a millisecond: clock() counts microseconds.
+/// Each round repeats `f` until a millisecond has passed, because clock() counts microseconds.
 template <typename F>
 double milliseconds(F&& f) {
   double fastest = 1e9;

@@ -14,7 +14,7 @@ namespace {
 
 using runtime::Error;
 
-/// Adds a class of `count` values, kAdded and those behind it at first, each moved to the next one.
+/// Adds values, each of which is moved to the next one, by `count` moves. The first one is kAdded.
 void add_class(TestProgram& program, int32_t count) {
   const auto first = static_cast<int32_t>(plan(program).values.size());
   for (int32_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ TEST(AliasModel, ComparesEachValueOfAWrittenClassWithOperandsAndOtherResults) {
 }
 
 TEST(AliasModel, FindsTheClassOfATensorHoweverMovesHaveJoinedIt) {
-  // Moves to one value, from one value, in rows, and of two classes with each other.
+  // The moves of each row join five values: onto one, from one, in chains, and two classes.
   const std::vector<std::vector<std::pair<int, int>>> ways = {{{1, 0}, {2, 0}, {3, 0}, {4, 0}},
                                                               {{0, 1}, {0, 2}, {0, 3}, {0, 4}},
                                                               {{0, 1}, {1, 2}, {2, 3}, {3, 4}},
