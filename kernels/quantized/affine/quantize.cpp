@@ -141,6 +141,8 @@ bool by_group(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t* group_si
                  rows * (width / *group_size), ShapeText(scales).text)) {
     return false;
   }
+  // Every group_size divides an empty row; one of 2^62 would overflow the stride of a group.
+  if (width == 0) *group_size = 1;
   parameters.places = grouped(tensor, *group_size);
   if (read_parameters(ctx, scales, zero_points, towards, parameters) == nullptr) return false;
   parameters.places.strides[0] = static_cast<int64_t>(sizeof(Parameters)) * (width / *group_size);

@@ -95,7 +95,7 @@ void add_numbers(const Call& call, std::vector<Call>* calls) {
   visit(counted.values, [&](Value& value) { numbers += value.kind == kInt; });
   for (size_t i = 0; i < numbers; ++i) {
     for (const int64_t number :
-         {int64_t{kMany}, -int64_t{kMany}, int64_t{1} << 40, INT64_MAX / 4}) {
+         {int64_t{kMany}, -int64_t{kMany}, int64_t{1} << 40, INT64_MAX / 4, INT64_MAX}) {
       Call& changed = calls->emplace_back(call);
       size_t at = 0;
       visit(changed.values, [&](Value& value) {

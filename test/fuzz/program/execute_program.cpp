@@ -89,8 +89,9 @@ class ConcurrentWriter final {
 
 class Execution final {
  public:
-  Execution(Method& method, Random& random, bool is_varied, OperatorNoter* noter)
-      : method_(method), random_(random), is_varied_(is_varied), noter_(noter) {}
+  Execution(Method& method, Random& random, bool is_varied, OtherThreads others,
+            OperatorNoter* noter)
+      : method_(method), random_(random), is_varied_(is_varied), others_(others), noter_(noter) {}
 
   /// Returns whether all executions ended well.
   bool run() {
@@ -116,7 +117,7 @@ class Execution final {
     tensors_ = std::move(tensors);
     give_outputs_memory();
     bool done = false;
-    if (is_varied_ && random_.one_in(24)) {
+    if (is_varied_ && random_.one_in(24) && others_ == OtherThreads::Change) {
       const ConcurrentWriter writer(tensors_);
       done = step_to_end();
     } else {
@@ -226,6 +227,7 @@ class Execution final {
   Method& method_;
   Random& random_;
   bool is_varied_;
+  OtherThreads others_;
   OperatorNoter* noter_;
   std::vector<std::unique_ptr<GivenTensor>> tensors_;
   /// By the outputs' numbers. Replacing a block frees it.
@@ -243,7 +245,7 @@ void describe(const Method& method) {
 
 }  // namespace
 
-Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
+Outcome execute_program(Span<const uint8_t> bytes, uint64_t script, OtherThreads others) {
   Outcome outcome;
   const bool is_varied = script != 0;
   Random random(script);
@@ -275,8 +277,8 @@ Outcome execute_program(Span<const uint8_t> bytes, uint64_t script) {
       if (is_varied && random.one_in(8)) {
         describe(*method);
       }
-      outcome.methods_executed +=
-          Execution(*method, random, is_varied, tracer == &noter ? &noter : nullptr).run() ? 1 : 0;
+      Execution execution(*method, random, is_varied, others, tracer == &noter ? &noter : nullptr);
+      outcome.methods_executed += execution.run() ? 1 : 0;
     }
   }
   return outcome;
