@@ -21,8 +21,8 @@ inline bool AliasModel::may_overlap(uint32_t value, const PlannedRange& place) c
   return begin < place.end && place.begin < begin + nbytes(tensor);
 }
 
-/// The range around all values of a class; null if some value has no address yet, or if the budget
-/// is spent. Keeps it in place of the oldest one.
+/// Returns the range around all values of a class, or null if a value has no address yet or the
+/// budget is spent. The new range replaces the oldest one in `arounds_`.
 const AliasModel::PlannedRange* AliasModel::around(uint32_t root) {
   for (const Around& known : arounds_) {
     if (known.root == root) {

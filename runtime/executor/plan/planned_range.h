@@ -17,7 +17,7 @@ struct PlannedRange {
     return buffer != 0 && buffer == other.buffer && begin < other.end && other.begin < end;
   }
 
-  /// Makes it reach around the other one too, if that is not empty.
+  /// Extends the range to contain another one, unless that is empty.
   void extend(const PlannedRange& other) {
     if (other.buffer != 0) {
       begin = other.begin < begin ? other.begin : begin;
