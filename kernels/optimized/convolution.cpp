@@ -30,12 +30,7 @@ constexpr int64_t kOutputsWorthWinograd = 14 * 14;
 /// The memory of images: one spatial dimension is the width of a line.
 bool is_nchw(const Tensor& tensor) { return in_index_order(Strided(tensor)); }
 bool is_nhwc(const Tensor& tensor, const ConvGeometry& g) {
-  if (!g.batched || g.spatial != 2) return false;
-  Strided memory(tensor);
-  const int64_t channel_stride = memory.strides[1], channels = memory.sizes[1];
-  memory.remove(1);
-  memory.append(channels, channel_stride);
-  return in_index_order(memory);
+  return g.batched && g.spatial == 2 && in_channels_last_order(Strided(tensor));
 }
 
 ImageLayout layout_of(const Tensor& input, const Tensor& out, const ConvGeometry& g) {
@@ -126,7 +121,7 @@ bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
 
 /// A window over the whole image: one product of a matrix and a vector.
 void of_one_output(const ConvCall& c) {
-  KernelThreads threads(c.work(), kMinProductWork);
+  KernelThreads threads(c.work(), kMinFewRowsWork);
   const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
   for (size_t i = 0; i < size_t(c.g.batch) * c.p.groups; ++i) {
     const size_t group = i % c.p.groups, outputs = c.p.group_outputs;

@@ -161,8 +161,8 @@ bool multiply_floats(KernelRuntimeContext& ctx, const Product& p) {
       !has_rows(p.left) || !has_rows(p.out)) {
     return false;
   }
-  KernelThreads threads(work_of(p), kMinProductWork);
   const bool is_few = has_few_rows(p);
+  KernelThreads threads(work_of(p), is_few ? kMinFewRowsWork : kMinProductWork);
   void* const scratch = is_few ? nullptr : scratch_for(ctx, threads, [&](size_t count) {
     return float32_scratch_bytes(p, count);
   });

@@ -9,6 +9,8 @@ namespace executorch::kernels::optimized {
 
 /// Multiplications that are worth the start of a thread: about 5 us.
 inline constexpr size_t kMinProductWork = 1 << 18;
+/// The same for products of few rows, which wait for their right operand: 128 KB of it, about 3 us.
+inline constexpr size_t kMinFewRowsWork = 1 << 15;
 
 inline size_t work_of(const portable::Product& p) {
   return size_t(p.out.batch * p.out.rows * p.out.columns) * size_t(p.left.columns);

@@ -32,10 +32,14 @@ size_t batch_of(const BatchMatmulCall& call) {
   return batch;
 }
 
-/// The columns of an item. Independent of the number of threads, and so is a worker's scratch
+size_t column_step(const GemmTiles& tiles) {
+  return tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
+}
+
+/// The most columns of an item. Independent of the number of threads, and so is a worker's scratch
 /// memory.
 size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
-  const size_t step = tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
+  const size_t step = column_step(tiles);
   const size_t fitting = kPackedBytes / sizeof(float) / (1 + tiles.words(call.depth)) / step * step;
   return std::min(std::max(fitting, step), round_up(std::max(call.columns, size_t{1}), step));
 }
@@ -121,6 +125,16 @@ Offsets offsets_of(const BatchMatmulCall& call, size_t index) {
   return at;
 }
 
+/// Columns of an item: fewer than `most` if there are too few items for the threads, and the rows
+/// of the left operand stay in the second-level cache. So no two workers pack the same columns.
+size_t divided_columns(const GemmTiles& tiles, const BatchMatmulCall& call, size_t batch,
+                       size_t most, size_t threads) {
+  const size_t left_bytes = limited_product(call.rows, call.depth * sizeof(float));
+  if (threads == 1 || left_bytes > kPackedBytes) return most;
+  const size_t parts = divide_up(kItemsOfThread * threads, batch);
+  return std::min(most, round_up(divide_up(call.columns, parts), column_step(tiles)));
+}
+
 /// Rows of an item: all, unless that leaves too few items for the threads.
 size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
   if (threads == 1 || items >= kItemsOfThread * threads || items == 0) return call.rows;
@@ -144,7 +158,8 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
   const GemmTiles& tiles = tiles_of(call, set);
   const size_t batch = batch_of(call);
   if (batch == 0 || call.rows == 0 || call.columns == 0) return;
-  const size_t columns_each = columns_of_item(tiles, call);
+  const size_t columns_each =
+      divided_columns(tiles, call, batch, columns_of_item(tiles, call), threads.count());
   const size_t column_items = divide_up(call.columns, columns_each);
   const size_t rows_each = rows_of_item(call, batch * column_items, threads.count());
   const size_t row_items = divide_up(call.rows, rows_each);

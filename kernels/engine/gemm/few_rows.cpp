@@ -18,6 +18,8 @@ constexpr size_t kMaxColumns = 2048, kColumnStep = 16;
 /// Floats of the right operand that stay in the second-level cache between passes. Contiguous rows
 /// are not divided, because reading short pieces is slower than reading the whole operand again.
 constexpr size_t kCachedFloats = size_t{64} << 10;
+/// Items for each thread, so that threads end at nearly the same time.
+constexpr size_t kItemsOfThread = 4;
 
 size_t columns_of_item(const FewRowsCall& call, size_t threads) {
   size_t most = kMaxColumns;
@@ -25,7 +27,8 @@ size_t columns_of_item(const FewRowsCall& call, size_t threads) {
     most =
         std::min(most, kCachedFloats / std::max(call.depth, size_t{1}) / kColumnStep * kColumnStep);
   }
-  const size_t even = round_up(divide_up(call.columns, threads), kColumnStep);
+  const size_t items = threads == 1 ? 1 : kItemsOfThread * threads;
+  const size_t even = round_up(divide_up(call.columns, items), kColumnStep);
   return std::max(std::min(even, most), kColumnStep);
 }
 

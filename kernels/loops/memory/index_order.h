@@ -9,6 +9,9 @@ namespace executorch::kernels {
 
 /// True if memory order is index order, without gaps.
 bool in_index_order(const Strided& memory);
+/// True for images in channels last: (batch, channels, height, width) in the order (batch, height,
+/// width, channels), without gaps.
+bool in_channels_last_order(const Strided& memory);
 
 /// Iterates over the addresses of the elements. `memory` must outlive it.
 class IndexWalk {

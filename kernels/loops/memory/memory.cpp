@@ -167,6 +167,14 @@ bool in_index_order(const Strided& memory) {
   return true;
 }
 
+bool in_channels_last_order(const Strided& memory) {
+  if (memory.rank != 4) return false;
+  Strided permuted(memory);
+  permuted.remove(1);
+  permuted.append(memory.sizes[1], memory.strides[1]);
+  return in_index_order(permuted);
+}
+
 namespace {
 
 template <class T>
