@@ -8,6 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/test/oracle/tolerances.h>
 
 namespace {
 
@@ -29,7 +30,8 @@ struct Context {
 void expect_close(const Tensor& found, const Tensor& expected) {
   ASSERT_EQ(found.sizes(), expected.sizes());
   ASSERT_EQ(found.scalar_type(), expected.scalar_type());
-  EXPECT_TRUE(at::allclose(found, expected, 1e-4, 1e-5)) << found << expected;
+  EXPECT_TRUE(at::allclose(found, expected, tolerance::kAtenRelative, tolerance::kLayer))
+      << found << expected;
 }
 
 TEST(AtenModeTest, ElementwiseKernelsPromoteAndBroadcast) {
@@ -41,7 +43,7 @@ TEST(AtenModeTest, ElementwiseKernelsPromoteAndBroadcast) {
   const Tensor half = at::randn({5}).to(at::kHalf);
   Tensor half_out = at::empty({5}, at::kHalf);
   kernels::mul_outf(context.kernel, half, half, half_out);
-  EXPECT_TRUE(at::allclose(half_out, at::mul(half, half), 1e-3, 1e-3));
+  EXPECT_TRUE(at::allclose(half_out, at::mul(half, half), tolerance::kHalf, tolerance::kHalf));
   EXPECT_EQ(context.kernel.failure_state(), Error::Ok);
 }
 

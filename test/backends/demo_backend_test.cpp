@@ -17,6 +17,7 @@
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
+#include <executorch/test/oracle/tolerances.h>
 
 #include "backends/demo_payload.h"
 #include "test_paths.h"
@@ -131,7 +132,8 @@ void expect_outputs(Method& method, const std::vector<float>& values, size_t tak
     const Tensor& output = method.get_output(i).toTensor();
     for (ssize_t k = 0; k < output.numel(); ++k) {
       ASSERT_LT(taken, values.size());
-      EXPECT_NEAR(output.const_data_ptr<float>()[k], values[taken++], 1e-5) << "output " << i;
+      EXPECT_NEAR(output.const_data_ptr<float>()[k], values[taken++], tolerance::kLayer)
+          << "output " << i;
     }
   }
   EXPECT_EQ(taken, values.size());

@@ -1,13 +1,15 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tests take their tolerances from the table oracle/tolerances.py."""
+"""Tests take their tolerances from the tables oracle/tolerances.py and, in C++, oracle/tolerances.h."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "test"
 TABLE = TESTS / "oracle/tolerances.py"
+CPP_TABLE = TESTS / "oracle/tolerances.h"
 
 # File → the reason why its tolerances are its own.
 EXCEPTIONS = {
@@ -116,3 +118,78 @@ def test_tolerances_are_found_by_name_and_place() -> None:
         "assert n < 2",
     ):
         assert not list(_literals(ast.parse(text))), text
+
+
+# Comparison → position of its first tolerance.
+CPP_COMPARISONS = {"EXPECT_NEAR": 2, "ASSERT_NEAR": 2, "allclose": 2}
+_CPP_NUMBER = r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?"
+_CPP_DECLARED = re.compile(r"(\w+)\(((?:[^()]|\(\))*?)\b(?:double|float) (?:bound|tolerance)\b[^()]*\)[^;]*?\{")
+_CPP_NAMED = re.compile(rf"\b(?:\w*[Tt]olerance|bound|k\w*Bound)\s*=\s*{_CPP_NUMBER}")
+_CPP_SMALLER = re.compile(rf"abs\([^;\n]*<=?\s*{_CPP_NUMBER}")
+
+
+def _has_cpp_fraction(text: str) -> bool:
+    return any(not float(number).is_integer() for number in re.findall(_CPP_NUMBER, text))
+
+
+def _cpp_arguments(text: str, begin: int) -> list[str]:
+    """Return the arguments of a call whose opening parenthesis is before `begin`."""
+    depth, first, arguments = 0, begin, []
+    for at in range(begin, len(text)):
+        if text[at] in "([{":
+            depth += 1
+        elif text[at] in ")]}" and depth:
+            depth -= 1
+        elif text[at] in ",)" and not depth:
+            arguments.append(text[first:at])
+            first = at + 1
+            if text[at] == ")":
+                break
+    return arguments
+
+
+def _cpp_literals(text: str, comparisons: dict[str, int]) -> Iterator[int]:
+    """Yield the lines of C++ that state a tolerance as a number."""
+    text = re.sub(r"//[^\n]*", "", text)
+    places = [match.start() for pattern in (_CPP_NAMED, _CPP_SMALLER) for match in pattern.finditer(text)]
+    for call in re.finditer(rf"\b({'|'.join(comparisons)})\(", text):
+        tolerances = _cpp_arguments(text, call.end())[comparisons[call[1]] :]
+        places += [call.start()] if any(map(_has_cpp_fraction, tolerances)) else []
+    yield from sorted(text.count("\n", 0, place) + 1 for place in places)
+
+
+def _cpp_comparisons(texts: Iterable[str]) -> dict[str, int]:
+    """Return the comparisons, with the tests' own functions that have a parameter `bound` or `tolerance`."""
+    declared = {name: before.count(",") for text in texts for name, before in _CPP_DECLARED.findall(text)}
+    return CPP_COMPARISONS | declared
+
+
+def test_no_cpp_test_has_a_tolerance_of_its_own() -> None:
+    files = sorted(path for path in TESTS.rglob("*") if path.suffix in (".cpp", ".h") and path != CPP_TABLE)
+    texts = {path.relative_to(TESTS).as_posix(): path.read_text() for path in files}
+    comparisons = _cpp_comparisons(texts.values())
+    assert "is_near" in comparisons
+    found = [f"{name}:{line}" for name, text in texts.items() for line in _cpp_literals(text, comparisons)]
+    assert not found, f"take the strictest row of {CPP_TABLE.relative_to(ROOT)} that passes, or add a row: {found}"
+
+
+def test_cpp_tolerances_are_found_by_name_and_place() -> None:
+    declaration = "bool is_near(double expected, float found, double bound) {}\n"
+    comparisons = _cpp_comparisons([declaration])
+    for text in (
+        "EXPECT_NEAR(counts.at(0) / 4000.0, 0.5, 0.03);",
+        "ASSERT_TRUE(is_near(std::min(a, 50.0), out[at], is_max ? 0 : 1e-5));",
+        "ASSERT_TRUE(is_near(a, b, 1e-6 * double(depth + 1)));",
+        "EXPECT_TRUE(at::allclose(a, b, 1e-4, kAbsolute));",
+        "constexpr double kTolerance = 1e-3;",
+        "if (!(std::abs(output[i] - expected[i]) < 1e-5f)) {}",
+    ):
+        assert list(_cpp_literals(text, comparisons)) == [1], text
+    for text in (
+        "EXPECT_NEAR(a / 255.0, 0.5, tolerance::kLayer);",
+        "ASSERT_TRUE(is_near(a, 0.25f, 0));",
+        "ASSERT_TRUE(is_near(a, b, tolerance::kLayer * std::max(a, 1.0)));",
+        "call.epsilon = 1e-5f;",
+        "EXPECT_LE(std::fabs(output), 2);",
+    ):
+        assert not list(_cpp_literals(text, comparisons)), text

@@ -11,6 +11,7 @@
 
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
+#include <executorch/test/oracle/tolerances.h>
 
 #include "test_paths.h"
 
@@ -35,7 +36,7 @@ inline bool gives_eagers_numbers(extension::Module& module, const std::string& m
   }
   const float* output = (*outputs)[0].toTensor().const_data_ptr<float>();
   for (size_t i = 0; i < 5; ++i) {
-    if (!(std::abs(output[i] - kExpected[i]) < 1e-5f)) {
+    if (!(std::abs(output[i] - kExpected[i]) < tolerance::kLayer)) {
       ADD_FAILURE() << method << ": output " << i << " is " << output[i];
       return false;
     }

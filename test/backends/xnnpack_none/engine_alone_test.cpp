@@ -8,6 +8,7 @@
 
 #include <backends/xnnpack/two_sizes.h>
 #include <executorch/runtime/platform/runtime.h>
+#include <executorch/test/oracle/tolerances.h>
 
 #include "runtime/log_capture.h"
 #include "test_paths.h"
@@ -21,7 +22,7 @@ constexpr char kData[] = TEST_DATA_DIR "/xnnpack/";
 
 /// Runs a program of test/data/make_quantized_programs.py on numbers that go evenly from -1 to 1.
 void expect_results(const std::string& name, const std::vector<executorch::aten::SizesType>& sizes,
-                    const std::vector<float>& expected, float tolerance) {
+                    const std::vector<float>& expected, double bound) {
   runtime::runtime_init();
   extension::Module module(kData + name);
   size_t total = 1;
@@ -38,7 +39,7 @@ void expect_results(const std::string& name, const std::vector<executorch::aten:
   const executorch::aten::Tensor output = (*outputs)[0].toTensor();
   ASSERT_EQ(static_cast<size_t>(output.numel()), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_NEAR(output.const_data_ptr<float>()[i], expected[i], tolerance) << i;
+    EXPECT_NEAR(output.const_data_ptr<float>()[i], expected[i], bound) << i;
   }
 }
 
@@ -51,14 +52,15 @@ TEST(EngineAlone, RunsFloat32Models) {
 
 TEST(EngineAlone, RunsInt8ModelsWithinOneQuantumOfXnnpack) {
   expect_results("quantized.pte", {1, 3, 8, 8},
-                 {-0.3690814f, 0.3604981f, 0.1201660f, 0.0743885f, 0.1916934f}, 0.0058f);
+                 {-0.3690814f, 0.3604981f, 0.1201660f, 0.0743885f, 0.1916934f},
+                 tolerance::kOutputQuantum);
 }
 
 TEST(EngineAlone, RunsLayersQuantizedWhileRunning) {
   expect_results("quantized_rows.pte", {2, 12},
                  {0.0333730f, 0.3784531f, -0.2163984f, 0.2060784f, -0.2248327f, 0.3889067f,
                   -0.1068652f, 0.0316333f},
-                 1e-3f);
+                 tolerance::kInt8Rows);
 }
 
 TEST(EngineAlone, RefusesByNameWhatOnlyXnnpackComputes) {

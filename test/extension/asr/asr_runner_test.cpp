@@ -14,6 +14,7 @@
 
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/extension/testing_util/temp_file.h>
+#include <executorch/test/oracle/tolerances.h>
 
 #include "test_paths.h"
 
@@ -265,7 +266,7 @@ TEST(TokenChoiceTest, TokensAreDrawnWithTheProbabilitiesOfSoftmax) {
   for (int i = 0; i < 4000; ++i) {
     ++counts[*choice.choose(*logits)];
   }
-  EXPECT_NEAR(counts[1] / 4000.0, std::exp(1.0) / (1 + std::exp(1.0)), 0.03);
+  EXPECT_NEAR(counts[1] / 4000.0, std::exp(1.0) / (1 + std::exp(1.0)), tolerance::kFrequency);
   EXPECT_EQ(counts[2], 0);
 }
 

@@ -12,6 +12,7 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/extension/tensor/tensor.h>
+#include <executorch/test/oracle/tolerances.h>
 
 #include "test_paths.h"
 
@@ -113,7 +114,7 @@ TEST(ModuleWithDataFilesTest, FindsItsWeights) {
   Module module(data("external.pte"), data("external.ptd"));
   const auto result = module.forward(ones({1, 3}));
   ASSERT_TRUE(result.ok());
-  EXPECT_NEAR(result->at(0).toTensor().const_data_ptr<float>()[1], 2.0788, 1e-4);
+  EXPECT_NEAR(result->at(0).toTensor().const_data_ptr<float>()[1], 2.0788, tolerance::kFourDigits);
   Module without(data("external.pte"));
   EXPECT_EQ(without.forward(ones({1, 3})).error(), Error::NotFound);
   Module with_another(data("external.pte"), std::vector<std::string>{data("add.pte")});

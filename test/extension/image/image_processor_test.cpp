@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <executorch/test/oracle/tolerances.h>
+
 namespace executorch::extension::image {
 namespace {
 
@@ -74,9 +76,9 @@ Rgb resized_pixel(const std::function<Rgb(int32_t, int32_t)>& source, int32_t wi
 void expect_pixel(const aten::Tensor& tensor, int32_t x, int32_t y, Rgb expected) {
   const auto width = tensor.size(3), plane = tensor.size(2) * width;
   const float* data = tensor.const_data_ptr<float>() + y * width + x;
-  EXPECT_NEAR(data[0], expected.r / 255, 2e-6) << "red of " << x << ", " << y;
-  EXPECT_NEAR(data[plane], expected.g / 255, 2e-6) << "green of " << x << ", " << y;
-  EXPECT_NEAR(data[2 * plane], expected.b / 255, 2e-6) << "blue of " << x << ", " << y;
+  EXPECT_NEAR(data[0], expected.r / 255, tolerance::kGates) << "red of " << x << ", " << y;
+  EXPECT_NEAR(data[plane], expected.g / 255, tolerance::kGates) << "green of " << x << ", " << y;
+  EXPECT_NEAR(data[2 * plane], expected.b / 255, tolerance::kGates) << "blue of " << x << ", " << y;
 }
 
 struct Sizes {
@@ -149,7 +151,7 @@ TEST(ImageProcessorTest, LetterboxPadsAroundTheImageWithValuesThatAreNotNormaliz
   for (int32_t x = 0; x < 8; ++x) {
     EXPECT_EQ(red[x], -3.0f);
     EXPECT_EQ(red[6 * 8 + x], -3.0f);
-    EXPECT_NEAR(red[2 * 8 + x], (image.rgba(x, 0).b / 255 - 0.485) / 0.229, 2e-6);
+    EXPECT_NEAR(red[2 * 8 + x], (image.rgba(x, 0).b / 255 - 0.485) / 0.229, tolerance::kGates);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <executorch/runtime/core/portable_type/bfloat16.h>
 #include <executorch/runtime/core/portable_type/half.h>
+#include <executorch/test/oracle/tolerances.h>
 
 namespace {
 
@@ -144,7 +145,7 @@ void expect_formula(Problem& problem, engine::InstructionSet set) {
       const auto expected = problem.expected(i, head);
       for (int64_t c = 0; c < call.channels; ++c) {
         const size_t at = size_t((i * call.heads + head) * call.channels + c);
-        ASSERT_NEAR(double(problem.out[at]), expected[size_t(c)], 4e-6);
+        ASSERT_NEAR(double(problem.out[at]), expected[size_t(c)], tolerance::kActivation);
       }
     }
   }

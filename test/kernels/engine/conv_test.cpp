@@ -160,9 +160,7 @@ void expect_convolution(const Case& c, const Operands& o, const Floats& output, 
   }
 }
 
-constexpr double kBound = 3e-7;
-
-void expect_everywhere(const Case& c, Random& random, double bound = kBound,
+void expect_everywhere(const Case& c, Random& random, double bound = tolerance::kConvolution,
                        Precision precision = Precision::Float32) {
   CallingThread alone;
   ManyThreads many(3);
@@ -327,7 +325,7 @@ TEST(Conv2d, MayRoundFactorsToBfloat16) {
     is_rounded = is_rounded ||
                  Conv2d::plan(c.params, c.batch, c.input, instruction_set(), Precision::BFloat16)
                          .precision() == Precision::BFloat16;
-    expect_everywhere(c, random, kBound, Precision::BFloat16);
+    expect_everywhere(c, random, tolerance::kConvolution, Precision::BFloat16);
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(instruction_set() >= InstructionSet::Avx512Bf16, is_rounded);
@@ -345,7 +343,7 @@ TEST(Conv2d, MayRoundPixelsOfThreeChannelsToBfloat16) {
       const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set, Precision::BFloat16);
       ASSERT_EQ(Precision::BFloat16, conv.precision());
     }
-    expect_everywhere(c, random, kBound, Precision::BFloat16);
+    expect_everywhere(c, random, tolerance::kConvolution, Precision::BFloat16);
     if (HasFatalFailure()) return;
   }
 }
@@ -410,7 +408,7 @@ TEST(Conv2d, ANumberThatIsNotFiniteChangesOnlyWhatItIsPartOf) {
     for (InstructionSet set : instruction_sets()) {
       const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set);
       SCOPED_TRACE(name_of(set));
-      expect_convolution(c, operands, run(c, operands, conv, alone), 1e-6);
+      expect_convolution(c, operands, run(c, operands, conv, alone), tolerance::kHugeInputs);
       if (HasFatalFailure()) return;
     }
   }

@@ -187,7 +187,7 @@ TEST(DenseAttention, MatchesDoublePrecisionOnEveryInstructionSetAndNumberOfThrea
     for (InstructionSet set : instruction_sets()) {
       SCOPED_TRACE(name_of(set));
       const Floats output = problem.run(set, 1);
-      problem.expect(output, 3e-5);
+      problem.expect(output, tolerance::kAttention);
       if (testing::Test::HasFatalFailure()) return;
       ASSERT_TRUE(same_bits(output, problem.run(set, 3)));
     }
@@ -204,7 +204,8 @@ TEST(DenseAttention, RoundsFactorsToBfloat16WherePermitted) {
       SCOPED_TRACE(name_of(set));
       const Floats output = problem.run(set, 1, Precision::BFloat16);
       // Scores of at most 70 * 4 * 0.125 are off by 2^-8 of that; weights and values by 2^-8 each.
-      problem.expect(output, set >= InstructionSet::Avx512Bf16 ? 0.2 : 3e-5);
+      problem.expect(output, set >= InstructionSet::Avx512Bf16 ? tolerance::kBFloat16Attention
+                                                               : tolerance::kAttention);
       if (testing::Test::HasFatalFailure()) return;
       ASSERT_TRUE(same_bits(output, problem.run(set, 3, Precision::BFloat16)));
     }
@@ -220,7 +221,7 @@ TEST(DenseAttention, ReplacesNaNAndAllScoresOfAQuery) {
   for (size_t j = 0; j < c.keys; ++j) problem.replaced[7 * c.keys + j] = 0;
   for (InstructionSet set : instruction_sets()) {
     SCOPED_TRACE(name_of(set));
-    problem.expect(problem.run(set, 1), 3e-5);
+    problem.expect(problem.run(set, 1), tolerance::kAttention);
   }
 }
 
@@ -240,7 +241,7 @@ TEST(DenseAttention, HidesKeysByInfinityAndKeepsNaN) {
   for (InstructionSet set : instruction_sets()) {
     SCOPED_TRACE(name_of(set));
     const Floats output = problem.run(set, 1);
-    problem.expect(output, 3e-5);
+    problem.expect(output, tolerance::kAttention);
     if (testing::Test::HasFatalFailure()) return;
     EXPECT_TRUE(std::isnan(output[16]));
     EXPECT_EQ(problem.value.at(0, 0, 36, 4), output[2 * 16 + 4]);
@@ -267,7 +268,7 @@ TEST(DenseAttention, AddsBlocksOfKeysForAnyMask) {
   for (InstructionSet set : instruction_sets()) {
     SCOPED_TRACE(name_of(set));
     const Floats output = problem.run(set, 1);
-    problem.expect(output, 3e-5);
+    problem.expect(output, tolerance::kAttention);
     if (testing::Test::HasFatalFailure()) return;
     for (const size_t i : {3, 6, 7, 8}) EXPECT_TRUE(std::isnan(output[i * c.value_channels]));
     ASSERT_TRUE(same_bits(output, problem.run(set, 3)));

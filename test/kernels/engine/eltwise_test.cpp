@@ -23,39 +23,40 @@ const Function kFunctions[] = {
     {Unary::Clamp, [](double x) { return x < kA   ? kA
                                          : x > kB ? double(kB)
                                                   : x; }, 0},
-    {Unary::Cos, [](double x) { return std::cos(x); }, 1e-6},
-    {Unary::Elu, [](double x) { return x < 0 ? kA * std::expm1(x) : x; }, 1e-6},
-    {Unary::Erf, [](double x) { return std::erf(x); }, 4e-7},
-    {Unary::Exp, [](double x) { return double(float(std::exp(x))); }, 1e-6},
+    {Unary::Cos, [](double x) { return std::cos(x); }, tolerance::kElementwise},
+    {Unary::Elu, [](double x) { return x < 0 ? kA * std::expm1(x) : x; }, tolerance::kElementwise},
+    {Unary::Erf, [](double x) { return std::erf(x); }, tolerance::kErf},
+    {Unary::Exp, [](double x) { return double(float(std::exp(x))); }, tolerance::kElementwise},
     {Unary::Floor, [](double x) { return std::floor(x); }, 0},
     {Unary::Gelu,
      [](double x) {
        return std::isinf(x) && x < 0 ? std::nan("") : 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
      },
-     3e-6},
+     tolerance::kGelu},
     {Unary::GeluTanh,
      [](double x) {
        const double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
        return std::isinf(x) && x < 0 ? std::nan("") : 0.5 * x * (1 + std::tanh(inner));
      },
-     3e-6},
-    {Unary::Hardswish, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 1e-6},
-    {Unary::LeakyRelu, [](double x) { return x < 0 ? kA * x : x; }, 1e-7},
-    {Unary::Log, [](double x) { return std::log(x); }, 1e-6},
+     tolerance::kGelu},
+    {Unary::Hardswish, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; },
+     tolerance::kElementwise},
+    {Unary::LeakyRelu, [](double x) { return x < 0 ? kA * x : x; }, tolerance::kOneRounding},
+    {Unary::Log, [](double x) { return std::log(x); }, tolerance::kElementwise},
     {Unary::Negate, [](double x) { return -x; }, 0},
-    {Unary::Reciprocal, [](double x) { return 1 / x; }, 1e-7},
+    {Unary::Reciprocal, [](double x) { return 1 / x; }, tolerance::kOneRounding},
     {Unary::Relu, [](double x) { return x < 0 ? 0 : x; }, 0},
     {Unary::Round, [](double x) { return std::nearbyint(x); }, 0},
-    {Unary::Rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-6},
-    {Unary::Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-6},
+    {Unary::Rsqrt, [](double x) { return 1 / std::sqrt(x); }, tolerance::kElementwise},
+    {Unary::Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, tolerance::kElementwise},
     {Unary::Sign, [](double x) { return x > 0   ? 1.0
                                         : x < 0 ? -1.0
                                                 : 0.0; }, 0},
-    {Unary::Silu, [](double x) { return x / (1 + std::exp(-x)); }, 1e-6},
-    {Unary::Sin, [](double x) { return std::sin(x); }, 1e-6},
-    {Unary::Sqrt, [](double x) { return std::sqrt(x); }, 1e-7},
-    {Unary::Square, [](double x) { return double(float(x * x)); }, 1e-6},
-    {Unary::Tanh, [](double x) { return std::tanh(x); }, 1e-6},
+    {Unary::Silu, [](double x) { return x / (1 + std::exp(-x)); }, tolerance::kElementwise},
+    {Unary::Sin, [](double x) { return std::sin(x); }, tolerance::kElementwise},
+    {Unary::Sqrt, [](double x) { return std::sqrt(x); }, tolerance::kOneRounding},
+    {Unary::Square, [](double x) { return double(float(x * x)); }, tolerance::kElementwise},
+    {Unary::Tanh, [](double x) { return std::tanh(x); }, tolerance::kElementwise},
 };
 
 bool is_gelu(Unary function) { return function == Unary::Gelu || function == Unary::GeluTanh; }
@@ -90,10 +91,11 @@ TEST(Unary, MatchesDoublePrecisionOnEveryInstructionSet) {
         const Floats out = apply(f.function, in, threads, set);
         for (size_t i = 0; i < in.size(); ++i) {
           const double expected = f.exact(in[i]);
-          const double bound = f.bound * std::max(std::fabs(expected), 1e-3) + 1e-37;
+          const double bound =
+              f.bound * std::max(std::fabs(expected), 1e-3) + tolerance::kSubnormal;
           ASSERT_TRUE(is_near(expected, out[i],
-                              bound + (is_gelu(f.function)        ? 2e-6
-                                       : f.function == Unary::Log ? 2e-7
+                              bound + (is_gelu(f.function)        ? tolerance::kGeluNearZero
+                                       : f.function == Unary::Log ? tolerance::kLogNearOne
                                                                   : 0)))
               << int(f.function) << " of " << in[i] << ": " << out[i] << ", expected " << expected
               << " " << name_of(set);
@@ -119,7 +121,7 @@ TEST(Unary, FollowsIeeeArithmeticAtTheEdgesOfNumbers) {
         const float expected = float(f.exact(edge));
         for (InstructionSet set : instruction_sets()) {
           const Floats out = apply(f.function, in, alone, set);
-          const double bound = 4e-6 * std::fabs(expected) + 1e-37;
+          const double bound = tolerance::kActivation * std::fabs(expected) + tolerance::kSubnormal;
           ASSERT_TRUE(is_near(expected, out[place], bound))
               << int(f.function) << " of " << edge << ": " << out[place] << ", expected "
               << expected << " " << name_of(set);
@@ -213,7 +215,8 @@ TEST(Rotary, RotatesPairsByTheAnglesOfTheirPositionsInPlaceToo) {
             expected = is_low ? double(low) * c[pair] - double(high) * s[pair]
                               : double(high) * c[second + pair] + double(low) * s[second + pair];
           }
-          ASSERT_TRUE(is_near(expected, out[at], 1e-6)) << name_of(set) << " at " << at;
+          ASSERT_TRUE(is_near(expected, out[at], tolerance::kElementwise))
+              << name_of(set) << " at " << at;
         }
       }
     }
@@ -263,7 +266,8 @@ TEST(Binary, BroadcastsInEveryDimension) {
           double expected = exact(function, left[l], right[r]);
           if (is_clamped && !std::isnan(expected))
             expected = std::min(std::max(expected, -0.5), 1.0);
-          ASSERT_TRUE(is_near(expected, out[at], 1e-6 * std::max(std::fabs(expected), 1.0)))
+          ASSERT_TRUE(is_near(expected, out[at],
+                              tolerance::kElementwise * std::max(std::fabs(expected), 1.0)))
               << int(function) << " of " << left[l] << ", " << right[r] << ": " << out[at];
         }
       }

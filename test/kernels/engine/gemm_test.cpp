@@ -102,7 +102,8 @@ void expect_product(const Case& c, const Operands& o, const Floats& out) {
         ASSERT_EQ(77, out[at]) << "a gap was written";
         continue;
       }
-      ASSERT_TRUE(is_near(expected_at(c, o, row, column), out[at], 1e-6 * double(c.depth + 2)))
+      ASSERT_TRUE(is_near(expected_at(c, o, row, column), out[at],
+                          tolerance::kPerTerm * double(c.depth + 2)))
           << c.text() << " at " << row << ", " << column << ": " << out[at] << " expected "
           << expected_at(c, o, row, column);
     }
@@ -240,7 +241,8 @@ TEST(Gemm, AppliesEveryActivation) {
       gemm.run(call, alone);
       for (size_t i = 0; i < out.size(); ++i) {
         const double x = double(left[i / kColumns]) * right[i % kColumns];
-        ASSERT_TRUE(is_near(expected(activation, x), out[i], 4e-6)) << int(activation) << " " << x;
+        ASSERT_TRUE(is_near(expected(activation, x), out[i], tolerance::kActivation))
+            << int(activation) << " " << x;
       }
     }
   }
@@ -374,7 +376,8 @@ TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
             sum += double(left[b0 * rows * depth + row * depth + d]) *
                    right[b1 * depth * columns + in_right];
           }
-          ASSERT_TRUE(is_near(sum, out[at], 1e-6 * double(depth + 1))) << name_of(set);
+          ASSERT_TRUE(is_near(sum, out[at], tolerance::kPerTerm * double(depth + 1)))
+              << name_of(set);
         }
       }
     }
@@ -438,7 +441,8 @@ TEST(FewRows, MatchDoublePrecisionAndKeepTheBitsOfARow) {
           sum += double(left[row * call.depth + d]) *
                  right[transposed ? column * call.depth + d : d * call.columns + column];
         }
-        ASSERT_TRUE(is_near(sum, out[at], 1e-6 * double(call.depth + 1))) << name_of(set);
+        ASSERT_TRUE(is_near(sum, out[at], tolerance::kPerTerm * double(call.depth + 1)))
+            << name_of(set);
       }
     }
   }

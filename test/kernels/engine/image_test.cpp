@@ -97,7 +97,7 @@ TEST(Pool, MatchesDoublePrecisionAndKeepsNaN) {
           const size_t y = pixel / p.output_size.width % p.output_size.height;
           const size_t image = pixel / p.output_size.width / p.output_size.height;
           const double expected = expected_pool(call, is_max, image, y, x, channel);
-          ASSERT_TRUE(is_near(expected, out[at], is_max ? 0 : 1e-5))
+          ASSERT_TRUE(is_near(expected, out[at], is_max ? 0 : tolerance::kLayer))
               << out[at] << ", expected " << expected << " " << name_of(set);
         }
       }
@@ -188,7 +188,8 @@ TEST(Pool, SumsPointsOfEachChannel) {
           for (size_t i = 0; i < points; ++i) {
             sum += in[(at / channels * points + i) * channels + at % channels];
           }
-          ASSERT_TRUE(is_near(0.5 * sum, out[at], 1e-6 + 1e-7 * double(points)));
+          ASSERT_TRUE(is_near(0.5 * sum, out[at],
+                              tolerance::kElementwise + tolerance::kOneRounding * double(points)));
         }
       }
     }
@@ -236,7 +237,7 @@ TEST(Resize, BlendsFourNeighbours) {
         const double expected =
             (pixel_at(y0, x0) * (1 - fx) + pixel_at(y0, x0 + 1) * fx) * (1 - fy) +
             (pixel_at(y0 + 1, x0) * (1 - fx) + pixel_at(y0 + 1, x0 + 1) * fx) * fy;
-        ASSERT_TRUE(is_near(expected, out[at], 1e-5));
+        ASSERT_TRUE(is_near(expected, out[at], tolerance::kLayer));
       }
     }
   }

@@ -89,7 +89,8 @@ void expect_product(const Int4Product& p, size_t threads_count, InstructionSet s
     for (size_t c = 0; c < s.columns; ++c) {
       double magnitude = 1e-3;
       const double expected = std::min(p.expected(r, c, &magnitude), 100.0);
-      ASSERT_TRUE(is_near(expected, out[r * stride + c], 1e-5 * magnitude + 1e-4))
+      ASSERT_TRUE(is_near(expected, out[r * stride + c],
+                          tolerance::kLayer * magnitude + tolerance::kNormalized))
           << s.rows << "x" << p.depth << "x" << s.columns << " groups of " << s.group << " "
           << name_of(set);
     }

@@ -70,7 +70,7 @@ TEST(Planes, MatchDoublePrecisionForEveryWindowAndKeepNaN) {
       for (size_t at = 0; at < out.size(); ++at) {
         const size_t x = at % output.width, y = at / output.width % output.height;
         const double expected = expected_at(p, call, at / output.width / output.height, y, x);
-        ASSERT_TRUE(is_near(expected, out[at], 1e-5))
+        ASSERT_TRUE(is_near(expected, out[at], tolerance::kLayer))
             << name_of(set) << " " << out[at] << ", expected " << expected << " at " << y << ", "
             << x << " of " << p.kernel_height << "x" << p.kernel_width;
       }
@@ -140,7 +140,7 @@ TEST(Patches, MatchDoublePrecisionForEveryWindow) {
         const size_t x = at % output.width, y = at / output.width % output.height;
         const double expected =
             expected_of_patches(p, call, at / output.width / output.height, y, x);
-        ASSERT_TRUE(is_near(expected, out[at], 2e-4))
+        ASSERT_TRUE(is_near(expected, out[at], tolerance::kLargeSums))
             << name_of(set) << " " << out[at] << ", expected " << expected << " at " << y << ", "
             << x << " of " << p.kernel_height << "x" << p.kernel_width;
       }

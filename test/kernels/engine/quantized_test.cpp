@@ -154,7 +154,7 @@ TEST(QSum, EveryPairOfBytesIsAddedInFixedPoint) {
                              (right[at] - b.zero_point) * double(b.scale) / out.scale;
         const double expected =
             std::min<double>(std::max<double>(exact + out.zero_point, sum.out_min), sum.out_max);
-        ASSERT_NEAR(expected, output[at], 0.501);
+        ASSERT_NEAR(expected, output[at], tolerance::kRoundedToInteger);
       }
     }
   }
@@ -202,7 +202,8 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
           sum += (left[row * depth + d] - parameters[row].zero_point) * right[d * columns + c];
         }
         const double expected = double(sum) * parameters[row].scale * q.scales[c] + q.bias[c];
-        ASSERT_TRUE(is_near(std::min(expected, 50.0), out[at], 1e-6 + 1e-6 * std::fabs(expected)))
+        ASSERT_TRUE(is_near(std::min(expected, 50.0), out[at],
+                            tolerance::kElementwise * (1 + std::fabs(expected))))
             << name_of(set) << " " << rows << "x" << depth << "x" << columns;
       }
     }
@@ -275,7 +276,8 @@ void check_convolution(const Conv2dParams& p, Random& random) {
       const size_t o = at % outputs, image = at / (out.size() / batch);
       const double expected =
           double(sum_at(at, zeros.data())) * parameters[image].scale * q.scales[o] + q.bias[o];
-      ASSERT_TRUE(is_near(expected, floats[at], 1e-6 + 1e-6 * std::fabs(expected)));
+      ASSERT_TRUE(
+          is_near(expected, floats[at], tolerance::kElementwise * (1 + std::fabs(expected))));
     }
   }
 }

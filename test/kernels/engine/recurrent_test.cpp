@@ -30,7 +30,7 @@ TEST(Cells, MatchDoublePrecisionAndKeepNaN) {
           if (cell == Cell::Lstm) {
             const double next =
                 sigmoid(gate(1)) * before[i] + sigmoid(gate(0)) * std::tanh(gate(2));
-            ASSERT_TRUE(is_near(next, state[i], 2e-6)) << name_of(set);
+            ASSERT_TRUE(is_near(next, state[i], tolerance::kGates)) << name_of(set);
             expected = sigmoid(gate(3)) * std::tanh(next);
           } else if (cell == Cell::Gru) {
             const double candidate =
@@ -38,7 +38,8 @@ TEST(Cells, MatchDoublePrecisionAndKeepNaN) {
             const double fresh = std::tanh(candidate);
             expected = (before[i] - fresh) * sigmoid(gate(1)) + fresh;
           }
-          ASSERT_TRUE(is_near(expected, out[i], 2e-6)) << name_of(set) << " unit " << i;
+          ASSERT_TRUE(is_near(expected, out[i], tolerance::kGates))
+              << name_of(set) << " unit " << i;
           ASSERT_EQ(i == n / 2, std::isnan(out[i]));
         }
         for (size_t i = n; i < kGates; ++i) ASSERT_EQ(77, out[i]) << "wrote beyond the units";

@@ -52,13 +52,14 @@ TEST(Norm, LayerNormMatchesDoublePrecision) {
             squares += (in[r * length + i] - center) * (in[r * length + i] - center);
           }
           const double scale = 1 / std::sqrt(squares / double(length) + 1e-3f);
-          ASSERT_TRUE(is_near(center, mean[r], 1e-5));
-          ASSERT_TRUE(is_near(scale, rstd[r], 1e-4 * scale));
+          ASSERT_TRUE(is_near(center, mean[r], tolerance::kLayer));
+          ASSERT_TRUE(is_near(scale, rstd[r], tolerance::kNormalized * scale));
           for (size_t i = 0; i < length; ++i) {
             const double y =
                 (in[r * length + i] - center) * scale * (call.weight != nullptr ? weight[i] : 1) +
                 (call.bias != nullptr ? bias[i] : 0);
-            ASSERT_TRUE(is_near(y, out[r * length + i], 1e-4)) << length << " at " << i;
+            ASSERT_TRUE(is_near(y, out[r * length + i], tolerance::kNormalized))
+                << length << " at " << i;
           }
         }
       });
@@ -88,10 +89,11 @@ TEST(Norm, RmsNormMatchesDoublePrecision) {
           double squares = 0;
           for (size_t i = 0; i < length; ++i) squares += std::pow(in[r * length + i], 2);
           const double scale = 1 / std::sqrt(squares / double(length) + 1e-3f);
-          ASSERT_TRUE(is_near(scale, rstd[r], 1e-5 * scale));
+          ASSERT_TRUE(is_near(scale, rstd[r], tolerance::kLayer * scale));
           for (size_t i = 0; i < length; ++i) {
             const double y = in[r * length + i] * scale * (is_weighted ? weight[i] : 1);
-            ASSERT_TRUE(is_near(y, out[r * length + i], 1e-5)) << length << " at " << i;
+            ASSERT_TRUE(is_near(y, out[r * length + i], tolerance::kLayer))
+                << length << " at " << i;
           }
         }
       });
@@ -127,8 +129,8 @@ TEST(Norm, GroupNormScalesByChannel) {
         const double center = sum / double(length);
         for (size_t i = 0; i < length; ++i) squares += std::pow(in[row * length + i] - center, 2);
         const double scale = 1 / std::sqrt(squares / double(length) + 1e-3f);
-        ASSERT_TRUE(
-            is_near((in[at] - center) * scale * weight[channel] + bias[channel], out[at], 1e-4));
+        ASSERT_TRUE(is_near((in[at] - center) * scale * weight[channel] + bias[channel], out[at],
+                            tolerance::kNormalized));
       }
     });
     if (HasFatalFailure()) return;
@@ -173,7 +175,8 @@ TEST(Softmax, MatchesDoublePrecisionWithGapsBetweenRows) {
           for (size_t i = 0; i < length; ++i) {
             const double x = in[r * in_stride + i] - most;
             const double expected = is_log ? x - std::log(sum) : std::exp(x) / sum;
-            ASSERT_TRUE(is_near(expected, out[r * out_stride + i], is_log ? 1e-5 : 1e-6));
+            ASSERT_TRUE(is_near(expected, out[r * out_stride + i],
+                                is_log ? tolerance::kLayer : tolerance::kElementwise));
           }
           ASSERT_EQ(77, out[r * out_stride + length]) << "a gap was written";
         }

@@ -6,6 +6,7 @@
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/precision.h>
 #include <executorch/kernels/engine/threads.h>
+#include <executorch/test/oracle/tolerances.h>
 
 #include <gtest/gtest.h>
 
