@@ -7,6 +7,8 @@ import torch
 
 
 class ScalarType(IntEnum):
+    """A tensor's element type. The numbers are wire facts."""
+
     BYTE = 0
     CHAR = 1
     SHORT = 2

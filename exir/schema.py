@@ -16,6 +16,8 @@ BytesLike: TypeAlias = bytes | bytearray | memoryview
 
 
 class TensorShapeDynamism(IntEnum):
+    """Whether a tensor's sizes change at run time; the sizes of a bounded one are its upper bounds."""
+
     STATIC = 0
     DYNAMIC_BOUND = 1
     DYNAMIC_UNBOUND = 2
@@ -29,6 +31,8 @@ class TensorDataLocation(IntEnum):
 
 
 class DeviceType(IntEnum):
+    """The device of a tensor's memory."""
+
     CPU = 0
     CUDA = 1
 
@@ -50,11 +54,18 @@ class AllocationDetails:
 
     @property
     def memory_offset(self) -> int:
+        """Offset in the arena, in bytes."""
         return self.memory_offset_low | (self.memory_offset_high << 32)
 
 
 @dataclass(slots=True)
 class ExtraTensorInfo:
+    """Parts of a tensor that few have: its initial data, its name, its device.
+
+    mutable_data_segments_idx: index in Program.mutable_data_segments, 0 without initial data. fully_qualified_name: of
+    the module's parameter or buffer; it identifies data outside of the file.
+    """
+
     mutable_data_segments_idx: int = 0
     fully_qualified_name: str | None = None
     location: TensorDataLocation = TensorDataLocation.SEGMENT
@@ -64,21 +75,27 @@ class ExtraTensorInfo:
 
 @dataclass(slots=True)
 class Null:
-    pass
+    """The value None."""
 
 
 @dataclass(slots=True)
 class Int:
+    """An integer of 64 bits."""
+
     int_val: int
 
 
 @dataclass(slots=True)
 class Bool:
+    """A boolean."""
+
     bool_val: bool
 
 
 @dataclass(slots=True)
 class Double:
+    """A float of 64 bits."""
+
     double_val: float
 
 
@@ -100,6 +117,8 @@ class Tensor:
 
 @dataclass(slots=True)
 class String:
+    """A string argument."""
+
     string_val: str
 
 
@@ -112,16 +131,22 @@ class IntList:
 
 @dataclass(slots=True)
 class DoubleList:
+    """Floats of 64 bits; `items` are the numbers themselves."""
+
     items: list[float]
 
 
 @dataclass(slots=True)
 class BoolList:
+    """Booleans; `items` are the values themselves."""
+
     items: list[bool]
 
 
 @dataclass(slots=True)
 class TensorList:
+    """`items` are indices of Tensor values."""
+
     items: list[int]
 
 
@@ -139,41 +164,55 @@ KernelTypes: TypeAlias = (
 
 @dataclass(slots=True)
 class EValue:
+    """An entry of a plan's `values`."""
+
     val: KernelTypes
 
 
 @dataclass(slots=True)
 class Operator:
+    """An operator by its name with namespace ("aten::add") and its overload ("out", or "")."""
+
     name: str
     overload: str
 
 
 @dataclass(slots=True)
 class KernelCall:
+    """Call a kernel. op_index: in the plan's `operators`. args: in the order of the schema, outputs last."""
+
     op_index: int
     args: list[int]
 
 
 @dataclass(slots=True)
 class DelegateCall:
+    """Execute a delegate. delegate_index: in the plan's `delegates`. args: its inputs, then its outputs."""
+
     delegate_index: int
     args: list[int]
 
 
 @dataclass(slots=True)
 class MoveCall:
+    """Assign the value at index `move_from` to the value at index `move_to`."""
+
     move_from: int
     move_to: int
 
 
 @dataclass(slots=True)
 class JumpFalseCall:
+    """Continue at the index `destination_instruction` of the chain if the condition is false."""
+
     cond_value_index: int
     destination_instruction: int
 
 
 @dataclass(slots=True)
 class FreeCall:
+    """Free the memory of a tensor value."""
+
     value_index: int
 
 
@@ -182,11 +221,15 @@ InstructionArguments: TypeAlias = KernelCall | DelegateCall | MoveCall | JumpFal
 
 @dataclass(slots=True)
 class Instruction:
+    """An entry of a chain's `instructions`."""
+
     instr_args: InstructionArguments
 
 
 @dataclass(slots=True)
 class Frame:
+    """A line of the model's source. lineno: from 1. name: of the function. context: text of the line."""
+
     filename: str
     lineno: int
     name: str
@@ -195,6 +238,8 @@ class Frame:
 
 @dataclass(slots=True)
 class FrameList:
+    """The stack trace of an instruction, outermost frame first."""
+
     items: list[Frame]
 
 
@@ -208,12 +253,16 @@ class CompileSpec:
 
 @dataclass(slots=True)
 class BackendDelegateDataReference:
+    """Reference to a delegate's payload: an index in the list that `location` names."""
+
     location: DataLocation
     index: int
 
 
 @dataclass(slots=True)
 class BackendDelegate:
+    """A delegate. id: name under which its backend registers. processed: its payload."""
+
     id: str
     processed: BackendDelegateDataReference
     compile_specs: list[CompileSpec]
@@ -221,6 +270,8 @@ class BackendDelegate:
 
 @dataclass(slots=True)
 class Chain:
+    """A list of instructions. stacktrace: None, or an entry for each instruction."""
+
     inputs: list[int]
     outputs: list[int]
     instructions: list[Instruction]
@@ -229,12 +280,16 @@ class Chain:
 
 @dataclass(slots=True)
 class ContainerMetadata:
+    """The pytree specs of a method's inputs and outputs, as torch writes them."""
+
     encoded_inp_str: str
     encoded_out_str: str
 
 
 @dataclass(slots=True)
 class NonConstBufferDevice:
+    """The device of the arena `buffer_idx`."""
+
     buffer_idx: int = 0
     device_type: DeviceType = DeviceType.CPU
     device_index: int = 0
@@ -258,11 +313,15 @@ class ExecutionPlan:
 
 @dataclass(slots=True)
 class Buffer:
+    """Bytes of a constant."""
+
     storage: BytesLike
 
 
 @dataclass(slots=True)
 class BackendDelegateInlineData:
+    """Bytes of a delegate's payload."""
+
     data: BytesLike
 
 
@@ -276,12 +335,16 @@ class DataSegment:
 
 @dataclass(slots=True)
 class SubsegmentOffsets:
+    """Byte offsets of parts in the segment at `segment_index`."""
+
     segment_index: int
     offsets: list[int]
 
 
 @dataclass(slots=True)
 class NamedData:
+    """A name for the segment at `segment_index`; several names may share a segment."""
+
     key: str
     segment_index: int
 

@@ -98,6 +98,7 @@ def determine_tensor_dynanism(shape: Sequence[int]) -> TensorShapeDynamism:
 
 
 def num_bytes_from_shape_and_dtype(shape: Sequence[int], dtype: torch.dtype) -> int:
+    """Return the size in bytes of a dense tensor."""
     return math.prod(shape) * dtype.itemsize
 
 
@@ -166,6 +167,7 @@ class TensorSpec:
 
     @property
     def dtype(self) -> torch.dtype:
+        """Dtype of the elements."""
         return self.scalar_type
 
     def nbytes(self) -> int:
@@ -184,18 +186,22 @@ class TensorSpec:
 
     @property
     def is_dynamic_shape_tensor(self) -> bool:
+        """Whether a size changes at run time."""
         return self.shape_dynamism != TensorShapeDynamism.STATIC
 
     @property
     def is_static_shape_tensor(self) -> bool:
+        """Whether all sizes are constant."""
         return self.shape_dynamism == TensorShapeDynamism.STATIC
 
     @property
     def is_upper_bound_tensor(self) -> bool:
+        """Whether sizes change below upper bounds."""
         return self.shape_dynamism == TensorShapeDynamism.DYNAMIC_BOUND
 
     @property
     def is_dynamic_unbound_tensor(self) -> bool:
+        """Whether a size has no upper bound."""
         return self.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND
 
     def debug(self) -> str:
@@ -274,6 +280,7 @@ class ViewSpec(TensorSpec):
 
     @property
     def mem_offset(self) -> int | None:  # type: ignore[override]
+        """Offset of the view's first byte in the base's arena; None before planning."""
         return None if self.base.mem_offset is None else self.base.mem_offset + self.byte_offset
 
 

@@ -42,6 +42,8 @@ class Arena:
 
 @dataclass(frozen=True)
 class Delegate:
+    """A delegate: how often the method calls it, and the size of its payload."""
+
     backend: str
     calls: int
     payload_bytes: int

@@ -21,6 +21,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
+        """Show the name of a step while its block runs, and record its duration in seconds."""
         start = time.perf_counter()
         with self._display(f"[{len(self.seconds) + 1}/{self._count}] {name} …"):
             yield

@@ -41,6 +41,8 @@ class RecipeType(Enum, metaclass=_EnumWithAbstractMethods):
 
 
 class Mode(str, Enum):
+    """Kind of a build, as ExecuTorch 1.4 names it; no stage reads it."""
+
     DEBUG = "debug"
     RELEASE = "release"
 
@@ -63,6 +65,7 @@ class QuantizationRecipe:
     ao_quantization_configs: list[AOQuantizationConfig] | None = None
 
     def get_quantizers(self) -> list[Quantizer] | None:
+        """Return the quantizers, None without any."""
         return self.quantizers
 
 

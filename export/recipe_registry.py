@@ -38,9 +38,11 @@ class RecipeRegistry:
         return self._provider(backend).create_recipe(recipe_type, **kwargs)
 
     def get_supported_recipes(self, backend: str) -> Sequence[RecipeType]:
+        """Return the recipes of a backend. Raises ValueError for a backend that is not registered."""
         return self._provider(backend).get_supported_recipes()
 
     def list_backends(self) -> Sequence[str]:
+        """Return the names of the registered backends."""
         return list(self._providers)
 
     def _provider(self, backend: str) -> BackendRecipeProvider:

@@ -130,9 +130,11 @@ class ExportSession:
         self._stages[stage_type] = stage
 
     def get_registered_stage(self, stage_type: StageType) -> Stage | None:
+        """Return the stage that runs as `stage_type`, None if there is none."""
         return self._stages.get(stage_type)
 
     def get_all_registered_stages(self) -> dict[StageType, Stage]:
+        """Return all stages by type."""
         return self._stages
 
     def export(self, on_stage: Callable[[StageType], None] | None = None) -> None:
@@ -157,6 +159,7 @@ class ExportSession:
             self._stage_to_artifacts[stage_type] = artifact
 
     def get_stage_artifacts(self) -> dict[StageType, PipelineArtifact]:
+        """Return the results of the stages that ran, by type."""
         return self._stage_to_artifacts
 
     def get_exported_program(self, method_name: str = "forward") -> ExportedProgram:

@@ -53,12 +53,15 @@ class PipelineArtifact:
     context: dict[str, Any]
 
     def add_context(self, key: str, value: Any) -> None:
+        """Set an entry of the context, which later stages read."""
         self.context[key] = value
 
     def get_context(self, key: str, default: Any = None) -> Any:
+        """Return an entry of the context, or `default`."""
         return self.context.get(key, default)
 
     def copy_with_new_data(self, new_data: Any) -> PipelineArtifact:
+        """Return an artifact of other data with a copy of the context."""
         return PipelineArtifact(new_data, dict(self.context))
 
 

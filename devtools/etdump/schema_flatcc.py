@@ -13,6 +13,8 @@ ETDUMP_VERSION = 0
 
 
 class ValueType(IntEnum):
+    """Kind of a recorded value. The numbers are wire facts."""
+
     NULL = 0
     INT = 1
     BOOL = 2
@@ -35,11 +37,15 @@ class Tensor:
 
 @dataclass
 class TensorList:
+    """A recorded list of tensors."""
+
     tensors: list[Tensor]
 
 
 @dataclass
 class Float:
+    """A float of 32 bits."""
+
     float_val: float
 
 
@@ -71,6 +77,8 @@ class DebugEvent:
 
 @dataclass
 class AllocationEvent:
+    """A request of `allocation_size` bytes. allocator_id: index in RunData.allocators, from 1."""
+
     allocator_id: int
     allocation_size: int
 
@@ -100,11 +108,15 @@ class Event:
 
 @dataclass
 class Allocator:
+    """An allocator whose requests are recorded."""
+
     name: str
 
 
 @dataclass
 class RunData:
+    """A block of events between two calls of `create_event_block`. bundled_input_index: of the test case, or -1."""
+
     name: str
     bundled_input_index: int = -1
     allocators: list[Allocator] = field(default_factory=list)
@@ -113,6 +125,8 @@ class RunData:
 
 @dataclass
 class ETDumpFlatCC:
+    """The file."""
+
     version: int = ETDUMP_VERSION
     run_data: list[RunData] = field(default_factory=list)
 

@@ -10,10 +10,12 @@ import torch
 
 
 def mean_squared_error(reference: torch.Tensor, found: torch.Tensor) -> float:
+    """Mean of the squared differences of two tensors of equal shape."""
     return float((reference - found).square().mean())
 
 
 def absolute_error(reference: torch.Tensor, found: torch.Tensor) -> float:
+    """Sum of the absolute differences of two tensors of equal shape."""
     return float((reference - found).abs().sum())
 
 
@@ -25,6 +27,7 @@ def signal_to_noise(reference: torch.Tensor, found: torch.Tensor) -> float:
 
 
 def cosine_similarity(reference: torch.Tensor, found: torch.Tensor) -> float:
+    """Cosine of the angle between two tensors of equal shape, as flat vectors; NaN if one of them is zero."""
     return float((reference * found).sum() / (reference.square().sum().sqrt() * found.square().sum().sqrt()))
 
 

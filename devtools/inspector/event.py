@@ -29,26 +29,32 @@ class PerfData:
 
     @property
     def p10(self) -> float:
+        """The 10th percentile of the times."""
         return self._percentiles[0]
 
     @property
     def p50(self) -> float:
+        """The median of the times."""
         return self._percentiles[1]
 
     @property
     def p90(self) -> float:
+        """The 90th percentile of the times."""
         return self._percentiles[2]
 
     @property
     def avg(self) -> float:
+        """The mean of the times."""
         return float(np.mean(self.raw))
 
     @property
     def min(self) -> float:
+        """The shortest time."""
         return min(self.raw)
 
     @property
     def max(self) -> float:
+        """The longest time."""
         return max(self.raw)
 
 
@@ -89,10 +95,12 @@ class Event:
 
     @property
     def raw_delegate_debug_metadatas(self) -> list[Any]:
+        """The delegate's metadata of each call as the trace has it, before a parser changes it."""
         return self._delegate_debug_metadatas
 
     @property
     def start_time(self) -> list[int] | None:
+        """Start of each call in the trace's unit; None if the trace has no times."""
         return self._start_time
 
     def asdict(self, _units: str = "") -> dict[str, Any]:

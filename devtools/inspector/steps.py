@@ -82,20 +82,24 @@ StepKey = Callable[[Step, Source | None], str]
 
 
 def by_operator(step: Step, source: Source | None) -> str:
+    """Key by operator of the model; by the kernel or delegate that ran if the source is unknown."""
     return source.operator if source else step.ran
 
 
 def by_module(step: Step, source: Source | None) -> str:
+    """Key by qualified name of the module."""
     path = step.module if source is None or source is step.sources[0] else source.module
     return path or ("(not known)" if path is None else "(the model itself)")
 
 
 def by_call(step: Step, source: Source | None) -> str:
+    """Key by index of the instruction, with all its operators and the kernel or delegate that ran."""
     name = " + ".join(dict.fromkeys(source.operator for source in step.sources)) or step.ran
     return f"{'-' if step.instruction is None else step.instruction}: {name} ({step.ran})"
 
 
 def by_line(step: Step, source: Source | None) -> str:
+    """Key by line of the model's source."""
     line = step.line if source is None or source is step.sources[0] else source.line
     return line or "(not known)"
 

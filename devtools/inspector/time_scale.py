@@ -5,6 +5,8 @@ from enum import Enum
 
 
 class TimeScale(Enum):
+    """Unit of a duration. `CYCLES` converts only to itself."""
+
     NS = "ns"
     US = "us"
     MS = "ms"

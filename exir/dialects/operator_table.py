@@ -110,6 +110,7 @@ class Operator:
     any_layout: bool = True
 
     def takes(self, call: CallDtypes) -> bool:
+        """Return whether a row of dtypes allows the call; an operator without rows allows all."""
         return self.rows is None or any(row.fits(call) for row in self.rows)
 
     def misfit(self, call: CallDtypes) -> int | None:

@@ -66,6 +66,7 @@ class GraphEmitter:
         return map_aggregate(arguments, bound)
 
     def node(self, node: Node) -> object:
+        """Emit the instructions of a node; return its result. Raises ExportError for a node of an unknown kind."""
         if node.op == "get_attr":
             return self.attribute(node)
         if node.op != "call_function":
@@ -93,6 +94,7 @@ class GraphEmitter:
         return value(node.meta.get("spec"), node.meta.get("val"))
 
     def attribute(self, node: Node) -> object:
+        """Return the value of a get_attr node: a tensor as a constant of the method, another attribute as it is."""
         attribute: object = self.graph_module
         for name in str(node.target).split("."):
             attribute = getattr(attribute, name)

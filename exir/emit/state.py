@@ -55,6 +55,8 @@ class ProgramState:
 
 @dataclass
 class EmitOptions:
+    """Optional parts of the program: stack traces of instructions, names of mutable buffers."""
+
     emit_stacktrace: bool = False
     emit_mutable_buffer_names: bool = False
 
@@ -79,6 +81,11 @@ def _key(value: KernelTypes) -> object:
 
 
 class MethodState:
+    """The parts of one method while it is emitted: values, operators, delegates and instructions.
+
+    concurrent: instructions may run at the same time, so that they share no value that reading changes.
+    """
+
     def __init__(self, program: ProgramState, options: EmitOptions, concurrent: bool = False) -> None:
         self.program = program
         self.options = options
@@ -121,6 +128,7 @@ class MethodState:
 
     @property
     def next_instruction(self) -> int:
+        """Index that the next instruction gets."""
         return len(self.instructions)
 
     def add(self, call: InstructionArguments, node: Node) -> int:

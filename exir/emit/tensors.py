@@ -78,6 +78,7 @@ def _take_layout(spec: TensorSpec, tensor: torch.Tensor) -> None:
 
 
 def is_planned(spec: TensorSpec) -> bool:
+    """Return whether the memory plan has assigned an arena and an offset."""
     return spec.mem_id is not None and spec.mem_offset is not None
 
 

@@ -48,6 +48,7 @@ class Lifespan:
 
     @property
     def steps(self) -> int:
+        """Number of steps, at least 1."""
         return self.last - self.first + 1
 
     def meets(self, other: Lifespan) -> bool:
@@ -64,6 +65,7 @@ class Buffer:
 
     @classmethod
     def of(cls, size: int, first: int, last: int) -> Buffer:
+        """Make a buffer of `size` bytes that lives from step `first` to step `last`, both included."""
         return cls(size, Lifespan(Step(first), Step(last)))
 
 

@@ -35,6 +35,7 @@ class MemoryAlgoResult:
         return (sum(self.bufsizes) - bound) / bound if bound else 0.0
 
     def write_to_specs(self) -> None:
+        """Copy arena, object and offset of each place to its spec."""
         for spec, place in self.spec_dict.items():
             spec.mem_id, spec.mem_obj_id, spec.mem_offset = place.mem_id, place.mem_obj_id, place.mem_offset
 

@@ -27,6 +27,7 @@ class Origin:
 
     @classmethod
     def of(cls, exported: Mapping[str, ExportedProgram], edge: Mapping[str, ExportedProgram]) -> Origin:
+        """Record the exported programs and the present state of the edge programs, by method."""
         return cls(dict(exported), _fingerprints(exported, edge))
 
     def is_current(self, edge: Mapping[str, ExportedProgram]) -> bool:

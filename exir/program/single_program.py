@@ -107,6 +107,7 @@ class ExecutorchProgram(ExecutorchProgramManager):
 
     @property
     def graph_module(self) -> GraphModule:
+        """The planned graph."""
         return self.dump_graph_module()
 
     def dump_graph_module(self) -> GraphModule:

@@ -138,6 +138,7 @@ class LoweringReport:
         return asdict(self)
 
     def as_json(self) -> str:
+        """Return `as_dict()` as indented JSON."""
         return json.dumps(self.as_dict(), indent=2)
 
     def __str__(self) -> str:

@@ -42,6 +42,7 @@ class Constants:
 
     @cached_property
     def known(self) -> dict[str, torch.Tensor]:
+        """The tensor of each constant placeholder, by the node's name."""
         return constant_tensors(self.program)
 
     def value(self, node: object) -> torch.Tensor | None:
@@ -57,6 +58,7 @@ class Constants:
         return result if isinstance(result, torch.Tensor) else None
 
     def add(self, stem: str, tensor: torch.Tensor, origin: fx.Node) -> fx.Node:
+        """Add a constant to the program; return its placeholder. origin: node whose metadata it takes."""
         mode = fake_mode_of(self.program.graph_module)
         assert mode is not None
         with mode:

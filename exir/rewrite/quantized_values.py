@@ -95,10 +95,12 @@ def operator(node: object) -> str:
 
 
 def is_quantize(node: object) -> bool:
+    """Return whether a node quantizes with one scale for the tensor."""
     return operator(node).startswith(f"{_LIBRARY}quantize_per_tensor")
 
 
 def is_dequantize(node: object) -> bool:
+    """Return whether a node dequantizes, with scales per tensor, channel, group or token."""
     return operator(node).startswith(f"{_LIBRARY}dequantize_per_")
 
 

@@ -17,6 +17,7 @@ class Cord:
             self.append(part)
 
     def append(self, part: "BytesLike | Cord") -> None:
+        """Append bytes or another cord without a copy."""
         if isinstance(part, Cord):
             self._parts.extend(part._parts)
             self._size += part._size
@@ -40,5 +41,6 @@ class Cord:
         return b"".join(self._parts)
 
     def write_to_file(self, file: BinaryIO) -> None:
+        """Write all parts in order."""
         for part in self._parts:
             file.write(part)

@@ -30,6 +30,8 @@ class NamedData:
 
 @dataclass
 class FlatTensor:
+    """The flatbuffer of a `.ptd` file."""
+
     version: int
     segments: list[DataSegment] = field(default_factory=list)
     named_data: list[NamedData] = field(default_factory=list)
@@ -72,6 +74,8 @@ class Entry(Protocol):
 
 @dataclass
 class FlatTensorEntry:
+    """An `Entry` as a dataclass."""
+
     buffer_index: int
     alignment: int
     tensor_layout: TensorLayout | None

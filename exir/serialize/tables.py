@@ -30,7 +30,7 @@ class Enum:
 
 @dataclass(frozen=True)
 class String:
-    pass
+    """A string in UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,22 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Vector:
+    """A vector of scalars."""
+
     item: Scalar
 
 
 @dataclass(frozen=True)
 class Table:
+    """A nested table, encoded as `Format.tables` says for `type`."""
+
     type: type
 
 
 @dataclass(frozen=True)
 class TableVector:
+    """A vector of tables of one type."""
+
     type: type
 
 
@@ -91,6 +97,7 @@ class Format:
         return numbered
 
     def slot_count(self, table: type) -> int:
+        """Return the number of slots in the table's vtable; a union takes two, tag and value."""
         return sum(2 if isinstance(field.kind, Union) else 1 for field in self.tables[table])
 
 

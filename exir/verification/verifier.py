@@ -31,12 +31,15 @@ class WellFormed(Verifier):
     rules: Sequence[Rule] = ()
 
     def allowed_op_types(self) -> tuple[type[object], ...]:
+        """Return the types of targets that a call_function node may have."""
         return (OpOverload, HigherOrderOperator, EdgeOpOverload, FunctionType, BuiltinFunctionType)
 
     def allowed_getattr_types(self) -> tuple[type[object], ...]:
+        """Return the types of attributes that a get_attr node may read."""
         return super().allowed_getattr_types_for_subgm()
 
     def check_additional(self, gm: fx.GraphModule) -> None:
+        """Check the rules of the dialect. Raises VerificationError."""
         verify(gm, self.rules, f"{self.dialect} verifier")
 
     def __call__(self, *args: Any) -> Any:

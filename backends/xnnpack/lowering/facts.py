@@ -91,6 +91,7 @@ def upper_bounds(node: Node) -> list[int]:
 
 
 def rank(node: Node) -> int:
+    """Return the number of dimensions of a node's tensor."""
     return len(node.meta["val"].shape)
 
 

@@ -130,11 +130,13 @@ def _operands(low: Lowering, node: Node) -> tuple[g.ValueId, g.ValueId, Order]:
 
 
 def conjunction(low: Lowering, node: Node) -> None:
+    """Emit `left and right` of booleans as a selection: right where left is true, else false."""
     left, right, order = _operands(low, node)
     low.add(g.Select(left, right, truth(low, False), low.result(node, order)), node)
 
 
 def disjunction(low: Lowering, node: Node) -> None:
+    """Emit `left or right` of booleans as a selection: true where left is true, else right."""
     left, right, order = _operands(low, node)
     low.add(g.Select(left, truth(low, True), right, low.result(node, order)), node)
 

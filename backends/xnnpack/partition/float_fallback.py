@@ -31,6 +31,7 @@ class Arithmetic:
 
 
 def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arithmetic:
+    """Return which nodes of a partition are computed on integers, and why its other operators are computed in float."""
     arithmetic, taken = Arithmetic(), set(partition)
     if not any(operator_of(node) in quantization.RULES for node in taken):
         return arithmetic

@@ -46,6 +46,7 @@ class RecomposedOperators:
                     self._recompose(recomposition)
 
     def original_nodes(self, node: Node) -> list[Node]:
+        """Return the original nodes that `node` replaces; the node itself if it replaces none."""
         return [self._given[name] for name in self._pieces.get(node, [node.name])]
 
     def _recompose(self, recomposition: Recomposition) -> None:

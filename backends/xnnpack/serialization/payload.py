@@ -115,6 +115,7 @@ class ConstantData:
         return len(self.offsets) - 1
 
     def bytes(self) -> bytes:
+        """Return the bytes of all constants, which follow the payload's flatbuffer."""
         return b"".join(bytes(part) for part in self._parts)
 
 

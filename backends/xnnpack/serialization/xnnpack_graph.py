@@ -39,6 +39,11 @@ class DataType(IntEnum):
 
 @dataclass
 class PerChannelQuant:
+    """Scales in float32, one for each index of `channel_dim`; every zero point is 0.
+
+    They are in `scale`, or, if `scale_buffer_idx` is not 0, `num_scales` of them in that entry of the constant data.
+    """
+
     scale: list[float]
     channel_dim: int
     scale_buffer_idx: int = 0
@@ -47,17 +52,27 @@ class PerChannelQuant:
 
 @dataclass
 class PerTensorQuant:
+    """One scale and zero point for the tensor: value = scale * (integer - zero_point)."""
+
     scale: float
     zero_point: int
 
 
 @dataclass
 class PerTokenDynamicQuant:
+    """Scales that the delegate computes from the input, one for each slice of the last `num_nonbatch_dims` dims."""
+
     num_nonbatch_dims: int
 
 
 @dataclass
 class PerChannelGroupQuant:
+    """Scales in bfloat16, one for each group of `group_size` inputs of a channel.
+
+    `num_scales` of them are in the entry `scale_buffer_idx` of the constant data. `scale` and `deprecated_scales` are
+    earlier forms, which the runtime refuses.
+    """
+
     scale: list[float]
     channel_dim: int
     group_size: int
@@ -81,17 +96,23 @@ class TensorValue:
 
 @dataclass
 class QuantizedTensorValue:
+    """A value of integers with their scales and zero points."""
+
     tensor_value: TensorValue
     quant_params: PerChannelQuant | PerTensorQuant | PerTokenDynamicQuant | PerChannelGroupQuant
 
 
 @dataclass
 class XValue:
+    """An entry of `XNNGraph.xvalues`."""
+
     xvalue_union: TensorValue | QuantizedTensorValue
 
 
 @dataclass
 class OutputMinMax:
+    """Limits to which a node clamps its result; infinite without a limit."""
+
     output_min: float
     output_max: float
 
@@ -107,6 +128,8 @@ class Node1x1:
 
 @dataclass
 class Node2x1:
+    """A node with two operands, which broadcast, and one result."""
+
     input1_id: ValueId
     input2_id: ValueId
     output_id: ValueId
@@ -115,6 +138,8 @@ class Node2x1:
 
 @dataclass
 class Concatenate:
+    """Two to five inputs joined along `axis`; ids of absent inputs are INVALID_ID."""
+
     axis: int
     input1_id: ValueId
     input2_id: ValueId
@@ -127,6 +152,11 @@ class Concatenate:
 
 @dataclass
 class Convolution:
+    """Convolutions of channels-last images. bias_id may be INVALID_ID.
+
+    Paddings, strides (subsampling) and dilations are in pixels. adjustment: output padding of transposed convolutions.
+    """
+
     padding_top: int
     padding_right: int
     padding_bottom: int
@@ -151,6 +181,8 @@ class Convolution:
 
 @dataclass
 class Pooling:
+    """Average or maximum of windows of channels-last images; all lengths are in pixels."""
+
     padding_top: int
     padding_right: int
     padding_bottom: int
@@ -168,6 +200,8 @@ class Pooling:
 
 @dataclass
 class ArgMaxPooling2d:
+    """Maximum of windows of channels-last images, and its index in the window. The partitioner never chooses it."""
+
     padding_top: int
     padding_right: int
     padding_bottom: int
@@ -182,6 +216,8 @@ class ArgMaxPooling2d:
 
 @dataclass
 class FullyConnected:
+    """Product of rows with a filter of sizes [outputs, inputs]. bias_id may be INVALID_ID."""
+
     input1_id: ValueId
     filter_id: ValueId
     bias_id: ValueId
@@ -191,6 +227,8 @@ class FullyConnected:
 
 @dataclass
 class StaticTranspose:
+    """Dimension i of the result is dimension `perm[i]` of the input."""
+
     num_dims: int
     perm: list[int]
     input_id: ValueId
@@ -200,6 +238,8 @@ class StaticTranspose:
 
 @dataclass
 class StaticResizeBilinear2D:
+    """Channels-last images resized to a height and width in pixels; `flags` choose how corners align."""
+
     new_height: int
     new_width: int
     input_id: ValueId
@@ -209,6 +249,8 @@ class StaticResizeBilinear2D:
 
 @dataclass
 class StaticConstantPad:
+    """Pads each dimension before and after with a value; lengths are in elements."""
+
     pre_paddings: list[int]
     post_paddings: list[int]
     padding_value: float
@@ -219,6 +261,8 @@ class StaticConstantPad:
 
 @dataclass
 class StaticReshape:
+    """The same elements in order with other sizes; size 0 in `new_shape` is inferred."""
+
     num_dims: int
     new_shape: list[int]
     input_id: ValueId
@@ -228,6 +272,8 @@ class StaticReshape:
 
 @dataclass
 class StaticSlice:
+    """Part of each dimension from an offset; size 0 means all elements from there."""
+
     num_dims: int
     offsets: list[int]
     sizes: list[int]
@@ -238,6 +284,8 @@ class StaticSlice:
 
 @dataclass
 class ScaledDotProductAttention:
+    """softmax(query @ key^T * scale + mask) @ value for each head."""
+
     query_id: ValueId
     key_id: ValueId
     value_id: ValueId
@@ -249,6 +297,8 @@ class ScaledDotProductAttention:
 
 @dataclass
 class Select:
+    """input1 where the condition is true, else input2."""
+
     condition_id: ValueId
     input1_id: ValueId
     input2_id: ValueId
@@ -258,6 +308,8 @@ class Select:
 
 @dataclass
 class StaticGather:
+    """The elements at constant indices of `axis`."""
+
     axis: int
     indices: list[int]
     input_id: ValueId
@@ -267,6 +319,8 @@ class StaticGather:
 
 @dataclass
 class ELU:
+    """alpha * (exp(x) - 1) for negative x, else x."""
+
     alpha: float
     input_id: ValueId
     output_id: ValueId
@@ -275,6 +329,8 @@ class ELU:
 
 @dataclass
 class LeakyReLU:
+    """negative_slope * x for negative x, else x."""
+
     negative_slope: float
     input_id: ValueId
     output_id: ValueId
@@ -371,6 +427,8 @@ after Cos are unknown to ExecuTorch 1.4.
 
 @dataclass
 class XNode:
+    """An entry of `XNNGraph.xnodes`. output_min_max: None without limits."""
+
     xnode_union: object
     debug_handle: int
     output_min_max: OutputMinMax | None = None
@@ -389,6 +447,12 @@ class ConstantDataOffset:
 
 @dataclass
 class XNNGraph:
+    """The payload of a delegate: values, and nodes in the order of execution.
+
+    num_externs: number of the delegate's arguments. input_ids, output_ids: their values. deprecated_constants,
+    deprecated_sizes: always None.
+    """
+
     version: str
     xnodes: list[XNode] = field(default_factory=list)
     xvalues: list[XValue] = field(default_factory=list)

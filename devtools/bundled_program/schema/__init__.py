@@ -27,17 +27,23 @@ class Tensor:
 
 @dataclass
 class Value:
+    """An input or expected output."""
+
     val: Tensor | Int | Bool | Double
 
 
 @dataclass
 class BundledMethodTestCase:
+    """Inputs of one execution and the outputs that it must give, in the method's order."""
+
     inputs: list[Value]
     expected_outputs: list[Value]
 
 
 @dataclass
 class BundledMethodTestSuite:
+    """The test cases of one method."""
+
     method_name: str
     test_cases: list[BundledMethodTestCase]
 

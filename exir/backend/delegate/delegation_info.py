@@ -36,6 +36,7 @@ class DelegationInfo:
     delegation_by_operator: dict[str, DelegationBreakdown]
 
     def get_summary(self) -> str:
+        """Return three lines of text: the numbers of delegates, of delegated nodes and of other nodes."""
         return (
             f"Total delegated subgraphs: {self.num_delegated_subgraphs}\n"
             f"Number of delegated nodes: {self.num_delegated_nodes}\n"

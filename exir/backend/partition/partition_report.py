@@ -40,6 +40,7 @@ class WhyNoPartitionReporter:
         self._reasons: dict[Node, str] = {}
 
     def report_reject(self, node: Node, reason: str) -> None:
+        """Record why a partitioner rejects a node. The first reason of a node stays."""
         self._reasons.setdefault(node, reason)
         record_reason(node, reason)
 

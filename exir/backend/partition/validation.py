@@ -13,6 +13,7 @@ _enabled: ContextVar[bool] = ContextVar("partitioner_validation", default=True)
 
 
 def validation_enabled() -> bool:
+    """Return whether the check is on in this context (thread or task)."""
     return _enabled.get()
 
 

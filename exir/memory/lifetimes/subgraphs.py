@@ -20,6 +20,7 @@ hop = torch.ops.higher_order
 
 
 def placeholders(graph_module: GraphModule) -> list[Node]:
+    """Return the placeholders of a graph in order."""
     return [node for node in graph_module.graph.nodes if node.op == "placeholder"]
 
 

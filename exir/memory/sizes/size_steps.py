@@ -70,6 +70,7 @@ class SizeSteps:
         return self._known[row]
 
     def constant(self, number: int) -> SizeStep:
+        """Return a step whose result is the 64-bit integer."""
         bits = number & ((1 << 64) - 1)
         return self.add(Operation.CONSTANT, bits & 0xFFFFFFFF, bits >> 32)
 
@@ -84,6 +85,7 @@ class SizeSteps:
         return maximum
 
     def rounded_up(self, step: SizeStep, multiple: int) -> SizeStep:
+        """Return a step that rounds a step's result up to a multiple."""
         if multiple == 1:
             return step
         whole = self.add(Operation.ADD, step, self.constant(multiple - 1))

@@ -39,6 +39,8 @@ class Fit:
 
 
 class NoFit(Enum):
+    """The search ended without a solution below the limit."""
+
     PROVEN = "no solution is below the limit"
     UNKNOWN = "the effort was used up before an answer"
 

@@ -35,10 +35,12 @@ class Weights:
 
 
 def convolution(site: Site) -> Fusion | Rejection:
+    """Fuse a convolution between dequantize and quantize into a convolution of int8."""
     return _convolution(site, "convolution", ("stride", "padding", "dilation", "groups"))
 
 
 def transposed_convolution(site: Site) -> Fusion | Rejection:
+    """Fuse a transposed convolution between dequantize and quantize into one of int8."""
     names = ("stride", "padding", "dilation", "output_padding", "groups")
     return _convolution(site, "transposed_convolution", names, argument(site.core, "groups"))
 
