@@ -51,6 +51,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/test/utils/DeathTest.h ${PROJECT_SOURCE_DIR}
 # Files for selective builds: the generator, the operator tables, the kernel sources to compile for fewer dtypes.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/codegen DESTINATION . COMPONENT sdk FILES_MATCHING PATTERN "*.py" PATTERN
         "__pycache__" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/util/__init__.py ${PROJECT_SOURCE_DIR}/util/exit_code.py DESTINATION util COMPONENT sdk)
 install(
   DIRECTORY ${PROJECT_SOURCE_DIR}/kernels
   DESTINATION .

@@ -22,7 +22,7 @@ from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.merging import merge_libraries
 from executorch.codegen.method_memory import read_temp_bytes
 from executorch.codegen.selection import Selection, select_operators
-from executorch.codegen.tools.exit_code import exit_code
+from executorch.util.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

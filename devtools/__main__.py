@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from executorch.devtools.size import __main__ as size
+from executorch.util.exit_code import exit_code
 
 _DESCRIPTION = """\
 Inspects programs and runs. Start with:
@@ -28,18 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(given)
     from executorch.exir.error import ExportError
 
-    try:
-        status: int = options.run(options)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except (OSError, RuntimeError, ValueError, KeyError, ExportError) as error:
-        print(f"{options.command}: {_text(error)}", file=sys.stderr)
-        return 1
-    return status
+    errors = (OSError, RuntimeError, ValueError, KeyError, ExportError)
+    return exit_code(options.command, lambda: options.run(options), errors, _message)
 
 
-def _text(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """An error's message up to its first empty line: torch appends long internal text after it."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return text.strip().split("\n\n")[0] or type(error).__name__

@@ -8,7 +8,6 @@ import contextlib
 import io
 import json
 import logging
-import sys
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from executorch.export.progress import Steps
 from executorch.export.recipe_choice import BACKENDS, PRECISIONS, QUANTIZATIONS, choose_recipe
+from executorch.util.exit_code import exit_code
 
 if TYPE_CHECKING:
     from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager
@@ -63,20 +63,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.memory_plan and Path(options.memory_plan).suffix not in (".svg", ".html"):
         parser.error(f"--memory-plan {options.memory_plan}: expected a file that ends in .svg or .html")
     _be_quiet(options.verbose)
-    try:
-        summary = _run(options)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except Exception as error:  # noqa: BLE001 (the one place where every fault becomes a line and an exit code)
-        if options.verbose:
-            traceback.print_exc()
-        print(f"error: {_one_line(error)}", file=sys.stderr)
+
+    def message(error: Exception) -> str:
         if not options.verbose:
-            print("(--verbose shows the stack trace)", file=sys.stderr)
-        return 1
-    print(summary)
-    return 0
+            return f"{_one_line(error)}\n(--verbose shows the stack trace)"
+        traceback.print_exc()
+        return _one_line(error)
+
+    # Any exception: the user's model, partitioner and quantizer run here.
+    return exit_code("export", lambda: print(_run(options)), (Exception,), message)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import Selection, select_operators
-from executorch.codegen.tools.exit_code import exit_code
+from executorch.util.exit_code import exit_code
 
 _FILE = "selected_operators.yaml"
 

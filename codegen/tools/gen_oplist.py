@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from executorch.codegen.selection import select_operators
-from executorch.codegen.tools.exit_code import exit_code
+from executorch.util.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

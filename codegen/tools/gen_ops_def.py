@@ -14,7 +14,7 @@ from executorch.codegen.library_yaml import schema_texts
 from executorch.codegen.program_use import read_program_use
 from executorch.codegen.schema import parse_schema
 from executorch.codegen.source_table import KERNELS
-from executorch.codegen.tools.exit_code import exit_code
+from executorch.util.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

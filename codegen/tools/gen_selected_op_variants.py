@@ -11,7 +11,7 @@ from pathlib import Path
 
 from executorch.codegen.dtypes import mask
 from executorch.codegen.selection import Selection
-from executorch.codegen.tools.exit_code import exit_code
+from executorch.util.exit_code import exit_code
 
 _FILE = "selected_op_variants.h"
 _TEMPLATE = """\

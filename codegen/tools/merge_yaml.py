@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from executorch.util.exit_code import exit_code
+
 
 def merge(functions_yaml_path: str, fallback_yaml_path: str | None, output_dir: str) -> None:
     """Write merged.yaml: all entries of the first table, then those of the second for operators that it lacks.
@@ -50,12 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--output_dir", required=True, help="folder of merged.yaml")
     options = parser.parse_args(arguments)
-    try:
-        merge(options.functions_yaml_path, options.fallback_yaml_path, options.output_dir)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        print(f"merge_yaml: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code(
+        "merge_yaml",
+        lambda: merge(options.functions_yaml_path, options.fallback_yaml_path, options.output_dir),
+        (OSError, ValueError, yaml.YAMLError),
+    )
 
 
 if __name__ == "__main__":

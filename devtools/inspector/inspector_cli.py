@@ -10,17 +10,13 @@ import sys
 from collections.abc import Sequence
 
 from executorch.devtools.inspector import Inspector, TimeScale, compare_results
+from executorch.util.exit_code import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return the exit status: 1 if a file cannot be read."""
     options = _parser().parse_args(arguments)
-    try:
-        _show(options)
-    except (OSError, RuntimeError, ValueError) as error:
-        print(f"inspector_cli: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code("inspector_cli", lambda: _show(options), (OSError, RuntimeError, ValueError))
 
 
 def _parser() -> argparse.ArgumentParser:

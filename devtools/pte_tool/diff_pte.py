@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from executorch.devtools.pte_tool.tensor_difference import compare_tensors, desc
 from executorch.exir.schema import BackendDelegate, DataLocation, DelegateCall, ExecutionPlan, KernelCall, Tensor
 from executorch.exir.serialize import PteFile, deserialize_pte
 from executorch.exir.serialize.regular_file import read_regular_file
+from executorch.util.exit_code import exit_code
 
 
 def diff_pte(
@@ -186,8 +188,8 @@ def _data(file: PteFile, tensor: Tensor) -> bytes | None:
     return None
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code: 1 if a file cannot be read or is not a program."""
     parser = argparse.ArgumentParser(description="Compare two .pte files.")
     parser.add_argument("file_a", type=Path, help="the first file")
     parser.add_argument("file_b", type=Path, help="the second file")
@@ -196,16 +198,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--max-samples", type=int, default=10, metavar="N", help="list at most N elements of each tensor (%(default)s)"
     )
     given = parser.parse_args(arguments)
-    try:
-        files = [read_regular_file(path) for path in (given.file_a, given.file_b)]
-    except OSError as error:
-        parser.error(str(error))
+    return exit_code("diff_pte", lambda: _show(given))
+
+
+def _show(given: argparse.Namespace) -> None:
+    files = [read_regular_file(path) for path in (given.file_a, given.file_b)]
     result = diff_pte(files[0], files[1], str(given.file_a), str(given.file_b), given.max_samples)
     print(format_diff_result(result, given.verbose))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
 
 __all__ = [
     "EValueDiff",

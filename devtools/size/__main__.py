@@ -18,6 +18,7 @@ from executorch.devtools.size.edit import EditError, extract, strip
 from executorch.devtools.size.regions import regions_of
 from executorch.exir.serialize import MalformedProgramError
 from executorch.exir.serialize.regular_file import read_regular_file
+from executorch.util.exit_code import exit_code
 
 
 def render(size: Size, modules: Mapping[str, int], max_rows: int) -> str:
@@ -122,20 +123,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if bool(options.extract or options.strip) != (options.to is not None):
         parser.error("--to is required with --extract and --strip, and not allowed otherwise")
-    try:
-        data = read_regular_file(options.file)
-        if options.extract or options.strip:
-            _edit(data, options)
-        elif options.list:
-            print(_list(data, options.json))
-        else:
-            size, modules = size_of(data), _modules(data, options.record)
-            summary = size.as_dict() | {"modules": modules}
-            print(json.dumps(summary, indent=1) if options.json else render(size, modules, options.parts))
-    except (OSError, MalformedProgramError, EditError, RuntimeError) as error:
-        print(f"size: {options.file}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    errors = (OSError, MalformedProgramError, EditError, RuntimeError)
+    return exit_code("size", lambda: _run(options), errors, lambda error: f"{options.file}: {error}")
+
+
+def _run(options: argparse.Namespace) -> None:
+    data = read_regular_file(options.file)
+    if options.extract or options.strip:
+        _edit(data, options)
+    elif options.list:
+        print(_list(data, options.json))
+    else:
+        size, modules = size_of(data), _modules(data, options.record)
+        summary = size.as_dict() | {"modules": modules}
+        print(json.dumps(summary, indent=1) if options.json else render(size, modules, options.parts))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from torch.export import ExportedProgram
 from executorch.devtools.etrecord import parse_etrecord
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.util.exit_code import exit_code
 
 Deserializers = Mapping[str, Callable[[bytes], dict[str, Any]]]
 
@@ -82,12 +84,19 @@ def _delegates(model: ExportedProgram, deserializers: Deserializers) -> Iterator
                 yield row | (described(payload) if described else {})
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the sizes of every program that a record names, or of its edge programs if it names none."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the sizes of every program that a record names, or of its edge programs if it names none.
+
+    Returns the exit code: 1 if a file cannot be read or written.
+    """
     parser = argparse.ArgumentParser(description="sizes of the weights and delegates of recorded programs, as JSON")
     parser.add_argument("--etrecord_path", required=True, help="the record")
     parser.add_argument("--output_path", type=Path, default=Path("model_size_information.json"), help="the JSON file")
     options = parser.parse_args(arguments)
+    return exit_code("size_analysis_tool", lambda: _write(options), (OSError, RuntimeError, ValueError))
+
+
+def _write(options: argparse.Namespace) -> None:
     record = parse_etrecord(options.etrecord_path)
     edge = record.edge_dialect_program
     programs = [*(record.graph_map or {}).values()] or [*(edge.values() if isinstance(edge, dict) else [edge])]
@@ -96,4 +105,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

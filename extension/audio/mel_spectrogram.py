@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
+from executorch.util.exit_code import exit_code
 
 _HIGHEST_HZ = 8000.0
 _STREAMING_SECONDS = 2
@@ -169,8 +171,8 @@ def export_processor(
         program.write_to_file(file)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Export the module with the sizes that the command line gives."""
+def main(arguments: list[str] | None = None) -> int:
+    """Export the module with the sizes that the command line gives; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m executorch.extension.audio.mel_spectrogram", description=__doc__)
     defaults = {
         "feature_size": (80, "number of mel bands"),
@@ -186,8 +188,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--stack_output", action="store_true", help="return chunks along the batch dimension")
     parser.add_argument("--streaming", action="store_true", help="do not pad to whole chunks")
     parser.add_argument("--backend", default="xnnpack", choices=["xnnpack", "portable"], help="backend of the program")
-    export_processor(**vars(parser.parse_args(arguments)))
+    given = vars(parser.parse_args(arguments))
+    return exit_code("mel_spectrogram", lambda: export_processor(**given))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

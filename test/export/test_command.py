@@ -147,7 +147,7 @@ def test_the_memory_plan_can_be_drawn(script: Path, tmp_path: Path) -> None:
         (["my_script:with_shapes", "--dynamic", "x:0=n"], "returns dynamic_shapes already"),
         (["my_script:exported", "--dynamic", "x:0=n"], "already exported"),
         (["my_script:make", "--partitioner", "my_script:Holder"], "expected a Partitioner class"),
-        (["my_script:branchy"], "error: "),
+        (["my_script:branchy"], "export: "),
     ],
 )
 def test_a_wrong_argument_is_one_line_and_an_exit_code(
@@ -156,7 +156,7 @@ def test_a_wrong_argument_is_one_line_and_an_exit_code(
     assert run(*arguments) == 1
     out, err = capsys.readouterr()
     assert out == "" and why in err
-    assert err.startswith("error: ") and "Traceback" not in err
+    assert err.startswith("export: ") and "Traceback" not in err
     assert len(err.strip().splitlines()) == 2, "the error, and how to see more"
 
 

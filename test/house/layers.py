@@ -32,16 +32,17 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/backend/test": {"exir"},  # backends that export programs of their own
     "exir": {"exir"},
     "runtime": {"runtime", "extension/pybindings"},
-    "codegen": {"codegen"},
+    "codegen": {"codegen", "util/exit_code"},
     "kernels": set(),
     "extension": {"extension", "runtime"},
     "extension/flat_tensor": {"exir"},  # the documented place of what exir/serialize does
-    "extension/audio": {"exir", "backends"},  # front ends that export themselves
-    "extension/llm/export": {"extension", "exir", "backends", "examples"},  # documented names of others
+    "extension/audio": {"exir", "backends", "util/exit_code"},  # front ends that export themselves
+    # Documented names of others.
+    "extension/llm/export": {"extension", "exir", "backends", "examples", "util/exit_code"},
     "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
     "backends": {"backends", "exir"},
     "backends/xnnpack/recipes": {"backends", "export"},  # a backend's own recipes, for exports that name them
-    "devtools": {"devtools", "exir", "runtime"},
+    "devtools": {"devtools", "exir", "runtime", "util/exit_code"},
     "devtools/command": {
         "devtools",
         "exir",
@@ -50,8 +51,9 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
         "export/record_file",  # the record is where export's command writes it
     },
     "export": {"export", "exir", "runtime"},
-    "export/command": {"export", "exir", "runtime", "devtools/view"},  # pages that its options write
+    "export/command": {"export", "exir", "runtime", "util/exit_code", "devtools/view"},  # pages that its options write
     "util": {"exir", "version"},  # the documented place of a view of what exir/memory has
+    "util/exit_code": set(),  # every command ends by it
     "examples": {"examples", *PACKAGES},
     "docs": {"examples", *PACKAGES},
     "test": {"test", "examples", "version", *PACKAGES},

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import logging
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +14,7 @@ import torch
 from torch import nn
 
 from executorch.extension.llm.export.load import load_checkpoint
+from executorch.util.exit_code import exit_code
 
 logger = logging.getLogger(__name__)
 
@@ -196,9 +196,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("input_dir", help="a folder of Hugging Face, or a safetensors or PyTorch file")
     parser.add_argument("output", help="the PyTorch file to write")
     given = parser.parse_args(arguments)
-    try:
-        convert_weights(given.input_dir, given.output)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code("convert_weights", lambda: convert_weights(given.input_dir, given.output))

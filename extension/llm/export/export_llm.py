@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
+from executorch.util.exit_code import exit_code
 
 _MISSING = "exporting language models needs the packages hydra-core and omegaconf: pip install 'executorch[llm]'"
 
@@ -72,12 +73,7 @@ def run_command(name: str, read: Callable[[], LlmConfig]) -> int:
     from executorch.examples.models.llama.export_llama_lib import export_llama
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        print(export_llama(read()))
-    except (ValueError, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code(name, lambda: print(export_llama(read())))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
