@@ -2,5 +2,5 @@
 // Declarations for Method::execute_async(): the future that it returns, and pools of threads.
 #pragma once
 
-#include <executorch/extension/async/task_pool.h>
 #include <executorch/runtime/executor/execution.h>
+#include <executorch/runtime/executor/task_pool.h>

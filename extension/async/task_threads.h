@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include <executorch/extension/async/task_pool.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/result.h>
+#include <executorch/runtime/executor/task_pool.h>
 
 namespace executorch::extension {
 

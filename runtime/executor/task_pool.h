@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Interface to the application's threads for Method::execute_async(). The runtime starts none.
+// Interface to the application's threads for Method::execute_async(). The runtime starts no
+// threads.
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +29,7 @@ struct Task {
   ~Task() = default;
 };
 
-/// Runs tasks. TaskThreads (task_threads.h) is an implementation. Must outlive its tasks.
+/// Runs tasks. extension::TaskThreads is an implementation. Must outlive its tasks.
 class TaskPool {
  public:
   virtual ~TaskPool() = default;
