@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -12,7 +13,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import argument, getitems_of, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
-from executorch.backends.xnnpack.operators.reduction import parts_of, reduced_dims, without
+from executorch.backends.xnnpack.operators.reduction import Parts, parts_of, reduced_dims, without
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_reshape
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
@@ -82,54 +83,64 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     order = _order(low, source, dims)
     parts, bounds = parts_of(source.meta["val"].shape, order, dims), parts_of(low.shape(source), order, dims)
     assert parts is not None and bounds is not None
-    before, reduced, after = (torch.Size(cast("list[int]", bound)).numel() for bound in bounds)
-    sizes, channels = parts.as_images(), _channels(reduced) if after == 1 else 1
-    value, kernel, images = low.read(source, order), [reduced // channels, 1], [before, reduced // channels, 1, after]
+    value, shape = low.read(source, order), low.shape(source, order)
     dtype: torch.dtype = result.meta["val"].dtype
     if dtype == torch.bool:
         dtype = torch.float32
         one, zero = (low.writer.constant(torch.tensor(number)) for number in (1.0, 0.0))
-        value = low.step(node, g.Select, value, one, zero, shape=low.shape(source, order), dtype=dtype)
-    if channels > 1:
-        images[3] = channels
-        value = low.reshaped(node, value, [sizes[0], *images[1:]], images, dtype)
-    elif [len(part) for part in parts] == [1, 2, 1]:
-        kernel = cast("list[int]", bounds.reduced)
-        images = [before, *kernel, after]
-    else:
-        value = low.reshaped(node, value, sizes, images, dtype)
+        value = low.step(node, g.Select, value, one, zero, shape=shape, dtype=dtype)
     if opposite:
-        value = low.step(node, g.Negate, value, shape=images)
-    pooled = [before, 1, 1, after]
-    if channels > 1:
-        value = _pooled(low, node, value, kernel, [before, 1, 1, channels], dtype)
-        kernel = [channels, 1]
-        value = low.reshaped(node, value, [sizes[0], *kernel, 1], [before, *kernel, 1], dtype)
-    maximum = _pooled(low, node, value, kernel, pooled, dtype)
+        value = low.step(node, g.Negate, value, shape=shape)
+    for window in _windows(parts, bounds):
+        if window.sizes is not None:
+            value = low.reshaped(node, value, window.sizes, window.bounds, dtype)
+        value = _pooled(low, node, value, window, dtype)
+        shape = window.pooled
     if opposite:
-        maximum = low.step(node, g.Negate, maximum, shape=pooled)
+        value = low.step(node, g.Negate, value, shape=shape)
     if result.meta["val"].dtype == torch.bool:
         zero = low.writer.constant(torch.tensor(0.0))
-        maximum = low.step(node, g.NotEqual, maximum, zero, shape=pooled)
+        value = low.step(node, g.NotEqual, value, zero, shape=shape)
     left = order if keep else without(order, dims)
-    low.add(reshape(arranged(result.meta["val"].shape, left), maximum, low.result(result, left)), node)
+    low.add(reshape(arranged(result.meta["val"].shape, left), value, low.result(result, left)), node)
 
 
-def _channels(reduced: int) -> int:
-    """Return the number of channels in which to pool the elements of one channel first; it divides their number.
+@dataclass(frozen=True)
+class _Window:
+    """A max-pool with a window as large as its images.
 
-    XNNPACK computes a vector of channels at once: one channel of 1,000,000 elements takes 20 times as long as 500.
+    sizes: of the images, None for a dynamic one; None if the value has them already. bounds: upper bounds of the sizes.
     """
-    if reduced <= _MAX_CHANNELS:
-        return 1
-    return next(channels for channels in range(_MAX_CHANNELS, 0, -1) if reduced % channels == 0)
+
+    sizes: list[object] | None
+    bounds: list[int]
+
+    @property
+    def pooled(self) -> list[int]:
+        return [self.bounds[0], 1, 1, self.bounds[3]]
 
 
-def _pooled(
-    low: Lowering, node: Node, value: g.ValueId, kernel: list[int], sizes: list[int], dtype: torch.dtype
-) -> g.ValueId:
-    """Emit the maximum over a window as large as the image."""
-    maximum = low.writer.value(dtype, sizes)
+def _windows(parts: Parts, bounds: Parts) -> list[_Window]:
+    """Return the windows in order; each pools the results of the one before.
+
+    XNNPACK computes a vector of channels at once: one channel of 1,000,000 elements takes 20 times as long as 500. So
+    many elements of one channel are first pooled in a number of channels that divides theirs.
+    """
+    before, reduced, after = (torch.Size(cast("list[int]", bound)).numel() for bound in bounds)
+    sizes = parts.as_images()
+    if after == 1 and reduced > _MAX_CHANNELS:
+        channels = next(count for count in range(_MAX_CHANNELS, 0, -1) if reduced % count == 0)
+        if channels > 1:
+            images = ([reduced // channels, 1, channels], [channels, 1, 1])
+            return [_Window([sizes[0], *image], [before, *image]) for image in images]
+    if [len(part) for part in parts] == [1, 2, 1]:
+        return [_Window(None, [before, *cast("list[int]", bounds.reduced), after])]
+    return [_Window(sizes, [before, reduced, 1, after])]
+
+
+def _pooled(low: Lowering, node: Node, value: g.ValueId, window: _Window, dtype: torch.dtype) -> g.ValueId:
+    maximum = low.writer.value(dtype, window.pooled)
+    kernel = window.bounds[1:3]
     low.add(g.MaxPooling2d(0, 0, 0, 0, *kernel, *kernel, 1, 1, value, maximum), node)
     return maximum
 
