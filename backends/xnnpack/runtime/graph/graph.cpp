@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -265,24 +266,7 @@ uint32_t Graph::add_value(Datatype datatype, uint32_t like) {
 }
 
 size_t bytes_of(Datatype datatype, const Shape& shape) {
-  const uint64_t total = elements(shape);
-  switch (datatype) {
-    case Datatype::Float16:
-    case Datatype::BFloat16:
-      return static_cast<size_t>(total * 2);
-    case Datatype::QInt8:
-    case Datatype::QUInt8:
-    case Datatype::QCInt8:
-    case Datatype::QDInt8:
-    case Datatype::QPInt8:
-    case Datatype::Bool:
-      return static_cast<size_t>(total);
-    case Datatype::QCInt4:
-    case Datatype::QBInt4:
-      return static_cast<size_t>((total + 1) / 2);
-    default:
-      return static_cast<size_t>(total * 4);
-  }
+  return static_cast<size_t>((elements(shape) * bits_of(datatype) + 7) / 8);
 }
 
 }  // namespace executorch::backends::xnnpack
