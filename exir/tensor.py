@@ -186,22 +186,22 @@ class TensorSpec:
 
     @property
     def is_dynamic_shape_tensor(self) -> bool:
-        """Whether a size changes at run time."""
+        """True if a size changes at run time."""
         return self.shape_dynamism != TensorShapeDynamism.STATIC
 
     @property
     def is_static_shape_tensor(self) -> bool:
-        """Whether all sizes are constant."""
+        """True if all sizes are constant."""
         return self.shape_dynamism == TensorShapeDynamism.STATIC
 
     @property
     def is_upper_bound_tensor(self) -> bool:
-        """Whether sizes change below upper bounds."""
+        """True if sizes change below upper bounds."""
         return self.shape_dynamism == TensorShapeDynamism.DYNAMIC_BOUND
 
     @property
     def is_dynamic_unbound_tensor(self) -> bool:
-        """Whether a size has no upper bound."""
+        """True if a size has no upper bound."""
         return self.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND
 
     def debug(self) -> str:

@@ -10,12 +10,12 @@ import torch
 
 
 def mean_squared_error(reference: torch.Tensor, found: torch.Tensor) -> float:
-    """Mean of the squared differences of two tensors of equal shape."""
+    """Mean of the squared differences between two tensors of equal shape."""
     return float((reference - found).square().mean())
 
 
 def absolute_error(reference: torch.Tensor, found: torch.Tensor) -> float:
-    """Sum of the absolute differences of two tensors of equal shape."""
+    """Sum of the absolute differences between two tensors of equal shape."""
     return float((reference - found).abs().sum())
 
 
@@ -27,7 +27,7 @@ def signal_to_noise(reference: torch.Tensor, found: torch.Tensor) -> float:
 
 
 def cosine_similarity(reference: torch.Tensor, found: torch.Tensor) -> float:
-    """Cosine of the angle between two tensors of equal shape, as flat vectors; NaN if one of them is zero."""
+    """Cosine of the angle between two tensors of equal shape, as flat vectors; NaN if one is zero."""
     return float((reference * found).sum() / (reference.square().sum().sqrt() * found.square().sum().sqrt()))
 
 
