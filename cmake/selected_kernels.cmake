@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # executorch_selected_kernels: the portable and quantized kernels named by EXECUTORCH_SELECT_OPS_{YAML,LIST,MODEL}, as a union.
 # executorch_kernels (executorch::kernels) is then this library alone.
-set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "Kernels are those of the operators of this yaml")
-set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Kernels are those of these operators: aten::add.out,aten::mm.out")
-set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Kernels are those of the operators of this program (.pte; several: ;)")
-option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Kernels are for the dtypes of EXECUTORCH_SELECT_OPS_MODEL alone" OFF)
+set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "Build the kernels of the operators in this yaml")
+set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Build the kernels of these operators: aten::add.out,aten::mm.out")
+set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Build the kernels of the operators of this program (.pte; several: ;)")
+option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Compile kernels only for the dtypes of EXECUTORCH_SELECT_OPS_MODEL" OFF)
 # Names of the same options in other documented pages.
 set(EXECUTORCH_SELECT_OPS_FROM_MODEL "" CACHE FILEPATH "Another name of EXECUTORCH_SELECT_OPS_MODEL")
 option(EXECUTORCH_DTYPE_SELECTIVE_BUILD "Another name of EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD" OFF)

@@ -99,7 +99,7 @@ constexpr size_t kMaxCopies = 4;
 /// Bytes of all copies that exist.
 std::atomic<size_t> copied_bytes{0};
 
-/// The most bytes of copies that may exist when a file of `size` bytes is read.
+/// Maximum number of bytes in copies that may exist while a file of `size` bytes is read.
 size_t max_copied_bytes(size_t size) {
   size_t copies = 0;
   const size_t memory = three_quarters_of_memory();

@@ -273,8 +273,8 @@ Options parse_options(int argc, char** argv) {
 
 void print_help() {
   printf(
-      "executor_runner runs a method of a program, in exactly the memory that its file asks "
-      "for.\n\nexecutor_runner [--model_path] FILE [options]\n\n");
+      "executor_runner runs a method of a program, in exactly the memory that its file states."
+      "\n\nexecutor_runner [--model_path] FILE [options]\n\n");
   for (const Row& row : kRows) {
     const std::string name = std::string("--") + row.name + (row.value == nullptr ? "" : " ");
     printf("  %-26s %s\n", (name + (row.value == nullptr ? "" : row.value)).c_str(), row.help);

@@ -38,13 +38,13 @@ struct Options {
   /// Runs once for each line of standard input, with the input files read again.
   bool server_mode = false;
   size_t num_executions = 1;
-  /// 0: as many as there are physical cores to use.
+  /// 0: one for each usable physical core.
   size_t threads = 0;
-  /// The most bytes that a method may ask for, and instructions that its loops may run; 0: no
-  /// limit.
+  /// Maximum number of bytes that a method may request, and of instructions that its loops may run;
+  /// 0: no limit.
   size_t max_planned_bytes = default_max_planned_bytes();
   size_t instruction_budget = 0;
-  /// The most bytes of intermediate results of a delegate of XNNPACK; not given: its default.
+  /// Maximum number of bytes for intermediate results of an XNNPACK delegate; unset: its default.
   std::optional<size_t> max_workspace_bytes;
   /// A file for weights that a backend has packed; empty: none.
   std::string packed_cache;
@@ -57,7 +57,7 @@ struct Options {
   std::string etdump_path;
   /// File for computed tensors; empty: do not record them.
   std::string debug_output_path;
-  /// Room for them, in bytes.
+  /// Capacity for them, in bytes.
   size_t debug_buffer_size = 64 << 20;
   bool list = false;
   bool help = false;

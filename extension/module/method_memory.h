@@ -95,7 +95,7 @@ class SharedArenas final {
   static constexpr size_t kCount = 2;
 
   /// NotSupported if a method keeps state in buffer 0: the others would overwrite it. No method may
-  /// ask for more than `max_planned_bytes`; 0: no limit.
+  /// request more than `max_planned_bytes`; 0: no limit.
   static runtime::Result<SharedArenas> allocate(
       const runtime::Program& program, size_t max_planned_bytes = default_max_planned_bytes());
 
@@ -135,11 +135,11 @@ class MethodMemory final {
   }
 
   runtime::MemoryManager* manager() { return &manager_; }
-  /// The most temporary memory that a kernel or delegate has taken so far, as the bytes of a block
-  /// aligned to 64; 0 if the temp allocator is the caller's.
+  /// The largest temporary memory that a kernel or delegate has taken so far, as the bytes of a
+  /// block aligned to 64; 0 if the temp allocator is the caller's.
   size_t peak_temp_bytes() const { return temp_allocator_.peak_in_block(); }
-  /// The most memory that tensors without bound have taken at one time; 0 if the dynamic allocator
-  /// is the caller's.
+  /// The largest memory that tensors without bound have taken at one time; 0 if the dynamic
+  /// allocator is the caller's.
   size_t peak_dynamic_bytes() const { return dynamic_allocator_.peak_bytes(); }
   /// One for each memory id; empty if the planned buffers are the caller's.
   runtime::Span<const runtime::Span<uint8_t>> planned_buffers() const {

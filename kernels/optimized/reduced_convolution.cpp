@@ -19,7 +19,7 @@ using engine::Conv2dParams;
 using portable::ConvGeometry;
 
 constexpr int64_t kSize = sizeof(float);
-/// Elements whose conversion is worth the start of a thread.
+/// Number of elements from which on a further thread shortens the conversion.
 constexpr size_t kMinConversion = 1 << 16;
 /// Elements of the planes that are converted together; input and result fit the second-level cache.
 constexpr size_t kElementsOfPlanes = 1 << 14;
@@ -47,7 +47,7 @@ struct ReducedConvolution {
   }
 };
 
-/// Limited: on 32 bits, a converted operand may need more than size_t counts.
+/// Saturates: on 32-bit systems, the bytes of a converted operand may exceed size_t.
 size_t bytes_of(size_t floats) {
   return engine::round_up(engine::limited_product(floats, kSize), engine::kAlignment);
 }
@@ -140,8 +140,8 @@ bool convolve_pixels(KernelRuntimeContext& ctx, const ReducedConvolution& c, Con
   const ConvGeometry& g = c.g;
   const size_t inputs = params.group_inputs, outputs = params.group_outputs;
   const size_t pixels = size_t(c.pixels()), batch = size_t(g.batch);
-  const size_t most = kElementsOfPixels / (inputs + outputs) / kPixelStep * kPixelStep;
-  const size_t block = std::min(std::max(most, kPixelStep), pixels);
+  const size_t cached = kElementsOfPixels / (inputs + outputs) / kPixelStep * kPixelStep;
+  const size_t block = std::min(std::max(cached, kPixelStep), pixels);
   const size_t blocks = engine::divide_up(pixels, block);
   KernelThreads threads(batch * pixels * inputs * outputs, kMinProductWork);
   if (batch * blocks < threads.count()) return convolve_converted(ctx, c, params);

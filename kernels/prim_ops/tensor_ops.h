@@ -17,10 +17,10 @@ runtime::Error check_sym_size(runtime::Span<runtime::EValue* const> args);
 void sym_numel(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
 runtime::Error check_sym_numel(runtime::Span<runtime::EValue* const> args);
 
-/// (Tensor self, int dim) -> int: how many elements the next index of the dimension is away.
+/// (Tensor self, int dim) -> int: the dimension's stride in elements.
 void sym_stride(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
 
-/// (Tensor self) -> int: 0, since a tensor begins where its memory does.
+/// (Tensor self) -> int: 0, because every tensor begins at the start of its memory.
 void sym_storage_offset(runtime::KernelRuntimeContext& context,
                         runtime::Span<runtime::EValue*> args);
 
@@ -29,8 +29,8 @@ void local_scalar_dense(runtime::KernelRuntimeContext& context,
                         runtime::Span<runtime::EValue*> args);
 runtime::Error check_local_scalar_dense(runtime::Span<runtime::EValue* const> args);
 
-/// self[index] = from, where self grows to index + 1 in its first dimension if it may: how a map
-/// collects its results.
+/// self[index] = from; a resizable self grows to index + 1 in its first dimension. A map collects
+/// its results by this operator.
 void et_copy_index(runtime::KernelRuntimeContext& context, aten::Tensor& self,
                    const aten::Tensor& from, int64_t index);
 

@@ -38,7 +38,7 @@ class RunningTasks {
     return method_.run_at(next, context);
   }
   void log_failure(size_t instruction, Error error) { method_.log_failure(instruction, error); }
-  /// The most instructions that loops may run; 0: no limit.
+  /// Maximum number of instructions that loops may run; 0: no limit.
   size_t instruction_budget() const { return method_.loop_limits_.budget; }
   Error log_used_budget(size_t instruction) const { return method_.log_used_budget(instruction); }
   /// Makes the method ready for its next execution, after the last task.

@@ -143,9 +143,10 @@ class Method final {
   /// @retval Error::NotFound There is none.
   Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 
-  /// The most instructions that the loops of one execution may run; 0, the default: no limit. Each
-  /// jump back counts the instructions from its destination to itself. Instructions outside of
-  /// loops are not counted: the program's size bounds them. Applies to execute_async() too.
+  /// Maximum number of instructions that the loops of one execution may run; 0, the default: no
+  /// limit. Each jump back counts the instructions from its destination to itself. Instructions
+  /// outside of loops are not counted: the program's size bounds them. Applies to execute_async()
+  /// too.
   void set_instruction_budget(size_t instructions);
   /// Returns true if the last execution ended because its instruction budget was used up.
   bool instruction_budget_is_used_up() const { return loop_limits_.left == kUsedUp; }

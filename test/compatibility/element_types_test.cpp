@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Element types and tensors, as users' kernels ask about them.
+// Element types and tensors, as users' kernels query them.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -44,7 +44,7 @@ print(json.dumps(result))
 
 
 class Peer:
-    """A function of an exported program and its arguments: the peer's outcome, delegates and lowering time."""
+    """Runs exported programs in the peer. A call returns the outcome, the number of delegates and the lowering time."""
 
     def __init__(self, python: str) -> None:
         """Raise ValueError if the interpreter imports this project's package."""

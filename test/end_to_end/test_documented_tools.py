@@ -49,7 +49,7 @@ class Quantized(torch.nn.Module):
 
 
 def quantized() -> EdgeProgramManager:
-    assert Q.quantize_per_tensor  # the operators are defined when they are first asked for
+    assert Q.quantize_per_tensor  # the first access defines the operators
     return to_edge(export(Quantized(), (X, X * 2)), compile_config=EdgeCompileConfig(_check_ir_validity=False))
 
 

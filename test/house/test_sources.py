@@ -24,13 +24,13 @@ SOURCES = _tracked("*.py", "*.pyi", "*.h", "*.cpp", "*.cmake", "*.sh", "CMakeLis
 def test_source_files_are_short_enough_to_read() -> None:
     lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in SOURCES}
     long = {name: count for name, count in lines.items() if count > MAX_LINES}
-    assert not long, f"{MAX_LINES} lines are the most: {long}"
+    assert not long, f"expected at most {MAX_LINES} lines, found {long}"
 
 
 def test_a_folder_has_few_enough_files_to_be_a_table_of_contents() -> None:
     counts = Counter(str(path.parent.relative_to(ROOT)) for path in SOURCES)
     full = {folder: count for folder, count in counts.items() if count > CROWDED.get(folder, MAX_FILES)}
-    assert not full, f"divide by subject; {MAX_FILES} files are the most: {full}"
+    assert not full, f"divide by subject: expected at most {MAX_FILES} files, found {full}"
     assert all(counts[folder] > MAX_FILES for folder in CROWDED), "remove folders that are no longer crowded"
 
 

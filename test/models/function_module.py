@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A function as a module, as torch.export asks for one."""
+"""A function as a module, which torch.export requires."""
 
 from collections.abc import Callable
 from typing import Any

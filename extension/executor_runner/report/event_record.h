@@ -11,7 +11,7 @@
 
 namespace executorch::extension::executor_runner {
 
-/// The events of a run, if the options ask for them.
+/// The events of a run, if the options request them.
 class EventRecord final {
  public:
   /// `options` must outlive it.

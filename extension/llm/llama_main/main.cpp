@@ -29,7 +29,7 @@ constexpr const char* kUsage =
   --topp=NUMBER --topk=N --minp=NUMBER --repetition_penalty=NUMBER --seed=N
   --seq_len=N              maximum number of tokens, prompt included (default 128)
   --max_new_tokens=N       maximum number of new tokens (default: what seq_len leaves)
-  --cpu_threads=N          threads (default: as many as there are processor cores)
+  --cpu_threads=N          threads (default: one for each processor core)
   --num_bos=N --num_eos=N  tokens before and after the prompt that begin and end texts
   --warmup                 generates once before, without output
   --ignore_eos             continues after a token that ends the text

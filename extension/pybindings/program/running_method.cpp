@@ -119,8 +119,8 @@ bool RunningMethod::wait(std::optional<double> timeout) {
   using std::chrono::duration;
   using std::chrono::milliseconds;
   using std::chrono::steady_clock;
-  const double asked = timeout.value_or(kMaxSeconds);
-  const double seconds = asked > 0 ? std::min(asked, kMaxSeconds) : 0;
+  const double requested = timeout.value_or(kMaxSeconds);
+  const double seconds = requested > 0 ? std::min(requested, kMaxSeconds) : 0;
   const auto end = steady_clock::now() +
                    std::chrono::duration_cast<steady_clock::duration>(duration<double>(seconds));
   struct Waiting {

@@ -43,7 +43,7 @@ struct GemmCall {
   size_t rows = 0;
   const float* left = nullptr;
   size_t left_stride = 0;
-  bool left_is_pairs = false;     ///< and left_stride counts pairs
+  bool left_is_pairs = false;     ///< of bfloat16 (bf16.h); left_stride counts pairs
   const float* packed = nullptr;  ///< as Gemm::pack() wrote it
   float* out = nullptr;
   size_t out_stride = 0;

@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Matrix product operators, and recurrent layers that are one operator: matrix products step by
-// step.
+// Matrix product operators, and recurrent layers, which compute matrix products for each step.
 #include <executorch/kernels/loops/dtype/complex.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>

@@ -17,11 +17,11 @@ Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
                             const Tensor* zero_points, Towards towards,
                             ParameterPlaces& parameters);
 
-/// `quant_min` and `quant_max` are among the integers of `dtype`, and `tensor` (called `name`) has
-/// it.
+/// Checks that `tensor` (called `name` in messages) has `dtype`, which contains `quant_min` and
+/// `quant_max`.
 bool expect_integers(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
                      ScalarType dtype, int64_t quant_min, int64_t quant_max);
-/// The tensor is of a floating dtype.
+/// Checks that the tensor has a floating dtype.
 bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 
 }  // namespace executorch::kernels::quantized

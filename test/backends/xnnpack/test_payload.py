@@ -102,7 +102,7 @@ class _Masked(nn.Module):
         return torch.where(seen.any(-1, keepdim=True), weights @ x, 0.0)
 
 
-# Sizes that are changed may ask for more memory than there is: that is an error as others are.
+# Changed sizes may need more memory than exists, which is an error like any other.
 RUN_CHANGED = """
 import random, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))

@@ -300,7 +300,7 @@ def test_whatever_the_graph_proposed_partitions_hold_all_wanted_nodes_and_can_be
 
 
 def _runs_on_the_worst_path(graph: Graph, wanted: set[str]) -> int:
-    """The most runs of wanted nodes, with others in between, on any path: each needs a call of its own."""
+    """Maximum number of runs of wanted nodes on a path; other nodes separate the runs, so each needs its own call."""
     runs: dict[tuple[Node, bool], int] = {}
     for node in graph.nodes:
         inside = node.name in wanted

@@ -35,7 +35,7 @@ class SeparateDynamicAllocator final : public runtime::DynamicAllocator {
   void free(void* memory) override;
 };
 
-/// The memory of one method, of exactly the sizes that it asks for.
+/// The memory of one method, of exactly the sizes that it requests.
 struct MethodMemory {
   explicit MethodMemory(const runtime::MethodMeta& meta);
 
@@ -51,7 +51,7 @@ struct MethodMemory {
 
 constexpr size_t kMaxMethodMemory = 8u << 20;
 
-/// Returns whether the method asks for no more than that.
+/// Returns whether the method requests at most that.
 bool is_small(const runtime::MethodMeta& meta);
 
 }  // namespace executorch::fuzz

@@ -20,10 +20,10 @@ struct Outcome {
 enum class OtherThreads { Change, None };
 
 /// Loads a program (hostile bytes), loads each of its methods with memory of exactly the size that
-/// it asks for, and executes it several times. Every planned buffer, input and output is a heap
+/// it requests, and executes it several times. Every planned buffer, input and output is a heap
 /// block of its own, and the inputs of one execution are freed before the next: a sanitizer sees
-/// every byte too many. A method that needs more than a few megabytes is left out, one that runs on
-/// and on is stopped.
+/// every byte too many. A method that needs more than a few megabytes is left out, and one that
+/// runs without an end is stopped.
 ///
 /// `script` decides what else happens: how often the method is executed, the inputs' sizes and
 /// values (so that branches go both ways), whether an event tracer records, and whether another

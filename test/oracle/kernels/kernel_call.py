@@ -81,7 +81,7 @@ def compare(call: EagerCall) -> str:
         return f"{call}: error {ran.error}: {ran.message.strip()}"
     found, expected = ran.outputs, call.results
     if call.name == "aten::unique_consecutive.out":
-        # In outputs not asked for (inverse indices, counts) eager leaves what came about.
+        # Eager leaves arbitrary values in outputs that were not requested (inverse indices, counts).
         is_wanted = [True, *call.arguments[1:3]]
         found, expected = list(itertools.compress(found, is_wanted)), list(itertools.compress(expected, is_wanted))
     elif call.name in ORDERED or (call.name == "aten::sort.values_stable" and not call.arguments[1]):

@@ -12,7 +12,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The most bytes of graphs that all delegates of the process may have together, so that a file
+/// Maximum number of bytes for the graphs of all delegates of the process, so that a file
 /// with thousands of delegates of one payload cannot take all memory. A delegate takes up to 16
 /// times the bytes of its graph. SIZE_MAX if the machine's memory is unknown.
 size_t max_graph_bytes();

@@ -70,8 +70,8 @@ struct GemmTiles {
   InstructionSet set;
   const char* name;
   size_t panel;      ///< columns of a panel, a multiple of 4
-  size_t rows;       ///< the most rows of a tile of one panel
-  size_t pair_rows;  ///< the most rows of a tile of two panels; 0 without such tiles
+  size_t rows;       ///< maximum number of rows in a tile of one panel
+  size_t pair_rows;  ///< the same for two panels; 0 without such tiles
   /// The tiles for `columns` (at most two panels), for 1, 2, … rows.
   const TileFunction* (*tiles)(size_t columns);
   /// Writes to[d * panel + r] = from[r * stride + d] for r < rows <= panel and d < depth.

@@ -28,15 +28,15 @@ def test_a_published_model_has_the_weights_of_its_repository(tmp_path: Path, mon
     torch.manual_seed(0)
     model = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**SIZES)).eval()
     model.save_pretrained(tmp_path / "snapshot")
-    asked: list[str] = []
+    requested: list[str] = []
 
     def snapshot_download(repository: str, allow_patterns: list[str]) -> str:
-        asked.append(repository)
+        requested.append(repository)
         return str(tmp_path / "snapshot")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
     assert main([*OPTIONS, f"export.output_name={tmp_path / 'model.pte'}"]) == 0
-    assert asked == ["Qwen/Qwen3-0.6B"]
+    assert requested == ["Qwen/Qwen3-0.6B"]
     tokens = torch.tensor([[3, 1, 4, 1, 5]])
     method = Runtime.get().load_program(tmp_path / "model.pte").load_method("forward")
     output = torch.as_tensor(method.execute([tokens])[0])

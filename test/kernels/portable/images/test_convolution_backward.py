@@ -49,7 +49,7 @@ def check(
         if is_wanted:
             assert_matches(found, wanted.to(image.dtype), what)
         else:
-            assert bool((found == UNTOUCHED).all()), f"{what}: wrote a gradient that was not asked for"
+            assert bool((found == UNTOUCHED).all()), f"{what}: wrote a gradient that was not requested"
 
 
 @pytest.mark.parametrize("transposed", [False, True])

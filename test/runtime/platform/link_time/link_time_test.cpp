@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // A program that defines the platform's functions itself: they replace the defaults.
-// (Some of them beside the others' defaults: the firmware of test/firmware.)
+// The firmware of test/firmware replaces only some of them.
 #include <executorch/runtime/platform/abort.h>
 #include <executorch/runtime/platform/clock.h>
 #include <executorch/runtime/platform/log.h>
