@@ -5,6 +5,7 @@
 #include <backends/xnnpack/graph_builder.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -210,23 +211,38 @@ TEST(GraphPasses, ProductsOfBfloat16MayRoundTheirFactorsAndOthersOnlyIfPermitted
 }
 
 TEST(GraphPasses, HalvesThatAreOnlyPackedAreConvertedWhenTheyArePacked) {
-  for (const bool is_read : {false, true}) {
+  struct Case {
+    NodeKind kind;
+    uint32_t flags;
+    bool is_read;
+  };
+  for (const Case& c : {Case{NodeKind::FullyConnected, 0, false},
+                        {NodeKind::FullyConnected, 0, true},
+                        {NodeKind::Conv2d, 0, false},
+                        {NodeKind::Conv2d, 0, true},
+                        {NodeKind::Conv2d, kSamePadding, false},
+                        {NodeKind::DepthwiseConv2d, 0, false},
+                        {NodeKind::ConvTranspose2d, 0, false}}) {
     Builder b;
     const std::vector<executorch::aten::BFloat16> numbers(16, executorch::aten::BFloat16(0.5f));
     const uint32_t x = b.input(), between = b.value(), y = b.output();
     const uint32_t weight = b.product(x, between).operand(1);
-    b.node(NodeKind::Add, {between, is_read ? weight : x}, y);
+    b.graph.nodes[0].kind = c.kind;
+    b.graph.nodes[0].flags = c.flags;
+    b.node(NodeKind::Add, {between, c.is_read ? weight : x}, y);
     b.graph.values[weight].datatype = Datatype::BFloat16;
     b.graph.values[weight].data = b.graph.values[weight].source_data = numbers.data();
     widen_halves(&b.graph);
     const uint32_t wide = b.graph.nodes[0].operand(1);
     EXPECT_EQ(b.graph.values[wide].datatype, Datatype::Float32);
     EXPECT_EQ(b.graph.values[wide].source_data, numbers.data());
-    EXPECT_EQ(b.graph.converted.count(wide), is_read ? 1u : 0u);
+    // XNNPACK computes TensorFlow's padding and packs float32.
+    const bool is_converted = c.is_read || c.flags == kSamePadding;
+    EXPECT_EQ(b.graph.converted.count(wide), is_converted ? 1u : 0u);
     std::vector<float> storage;
     const float* const contents = float_contents(b.graph, wide, &storage);
     EXPECT_EQ(std::vector<float>(contents, contents + 16), std::vector<float>(16, 0.5f));
-    EXPECT_EQ(contents == b.graph.values[wide].data, is_read);
+    EXPECT_EQ(contents == b.graph.values[wide].data, is_converted);
   }
 }
 

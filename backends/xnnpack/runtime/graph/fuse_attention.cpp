@@ -9,6 +9,7 @@
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
@@ -17,8 +18,6 @@ namespace {
 
 namespace fb = fb_xnnpack;
 using runtime::internal::count;
-
-constexpr uint32_t kTransposeWeights = 1;
 
 class AttentionFusion final : SubgraphFusion {
  public:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
@@ -11,8 +12,6 @@ namespace {
 
 namespace fb = fb_xnnpack;
 using runtime::internal::count;
-
-constexpr uint32_t kSamePadding = 4;
 
 bool is_convolution(NodeKind kind) {
   return kind == NodeKind::Conv2d || kind == NodeKind::DepthwiseConv2d;

@@ -5,6 +5,7 @@
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/kernels/engine/planes/planes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
@@ -15,7 +16,6 @@ namespace fb = fb_xnnpack;
 namespace engine = ::executorch::kernels::engine;
 using runtime::internal::count;
 
-constexpr uint32_t kSamePadding = 4;
 constexpr uint32_t kToChannelsLast[] = {0, 2, 3, 1}, kToChannelsFirst[] = {0, 3, 1, 2};
 
 bool moves_axes(const Node& node, const uint32_t (&order)[4]) {

@@ -183,8 +183,8 @@ struct Graph {
   size_t input_count = 0;
   /// Converted constants, by the values that have them.
   std::map<uint32_t, std::vector<float>> converted;
-  /// Weights of linear layers that are converted only to be packed: the narrow constant of each
-  /// float32 value. Until then `data` of both is the narrow constant's.
+  /// Weights of linear layers and convolutions that are converted only to be packed: the narrow
+  /// constant of each float32 value. Until then `data` of both is the narrow constant's.
   std::map<uint32_t, uint32_t> narrow_weights;
   /// The nodes that each lookup replaces: they compute its table.
   std::vector<std::vector<Node>> lookups;

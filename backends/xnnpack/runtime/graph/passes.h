@@ -10,8 +10,8 @@
 namespace executorch::backends::xnnpack {
 
 /// Replaces float16 and bfloat16 values inside the graph by float32. Arguments are converted at
-/// their first read and at their write, constants once, weights of linear layers only to be packed
-/// (Graph::narrow_weights). Results have the accuracy of float32; only
+/// their first read and at their write, constants once, weights of linear layers and convolutions
+/// only to be packed (Graph::narrow_weights). Results have the accuracy of float32; only
 /// conversions of the program round in between. Products of bfloat16 values may round their factors
 /// to bfloat16 again.
 void widen_halves(Graph* graph);

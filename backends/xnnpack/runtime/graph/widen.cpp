@@ -77,12 +77,26 @@ bool is_product(const Node& node) {
          node.kind == NodeKind::BatchMatrixMultiply;
 }
 
-/// By value: a constant that is only packed, as the weights of linear layers.
+/// True for a node whose operator packs constant weights and reads their elements for nothing else.
+bool packs_weights(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::FullyConnected:
+      return true;
+    case NodeKind::Conv2d:
+    case NodeKind::DepthwiseConv2d:
+    case NodeKind::ConvTranspose2d:
+      return (node.flags & kSamePadding) == 0;
+    default:
+      return false;
+  }
+}
+
+/// By value: a constant that is only packed, as the weights of linear layers and convolutions.
 std::vector<bool> find_packed_weights(const Graph& graph) {
   const auto is_constant = [&](uint32_t id) { return graph.values[id].is_constant(); };
   std::vector<bool> is_packed(graph.values.size(), true);
   for (const Node& node : graph.nodes) {
-    const bool packs = node.kind == NodeKind::FullyConnected && is_constant(node.operand(1)) &&
+    const bool packs = packs_weights(node) && is_constant(node.operand(1)) &&
                        (node.operand(2) == kNoValue || is_constant(node.operand(2)));
     for (size_t i = 0; i < node.operand_count; ++i) {
       if (node.operand(i) != kNoValue && !(packs && i == 1)) {

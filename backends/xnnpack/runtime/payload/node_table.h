@@ -12,6 +12,13 @@
 
 namespace executorch::backends::xnnpack {
 
+// Bits of a node's flags, with XNNPACK's values.
+/// Linear layers: the filter is [inputs, outputs] instead of [outputs, inputs]. Batch products: the
+/// second matrix is [columns, depth] instead of [depth, columns].
+constexpr uint32_t kTransposeWeights = 1;
+/// Convolutions and pools: TensorFlow's padding, which depends on the size of the image.
+constexpr uint32_t kSamePadding = 4;
+
 /// The tables of nodes in the schema, by their names.
 enum class Layout : uint8_t {
   Node2x1,

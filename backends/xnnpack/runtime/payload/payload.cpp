@@ -32,7 +32,6 @@ constexpr uint32_t kInvalidId = UINT32_MAX;
 // XNNPACK's flags of values.
 constexpr uint32_t kIsInput = 1, kIsOutput = 2;
 // Flags of nodes.
-constexpr uint32_t kTransposeWeights = 1;
 // Limit of XNNPACK.
 constexpr size_t kMaxRank = 6;
 // The product of sizes, with the padding that XNNPACK adds, must not overflow.

@@ -22,7 +22,7 @@ using runtime::internal::count;
 namespace {
 
 // XNNPACK's flags of nodes that change shapes.
-constexpr uint32_t kTransposeWeights = 1, kSamePadding = 4, kKeepDims = 64;
+constexpr uint32_t kKeepDims = 64;
 constexpr uint32_t kLeftOut = UINT32_MAX;
 
 using Sizes = const flatbuffers::Vector<uint32_t>*;

@@ -27,7 +27,7 @@ bool WeightsSession::find_key(const UnpackedWeights& weights, Digest* key) {
   return keys_ && keys_->find(weights.layout, weights.filter, weights.bias, key);
 }
 
-const void* WeightsSession::look_up(const UnpackedWeights& weights) {
+std::shared_ptr<PackedBlock> WeightsSession::find(const UnpackedWeights& weights) {
   Digest key;
   if (!find_key(weights, &key)) {
     return nullptr;
@@ -42,6 +42,11 @@ const void* WeightsSession::look_up(const UnpackedWeights& weights) {
   } else if (block != nullptr && file_ != nullptr) {
     file_->add(key, block);
   }
+  return block;
+}
+
+const void* WeightsSession::look_up(const UnpackedWeights& weights) {
+  std::shared_ptr<PackedBlock> block = find(weights);
   return block == nullptr ? nullptr : use(std::move(block));
 }
 

@@ -39,6 +39,8 @@ class WeightsSession final {
   /// `write` fills completely; null if the allocation fails.
   const void* pack(const UnpackedWeights& weights, size_t bytes,
                    runtime::FunctionRef<void(void*)> write);
+  /// True if an earlier delegate or the file has the packed form.
+  bool is_packed(const UnpackedWeights& weights) { return find(weights) != nullptr; }
   /// Ends the creation of the executor.
   void finish();
   /// Bytes that the executor uses.
@@ -59,6 +61,8 @@ class WeightsSession final {
   std::shared_ptr<void> adapter;
 
  private:
+  /// The packed form of an earlier delegate or of the file; null if neither has it.
+  std::shared_ptr<PackedBlock> find(const UnpackedWeights& weights);
   /// False if these weights cannot be shared.
   bool find_key(const UnpackedWeights& weights, Digest* key);
   std::shared_ptr<PackedBlock> allocate(size_t size, bool overwritten);

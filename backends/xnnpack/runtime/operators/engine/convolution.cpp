@@ -1,8 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolutions of float32 images on the engine.
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/kernels/engine/conv/conv.h>
 
 namespace executorch::backends::xnnpack {
@@ -10,8 +12,6 @@ namespace executorch::backends::xnnpack {
 using runtime::Error;
 
 namespace {
-
-constexpr uint32_t kSamePadding = 4;
 
 const char* label_of(NodeKind kind, const engine::Conv2d& plan) {
   if (kind == NodeKind::ConvTranspose2d) {
@@ -43,14 +43,18 @@ class Convolution final : public EngineOperator {
     const Value& filter = context.graph.values[node.operand(1)];
     const Value* const bias =
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
-    const engine::ConvWeights weights = weights_of(node, context);
     return packed_.create(context, plan_.layout(), filter, bias, plan_.packed_bytes(),
-                          [&](float* to) { plan_.pack(weights, to, threads()); });
+                          [&](float* to) {
+                            std::vector<float> storage;
+                            plan_.pack(weights_of(node, context, &storage), to, threads());
+                          });
   }
 
-  static engine::ConvWeights weights_of(const Node& node, const OperatorContext& context) {
+  /// @param storage See float_contents().
+  static engine::ConvWeights weights_of(const Node& node, const OperatorContext& context,
+                                        std::vector<float>* storage) {
     const engine::Conv2dParams params = convolution_params(node);
-    const auto* filter = static_cast<const float*>(context.graph.values[node.operand(1)].data);
+    const float* const filter = float_contents(context.graph, node.operand(1), storage);
     const auto* bias = node.operand(2) == kNoValue
                            ? nullptr
                            : static_cast<const float*>(context.graph.values[node.operand(2)].data);
@@ -100,6 +104,19 @@ engine::Conv2d plan_of(const Node& node, const OperatorContext& context) {
   return node.reads_pairs ? plan.reading_pairs() : node.writes_pairs ? plan.writing_pairs() : plan;
 }
 
+/// Conv2d::accepts(), without reading weights that an earlier delegate or load has packed.
+bool accepts_weights(const engine::Conv2d& plan, const Node& node, const OperatorContext& context) {
+  const Value& filter = context.graph.values[node.operand(1)];
+  const Value* const bias =
+      node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
+  if (plan.algorithm() != engine::ConvAlgorithm::Winograd ||
+      PackedFloats::exist(context, plan.layout(), filter, bias)) {
+    return true;
+  }
+  std::vector<float> storage;
+  return plan.accepts(Convolution::weights_of(node, context, &storage));
+}
+
 bool has_constant_weights(const Node& node, const OperatorContext& context) {
   return context.graph.values[node.operand(1)].is_constant() &&
          (node.operand(2) == kNoValue || context.graph.values[node.operand(2)].is_constant());
@@ -113,7 +130,7 @@ OperatorResult create_convolution(const Node& node, const OperatorContext& conte
                                                   : create_quantized_convolution(node, context);
   }
   engine::Conv2d plan = plan_of(node, context);
-  if (!plan.accepts(Convolution::weights_of(node, context))) {
+  if (!accepts_weights(plan, node, context)) {
     plan = plan.without_winograd();
   }
   auto created = std::make_unique<Convolution>(node, context, plan);

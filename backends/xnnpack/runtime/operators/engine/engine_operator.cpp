@@ -56,12 +56,25 @@ bool is_float32(const Node& node, const OperatorContext& context) {
          std::all_of(node.results, node.results + node.result_count, is_float);
 }
 
+namespace {
+
+UnpackedWeights unpacked(uint32_t layout, const Value& weights, const Value* bias) {
+  return {layout, weights.source_data, bias == nullptr ? nullptr : bias->source_data};
+}
+
+}  // namespace
+
+bool PackedFloats::exist(const OperatorContext& context, uint32_t layout, const Value& weights,
+                         const Value* bias) {
+  return context.weights != nullptr && context.weights->is_packed(unpacked(layout, weights, bias));
+}
+
 Error PackedFloats::create(const OperatorContext& context, uint32_t layout, const Value& weights,
                            const Value* bias, size_t bytes, FunctionRef<void(float*)> pack) {
   if (context.weights != nullptr) {
-    data_ = static_cast<const float*>(context.weights->pack(
-        {layout, weights.source_data, bias == nullptr ? nullptr : bias->source_data}, bytes,
-        [&](void* memory) { pack(static_cast<float*>(memory)); }));
+    data_ = static_cast<const float*>(
+        context.weights->pack(unpacked(layout, weights, bias), bytes,
+                              [&](void* memory) { pack(static_cast<float*>(memory)); }));
   } else {
     own_ = PackedBlock::allocate(bytes);
     if (own_ != nullptr) {

@@ -74,6 +74,9 @@ class PackedFloats final {
   /// @retval Error::MemoryAllocationFailed
   runtime::Error create(const OperatorContext& context, uint32_t layout, const Value& weights,
                         const Value* bias, size_t bytes, runtime::FunctionRef<void(float*)> pack);
+  /// True if create() would find weights that an earlier delegate or load has packed.
+  static bool exist(const OperatorContext& context, uint32_t layout, const Value& weights,
+                    const Value* bias);
   const float* data() const { return data_; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/pack/pack.h>
 #include <executorch/kernels/engine/pool/pool.h>
@@ -19,7 +20,7 @@ namespace {
 
 namespace fb = fb_xnnpack;
 
-constexpr uint32_t kSamePadding = 4, kAlignCorners = 8, kLegacyResizing = 4;
+constexpr uint32_t kAlignCorners = 8, kLegacyResizing = 4;
 
 /// The padding before an image, for a window with TensorFlow's padding.
 size_t padding_before(uint64_t size, uint64_t places, uint64_t kernel, uint64_t stride,

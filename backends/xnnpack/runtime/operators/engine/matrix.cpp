@@ -7,6 +7,7 @@
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
 
@@ -15,8 +16,6 @@ namespace executorch::backends::xnnpack {
 using runtime::Error;
 
 namespace {
-
-constexpr uint32_t kTransposeWeights = 1;
 
 /// A linear layer's weights: [outputs, inputs], or transposed.
 engine::RightMatrix right_of(const float* data, size_t inputs, size_t outputs, bool transposed) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/kernels/engine/planes/planes.h>
@@ -30,21 +31,22 @@ class PlaneConvolution final : public EngineOperator {
     const Value* const bias =
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
     const size_t channels = params_.groups, taps = window_size();
-    const auto* const from = static_cast<const float*>(filter.data);
-    return packed_.create(context, kLayout, filter, bias, (taps + 1) * channels * sizeof(float),
-                          [&](float* to) {
-                            for (size_t c = 0; c < channels; ++c) {
-                              for (size_t tap = 0; tap < taps; ++tap) {
-                                to[c * taps + tap] = from[tap * channels + c];
-                              }
-                            }
-                            float* const biases = to + taps * channels;
-                            if (bias == nullptr) {
-                              std::fill_n(biases, channels, 0.0f);
-                            } else {
-                              std::copy_n(static_cast<const float*>(bias->data), channels, biases);
-                            }
-                          });
+    return packed_.create(
+        context, kLayout, filter, bias, (taps + 1) * channels * sizeof(float), [&](float* to) {
+          std::vector<float> storage;
+          const float* const from = float_contents(context.graph, node.operand(1), &storage);
+          for (size_t c = 0; c < channels; ++c) {
+            for (size_t tap = 0; tap < taps; ++tap) {
+              to[c * taps + tap] = from[tap * channels + c];
+            }
+          }
+          float* const biases = to + taps * channels;
+          if (bias == nullptr) {
+            std::fill_n(biases, channels, 0.0f);
+          } else {
+            std::copy_n(static_cast<const float*>(bias->data), channels, biases);
+          }
+        });
   }
 
   Error reshape(const Tensors& t) override {

@@ -7,6 +7,7 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/qgemm/int4_gemm.h>
 #include <executorch/kernels/engine/qgemm/qconv.h>
@@ -19,8 +20,6 @@ using runtime::Error;
 namespace {
 
 namespace fb = fb_xnnpack;
-
-constexpr uint32_t kTransposeWeights = 1, kSamePadding = 4;
 
 /// The values of a linear layer's or convolution's node; the result is the product's own, before a
 /// residual is added.
