@@ -67,11 +67,12 @@ def _read(file: Path) -> dict[str, torch.Tensor]:
 
 def _unpickle(file: Path) -> Any:
     try:
-        return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
-    except RuntimeError:
-        pass  # the older format cannot be mapped
-    try:
-        return torch.load(file, map_location="cpu", weights_only=True)
+        try:
+            return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
+        except RuntimeError:  # the older format cannot be mapped
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
     except Exception as error:  # broken pickles raise any exception
         raise CheckpointFileError(f"{file}: expected a PyTorch checkpoint of tensors alone: {error}") from error
 

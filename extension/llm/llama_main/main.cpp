@@ -22,7 +22,8 @@ constexpr const char* kUsage =
 
   --model_path=FILE        the exported program
   --data_paths=FILE,...    .ptd files with its weights
-  --tokenizer_path=PATH    a tokenizer.json, its folder, or a tokenizer of llama2.c (*.bin)
+  --tokenizer_path=PATH    a tokenizer.json or its folder, or a file of tiktoken, sentencepiece,
+                           tekken or llama2.c
   --prompt=TEXT            what the text begins with
   --prompt_file=FILE       the same from a file
   --temperature=NUMBER     0 takes the most likely token (default 0.8)
@@ -32,6 +33,7 @@ constexpr const char* kUsage =
   --cpu_threads=N          threads (default: one for each processor core)
   --num_bos=N --num_eos=N  tokens before and after the prompt that begin and end texts
   --warmup                 generates once before, without output
+  --stop=TEXT              ends the output after this text; may be given several times
   --ignore_eos             continues after a token that ends the text
   --method_name=NAME       the method to run (default forward)
 )";
@@ -83,6 +85,10 @@ bool read_option(const std::string& name, const char* text, Options& options) {
     }
   }
   llm::GenerationConfig& config = options.config;
+  if (name == "stop") {
+    config.stop_strings.emplace_back(text);
+    return true;
+  }
   const char* const key = name.c_str();
   constexpr double kMax = 1e9;
   if (name == "temperature") return read_into(key, text, 0, kMax, config.temperature);

@@ -320,8 +320,11 @@ def test_broken_checkpoints_are_refused(checkpoint, tmp_path):
         torch.save(broken, tmp_path / "broken.pth")
         with pytest.raises(CheckpointError, match=message):
             build_model(read_config([params, f"base.checkpoint={tmp_path / 'broken.pth'}", *SIZE_OPTIONS]))
-    for name in ("garbage.pth", "garbage.safetensors"):
-        (tmp_path / name).write_bytes(b"\x08\x00\x00\x00 no checkpoint")
+    torch.save(weights, tmp_path / "names.pth")
+    undecodable = (tmp_path / "names.pth").read_bytes().replace(b"model.norm.weight", b"model.norm.\xff" + b"eight")
+    garbage = b"\x08\x00\x00\x00 no checkpoint"
+    for name, content in {"garbage.pth": garbage, "garbage.safetensors": garbage, "names.pth": undecodable}.items():
+        (tmp_path / name).write_bytes(content)
         with pytest.raises(CheckpointFileError, match=name):
             build_model(read_config([params, f"base.checkpoint={tmp_path / name}", *SIZE_OPTIONS]))
 

@@ -339,6 +339,8 @@ def test_llama_main_prints_what_the_runner_generates(files, runner):
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout.decode("utf-8", "backslashreplace") == PROMPT + expected
     assert b"PyTorchObserver {" in done.stderr
+    stopped = subprocess.run([*command, "--stop=never", f"--stop={expected[:2]}"], capture_output=True, check=True)
+    assert stopped.stdout.decode() == PROMPT + expected[:2]
     for wrong in (["--temperature=hot"], ["--no_such=1"], ["--model_path=nowhere.pte"]):
         failed = subprocess.run([*command, *wrong], capture_output=True, check=False)
         assert failed.returncode in (1, 2)
