@@ -1,10 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Reads damaged files with the Python readers: each gives a value or the error that it documents.
 
-    python test/fuzz/fuzz_readers.py [--seconds=N] [--runs=N] [--seed=N] [--findings=FOLDER]
+    python test/fuzz/fuzz_readers.py [--seconds=N] [--runs=N] [--seed=N] [--findings=FOLDER] [--formats NAME...]
 
 Any other exception, a read of more than SECONDS_PER_READ, or more than MAX_MEMORY is a finding: its input is written
-to FOLDER. Programs (.pte), data files (.ptd), bundles (.bpte), traces (.etdp), records (ETRecord), XNNPACK payloads."""
+to FOLDER. Programs (.pte), data files (.ptd), bundles (.bpte), traces (.etdp), records (ETRecord), XNNPACK payloads,
+GGUF files and checkpoints of language models."""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import model_files
+
 from executorch.backends.xnnpack.serialization.payload import deserialize_payload
 from executorch.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
 from executorch.devtools.etdump import schema_flatcc as dump
@@ -33,6 +36,8 @@ from executorch.devtools.etdump.trace import read_trace
 from executorch.devtools.etrecord.file import read_record
 from executorch.exir.serialize import deserialize_flat_tensor, deserialize_pte
 from executorch.exir.serialize.errors import MalformedProgramError
+from executorch.extension.llm.export.gguf import GGUFError
+from executorch.extension.llm.export.load import CheckpointFileError
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "test" / "data"
@@ -99,7 +104,7 @@ def records() -> tuple[bytes, ...]:
 
 
 def formats() -> list[Format]:
-    malformed = (MalformedProgramError,)
+    malformed, checkpoint = (MalformedProgramError,), (CheckpointFileError,)
     return [
         Format("pte", deserialize_pte, malformed, files(".pte")),
         Format("ptd", deserialize_flat_tensor, malformed, files(".ptd")),
@@ -108,6 +113,10 @@ def formats() -> list[Format]:
         Format("etdp-values", deserialize_from_etdump_flatcc, malformed, traces()),
         Format("etrecord", lambda data: read_record(io.BytesIO(data)), (RuntimeError,), records()),
         Format("payload", deserialize_payload, malformed, payloads()),
+        Format("gguf", model_files.gguf_values, (GGUFError,), (model_files.gguf_file(),)),
+        Format("safetensors", model_files.safetensors_checkpoint, checkpoint, (model_files.safetensors_file(),)),
+        Format("pth", model_files.torch_checkpoint, checkpoint, tuple(map(model_files.torch_file, (True, False)))),
+        Format("index", model_files.checkpoint_index, (*checkpoint, OSError), (model_files.index_file(),)),
     ]
 
 
@@ -158,15 +167,18 @@ def fault_of(form: Format, data: bytes) -> str:
 
 
 def main() -> int:
+    every = formats()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--runs", type=int, default=sys.maxsize)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--findings", type=Path, default=Path("findings"))
+    parser.add_argument("--formats", nargs="+", choices=[form.name for form in every], default=None)
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, interrupt)
-    choice, known = random.Random(options.seed), formats()
+    choice = random.Random(options.seed)
+    known = [form for form in every if options.formats is None or form.name in options.formats]
     for form in known:
         assert form.seeds, f"no seeds of {form.name}"
         for seed in form.seeds:
