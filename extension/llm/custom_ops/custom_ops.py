@@ -172,6 +172,33 @@ def _fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
     return result
 
 
+def _gated_delta_rule(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    decay: torch.Tensor,
+    beta: torch.Tensor,
+    initial_state: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Linear attention of [batch, heads, positions, channels] with a state [batch, heads, channels of key, channels of
+    value]. decay: factors of the state, for each position or for each of its channels of key."""
+    shapes.gated_delta_rule(query, key, value, decay, beta, initial_state)
+    factors = decay if decay.dim() == 4 else decay.unsqueeze(-1)
+    state, out = initial_state.clone(), torch.empty_like(value, memory_format=torch.contiguous_format)
+    for i in range(query.shape[2]):
+        state = state * factors[:, :, i].unsqueeze(-1)
+        column = key[:, :, i].unsqueeze(-1)
+        delta = (value[:, :, i] - (state * column).sum(-2)) * beta[:, :, i].unsqueeze(-1)
+        state = state + column * delta.unsqueeze(-2)
+        out[:, :, i] = (state * query[:, :, i].unsqueeze(-1)).sum(-2)
+    return out, state
+
+
+def _channelwise_gated_delta_rule(*operands: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    shapes.channelwise_gated_delta_rule(*operands)
+    return _gated_delta_rule(*operands)
+
+
 def _alias(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x.clone(), y.clone()
 
@@ -183,9 +210,15 @@ def _update_cross_attn_cache(value: torch.Tensor, cache: torch.Tensor) -> torch.
 _IMPLEMENTATIONS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
     "alias": ("(Tensor, Tensor)", _alias, shapes.alias),
     "update_cross_attn_cache": ("Tensor", _update_cross_attn_cache, shapes.update_cross_attn_cache),
+    "channelwise_gated_delta_rule": (
+        "(Tensor, Tensor)",
+        _channelwise_gated_delta_rule,
+        shapes.channelwise_gated_delta_rule,
+    ),
     "custom_quantized_sdpa": ("Tensor", _custom_quantized_sdpa, shapes.custom_quantized_sdpa),
     "custom_sdpa": ("Tensor", _custom_sdpa, custom_sdpa),
     "fast_hadamard_transform": ("Tensor", _fast_hadamard_transform, shapes.fast_hadamard_transform),
+    "gated_delta_rule": ("(Tensor, Tensor)", _gated_delta_rule, shapes.gated_delta_rule),
     "sdpa_with_kv_cache": ("Tensor", _sdpa_with_kv_cache, shapes.sdpa_with_kv_cache),
     "update_cache": ("Tensor", _update_cache, shapes.update_cache),
     "update_cache_with_indices": ("Tensor", _update_cache_with_indices, shapes.update_cache_with_indices),

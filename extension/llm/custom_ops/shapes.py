@@ -125,6 +125,41 @@ def fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(mat, memory_format=torch.contiguous_format)
 
 
+def gated_delta_rule(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    decay: torch.Tensor,
+    beta: torch.Tensor,
+    initial_state: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the shapes of `llama::gated_delta_rule`, after checking dtypes and sizes. Raises ValueError."""
+    ranks = {"query": (4,), "key": (4,), "value": (4,), "decay": (3, 4), "beta": (3,), "initial_state": (4,)}
+    tensors = (query, key, value, decay, beta, initial_state)
+    for (name, allowed), tensor in zip(ranks.items(), tensors, strict=True):
+        expected = " or ".join(map(str, allowed))
+        _check(tensor.dim() in allowed, f"{name}: expected {expected} dimensions, found {tensor.dim()}")
+        _check(tensor.dtype is torch.float32, f"{name}: expected float32, found {tensor.dtype}")
+    sizes = {
+        "key": (key, query.shape),
+        "value": (value, (*query.shape[:3], value.shape[3])),
+        "decay": (decay, query.shape[: decay.dim()]),
+        "beta": (beta, query.shape[:3]),
+        "initial_state": (initial_state, (*query.shape[:2], query.shape[3], value.shape[3])),
+    }
+    for name, (tensor, shape) in sizes.items():
+        _check(tuple(tensor.shape) == tuple(shape), f"{name}: expected {list(shape)}, found {list(tensor.shape)}")
+    contiguous = torch.contiguous_format
+    return torch.empty_like(value, memory_format=contiguous), torch.empty_like(initial_state, memory_format=contiguous)
+
+
+def channelwise_gated_delta_rule(*operands: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the shapes of `llama::channelwise_gated_delta_rule`, as gated_delta_rule. Raises ValueError."""
+    decay = operands[3]
+    _check(decay.dim() == 4, f"decay: expected 4 dimensions, found {decay.dim()}")
+    return gated_delta_rule(*operands)
+
+
 def alias(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the shapes of `executorch::alias`."""
     return torch.empty_like(x), torch.empty_like(y)

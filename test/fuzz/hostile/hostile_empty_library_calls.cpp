@@ -152,8 +152,19 @@ std::vector<Call> languages() {
             "llama::update_cache.out",
             {in(F, sizes), in(F, sizes), num(0), out(F, {1})}};
   };
+  const auto delta_rule = [](std::string name, const Sizes& query, const Sizes& value,
+                             const Sizes& beta, const Sizes& state) -> Call {
+    return {std::move(name),
+            "llama::gated_delta_rule.out",
+            {in(F, query), in(F, query), in(F, value), in(F, beta), in(F, beta), in(F, state),
+             out(F, value), out(F, state)}};
+  };
   const Sizes many = {kRows, 0, 2, 4};
   return {
+      delta_rule("DeltaRuleOfManyBatches", {kRows, 0, 2, 4}, {kRows, 0, 2, 8}, {kRows, 0, 2},
+                 {kRows, 0, 4, 8}),
+      delta_rule("DeltaRuleOfManyHeadsWithoutPositions", {1, kRows, 0, 0}, {1, kRows, 0, 0},
+                 {1, kRows, 0}, {1, kRows, 0, 0}),
       sdpa("SdpaOfManyQueries", {1, kRows, 1, 0}, {1, kRows, 1, 0}),
       sdpa("SdpaOfManyHeads", {1, 1, kRows, 0}, {1, 1, kRows, 0}),
       sdpa("SdpaOfManyBatches", {kRows, 0, 4, 8}, {kRows, 0, 2, 8}),

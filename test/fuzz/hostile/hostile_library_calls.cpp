@@ -58,6 +58,15 @@ constexpr Type I = Type::INT;
       std::move(name), "llama::fast_hadamard_transform.out", {in(type, sizes), out(type, sizes)}};
 }
 
+[[maybe_unused]] Call delta_rule(std::string name, const Sizes& value, const Arg& decay,
+                                 const Sizes& state) {
+  const Arg query = in(F, {2, 3, 4, 8});
+  return {std::move(name),
+          "llama::gated_delta_rule.out",
+          {query, query, in(F, value), decay, in(F, {2, 3, 4}), in(F, state), out(F, value),
+           out(F, state)}};
+}
+
 std::vector<Call> language_models() {
 #ifdef FUZZ_HAS_CUSTOM_OPS
   const Arg query = in(F, {1, 2, 4, 8}), key = in(F, {1, 6, 2, 8}), row = in(F, {1, 1, 2, 8});
@@ -125,6 +134,12 @@ std::vector<Call> language_models() {
       {"AliasesOfOtherSizes",
        "executorch::alias.out",
        {in(F, {4}), in(F, {8}), out(F, {8}), out(F, {4})}},
+      delta_rule("DeltaRule", {2, 3, 4, 5}, in(F, {2, 3, 4}), {2, 3, 8, 5}),
+      delta_rule("DeltaRuleOfMorePositions", {2, 3, 9, 5}, in(F, {2, 3, 4}), {2, 3, 8, 5}),
+      delta_rule("DeltaRuleOfASmallState", {2, 3, 4, 5}, in(F, {2, 3, 4}), {2, 3, 2, 5}),
+      delta_rule("DeltaRuleOfFewFactors", {2, 3, 4, 5}, in(F, {2, 3, 4, 1}), {2, 3, 8, 5}),
+      delta_rule("DeltaRuleOfAVectorOfFactors", {2, 3, 4, 5}, in(F, {4}), {2, 3, 8, 5}),
+      delta_rule("DeltaRuleOfIntegers", {2, 3, 4, 5}, in(L, {2, 3, 4}), {2, 3, 8, 5}),
       hadamard("HadamardOfOddRows", {2, 3}),
       hadamard("HadamardOfNothing", {2, 0}),
       hadamard("HadamardOfNoRows", {0, 8}),

@@ -265,6 +265,82 @@ def test_the_hadamard_transform_is_orthonormal():
         LLAMA.fast_hadamard_transform(torch.randn(3, 12))
 
 
+def delta_operands(batch, heads, positions, keys, values, channelwise):
+    decay = torch.rand(batch, heads, positions, keys) if channelwise else torch.rand(batch, heads, positions)
+    query, key = torch.randn(2, batch, heads, positions, keys).unbind()
+    query, key = query * keys**-0.5, F.normalize(key, dim=-1)
+    value, beta = torch.randn(batch, heads, positions, values), torch.rand(batch, heads, positions)
+    return query, key, value, decay, beta, torch.randn(batch, heads, keys, values)
+
+
+def delta_rule(query, key, value, decay, beta, state):
+    """The recurrence by matrices, for one head after the other in float64."""
+    outs, states = [], []
+    for q, k, v, d, b, s in zip(
+        *(x.double().flatten(0, 1) for x in (query, key, value, decay, beta, state)), strict=True
+    ):
+        rows = []
+        for i in range(len(q)):
+            s = (torch.diag(d[i]) if d.dim() == 2 else d[i] * torch.eye(len(s), dtype=s.dtype)) @ s
+            s = s + b[i] * torch.outer(k[i], v[i] - k[i] @ s)
+            rows.append(q[i] @ s)
+        outs.append(torch.stack(rows) if rows else v)
+        states.append(s)
+    return torch.stack(outs).reshape(value.shape), torch.stack(states).reshape(state.shape)
+
+
+@pytest.mark.parametrize("channelwise", [False, True])
+@pytest.mark.parametrize(
+    "sizes", [(1, 2, 1, 8, 8), (2, 3, 13, 20, 37), (1, 2, 70, 128, 128), (1, 2, 0, 4, 5), (1, 2, 3, 4, 0)]
+)
+def test_the_delta_rule_updates_a_state_for_each_position(sizes, channelwise):
+    torch.manual_seed(0)
+    operands = delta_operands(*sizes, channelwise)
+    names = ["gated_delta_rule", "channelwise_gated_delta_rule"][: 1 + channelwise]
+    expected = delta_rule(*operands)
+    for name in names:
+        operator = getattr(LLAMA, name)
+
+        class Rule(torch.nn.Module):
+            def forward(self, *tensors, operator=operator):
+                return operator(*tensors)
+
+        method = lower(Rule(), operands)
+        for found in (operator(*operands), method.execute(operands)):
+            for tensor, exact in zip(found, expected, strict=True):
+                torch.testing.assert_close(tensor.double(), exact, **ATTENTION)
+
+
+def test_the_delta_rule_continues_from_its_state():
+    """The same operands in two parts, as a prompt in chunks."""
+    *operands, state = delta_operands(2, 3, 9, 16, 24, True)
+    whole, last = LLAMA.gated_delta_rule(*operands, state)
+    first, state = LLAMA.gated_delta_rule(*(x[:, :, :4].contiguous() for x in operands), state)
+    second, state = LLAMA.gated_delta_rule(*(x[:, :, 4:].contiguous() for x in operands), state)
+    torch.testing.assert_close(torch.cat((first, second), 2), whole)
+    torch.testing.assert_close(state, last)
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "message"),
+    [
+        (0, lambda x: x.double(), "query: expected float32"),
+        (1, lambda x: x[:, :, :2], "key: expected"),
+        (2, lambda x: x[0], "value: expected 4 dimensions"),
+        (3, lambda x: x[..., :1], "decay: expected"),
+        (4, lambda x: x[:, :1], "beta: expected"),
+        (5, lambda x: x.transpose(2, 3), "initial_state: expected"),
+    ],
+)
+def test_operands_of_the_delta_rule_that_do_not_fit_are_named(place, change, message):
+    operands = list(delta_operands(1, 2, 3, 4, 5, True))
+    operands[place] = change(operands[place])
+    with pytest.raises(ValueError, match=message):
+        LLAMA.gated_delta_rule(*operands)
+    with pytest.raises(ValueError, match="decay: expected 4 dimensions"):
+        LLAMA.channelwise_gated_delta_rule(*delta_operands(1, 2, 3, 4, 5, False))
+
+
 def test_cross_attention_finds_its_cache_again():
     value, cache = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 8, 4)
 
