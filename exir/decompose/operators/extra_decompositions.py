@@ -206,11 +206,35 @@ def _fill(self: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     return value.to(self.dtype).expand(self.shape).clone()
 
 
+def _adaptive_max_pool(pool: Callable[..., object]) -> Decomposition:
+    """Pool windows of one size where the operand's sizes are multiples of the result's."""
+
+    def decomposition(self: torch.Tensor, output_size: list[int]) -> object:
+        sizes = list(zip(self.shape[-len(output_size) :], output_size, strict=True))
+        if not all(isinstance(size, int) and wanted > 0 and size % wanted == 0 for size, wanted in sizes):
+            return NotImplemented
+        window = [size // wanted for size, wanted in sizes]
+        return pool(self, window, window)
+
+    return decomposition
+
+
+def _eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None, **_: object) -> torch.Tensor:
+    """Compare positions in int64; PyTorch's decomposition counts 256 to 65,535 of them in uint16, for which kernels are
+    missing."""
+    is_diagonal = torch.arange(n).unsqueeze(-1) == torch.arange(n if m is None else m)
+    return is_diagonal.to(dtype or torch.get_default_dtype())
+
+
 # Replacements of PyTorch's decompositions that refuse arguments of eager (a 0-dimensional index, booleans), that
-# compute more than they must, or that take scalars which eager refuses.
+# compute more than they must, that use dtypes without kernels, or that take scalars which eager refuses.
 REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
+    _aten.adaptive_max_pool2d.default: _adaptive_max_pool(_aten.max_pool2d_with_indices),
+    _aten.adaptive_max_pool3d.default: _adaptive_max_pool(_aten.max_pool3d_with_indices),
     _aten.clamp_max.Tensor: torch.minimum,
     _aten.clamp_min.Tensor: torch.maximum,
+    _aten.eye.default: _eye,
+    _aten.eye.m: _eye,
     _aten.fill.Tensor: _fill,
     _aten.take.default: _take,
     _aten.select_scatter.default: _select_scatter,

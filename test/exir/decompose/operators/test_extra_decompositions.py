@@ -37,6 +37,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
         X,
     ),
     "a cubic, smooth downscaling": (lambda x: F.interpolate(x[None], size=(2, 3), mode="bicubic", antialias=True), X),
+    "an identity matrix of hundreds of columns": (
+        lambda x: x @ torch.eye(4, 300) + torch.eye(300).sum() + torch.eye(300, 2, dtype=torch.int64).sum(),
+        X,
+    ),
+    "adaptive pools of windows of one size": (
+        lambda x: (
+            *F.adaptive_max_pool2d(x[0], (3, 1), return_indices=True),
+            *F.adaptive_max_pool3d(x, (1, 2, 3), return_indices=True),
+            F.adaptive_max_pool2d(x[0], (4, 4)),
+        ),
+        VOLUME,
+    ),
     "memory by its strides": (lambda x: x.new_empty_strided((2, 3, 4), (1, 2, 6)).copy_(x) + 1, X),
     "the gradient of a pool": (
         lambda x: (
