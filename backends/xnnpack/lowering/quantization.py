@@ -128,8 +128,9 @@ def dynamic_source(node: object) -> Node | None:
     choose = scale.args[0] if isinstance(scale, Node) and scale.target is operator.getitem else None
     if not isinstance(quantize, Node) or not isinstance(choose, Node):
         return None
-    alike = DYNAMIC.get(operator_of(choose)) == (operator_of(quantize), operator_of(node))
+    if DYNAMIC.get(operator_of(choose)) != (operator_of(quantize), operator_of(node)):
+        return None
     source = quantize.args[0]
     parameters = [arg.args for arg in quantize.args[1:3] if isinstance(arg, Node)]
     fits = parameters == [(choose, 0), (choose, 1)] and quantize.args[1:3] == node.args[1:3]
-    return source if alike and fits and isinstance(source, Node) and choose.args[0] is source else None
+    return source if fits and isinstance(source, Node) and choose.args[0] is source else None

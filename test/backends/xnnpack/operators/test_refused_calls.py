@@ -21,6 +21,12 @@ def _r(*shape: int) -> torch.Tensor:
     return torch.randn(*shape)
 
 
+def _dequantized(x: torch.Tensor, integers: torch.Tensor) -> torch.Tensor:
+    """Dequantize integers of elsewhere with the scale that was chosen for x."""
+    parameters = torch.ops.quantized_decomposed.choose_qparams.tensor(x, -128, 127, 1e-5, torch.int8)
+    return torch.ops.quantized_decomposed.dequantize_per_tensor.tensor(integers, *parameters, -128, 127, torch.int8) * 2
+
+
 REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], str]] = {
     "another power": (lambda x: x**1.4, (_r(3).abs(),), "exponent is 1.4"),
     "log-softmax of one": (lambda x: torch.log_softmax(x, 1), (_r(3, 1),), "expected a static size above 1"),
@@ -33,6 +39,11 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         lambda x: x[torch.tensor([1, 0]), :, torch.tensor([0, 2])] * 2,
         (_r(3, 4, 5),),
         "it indexes dimensions that are not neighbors",
+    ),
+    "integers that another call quantized": (
+        _dequantized,
+        (_r(3), torch.arange(3, dtype=torch.int8)),
+        "a reader is neither a linear layer nor",
     ),
     "integers": (lambda x, y: x + y, (torch.arange(3), torch.arange(3)), "dtype torch.int64"),
     "ceil_mode": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), (_r(1, 2, 6, 6),), "ceil_mode"),
