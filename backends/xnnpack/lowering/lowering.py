@@ -237,6 +237,12 @@ class Lowering:
         """Emit the XNNPACK node of `node`, clamped to `limits` or to those of its fused activation."""
         self.writer.node(kind, _handle(node), limits or self._limits(node))
 
+    def add_in_full_precision(self, kind: object, node: Node) -> None:
+        """Emit a product on the way to `node`'s result; its factors stay in float32 whatever the compute precision."""
+        before, self.writer.full_precision = self.writer.full_precision, True
+        self.writer.node(kind, _handle(node))
+        self.writer.full_precision = before
+
     def define_inputs(self, placeholders: Sequence[Node]) -> None:
         """Add the delegate's inputs: the placeholders that are not constants, in order."""
         for node in placeholders:
@@ -295,8 +301,8 @@ class Lowering:
 
 
 def reshape(sizes: Sequence[object], value: g.ValueId, result: g.ValueId) -> g.StaticReshape:
-    """The reshape of `value` to `result`. At most one of `sizes` is dynamic."""
-    # XNNPACK infers a size of 0 from the others.
+    """The reshape of `value` to `result`. Dynamic sizes but the last are those of `value` at the same places."""
+    # The runtime infers the last size of 0. XNNPACK and ExecuTorch 1.4 take at most one.
     shape = fixed_sizes(sizes)
     return g.StaticReshape(len(shape), shape, value, result)
 

@@ -112,14 +112,23 @@ def _permute(low: Lowering, node: Node) -> None:
 
 
 def _refuse_view(node: Node, program: ExportedProgram) -> Rejection | None:
-    sizes = node.meta["val"].shape
+    sizes, given = node.meta["val"].shape, cast(Node, node.args[0]).meta["val"].shape
+    if is_reshapable(sizes) or same_sizes(given, sizes) or _keeps_places(node):
+        return None
     unknown = [size for size in sizes if not isinstance(size, int)]
-    if is_reshapable(sizes):
-        return None
+    return Rejection(f"{len(unknown)} sizes are dynamic, expected all but the last where its operand has them")
+
+
+def _keeps_places(node: Node) -> bool:
+    """Return whether a view has several dynamic sizes, all but the last at the same places as in its operand."""
+    sizes, given = node.meta["val"].shape, cast(Node, node.args[0]).meta["val"].shape
+    *copied, _ = [place for place, size in enumerate(sizes) if not isinstance(size, int)] or [0]
+    return bool(copied) and all(same_sizes(given[place : place + 1], sizes[place : place + 1]) for place in copied)
+
+
+def _keeps_several_sizes(node: Node, program: ExportedProgram) -> bool:
     source = cast(Node, node.args[0])
-    if same_sizes(source.meta["val"].shape, sizes):
-        return None
-    return Rejection(f"{len(unknown)} sizes are dynamic, expected at most 1")
+    return _keeps_places(node) and not same_sizes(source.meta["val"].shape, node.meta["val"].shape)
 
 
 def _view(low: Lowering, node: Node) -> None:
@@ -128,7 +137,8 @@ def _view(low: Lowering, node: Node) -> None:
     if same_sizes(sizes, wanted):
         low.rename(node, source)
         return
-    there = low.orders_of(source)
+    # Sizes that a reshape keeps are counted in the program's order.
+    there = [] if _keeps_places(node) else low.orders_of(source)
     views = {order: order_of_view(sizes, wanted, order) for order in there if plain(rank(source)) not in there}
     order, shape = next(((order, view) for order, view in views.items() if view), (None, plain(rank(node))))
     low.add(reshape(arranged(wanted, shape), low.read(source, order), low.result(node, shape)), node)
@@ -245,14 +255,15 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
     low.add(reshape(sizes, moved, low.result(node, CHANNELS_LAST)), node)
 
 
+_VIEW = Rule(_view, _refuse_view, on_integers=if_alike, booleans=True, newer=_keeps_several_sizes)
 RULES: dict[str, Rule] = {
     "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike, booleans=True, takes_empty=True),
     "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike, booleans=True, takes_empty=True),
     "permute_copy.default": Rule(_permute, on_integers=if_alike, booleans=True),
-    "view_copy.default": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
-    "unsqueeze_copy.default": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
-    "squeeze_copy.dim": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
-    "squeeze_copy.dims": Rule(_view, _refuse_view, on_integers=if_alike, booleans=True),
+    "view_copy.default": _VIEW,
+    "unsqueeze_copy.default": _VIEW,
+    "squeeze_copy.dim": _VIEW,
+    "squeeze_copy.dims": _VIEW,
     "expand_copy.default": Rule(_expand, _refuse_expand, booleans=True),
     "repeat.default": Rule(_repeat, _refuse_repeat, booleans=True),
     "clone.default": Rule(_copy, on_integers=if_alike, booleans=True),

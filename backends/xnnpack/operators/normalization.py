@@ -13,18 +13,20 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import (
     getitems_of,
     is_constant,
+    is_reshapable,
     is_static,
     operator_of,
     rank,
 )
 from executorch.backends.xnnpack.lowering.layout import moved_last
 from executorch.backends.xnnpack.lowering.lowering import Lowering
-from executorch.backends.xnnpack.operators.reduction import image_mean
+from executorch.backends.xnnpack.operators.reduction import image_mean, row_product
 from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
 
-_GROUP_NORM, _SIZE = "aten.native_group_norm.default", "aten.sym_size.int"
+_LAYER_NORM, _GROUP_NORM = "aten.native_layer_norm.default", "aten.native_group_norm.default"
+_SIZE = "aten.sym_size.int"
 
 
 class _Rows:
@@ -38,6 +40,7 @@ class _Rows:
         self._length = torch.Size(bounds[-dims:]).numel()
         self._count = torch.Size(bounds[:-dims]).numel()
         self._kept = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
+        self._is_reshapable = is_reshapable(sizes)
 
     def step(self, kind: type, *operands: g.ValueId) -> g.ValueId:
         """Add a node whose result has the rows' shape."""
@@ -52,6 +55,10 @@ class _Rows:
 
     def mean(self, value: g.ValueId) -> g.ValueId:
         """The mean of each row, broadcastable to it."""
+        if not self._is_reshapable:
+            means = self._low.writer.value(torch.float32, self._kept[1])
+            row_product(self._low, self._node, value, 1 / self._length, means)
+            return means
         images = self._as(value, [None, self._length, 1, 1], [self._count, self._length, 1, 1])
         return self._spread(self._means(image_mean, images))
 
@@ -114,7 +121,9 @@ def _refuse_norm(
         return Rejection("its weight or bias is computed, expected a constant")
     if any(user.users for place, user in getitems_of(node).items() if place != 0):
         return Rejection("its statistics are used")
-    if (rejection := refusal_of_reshape(cast(Node, node.args[0]).meta["val"].shape)) is not None:
+    normalizes_rows = operator_of(node) == _LAYER_NORM and len(sizes) == 1
+    rejection = refusal_of_reshape(cast(Node, node.args[0]).meta["val"].shape)
+    if rejection is not None and not normalizes_rows:
         return rejection
     return None if is_static(sizes) else Rejection("the sizes it normalizes over are dynamic")
 

@@ -1,5 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Means, sums and variances over any dimensions, reshaped to means of images: the payload has no other mean."""
+"""Means, sums and variances over any dimensions, reshaped to means of images: the payload has no other mean.
+
+Reshaping infers at most one size. Where more are dynamic, means and sums of rows are products with a column.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, operator_of, rank
-from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of
+from executorch.backends.xnnpack.lowering.facts import argument, is_reshapable, is_static, operator_of, rank
+from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE
 from executorch.backends.xnnpack.operators.integers import if_alike
@@ -31,6 +34,12 @@ def image_mean(source: g.ValueId, output: g.ValueId) -> object:
 def image_sum(source: g.ValueId, output: g.ValueId) -> object:
     """[N, H, W, C] → [N, 1, 1, C]."""
     return g.Sum(source, output, _KEEP_DIMS)
+
+
+def row_product(low: Lowering, node: Node, rows: g.ValueId, factor: float, output: g.ValueId) -> None:
+    """Emit the sum of each row times `factor` as a product in float32: [..., C] → [..., 1], with any sizes before C."""
+    column = low.writer.constant(torch.full([1, low.shape(cast(Node, node.args[0]))[-1]], factor))
+    low.add_in_full_precision(g.FullyConnected(rows, column, g.INVALID_ID, output), node)
 
 
 class Parts(NamedTuple):
@@ -65,6 +74,13 @@ def reduced_dims(node: Node) -> list[int]:
     return sorted(dim % ranks for dim in given) if given else list(range(ranks))
 
 
+def _reduces_rows(node: Node) -> bool:
+    """Return whether a reduction replaces the last dimension, of static size, by 1."""
+    source = cast(Node, node.args[0])
+    is_last = reduced_dims(node) == [rank(source) - 1] and is_static(source.meta["val"].shape[-1:])
+    return is_last and _keeps_dims(node) and operator_of(source) != DEQUANTIZE
+
+
 def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
@@ -76,7 +92,18 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
 
 def _refuse_mean(node: Node, program: ExportedProgram) -> Rejection | None:
     is_quantized = operator_of(cast(Node, node.args[0])) == DEQUANTIZE
-    return _refuse(node, program) or (refusal_of_emptiness(node) if is_quantized else None)  # NaN is not an int8
+    # NaN is not an int8.
+    return _refuse_sum(node, program) or (refusal_of_emptiness(node) if is_quantized else None)
+
+
+def _refuse_sum(node: Node, program: ExportedProgram) -> Rejection | None:
+    return None if _needs_product(node) else _refuse(node, program)
+
+
+def _needs_product(node: Node) -> bool:
+    """Return whether a reduction of rows keeps too many dynamic sizes to be reshaped."""
+    source = cast(Node, node.args[0])
+    return rank(source) > 0 and _reduces_rows(node) and not is_reshapable(source.meta["val"].shape)
 
 
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
@@ -87,13 +114,18 @@ def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
 
 
 def _mean(low: Lowering, node: Node) -> None:
-    _reduce(low, node, image_mean, 1.0)
+    if _needs_product(node):
+        _reduce_rows(low, node, 1 / low.shape(cast(Node, node.args[0]))[-1])
+    else:
+        _reduce(low, node, image_mean, 1.0)
 
 
 def _sum(low: Lowering, node: Node) -> None:
     """For a static number of elements, the mean times that number: ExecuTorch 1.4's payload lacks a sum."""
     sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in reduced_dims(node)]
-    if is_static(sizes):
+    if _needs_product(node):
+        _reduce_rows(low, node, 1.0)
+    elif is_static(sizes):
         _reduce(low, node, image_mean, float(torch.Size(sizes).numel()))
     else:
         _reduce(low, node, image_sum, 1.0)
@@ -147,6 +179,16 @@ def _reduce(low: Lowering, node: Node, kind: Callable[[g.ValueId, g.ValueId], ob
     if factor != 1:
         value = low.step(node, g.Multiply, value, low.number(node, factor), shape=images.means())
     _write_means(low, node, value, images.order)
+
+
+def _reduce_rows(low: Lowering, node: Node, factor: float) -> None:
+    rows = low.single(cast(Node, node.args[0]), plain(rank(node)))
+    if node.meta["val"].dtype == torch.float32:
+        row_product(low, node, rows, factor, low.result(node))
+        return
+    output = low.writer.value(torch.float32, low.shape(node))
+    row_product(low, node, rows, factor, output)
+    low.add(g.Convert(output, low.result(node)), node)
 
 
 def _elements_and_correction(node: Node) -> tuple[int, float]:
@@ -227,6 +269,6 @@ RULES: dict[str, Rule] = {
     "cumsum.default": Rule(_cumulative, _refuse_cumulative),
     "mean.default": Rule(_mean, _refuse_mean, on_integers=if_alike, takes_empty=True),
     "mean.dim": Rule(_mean, _refuse_mean, on_integers=if_alike, takes_empty=True),
-    "sum.dim_IntList": Rule(_sum, _refuse, takes_empty=True),
+    "sum.dim_IntList": Rule(_sum, _refuse_sum, takes_empty=True),
     "var.correction": Rule(_variance, _refuse_variance),
 }

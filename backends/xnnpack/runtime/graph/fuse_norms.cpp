@@ -3,6 +3,8 @@
 // squares, and so on, with reshaping between them. RMS norms lack the difference.
 #include <string.h>
 
+#include <algorithm>
+
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
@@ -58,9 +60,27 @@ class NormFusion final : SubgraphFusion {
     return row == length;
   }
 
+  /// Returns true if a product multiplies rows of `length` elements by a column of 1 / length.
+  bool averages(const Node& product, uint64_t length) const {
+    const Value& column = graph_.values[product.operand(1)];
+    if (product.operand(2) != kNoValue || !column.is_constant() ||
+        column.datatype != Datatype::Float32 || column.data == nullptr ||
+        elements(column.declared) != length) {
+      return false;
+    }
+    const auto* const first = static_cast<const float*>(column.data);
+    const float factor = static_cast<float>(1.0 / static_cast<double>(length));
+    return std::all_of(first, first + length, [&](float value) { return value == factor; });
+  }
+
   /// Returns the value whose rows of norm->length elements have the means `id`. Sets the length
   /// if it is 0.
   uint32_t averaged(Norm* norm, uint32_t id, const Shape& x) {
+    if (const Node* const product = inner(norm, id, NodeKind::FullyConnected, 1)) {
+      const uint64_t length = x.rank > 0 ? x.dims[x.rank - 1] : 0;
+      norm->length = norm->length == 0 ? length : norm->length;
+      return length == norm->length && averages(*product, length) ? product->operand(0) : kNoValue;
+    }
     const Node* const spread = inner(norm, id, NodeKind::StaticReshape, 1);
     if (spread == nullptr) {
       return kNoValue;

@@ -303,32 +303,52 @@ bool Step::transpose(const fb::StaticTranspose& n) {
   return shapes_.make(n.output_id(), out);
 }
 
+/// Sets the number of elements; returns false if it may exceed 2^32, which no value has.
+bool count_bounded(const Shape& shape, uint64_t* product) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  *product = 1;
+  for (size_t d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] != 0 && *product > kMost / shape.dims[d]) {
+      return false;
+    }
+    *product *= shape.dims[d];
+  }
+  return true;
+}
+
 bool Step::reshape(const fb::StaticReshape& n) {
   const Shape* x = shapes_[n.input_id()];
   if (x == nullptr || count(n.new_shape()) != n.num_dims() || n.num_dims() > Shape::kMaxRank) {
     return false;
   }
-  Shape out;
-  out.rank = n.num_dims();
-  uint64_t given = 1;
+  // The last size of 0 is inferred; those before it are the operand's at the same places.
+  Shape out, given, rest = *x;
+  out.rank = given.rank = n.num_dims();
   size_t open = out.rank;
   for (uint32_t d = 0; d < out.rank; ++d) {
-    out.dims[d] = n.new_shape()->Get(d);
-    if (out.dims[d] == 0 && open < out.rank) {
-      return false;
+    given.dims[d] = out.dims[d] = n.new_shape()->Get(d);
+    if (out.dims[d] != 0) {
+      continue;
     }
-    open = out.dims[d] == 0 ? d : open;
-    // No overflow: sizes and products are at most 2^32.
-    given *= std::max<uint64_t>(out.dims[d], 1);
-    if (given > elements(*x) && elements(*x) > 0) {
-      return false;
+    if (open < out.rank) {
+      if (open >= x->rank) {
+        return false;
+      }
+      out.dims[open] = x->dims[open];
+      rest.dims[open] = 1;
     }
-    given = std::max<uint64_t>(std::min(given, elements(*x)), 1);
+    given.dims[d] = 1;
+    open = d;
+  }
+  uint64_t count_given = 0, count_rest = 0, count_out = 0;
+  if (!count_bounded(given, &count_given) || !count_bounded(rest, &count_rest)) {
+    return false;
   }
   if (open < out.rank) {
-    out.dims[open] = elements(*x) / given;
+    out.dims[open] = count_rest / count_given;
   }
-  return elements(out) == elements(*x) && shapes_.make(n.output_id(), out);
+  return count_bounded(out, &count_out) && count_out == elements(*x) &&
+         shapes_.make(n.output_id(), out);
 }
 
 bool Step::slice(const fb::StaticSlice& n) {

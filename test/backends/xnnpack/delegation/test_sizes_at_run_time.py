@@ -94,6 +94,31 @@ def test_a_concatenation_skips_empty_operands() -> None:
         torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
 
 
+TWO_SIZES: dict[str, Callable[..., torch.Tensor]] = {
+    "an added dimension": lambda linear, x: linear(x).unsqueeze(1).sigmoid() * x.transpose(1, 2).unsqueeze(3),
+    "a dimension between others": lambda linear, x: (linear(x).unsqueeze(2) * x.unsqueeze(3)).relu(),
+    "a removed dimension": lambda linear, x: (linear(x).unsqueeze(1).relu() * linear.bias).squeeze(1) + 1,
+    "a mean": lambda linear, x: linear(x) - linear(x).mean(-1, keepdim=True),
+    "a sum": lambda linear, x: linear(x) / linear(x).exp().sum(2, keepdim=True),
+    "a mean of half precision": lambda linear, x: x + x.half().mean(-1, True).float() / 2 + linear.bias[0],
+}
+
+
+@pytest.mark.parametrize("function", TWO_SIZES.values(), ids=TWO_SIZES)
+def test_a_delegate_takes_a_batch_and_a_length_that_vary(function: Callable[..., torch.Tensor]) -> None:
+    model = Function(function)
+    shapes = {"inputs": ({0: BATCH, 1: torch.export.Dim("length", min=0, max=32)},)}
+    exported = torch.export.export(model.eval(), (torch.randn(3, 7, 8),), dynamic_shapes=shapes)
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    assert [str(node.target) for node in edge.exported_program().graph.nodes if "aten" in str(node.target)] == []
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for sizes in ((3, 7), (8, 32), (1, 1), (0, 5), (5, 0), (2, 9)):
+        x = torch.randn(*sizes, 8)
+        (result,) = method.execute((x,))
+        assert result.shape == model(x).shape
+        torch.testing.assert_close(result, model(x), **MIXED_PRECISION)
+
+
 EMPTY_REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "sum": lambda linear, x: linear(x).relu().sum(0),
     "mean": lambda linear, x: linear(x).mean(0) + 1,

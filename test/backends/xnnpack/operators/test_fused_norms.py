@@ -188,13 +188,29 @@ ONE_OPERATOR: dict[str, tuple[nn.Module, Tensors]] = {
 @pytest.mark.parametrize("name", ONE_OPERATOR)
 def test_what_payloads_spell_out_is_one_operator(name: str, tmp_path: Path) -> None:
     model, inputs = ONE_OPERATOR[name]
-    edge = to_edge_transform_and_lower(torch.export.export(model.eval(), inputs), partitioner=[XnnpackPartitioner()])
+    assert _count_operators(model, inputs, None, [inputs], tmp_path) == 1
+
+
+def _count_operators(model: nn.Module, inputs: Tensors, dynamic: object, calls: list[Tensors], folder: Path) -> int:
+    """Return how many operators of the delegate a call runs on average. Each call must match eager."""
+    exported = torch.export.export(model.eval(), inputs, dynamic_shapes=dynamic)
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     module = portable_lib._load_for_executorch_from_buffer(edge.to_executorch().buffer, enable_etdump=True)
-    _assert_close(module.run_method("forward", list(inputs))[0], model(*inputs))
-    module.write_etdump_result_to_file(str(tmp_path / "run.etdp"))
-    frame = Inspector(etdump_path=str(tmp_path / "run.etdp")).to_dataframe()
-    operators = [name for name in frame["event_name"] if "(N" in name]
-    assert len(operators) == 1
+    for call in calls:
+        _assert_close(module.run_method("forward", list(call))[0], model(*call))
+    module.write_etdump_result_to_file(str(folder / "run.etdp"))
+    frame = Inspector(etdump_path=str(folder / "run.etdp")).to_dataframe()
+    return len([name for name in frame["event_name"] if "(N" in name])
+
+
+@pytest.mark.parametrize("name", ["layer norm", "RMS norm", "RMS norm of transformers"])
+def test_a_norm_of_a_batch_and_a_sequence_that_vary_is_one_operator(name: str, tmp_path: Path) -> None:
+    shapes = {0: torch.export.Dim("batch", min=0, max=4), 1: torch.export.Dim("length", min=1, max=32)}
+    model = ONE_OPERATOR[name][0]
+    calls = [(3 * torch.randn(*sizes, 64) + 1,) for sizes in ((2, 9), (1, 32), (4, 1))]
+    assert _count_operators(model, calls[0], (shapes,), calls, tmp_path) == 1
+    empty = (torch.randn(0, 5, 64),)
+    _assert_close(_method(model, calls[0], (shapes,))(empty)[0], model(*empty))
 
 
 @pytest.mark.parametrize("halves", [True, False])

@@ -135,6 +135,14 @@ TEST(ShapeInference, RefusesAnOutputThatNoNodeMakes) {
   EXPECT_TRUE(log.contains("output 0 is never computed"));
 }
 
+TEST(ShapeInference, InfersASizeBesideAKeptOneThatIsEmpty) {
+  const TestPayload payload = payload_of(
+      {"", Kind::StaticReshape, {{3, 7, 10}}, {4, 0, kOut}, {{0, 0, 2, 5}}, {3, 7, 2, 5}});
+  const auto shapes = infer(payload, {{0, 6, 10}}, Emptiness::Allowed);
+  ASSERT_TRUE(shapes.ok());
+  EXPECT_EQ(Dims(shapes->front().dims, shapes->front().dims + 4), (Dims{0, 6, 2, 5}));
+}
+
 TEST(ShapeInference, AllowsEmptySizesIfTheCallerDoes) {
   const TestPayload payload =
       payload_of({"", Kind::StaticReshape, {{2, 3}}, {2, 0, kOut}, {{3, 0}}, {3, 2}});
