@@ -35,6 +35,7 @@ from executorch.exir.passes.simplify.lower_permute_rank_pass import LowerPermute
 from executorch.exir.passes.simplify.recompose_activations import recompose_activations
 from executorch.exir.passes.simplify.recompose_linear import recompose_linear
 from executorch.exir.passes.simplify.remove_noop_pass import RemoveNoopPass
+from executorch.exir.passes.simplify.split_complex_pass import SplitComplexPass
 from executorch.exir.passes.simplify.use_channels_last_pass import UseChannelsLastPass
 from executorch.exir.passes.state.external_constants_pass import tag_external_constants, tag_external_mutable_weights
 from executorch.exir.passes.state.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
@@ -105,6 +106,7 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
         # First: asserts keep unread values alive, and the verifier refuses them because they are not Core ATen.
         _on_graph(RemoveGraphAssertsPass()),
         _on_graph(FunctionalViewsPass()),  # before steps that read layouts: copies are contiguous, views are not
+        _on_graph(SplitComplexPass()),  # calls that move elements are copies now
         _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
         _on_graph(LowerPermuteRankPass()),  # the clones between permutes and views are gone
         _on_graph(InferredSizesPass()),  # views are copies now, and no-ops are gone
