@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Means, sums and variances over any dimensions, reshaped to means of images: the payload has no other mean.
+"""Means, sums and variances over any dimensions, reshaped to means of images, the only mean of the payload.
 
 Reshaping infers at most one size. Where more are dynamic, means and sums of rows are products with a column.
 """
@@ -92,7 +92,7 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
 
 def _refuse_mean(node: Node, program: ExportedProgram) -> Rejection | None:
     is_quantized = operator_of(cast(Node, node.args[0])) == DEQUANTIZE
-    # NaN is not an int8.
+    # int8 lacks NaN.
     return _refuse_sum(node, program) or (refusal_of_emptiness(node) if is_quantized else None)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -33,13 +34,13 @@ _ARRANGING = frozenset(
 Parts = tuple[fx.Node, fx.Node]
 
 
-def _real(value: torch.Tensor, sizes: list[object] | None = None) -> torch.Tensor:
-    """Return a fake tensor of a complex one's sizes (or others), with the dtype of its parts."""
-    return value.new_empty(value.shape if sizes is None else sizes, dtype=value.dtype.to_real())
+def _real(value: torch.Tensor, sizes: Sequence[int | torch.SymInt]) -> torch.Tensor:
+    """Return a fake tensor of these sizes with the dtype of a complex tensor's parts."""
+    return value.new_empty(sizes, dtype=value.dtype.to_real())
 
 
 def _arranged(node: fx.Node, parts: dict[fx.Node, Parts]) -> Parts | None:
-    """Apply an arranging call to the parts of its operands; None if one has no known parts."""
+    """Apply a call that moves elements to the parts of its operands; return None if the parts of one are unknown."""
     operands = cast("list[fx.Node]", node.args[0] if node.target is _CAT else [node.args[0]])
     if not all(operand in parts for operand in operands):
         return None
@@ -52,19 +53,24 @@ def _arranged(node: fx.Node, parts: dict[fx.Node, Parts]) -> Parts | None:
         args = (own if node.target is _CAT else own[0], *node.args[1:])
         if node.target is _PAD:
             args = (own[0], node.args[1], value if place == 0 else 0)
-        made.append(insert_before(node, node.target, args, node.kwargs, _real(node.meta["val"])))
+        made.append(
+            insert_before(node, node.target, args, node.kwargs, _real(node.meta["val"], node.meta["val"].shape))
+        )
     return made[0], made[1]
 
 
 def _of_pairs(node: fx.Node) -> Parts:
     pairs = cast(fx.Node, node.args[0])
-    real, imaginary = (insert_before(node, _SELECT, (pairs, -1, at), {}, _real(node.meta["val"])) for at in (0, 1))
+    real, imaginary = (
+        insert_before(node, _SELECT, (pairs, -1, at), {}, _real(node.meta["val"], node.meta["val"].shape))
+        for at in (0, 1)
+    )
     return real, imaginary
 
 
 def _of_number(node: fx.Node) -> Parts:
     size, number = node.args[0], cast(complex, argument(node, "fill_value"))
-    value = _real(node.meta["val"])
+    value = _real(node.meta["val"], node.meta["val"].shape)
     kwargs = {**node.kwargs, "dtype": value.dtype}
     real, imaginary = (insert_before(node, _FULL, (size, one), kwargs, value) for one in (number.real, number.imag))
     return real, imaginary

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Complex tensors between arithmetic on their parts are not computed."""
+"""Between arithmetic on their parts, complex numbers stay apart as real and imaginary parts."""
 
 from collections.abc import Callable
 
