@@ -220,7 +220,7 @@ def _adaptive_max_pool(pool: Callable[..., object]) -> Decomposition:
 
 
 def _eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None, **_: object) -> torch.Tensor:
-    """Compare positions in int64. PyTorch's decomposition counts 256 to 65,535 of them in uint16, which kernels lack."""
+    """Compare positions in int64. PyTorch's decomposition counts up to 65,535 of them in uint16, which kernels lack."""
     is_diagonal = torch.arange(n).unsqueeze(-1) == torch.arange(n if m is None else m)
     return is_diagonal.to(dtype or torch.get_default_dtype())
 
