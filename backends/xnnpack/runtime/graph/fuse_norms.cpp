@@ -65,7 +65,8 @@ class NormFusion final : SubgraphFusion {
     const Value& column = graph_.values[product.operand(1)];
     if (product.operand(2) != kNoValue || !column.is_constant() ||
         column.datatype != Datatype::Float32 || column.data == nullptr ||
-        elements(column.declared) != length) {
+        column.declared.rank != 2 || column.declared.dims[0] != 1 ||
+        column.declared.dims[1] != length) {
       return false;
     }
     const auto* const first = static_cast<const float*>(column.data);
