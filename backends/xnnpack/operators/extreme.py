@@ -133,7 +133,7 @@ def _windows(parts: Parts, bounds: Parts) -> list[_Window]:
         if channels > 1:
             images = ([reduced // channels, 1, channels], [channels, 1, 1])
             return [_Window([sizes[0], *image], [before, *image]) for image in images]
-    if [len(part) for part in parts] == [1, 2, 1]:
+    if parts.are_images():
         return [_Window(None, [before, *cast("list[int]", bounds.reduced), after])]
     return [_Window(sizes, [before, reduced, 1, after])]
 

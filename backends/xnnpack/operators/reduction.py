@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, is_reshapable, is_static, operator_of, rank
-from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last, place_of, plain
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged, moved_last, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, fixed_sizes, reshape
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE
 from executorch.backends.xnnpack.operators.integers import if_alike
@@ -49,6 +49,10 @@ class Parts(NamedTuple):
     reduced: list[object]
     after: list[object]
 
+    def are_images(self) -> bool:
+        """Return whether the sizes are [N, H, W, C], which need no reshape."""
+        return [len(part) for part in self] == [1, 2, 1]
+
     def as_images(self) -> list[object]:
         """The sizes of the same elements as images of one column, [N, H, 1, C]; None for a dynamic size."""
         before, reduced, after = (
@@ -58,13 +62,14 @@ class Parts(NamedTuple):
 
 
 def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Parts | None:
-    """Split sizes at the reduced dimensions; None if these are not adjacent in memory."""
+    """Split sizes at the reduced dimensions; None if these are not adjacent in memory, or XNNPACK's reshape cannot
+    infer the sizes of the images."""
     places = sorted(order.index(dim) for dim in dims)
     if places != list(range(places[0], places[0] + len(places))):
         return None
     ordered = arranged(sizes, order)
     parts = Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
-    return parts if sum(not is_static(sizes) for sizes in parts) < 2 else None
+    return parts if parts.are_images() or sum(not is_static(sizes) for sizes in parts) < 2 else None
 
 
 def reduced_dims(node: Node) -> list[int]:
@@ -85,9 +90,13 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
         return Rejection("its operand has rank 0")
-    fixed = is_static([source.meta["val"].shape[dim] for dim in reduced_dims(node)])
-    sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
-    return refusal_of_reshape(sizes)
+    dims, sizes = reduced_dims(node), source.meta["val"].shape
+    kept = [size for dim, size in enumerate(sizes) if dim not in dims]
+    if dims == [2, 3] and len(sizes) == 4:
+        return refusal_of_reshape(kept)
+    # The reduced dimensions become one size of an image, so all of them may be dynamic.
+    dynamic = [sizes[dim] for dim in dims if not isinstance(sizes[dim], int)]
+    return refusal_of_reshape([*kept, *dynamic[:1]])
 
 
 def _refuse_mean(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -109,8 +118,9 @@ def _needs_product(node: Node) -> bool:
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
     """An existing order of the source with `dims` adjacent, else an order to transpose it to."""
     sizes = source.meta["val"].shape
-    there = [low.order_of(source), *low.orders_of(source)]
-    return next((order for order in there if parts_of(sizes, order, dims)), moved_last(dims, rank(source)))
+    orders = [low.order_of(source), *low.orders_of(source), moved_last(dims, rank(source)), CHANNELS_LAST]
+    fitting = (order for order in orders if len(order) == rank(source) and parts_of(sizes, order, dims))
+    return next(fitting)
 
 
 def _mean(low: Lowering, node: Node) -> None:
@@ -152,7 +162,7 @@ def _read_images(low: Lowering, node: Node) -> _Images:
     assert parts is not None and largest is not None
     value = low.read(source, order)
     before, reduced, after = (torch.Size(cast("list[int]", sizes)).numel() for sizes in largest)
-    as_they_are = [len(part) for part in parts] == [1, 2, 1]
+    as_they_are = parts.are_images()
     if not as_they_are:
         value = low.reshaped(node, value, parts.as_images(), [before, reduced, 1, after])
     return _Images(value, [before, reduced, after], order, as_they_are)

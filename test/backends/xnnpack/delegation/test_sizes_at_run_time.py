@@ -119,6 +119,31 @@ def test_a_delegate_takes_a_batch_and_a_length_that_vary(function: Callable[...,
         torch.testing.assert_close(result, model(x), **MIXED_PRECISION)
 
 
+IMAGE_REDUCTIONS: dict[str, nn.Module] = {
+    "pool": nn.Sequential(nn.Conv2d(3, 4, 3, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 5)),
+    "mean": Function(lambda linear, x: x.mean((2, 3))),
+    "sum": Function(lambda linear, x: x.relu().sum((2, 3), keepdim=True)),
+    "half-precision mean": Function(lambda linear, x: x.half().mean((-1, -2)).float()),
+}
+
+
+@pytest.mark.parametrize("batch_varies", [False, True], ids=["one batch size", "any batch size"])
+@pytest.mark.parametrize("model", IMAGE_REDUCTIONS.values(), ids=IMAGE_REDUCTIONS)
+def test_images_whose_height_and_width_vary_are_reduced_in_one_delegate(model: nn.Module, batch_varies: bool) -> None:
+    sizes = {2: torch.export.Dim("height", min=3, max=20), 3: torch.export.Dim("width", min=3, max=31)}
+    sizes |= {0: BATCH} if batch_varies else {}
+    shapes = {"inputs": (sizes,)} if isinstance(model, Function) else (sizes,)
+    exported = torch.export.export(model.eval(), (torch.randn(4, 3, 7, 9),), dynamic_shapes=shapes)
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    graph = edge.exported_program().graph
+    assert len(get_delegates(graph)) == 1
+    assert not any(word in str(node.target) for node in graph.nodes for word in ("mean", "sum"))
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for batch, height, width in ((4, 7, 9), (8, 20, 31), (1, 3, 4), (3, 20, 3)):
+        x = torch.randn(batch if batch_varies else 4, 3, height, width)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), **MIXED_PRECISION)
+
+
 EMPTY_REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "sum": lambda linear, x: linear(x).relu().sum(0),
     "mean": lambda linear, x: linear(x).mean(0) + 1,
