@@ -62,8 +62,9 @@ class Parts(NamedTuple):
 
 
 def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Parts | None:
-    """Split sizes at the reduced dimensions; None if these are not adjacent in memory, or XNNPACK's reshape cannot
-    infer the sizes of the images."""
+    """Split sizes at the reduced dimensions. Return None for dimensions that are apart in memory, and for sizes that
+    need a reshape with two dynamic sizes.
+    """
     places = sorted(order.index(dim) for dim in dims)
     if places != list(range(places[0], places[0] + len(places))):
         return None
@@ -94,7 +95,7 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     kept = [size for dim, size in enumerate(sizes) if dim not in dims]
     if dims == [2, 3] and len(sizes) == 4:
         return refusal_of_reshape(kept)
-    # The reduced dimensions become one size of an image, so all of them may be dynamic.
+    # Lowering merges the reduced dimensions to one size, so several may be dynamic.
     dynamic = [sizes[dim] for dim in dims if not isinstance(sizes[dim], int)]
     return refusal_of_reshape([*kept, *dynamic[:1]])
 
