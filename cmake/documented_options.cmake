@@ -5,7 +5,7 @@
 # KERNELS_LLM_AOT, KERNELS_QUANTIZED_AOT: the Python package registers the operators in eager PyTorch without a library.
 set(always_so BUILD_KERNELS_LLM_AOT BUILD_KERNELS_QUANTIZED_AOT BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION
               FLATBUFFERS_MAX_ALIGNMENT THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
-# Options of older releases, which ExecuTorch 1.4 ignores: projects still set them. What they asked for is built anyway.
+# Options of older releases, which ExecuTorch 1.4 ignores. Projects still set them; every build contains these parts.
 set(older_options BUILD_FLATC BUILD_GFLAGS BUILD_GTESTS BUILD_HOST_TARGETS BUILD_KERNELS_CUSTOM BUILD_KERNELS_PORTABLE BUILD_SDK)
 list(APPEND always_so ${older_options})
 

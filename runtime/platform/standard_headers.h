@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Standard headers that every public header of ExecuTorch 1.4 brings. Kernels and programs rely on
-// it: they call std::memcpy or printf and include no header for it. This project's own sources are
-// compiled with EXECUTORCH_OWN_SOURCES: they include what they use, and compile faster.
+// it: they call std::memcpy or printf and include no header for it. This project's own sources
+// include all headers that they need. They define EXECUTORCH_OWN_SOURCES, which saves compile time.
 #pragma once
 
 #if !defined(EXECUTORCH_OWN_SOURCES) && __STDC_HOSTED__
