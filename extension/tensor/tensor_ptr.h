@@ -6,6 +6,10 @@
 // std::bad_alloc if memory is exhausted.
 #pragma once
 
+#ifdef USE_ATEN_LIB
+#error "TensorPtr is part of lean mode alone: in ATen mode, an at::Tensor owns its data"
+#endif
+
 #include <functional>
 #include <initializer_list>
 #include <memory>

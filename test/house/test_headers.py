@@ -124,3 +124,13 @@ float first(const executorch::aten::Tensor& tensor) {
 )
 def test_a_header_brings_what_the_same_header_of_executorch_1_4_brings(header: str, code: str, tmp_path: Path) -> None:
     _check_compiles(tmp_path, [header], code)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_a_tensor_pointer_in_aten_mode_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "executorch").symlink_to(ROOT)
+    command = [str(COMPILER), *FLAGS, "-DUSE_ATEN_LIB", f"-I{tmp_path}", "-x", "c++", "-"]
+    source = "#include <executorch/extension/tensor/tensor_ptr.h>\n"
+    done = subprocess.run(command, input=source, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "TensorPtr is part of lean mode alone" in done.stderr
