@@ -242,9 +242,17 @@ bool Module::is_method_loaded(const std::string& method_name) const {
   return methods_.find(method_name) != methods_.end();
 }
 
+Result<Module::LoadedMethod*> Module::loaded(const std::string& method_name) {
+  auto found = methods_.find(method_name);
+  if (found == methods_.end()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(method_name));
+    found = methods_.find(method_name);
+  }
+  return &found->second;
+}
+
 Result<Method*> Module::method(const std::string& method_name) {
-  ET_CHECK_OK_OR_RETURN_ERROR(load_method(method_name));
-  return &methods_.at(method_name).method;
+  return &ET_UNWRAP(loaded(method_name))->method;
 }
 
 Result<MethodMeta> Module::method_meta(const std::string& method_name) {
@@ -252,23 +260,22 @@ Result<MethodMeta> Module::method_meta(const std::string& method_name) {
   return program_->method_meta(method_name.c_str());
 }
 
-Error Module::run(const std::string& method_name) {
-  LoadedMethod& loaded = methods_.at(method_name);
+Error Module::run(LoadedMethod& loaded) {
   const threadpool::ThreadPoolScope scope(loaded.thread_pool.get());
   return loaded.method.execute();
 }
 
 Result<std::vector<EValue>> Module::execute_with(const std::string& method_name,
                                                  aten::ArrayRef<EValue> input_values) {
-  Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OR_RETURN_ERROR(input_values.size() <= method->inputs_size(), InvalidArgument,
+  LoadedMethod& loaded = *ET_UNWRAP(this->loaded(method_name));
+  ET_CHECK_OR_RETURN_ERROR(input_values.size() <= loaded.method.inputs_size(), InvalidArgument,
                            "'%s' has %zu inputs, not %zu", method_name.c_str(),
-                           method->inputs_size(), input_values.size());
+                           loaded.method.inputs_size(), input_values.size());
   for (size_t i = 0; i < input_values.size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(method->set_input(input_values[i], i));
+    ET_CHECK_OK_OR_RETURN_ERROR(loaded.method.set_input(input_values[i], i));
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
-  return outputs_of(*method);
+  ET_CHECK_OK_OR_RETURN_ERROR(run(loaded));
+  return outputs_of(loaded.method);
 }
 
 Result<std::vector<EValue>> Module::execute_list(const std::string& method_name,
@@ -282,9 +289,9 @@ Result<std::vector<EValue>> Module::execute_list(const std::string& method_name,
 }
 
 Result<std::vector<EValue>> Module::execute(const std::string& method_name) {
-  Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
-  return outputs_of(*method);
+  LoadedMethod& loaded = *ET_UNWRAP(this->loaded(method_name));
+  ET_CHECK_OK_OR_RETURN_ERROR(run(loaded));
+  return outputs_of(loaded.method);
 }
 
 Result<EValue> Module::get_with(const std::string& method_name,

@@ -315,8 +315,10 @@ class Module {
   /// Implementation of load_method().
   runtime::Error load_with(const std::string& method_name, LoadOptions options);
   runtime::Error load_one(const std::string& method_name, LoadOptions options);
-  /// Executes a method that is loaded, on its pool.
-  runtime::Error run(const std::string& method_name);
+  /// Loads the method unless it is loaded.
+  runtime::Result<LoadedMethod*> loaded(const std::string& method_name);
+  /// Executes the method on its pool.
+  static runtime::Error run(LoadedMethod& loaded);
   /// Makes the arenas, and loads all methods into them.
   runtime::Error load_sharing(const runtime::LoadBackendOptionsMap* backend_options);
 
