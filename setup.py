@@ -122,7 +122,7 @@ class EditableWheel(editable_wheel):
     def _run_build_commands(
         self, dist_name: str, unpacked_wheel: str, *folders: str
     ) -> tuple[list[str], dict[str, str]]:
-        """Replace the bill of materials, which setuptools writes before it builds, by one of what was built."""
+        """Write the bill of materials again after the build: setuptools writes it before."""
         built = super()._run_build_commands(dist_name, unpacked_wheel, *folders)
         (dist_info,) = Path(unpacked_wheel).glob("*.dist-info")
         library = ROOT / "build/editable/backends/libxnnpack_backend.a"

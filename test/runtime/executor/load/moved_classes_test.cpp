@@ -14,7 +14,7 @@ namespace {
 
 using runtime::Error;
 
-/// Adds values, each of which is moved to the next one, by `count` moves. The first one is kAdded.
+/// Adds `count` moves: each moves a new value to the next new one. The first one is kAdded.
 void add_class(TestProgram& program, int32_t count) {
   const auto first = static_cast<int32_t>(plan(program).values.size());
   for (int32_t i = 0; i < count; ++i) {
