@@ -16,7 +16,7 @@ struct Outcome {
   size_t methods_executed = 0;
 };
 
-/// Says if another thread may change inputs during an execution, so that its course depends on time.
+/// Says if another thread may change inputs during an execution: then its course depends on time.
 enum class OtherThreads { Change, None };
 
 /// Loads a program (hostile bytes), loads each of its methods with memory of exactly the size that
