@@ -87,6 +87,16 @@ def _reduces_rows(node: Node) -> bool:
     return is_last and _keeps_dims(node) and operator_of(source) != DEQUANTIZE
 
 
+def _reduced_sizes(node: Node) -> list[int]:
+    """The sizes of the dimensions that a reduction removes."""
+    shape = cast(Node, node.args[0]).meta["val"].shape
+    return [shape[dim] for dim in reduced_dims(node)]
+
+
+def _is_sum_node(node: Node, program: ExportedProgram) -> bool:
+    return not is_static(_reduced_sizes(node))
+
+
 def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
@@ -133,7 +143,7 @@ def _mean(low: Lowering, node: Node) -> None:
 
 def _sum(low: Lowering, node: Node) -> None:
     """For a static number of elements, the mean times that number: ExecuTorch 1.4's payload lacks a sum."""
-    sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in reduced_dims(node)]
+    sizes = _reduced_sizes(node)
     if _needs_product(node):
         _reduce_rows(low, node, 1.0)
     elif is_static(sizes):
@@ -204,7 +214,7 @@ def _reduce_rows(low: Lowering, node: Node, factor: float) -> None:
 
 def _elements_and_correction(node: Node) -> tuple[int, float]:
     """Return the number of elements of each variance, 0 if it is dynamic, and the correction subtracted from it."""
-    sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in reduced_dims(node)]
+    sizes = _reduced_sizes(node)
     given = node.kwargs.get("correction")
     return torch.Size(sizes).numel() if is_static(sizes) else 0, 1.0 if given is None else float(cast(float, given))
 
@@ -280,6 +290,6 @@ RULES: dict[str, Rule] = {
     "cumsum.default": Rule(_cumulative, _refuse_cumulative),
     "mean.default": Rule(_mean, _refuse_mean, on_integers=if_alike, takes_empty=True),
     "mean.dim": Rule(_mean, _refuse_mean, on_integers=if_alike, takes_empty=True),
-    "sum.dim_IntList": Rule(_sum, _refuse_sum, takes_empty=True),
+    "sum.dim_IntList": Rule(_sum, _refuse_sum, takes_empty=True, newer=_is_sum_node),
     "var.correction": Rule(_variance, _refuse_variance),
 }

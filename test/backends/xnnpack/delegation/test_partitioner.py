@@ -159,6 +159,17 @@ def test_programs_for_executorch_1_4_have_no_newer_nodes() -> None:
     assert newer_of_programs == [newer - {"Equal", "LessOrEqual"} | newer_of_programs[0], set()]
 
 
+@needs_xnnpack
+def test_sums_over_sizes_that_vary_stay_out_of_delegates_for_executorch_1_4() -> None:
+    sums = Function(lambda x: (x.relu().sum((2, 3)), x.relu().mean((2, 3))))
+    sizes = {2: torch.export.Dim("height", min=2, max=20), 3: torch.export.Dim("width", min=2, max=31)}
+    exported = torch.export.export(sums, (torch.randn(2, 3, 7, 9),), dynamic_shapes={"args": (sizes,)})
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(for_executorch_1_4=True)])
+    assert [node.name for node in lowered.exported_program().graph.nodes if "aten" in node.name] == [
+        "aten_sum_dim_intlist"
+    ]
+
+
 def test_operators_on_booleans_that_no_delegate_needs_are_left_with_that_reason() -> None:
     masks = Function(lambda mask, x: (torch.nonzero(mask.logical_not()), torch.nonzero(x > 0)))
     lowered = _lowered(XnnpackPartitioner(), masks, torch.ones(2, 3, dtype=torch.bool), torch.randn(2, 3))
