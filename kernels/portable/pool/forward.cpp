@@ -243,17 +243,23 @@ Tensor& avg_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
   return out;
 }
 
-/// Calls f(values, n, flat index of the first) for every run of a row in the window.
+/// Calls f(values, n, flat index of the first) for every run of a row in the window. Whole rows
+/// that follow each other in memory are one row.
 template <class T, class F>
 void for_each_run(Reader<T>& reader, const Plane& image, const int64_t* sizes, const Window& w,
                   F&& f) {
+  const int64_t width = sizes[2], step = image.strides[2];
+  const bool is_joined = w.begin[2] == 0 && w.end[2] == width && image.strides[1] == width * step;
+  const int64_t rows = is_joined ? 1 : w.end[1] - w.begin[1];
+  const int64_t length = is_joined ? (w.end[1] - w.begin[1]) * width : w.end[2] - w.begin[2];
   for (int64_t z = w.begin[0]; z < w.end[0]; ++z) {
-    for (int64_t y = w.begin[1]; y < w.end[1]; ++y) {
-      for (int64_t x = w.begin[2]; x < w.end[2]; x += kBlock) {
-        const char* from =
-            image.data + z * image.strides[0] + y * image.strides[1] + x * image.strides[2];
-        const int64_t n = std::min(kBlock, w.end[2] - x);
-        f(reader(from, image.strides[2], n), n, (z * sizes[1] + y) * sizes[2] + x);
+    for (int64_t y = w.begin[1]; y < w.begin[1] + rows; ++y) {
+      const int64_t first = (z * sizes[1] + y) * width + w.begin[2];
+      const char* const from =
+          image.data + z * image.strides[0] + y * image.strides[1] + w.begin[2] * step;
+      for (int64_t x = 0; x < length; x += kBlock) {
+        const int64_t n = std::min(kBlock, length - x);
+        f(reader(from + x * step, step, n), n, first + x);
       }
     }
   }
