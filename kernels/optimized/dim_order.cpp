@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <executorch/kernels/engine/pack/pack.h>
+#include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/kernel_threads.h>
@@ -13,8 +14,6 @@ namespace {
 
 using DimOrder = std::optional<ArrayRef<int64_t>>;
 
-/// Minimum number of elements for each thread.
-constexpr size_t kMinElements = 1 << 14;
 constexpr int64_t kNchw[] = {0, 1, 2, 3}, kNhwc[] = {0, 2, 3, 1};
 
 bool is_order(const DimOrder& dim_order, const int64_t (&expected)[4]) {
