@@ -50,7 +50,8 @@ endfunction()
 function(executorch_codegen)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "OUTPUT" "BYPRODUCTS;ARGS;DEPENDS")
   executorch_generator(generator_command)
-  file(GLOB generator CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/codegen/*.py)
+  file(GLOB generator CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/codegen/*.py
+       ${EXECUTORCH_PACKAGE_ROOT}/util/exit_code.py)
   add_custom_command(
     OUTPUT ${ARG_OUTPUT}
     BYPRODUCTS ${ARG_BYPRODUCTS}
