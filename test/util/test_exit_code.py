@@ -16,7 +16,10 @@ from executorch.devtools.scripts import generate_profiling_csv
 from executorch.devtools.size_analysis_tool import size_analysis_tool
 from executorch.examples.models.llama import convert_weights
 from executorch.export import command as export
+from executorch.test.house.layers import PACKAGES
 from executorch.util.exit_code import exit_code
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _raise(error: BaseException) -> int:
@@ -78,3 +81,10 @@ def test_each_command_reports_a_missing_file(
     assert main([argument.replace("MISSING", str(tmp_path / "missing")) for argument in arguments]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"{name}: ") and "missing" in error and "Traceback" not in error
+
+
+def test_every_command_of_the_packages_ends_by_the_function() -> None:
+    sources = {path: path.read_text() for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+    commands = [path for path, text in sources.items() if "\ndef main(" in text and "ArgumentParser(" in text]
+    assert len(commands) > 10
+    assert not [str(path.relative_to(ROOT)) for path in commands if "exit_code(" not in sources[path]]
