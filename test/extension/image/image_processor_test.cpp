@@ -76,9 +76,10 @@ Rgb resized_pixel(const std::function<Rgb(int32_t, int32_t)>& source, int32_t wi
 void expect_pixel(const aten::Tensor& tensor, int32_t x, int32_t y, Rgb expected) {
   const auto width = tensor.size(3), plane = tensor.size(2) * width;
   const float* data = tensor.const_data_ptr<float>() + y * width + x;
-  EXPECT_NEAR(data[0], expected.r / 255, tolerance::kGates) << "red of " << x << ", " << y;
-  EXPECT_NEAR(data[plane], expected.g / 255, tolerance::kGates) << "green of " << x << ", " << y;
-  EXPECT_NEAR(data[2 * plane], expected.b / 255, tolerance::kGates) << "blue of " << x << ", " << y;
+  EXPECT_NEAR(data[0], expected.r / 255, tolerance::kPixels) << "red of " << x << ", " << y;
+  EXPECT_NEAR(data[plane], expected.g / 255, tolerance::kPixels) << "green of " << x << ", " << y;
+  EXPECT_NEAR(data[2 * plane], expected.b / 255, tolerance::kPixels)
+      << "blue of " << x << ", " << y;
 }
 
 struct Sizes {
@@ -151,7 +152,7 @@ TEST(ImageProcessorTest, LetterboxPadsAroundTheImageWithValuesThatAreNotNormaliz
   for (int32_t x = 0; x < 8; ++x) {
     EXPECT_EQ(red[x], -3.0f);
     EXPECT_EQ(red[6 * 8 + x], -3.0f);
-    EXPECT_NEAR(red[2 * 8 + x], (image.rgba(x, 0).b / 255 - 0.485) / 0.229, tolerance::kGates);
+    EXPECT_NEAR(red[2 * 8 + x], (image.rgba(x, 0).b / 255 - 0.485) / 0.229, tolerance::kPixels);
   }
 }
 

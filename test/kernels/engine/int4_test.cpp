@@ -90,7 +90,7 @@ void expect_product(const Int4Product& p, size_t threads_count, InstructionSet s
       double magnitude = 1e-3;
       const double expected = std::min(p.expected(r, c, &magnitude), 100.0);
       ASSERT_TRUE(is_near(expected, out[r * stride + c],
-                          tolerance::kLayer * magnitude + tolerance::kNormalized))
+                          tolerance::kLayer * magnitude + tolerance::kRowScales))
           << s.rows << "x" << p.depth << "x" << s.columns << " groups of " << s.group << " "
           << name_of(set);
     }
