@@ -43,7 +43,7 @@ def read_index(path: Path) -> None:
 
 
 def gguf_file() -> bytes:
-    """A GGUF file with metadata of several types, nested arrays and one tensor of each type."""
+    """A GGUF file with metadata of different types, nested arrays and one tensor of each type."""
 
     def text(value: str) -> bytes:
         return struct.pack("<Q", len(value)) + value.encode()
@@ -68,7 +68,7 @@ def safetensors_file() -> bytes:
 
 
 def torch_file(zipped: bool) -> bytes:
-    """A file of torch.save, whose older format is not an archive."""
+    """A file of torch.save: an archive, or in the older format."""
     written = io.BytesIO()
     weights = {"model": {"a": torch.ones(3, 4), "b": torch.ones(5, dtype=torch.int8)}}
     torch.save(weights, written, _use_new_zipfile_serialization=zipped)

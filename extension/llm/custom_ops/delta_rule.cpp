@@ -84,7 +84,7 @@ bool expect_floats(RuntimeContext& ctx, const char* name, const Tensor& tensor, 
          executorch::kernels::expect_dtype(ctx, name, tensor, ScalarType::Float);
 }
 
-/// True if the first `count` sizes of two tensors are equal.
+/// True if `a` and `b` agree in their leading `count` sizes.
 bool begin_alike(const Tensor& a, const Tensor& b, int count) {
   return std::equal(a.sizes().begin(), a.sizes().begin() + count, b.sizes().begin());
 }
