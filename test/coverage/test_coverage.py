@@ -133,20 +133,26 @@ class _SignOfRounding(nn.Module):
         return torch.sign((x + 1e-9) - x)
 
 
-class _SignOfLastDigit(nn.Module):
-    """Only in float32, as quantized operators."""
+class _SignOfDifference(nn.Module):
+    """The sign of the difference from a limit, only in float32, as quantized operators."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit = limit
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if x.dtype != torch.float32:
             raise NotImplementedError
-        return torch.sign(x - 1)
+        return torch.sign(x - self.limit)
 
 
 @pytest.mark.parametrize(
     "module, outcome",
     [
         (_SignOfRounding(), Outcome.UNSTABLE),
-        (_SignOfLastDigit(), Outcome.UNSTABLE),
+        (_SignOfDifference(1.0), Outcome.UNSTABLE),
+        (_SignOfDifference(1.0000005), Outcome.UNSTABLE),
+        (_SignOfDifference(1.00001), Outcome.DIFFERS),
         (_Twice(), Outcome.DIFFERS),
     ],
 )
