@@ -19,7 +19,8 @@ MADE = (
     "three layers, a batch of 3 and oblong images; with seed 27 they are {odd} of the 1,018 cases of transformers. "
     "Cases that took longer than 25 s of processor time, or 100 s on the busy machine, were mostly left out. Rows "
     "named `seed 41`, and some others, have the peer's result beside. Random cases of all suites were also run in all "
-    "precisions and with a batch that varies. 111 results, most of 2026-11-24 and 25, have no times. Other work shared the two cores."
+    "precisions and with a batch that varies. 111 results, most of 2026-11-24 and 25, have no times. Other work shared "
+    "the two cores."
 )
 
 
