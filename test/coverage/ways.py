@@ -34,8 +34,8 @@ class Way:
     dtype: of weights and floating-point inputs. quantize: "static", "dynamic" or "". dynamic: which size of the
     arguments varies, "batch", "length" (of sequences) or "".
     bound: largest accepted difference from the reference, relative to the largest magnitude of the output. The
-    reference is eager in float32, or eager on the quantized model. For half precision, twice eager's own difference is
-    added to the bound.
+    reference is eager in float32, or eager on the quantized model. For half precision and dynamic scales, twice
+    eager's own difference is added to the bound.
     """
 
     lower: Callable[[ExportedProgram], EdgeProgramManager]
