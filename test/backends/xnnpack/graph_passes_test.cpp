@@ -246,6 +246,42 @@ TEST(GraphPasses, HalvesThatAreOnlyPackedAreConvertedWhenTheyArePacked) {
   }
 }
 
+TEST(GraphPasses, AnRmsNormTakesItsMeansFromAColumnOfReciprocalsInAnyFloatingDatatype) {
+  using executorch::aten::Half;
+  // The bits of two halves are those of the float 1 / 8, but their numbers are 0 and 1.5.
+  std::vector<Half> bits(16, Half(0.0f));
+  for (size_t i = 1; i < bits.size(); i += 2) {
+    bits[i] = Half(1.5f);
+  }
+  const std::vector<Half> eighths(8, Half(0.125f));
+  const std::vector<float> floats(8, 0.125f);
+  struct Case {
+    Datatype datatype;
+    const void* column;
+    bool is_norm;
+  };
+  for (const Case& c : {Case{Datatype::Float32, floats.data(), true},
+                        {Datatype::Float16, eighths.data(), true},
+                        {Datatype::Float16, bits.data(), false}}) {
+    Builder b;
+    const uint32_t x = b.input(), y = b.output(), squares = b.value(), means = b.value(),
+                   sums = b.value(), scales = b.value(), epsilon = b.constant();
+    b.graph.values[epsilon].declared = {1, {1}};
+    b.node(NodeKind::Square, {x}, squares);
+    Value& column = b.graph.values[b.product(squares, means).operand(1)];
+    column.declared = {2, {1, 8}};
+    column.datatype = c.datatype;
+    column.data = column.source_data = c.column;
+    b.node(NodeKind::Add, {means, epsilon}, sums);
+    b.node(NodeKind::ReciprocalSquareRoot, {sums}, scales);
+    b.node(NodeKind::Multiply, {x, scales}, y);
+    widen_halves(&b.graph);
+    fuse_norms(&b.graph);
+    EXPECT_EQ(b.graph.nodes.size(), c.is_norm ? 1u : 5u);
+    EXPECT_EQ(b.graph.nodes.back().fused == Fused::RmsNorm, c.is_norm);
+  }
+}
+
 TEST(GraphPasses, ProductsOfFullPrecisionKeepTheirFactors) {
   Builder b;
   const uint32_t x = b.input(), between = b.value(), y = b.output();

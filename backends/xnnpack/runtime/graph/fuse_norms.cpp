@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <vector>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
@@ -69,7 +70,8 @@ class NormFusion final : SubgraphFusion {
         column.declared.dims[1] != length) {
       return false;
     }
-    const auto* const first = static_cast<const float*>(column.data);
+    std::vector<float> storage;
+    const float* const first = float_contents(graph_, product.operand(1), &storage);
     const float factor = static_cast<float>(1.0 / static_cast<double>(length));
     return std::all_of(first, first + length, [&](float value) { return value == factor; });
   }
