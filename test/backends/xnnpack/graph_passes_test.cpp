@@ -5,7 +5,9 @@
 #include <backends/xnnpack/graph_builder.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/operators/operator_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
+#include <executorch/runtime/platform/runtime.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -280,6 +282,25 @@ TEST(GraphPasses, AnRmsNormTakesItsMeansFromAColumnOfReciprocalsInAnyFloatingDat
     EXPECT_EQ(b.graph.nodes.size(), c.is_norm ? 1u : 5u);
     EXPECT_EQ(b.graph.nodes.back().fused == Fused::RmsNorm, c.is_norm);
   }
+}
+
+TEST(GraphPasses, ANormWhoseResultHasOtherRowsThanItsOperandIsRefused) {
+  runtime::runtime_init();
+  Builder b;
+  Node& node = b.node(NodeKind::Multiply, {b.input(), kNoValue, kNoValue}, b.output());
+  node.fused = Fused::RmsNorm;
+  node.norm_length = 8;
+  const auto norm = create_operator(node, {b.graph, nullptr, nullptr});
+  ASSERT_TRUE(norm.ok());
+  Tensors tensors;
+  tensors.operands[0] = tensor_ref(b.graph, node.operand(0));
+  tensors.results[0] = tensor_ref(b.graph, node.result());
+  EXPECT_EQ((*norm)->reshape(tensors), runtime::Error::Ok);
+  const Shape broadcast = {3, {2, 2, 8}}, part = {2, {2, 7}};
+  tensors.results[0].shape = &broadcast;
+  EXPECT_EQ((*norm)->reshape(tensors), runtime::Error::InvalidArgument);
+  tensors.operands[0].shape = tensors.results[0].shape = &part;
+  EXPECT_EQ((*norm)->reshape(tensors), runtime::Error::InvalidArgument);
 }
 
 TEST(GraphPasses, ProductsOfFullPrecisionKeepTheirFactors) {

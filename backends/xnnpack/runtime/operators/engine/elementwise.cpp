@@ -168,7 +168,15 @@ class Norm final : public EngineOperator {
   bool may_overwrite(size_t operand) const override { return operand == 0; }
 
   Error reshape(const Tensors& t) override {
-    call_.rows = static_cast<size_t>(elements(*t.operands[0].shape)) / call_.length;
+    const uint64_t total = elements(*t.operands[0].shape);
+    call_.rows = static_cast<size_t>(total) / call_.length;
+    // The graph was fused by its declared sizes. Smaller means may broadcast.
+    ET_CHECK_OR_RETURN_ERROR(
+        elements(*t.results[0].shape) == total && call_.rows * call_.length == total,
+        InvalidArgument,
+        "xnnpack: a norm of rows of %zu elements has %" PRIu64 " elements and its result %" PRIu64
+        "; expected whole rows, and as many elements in the result",
+        call_.length, total, elements(*t.results[0].shape));
     return Error::Ok;
   }
   Error run() override {
