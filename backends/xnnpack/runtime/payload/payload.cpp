@@ -31,7 +31,6 @@ constexpr size_t kHeaderSize = 30;
 constexpr uint32_t kInvalidId = UINT32_MAX;
 // XNNPACK's flags of values.
 constexpr uint32_t kIsInput = 1, kIsOutput = 2;
-// Flags of nodes.
 // Limit of XNNPACK.
 constexpr size_t kMaxRank = 6;
 // The product of sizes, with the padding that XNNPACK adds, must not overflow.
