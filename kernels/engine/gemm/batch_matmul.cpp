@@ -17,8 +17,6 @@ namespace {
 
 /// Packed columns of an item: they stay in the second-level cache for its rows.
 constexpr size_t kPackedBytes = size_t{256} << 10;
-/// Items for each thread, so that threads end at nearly the same time.
-constexpr size_t kItemsOfThread = 4;
 /// Rows of the left operand that are rounded to bfloat16 at once: whole tiles.
 constexpr size_t kNarrowedRows = 60;
 
@@ -32,12 +30,8 @@ size_t batch_of(const BatchMatmulCall& call) {
   return batch;
 }
 
-size_t column_step(const GemmTiles& tiles) {
-  return tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
-}
-
-/// The most columns of an item. Independent of the number of threads, and so is a worker's scratch
-/// memory.
+/// Maximum number of columns of an item. Independent of the number of threads, and so is a worker's
+/// scratch memory.
 size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t step = column_step(tiles);
   const size_t fitting = kPackedBytes / sizeof(float) / (1 + tiles.words(call.depth)) / step * step;

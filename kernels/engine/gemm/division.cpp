@@ -10,14 +10,12 @@ namespace {
 
 /// A quarter of the second-level cache of common processors; 64 to 256 KiB are equally fast.
 constexpr size_t kWeightBytes = size_t{128} << 10;
-/// Items for each thread: several, so that a late or interrupted thread delays the call little.
-constexpr size_t kItemsOfThread = 4;
 /// With fewer columns, or rows of fewer elements, rounding an element takes as long as its products
 /// gain.
 constexpr size_t kMinNarrowedColumns = 16, kMinNarrowedDepth = 8;
 
 size_t columns_of_item(const GemmTiles& tiles, const DividedProduct& p) {
-  const size_t step = tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
+  const size_t step = column_step(tiles);
   const size_t fitting = kWeightBytes / ((1 + p.depth) * sizeof(float)) / step * step;
   return std::min(std::max(fitting, step), round_up(p.columns, step));
 }

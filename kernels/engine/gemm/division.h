@@ -11,6 +11,14 @@
 
 namespace executorch::kernels::engine {
 
+/// Items for each thread: several, so that a late or interrupted thread delays the call little.
+inline constexpr size_t kItemsOfThread = 4;
+
+/// Columns of an item are a multiple of it: tiles of two panels stay whole.
+inline size_t column_step(const GemmTiles& tiles) {
+  return tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
+}
+
 struct Division {
   size_t rows, columns;  ///< of an item, the last ones of a product may have fewer
   size_t row_items, column_items;

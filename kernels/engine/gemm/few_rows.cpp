@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/gemm/division.h>
 
 #define ET_SIMD_SOURCE <executorch/kernels/engine/gemm/few_rows.inc>
 #include <executorch/kernels/engine/simd/each_set.h>
@@ -18,8 +19,6 @@ constexpr size_t kMaxColumns = 2048, kColumnStep = 16;
 /// Floats of the right operand that stay in the second-level cache between passes. Contiguous rows
 /// are not divided, because reading short pieces is slower than reading the whole operand again.
 constexpr size_t kCachedFloats = size_t{64} << 10;
-/// Items for each thread, so that threads end at nearly the same time.
-constexpr size_t kItemsOfThread = 4;
 
 size_t columns_of_item(const FewRowsCall& call, size_t threads) {
   size_t most = kMaxColumns;

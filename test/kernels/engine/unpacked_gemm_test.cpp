@@ -26,9 +26,10 @@ TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
     const size_t left_strides[2] = {rows * depth, 0}, right_strides[2] = {0, depth * columns};
     const size_t out_strides[2] = {sizes[1] * rows * columns, rows * columns};
     for (InstructionSet set : instruction_sets()) {
+      Floats alone(sizes[0] * sizes[1] * rows * columns);
       for (size_t threads_count : {1, 3}) {
         ManyThreads threads(threads_count);
-        Floats out(sizes[0] * sizes[1] * rows * columns);
+        Floats out(alone.size());
         BatchMatmulCall call;
         call.batch_rank = 2;
         call.precision = precision;
@@ -46,6 +47,8 @@ TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
         call.out_stride = columns;
         Aligned scratch(batch_matmul_scratch_bytes(call, threads_count, set));
         batch_matmul(call, scratch.data(), threads, set);
+        if (threads_count == 1) std::copy(out.begin(), out.end(), alone.begin());
+        ASSERT_TRUE(same_bits(alone, out)) << name_of(set);
         for (size_t at = 0; at < out.size(); ++at) {
           const size_t column = at % columns, row = at / columns % rows;
           const size_t b1 = at / columns / rows % sizes[1], b0 = at / columns / rows / sizes[1];
