@@ -119,12 +119,13 @@ bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
       });
 }
 
-/// A window over the whole image: one product of a matrix and a vector.
+/// A window over the whole image: a product of a matrix and a vector for each image and group.
+/// Whole products for each thread where there are enough, else all threads on each.
 void of_one_output(const ConvCall& c) {
-  KernelThreads threads(c.work(), kMinFewRowsWork);
   const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
-  for (size_t i = 0; i < size_t(c.g.batch) * c.p.groups; ++i) {
-    const size_t group = i % c.p.groups, outputs = c.p.group_outputs;
+  const size_t products = size_t(c.g.batch) * c.p.groups, outputs = c.p.group_outputs;
+  const auto multiply = [&](size_t i, engine::Threads& threads) {
+    const size_t group = i % c.p.groups;
     engine::FewRowsCall call;
     call.rows = 1;
     call.columns = outputs;
@@ -138,7 +139,16 @@ void of_one_output(const ConvCall& c) {
     for (size_t o = 0; c.bias != nullptr && o < outputs; ++o) {
       call.out[o] += c.bias[group * outputs + o];
     }
+  };
+  KernelThreads threads(c.work(), kMinFewRowsWork);
+  if (products >= threads.count()) {
+    engine::for_each_item(threads, products, [&](size_t i, size_t) {
+      engine::CallingThread thread;
+      multiply(i, thread);
+    });
+    return;
   }
+  for (size_t i = 0; i < products; ++i) multiply(i, threads);
 }
 
 /// Packs the weights, for NHWC images.

@@ -96,6 +96,12 @@ def test_sizes_beyond_one_block_match_eager() -> None:
     check(torch.randn(1, 2, 3, 700), 2, (1, 3), groups=2)
 
 
+def test_windows_over_whole_images_match_eager() -> None:
+    for batch, groups, inputs, outputs in ((64, 1, 1, 32), (1, 16, 8, 32), (1, 1, 64, 512), (2, 3, 5, 7)):
+        for bias in (True, False):
+            check(torch.randn(batch, groups * inputs, 7, 6), groups * outputs, (7, 6), groups=groups, bias=bias)
+
+
 def test_weights_and_images_of_different_layouts_match_eager() -> None:
     image, weight, bias = torch.randn(2, 5, 8, 7), torch.randn(6, 5, 3, 3), torch.randn(6)
     last = torch.channels_last
