@@ -250,7 +250,7 @@ TEST(GraphPasses, HalvesThatAreOnlyPackedAreConvertedWhenTheyArePacked) {
 
 TEST(GraphPasses, AnRmsNormTakesItsMeansFromAColumnOfReciprocalsInAnyFloatingDatatype) {
   using executorch::aten::Half;
-  // The bits of two halves are those of the float 1 / 8, but their numbers are 0 and 1.5.
+  // Each pair of halves has the bits of the float 1 / 8, but the values 0 and 1.5.
   std::vector<Half> bits(16, Half(0.0f));
   for (size_t i = 1; i < bits.size(); i += 2) {
     bits[i] = Half(1.5f);

@@ -175,7 +175,7 @@ class Norm final : public EngineOperator {
         elements(*t.results[0].shape) == total && call_.rows * call_.length == total,
         InvalidArgument,
         "xnnpack: a norm of rows of %zu elements has %" PRIu64 " elements and its result %" PRIu64
-        "; expected whole rows, and as many elements in the result",
+        "; expected complete rows and an equal number of elements in the result",
         call_.length, total, elements(*t.results[0].shape));
     return Error::Ok;
   }
