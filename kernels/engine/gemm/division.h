@@ -14,7 +14,7 @@ namespace executorch::kernels::engine {
 /// Items for each thread: several, so that a late or interrupted thread delays the call little.
 inline constexpr size_t kItemsOfThread = 4;
 
-/// The number of columns of an item is a multiple of it, so that no tile of two panels is divided.
+/// The columns of an item are a multiple of this step, so that items contain complete tiles.
 inline size_t column_step(const GemmTiles& tiles) {
   return tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
 }
