@@ -69,10 +69,12 @@ def _of_pairs(node: fx.Node) -> Parts:
 
 
 def _of_number(node: fx.Node) -> Parts:
-    size, number = node.args[0], cast(complex, argument(node, "fill_value"))
+    size, number = node.args[0], cast("complex | fx.Node", argument(node, "fill_value"))
     value = _real(node.meta["val"], node.meta["val"].shape)
     kwargs = {**node.kwargs, "dtype": value.dtype}
-    real, imaginary = (insert_before(node, _FULL, (size, one), kwargs, value) for one in (number.real, number.imag))
+    # A number that the program computes is real.
+    numbers = (number, 0) if isinstance(number, fx.Node) else (number.real, number.imag)
+    real, imaginary = (insert_before(node, _FULL, (size, one), kwargs, value) for one in numbers)
     return real, imaginary
 
 
