@@ -201,10 +201,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code("diff_pte", lambda: _show(given))
 
 
-def _show(given: argparse.Namespace) -> None:
+def _show(given: argparse.Namespace) -> int:
     files = [read_regular_file(path) for path in (given.file_a, given.file_b)]
     result = diff_pte(files[0], files[1], str(given.file_a), str(given.file_b), given.max_samples)
     print(format_diff_result(result, given.verbose))
+    return 1 if result.error else 0
 
 
 if __name__ == "__main__":

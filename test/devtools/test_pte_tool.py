@@ -60,3 +60,10 @@ def test_the_command_prints_the_differences(tmp_path: Path, capsys: pytest.Captu
     assert main([str(tmp_path / "a.pte"), str(tmp_path / "b.pte"), "--max-samples", "1"]) == 0
     assert "max_abs_diff=0.25" in capsys.readouterr().out
     assert main([str(tmp_path / "a.pte"), str(tmp_path / "missing.pte")]) == 1
+
+
+def test_the_command_fails_for_a_file_that_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.pte").write_bytes(_file(_linear()))
+    (tmp_path / "b.pte").write_bytes(b"no program")
+    assert main([str(tmp_path / "a.pte"), str(tmp_path / "b.pte")]) == 1
+    assert f"Deserialization failed: {tmp_path / 'b.pte'}" in capsys.readouterr().out
