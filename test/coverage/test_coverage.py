@@ -17,7 +17,7 @@ import torch
 from oracle.tolerances import COVERED
 from torch import nn
 
-from test.coverage.attempt import Ended, StableSorts, attempt, excusing_rounding
+from test.coverage.attempt import MAX_SLACK, Ended, StableSorts, attempt, excusing_rounding, slack_of_scales
 from test.coverage.case import Case, Example, FlatOutputs
 from test.coverage.page import page
 from test.coverage.peer import Peer
@@ -161,6 +161,13 @@ def test_a_difference_that_eager_has_too_by_rounding_does_not_count(module: nn.M
     with pytest.raises(Ended) as end, excusing_rounding(module, [(args, {})], [(module(*args),)], COVERED):
         raise Ended(Outcome.DIFFERS, "0.5 of the largest value")
     assert end.value.outcome is outcome and outcome.counted is (outcome is Outcome.DIFFERS)
+
+
+def test_a_large_error_of_dynamic_scales_does_not_excuse_every_result() -> None:
+    ones = torch.ones(3)
+    assert slack_of_scales((ones * 0.99,), (ones,)) == pytest.approx(0.02)
+    assert slack_of_scales((ones * 9,), (ones,)) == slack_of_scales((ones, 1), (ones, 2)) == MAX_SLACK
+    assert slack_of_scales((ones[:2],), (ones,)) == 0
 
 
 def test_equal_elements_keep_their_order_in_eagers_second_opinion() -> None:
