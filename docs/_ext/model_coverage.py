@@ -19,21 +19,26 @@ MADE = (
     "three layers, a batch of 3 and oblong images; with seed 27 they are {odd} of the 1,018 cases of transformers. "
     "Cases that took longer than 25 s of processor time, or 100 s on the busy machine, were mostly left out. Rows "
     "named `seed 41`, and some others, have the peer's result beside. Random cases of all suites were also run in all "
-    "precisions and with a batch that varies. 111 results, most of 2026-11-24 and 25, have no times. Other work shared "
-    "the two cores."
+    "precisions and with a batch that varies. {untimed} results, most of 2026-11-24 and 25, have no times. Other work "
+    "shared the two cores."
 )
 
 
-def _count(suite: str, rule: str) -> int:
-    records = map(json.loads, RESULTS.read_text(encoding="utf-8").splitlines())
-    return len({record["name"] for record in records if (record["suite"], record.get("rule")) == (suite, rule)})
+def _made() -> str:
+    """Return how the results were made, with their numbers."""
+    records = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    odd = {
+        record["name"]
+        for record in records
+        if (record["suite"], record.get("rule")) == ("transformers", "odd, seed 27")
+    }
+    return MADE.format(odd=len(odd), untimed=sum("attempt_cpu_seconds" not in record for record in records))
 
 
 def page() -> str:
     """Return the page. Another process renders it: the tests' package has the name of a package of Python's."""
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, "page.md")
-        made = MADE.format(odd=_count("transformers", "odd, seed 27"))
-        command = [sys.executable, "-m", "test.coverage.page", str(RESULTS), str(written), made]
+        command = [sys.executable, "-m", "test.coverage.page", str(RESULTS), str(written), _made()]
         subprocess.run(command, cwd=ROOT, check=True)
         return written.read_text(encoding="utf-8")
