@@ -261,7 +261,10 @@ class StaticConstantPad:
 
 @dataclass
 class StaticReshape:
-    """The same elements in order with other sizes; size 0 in `new_shape` is inferred."""
+    """The same elements in order with other sizes.
+
+    The last size of 0 in `new_shape` is inferred; those before it are the input's at the same places.
+    """
 
     num_dims: int
     new_shape: list[int]
