@@ -58,6 +58,16 @@ def test_a_later_run_takes_the_outcomes_of_an_earlier_one_from_the_journal(progr
     assert runner.runs == 1 + POINTS
 
 
+def test_a_line_that_an_interruption_cut_off_is_run_again(program: Path, tmp_path: Path) -> None:
+    runner, path = Counting(tmp_path), tmp_path / "journal"
+    earlier = examine_all(program, Journal(runner, path))
+    whole = path.read_text()
+    path.write_text(whole[:-5])
+    assert examine_all(program, Journal(runner, path)) == earlier
+    assert runner.runs == 2 + POINTS
+    assert path.read_text() == whole
+
+
 def test_outcomes_of_a_program_that_was_built_again_do_not_count(program: Path, tmp_path: Path) -> None:
     runner = Counting(tmp_path)
     examine_all(program, Journal(runner, tmp_path / "journal"))
