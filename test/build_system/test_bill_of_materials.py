@@ -4,6 +4,7 @@
 import json
 import re
 import sys
+import sysconfig
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,9 @@ def test_headers_of_another_place_are_named_without_a_version(monkeypatch: pytes
 
 
 def test_that_of_an_installed_package_names_the_libraries_that_were_built() -> None:
-    files = metadata.files("executorch") or []
-    (installed,) = [Path(file.locate()) for file in files if file.name == "executorch.cdx.json"]
+    packages = sysconfig.get_path("purelib")  # not the tree, whose executorch.egg-info lists sources
+    (package,) = metadata.distributions(name="executorch", path=[packages])
+    (installed,) = [Path(file.locate()) for file in package.files or [] if file.name == "executorch.cdx.json"]
     names = {component["name"] for component in json.loads(installed.read_text())["components"]}
     root = Path(__file__).parents[2]
     has_xnnpack = (root / "build/editable/backends/libxnnpack_backend.a").exists()
