@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count, islice
 
 import torch
 from torch import fx
@@ -36,28 +38,43 @@ def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:
     return position, node
 
 
+@dataclass(frozen=True)
+class NewConstant:
+    """A tensor to add to a program, its fake tensor in the graph, and the node that it was computed from, if any."""
+
+    tensor: torch.Tensor
+    value: torch.Tensor
+    origin: fx.Node | None = None
+
+
 def add_constant(
     program: ExportedProgram, stem: str, tensor: torch.Tensor, value: torch.Tensor, origin: fx.Node | None = None
 ) -> fx.Node:
-    """Add `tensor` to the program's constants, and a placeholder for it before the user's inputs. Return its node.
+    """Add one constant as `add_constants` does. Return its node."""
+    return add_constants(program, stem, [NewConstant(tensor, value, origin)])[0]
 
-    stem: prefix of its name. value: its fake tensor in the graph.
+
+def add_constants(program: ExportedProgram, stem: str, constants: Sequence[NewConstant]) -> list[fx.Node]:
+    """Add tensors to the program's constants, and a placeholder for each before the user's inputs. Return their nodes.
+
+    stem: prefix of their names. Each call walks the program's constants once, however many it adds.
     """
     taken = {spec.target for spec in program.graph_signature.input_specs} | set(program.constants)
-    index = 0
-    while f"{stem}{index}" in taken:
-        index += 1
-    name = f"{stem}{index}"
+    free = (name for index in count() if (name := f"{stem}{index}") not in taken)
     position, where = _end_of_constants(program)
+    nodes: list[fx.Node] = []
+    specs: list[InputSpec] = []
     with program.graph.inserting_before(where):
-        node = program.graph.placeholder(name)
-    node.meta = origin_of(origin) if origin is not None else {}
-    node.meta["val"] = value
-    spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=node.name), target=name, persistent=None)
-    program.graph_signature.input_specs.insert(position, spec)
-    program.constants[name] = tensor
-    constant: fx.Node = node
-    return constant
+        for constant, name in zip(constants, free, strict=False):
+            node = program.graph.placeholder(name)
+            node.meta = origin_of(constant.origin) if constant.origin is not None else {}
+            node.meta["val"] = constant.value
+            argument = TensorArgument(name=node.name)
+            specs.append(InputSpec(InputKind.CONSTANT_TENSOR, argument, target=name, persistent=None))
+            program.constants[name] = constant.tensor
+            nodes.append(node)
+    program.graph_signature.input_specs[position:position] = specs
+    return nodes
 
 
 def _placeholders(program: ExportedProgram) -> list[fx.Node]:

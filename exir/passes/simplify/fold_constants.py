@@ -16,7 +16,12 @@ from torch.fx.node import map_arg
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.passes.state.external_constants_pass import delegate_file
 from executorch.exir.rewrite.node_rewrite import same_layout
-from executorch.exir.rewrite.program_constants import add_constant, constant_tensors, drop_unused_constants
+from executorch.exir.rewrite.program_constants import (
+    NewConstant,
+    add_constants,
+    constant_tensors,
+    drop_unused_constants,
+)
 
 # A folded constant may be larger than its sources if it has at most this many bytes.
 FREE_GROWTH = 64 * 1024
@@ -60,12 +65,10 @@ def fold_constants(
     for node in _depended_on(chosen):
         if node not in values:
             values[node] = _run(node, values)
-    for node in chosen:
-        result = values[node]
-        stored = _stored(result, node.meta["val"]) if isinstance(result, torch.Tensor) else None
-        if stored is not None:
-            constant = add_constant(program, "_prop_tensor_constant", stored, node.meta["val"], node)
-            node.replace_all_uses_with(constant)
+    constants = {node: constant for node in chosen if (constant := _as_constant(node, values[node])) is not None}
+    added = add_constants(program, "_prop_tensor_constant", list(constants.values()))
+    for node, replacement in zip(constants, added, strict=True):
+        node.replace_all_uses_with(replacement)
     for node in reversed(sources):
         if node.op == "call_function" and not node.users:
             program.graph.erase_node(node)
@@ -187,15 +190,15 @@ def _run(node: fx.Node, values: dict[fx.Node, Any]) -> object:
         return target(*map_arg(node.args, place), **map_arg(node.kwargs, place))
 
 
-def _stored(result: torch.Tensor, value: torch.Tensor) -> torch.Tensor | None:
+def _as_constant(node: fx.Node, result: object) -> NewConstant | None:
     """Return the result with the layout of the graph's value, row-major or, for example, channels last.
 
-    None if it has another layout or dtype.
+    None if it is no tensor, or has another layout or dtype.
     """
-    if result.dtype != value.dtype:
+    value = node.meta["val"]
+    if not isinstance(result, torch.Tensor) or result.dtype != value.dtype:
         return None
-    row_major = result.contiguous()
-    if same_layout(row_major, value):
-        return row_major
-    dense = result.clone()
-    return dense if same_layout(dense, value) else None
+    for dense in (result.contiguous, result.clone):
+        if same_layout(tensor := dense(), value):
+            return NewConstant(tensor, value, node)
+    return None
