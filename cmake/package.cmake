@@ -61,8 +61,9 @@ install(
   PATTERN "sources.json"
   PATTERN "in_place.json"
   REGEX "/kernels/(portable|quantized|loops|gemm|recurrent|spatial)/.*\\.cpp$")
-install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/Utils.cmake ${PROJECT_SOURCE_DIR}/tools/cmake/Codegen.cmake
-        DESTINATION tools/cmake COMPONENT sdk)
+foreach(helpers Utils Codegen Test)
+  install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/${helpers}.cmake DESTINATION tools/cmake COMPONENT sdk)
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/common/preset.cmake DESTINATION tools/cmake/common COMPONENT sdk)
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 

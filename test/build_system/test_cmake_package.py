@@ -24,6 +24,9 @@ executorch_target_link_options_shared_lib(quantized_ops_lib)
 executorch_target_link_options_shared_lib(optimized_native_cpu_ops_lib)
 add_executable(product ${CMAKE_BINARY_DIR}/main.cpp)
 target_link_libraries(product PRIVATE executorch chosen own_backend quantized_ops_lib optimized_native_cpu_ops_lib)
+enable_testing()
+include(${EXECUTORCH_PACKAGE_ROOT}/tools/cmake/Test.cmake)
+et_cxx_test(product_test SOURCES ${CMAKE_BINARY_DIR}/main.cpp EXTRA_LIBS portable_kernels)
 """
 
 # Target names of documented pages, in the source tree and in the package.
@@ -55,6 +58,11 @@ def _check_helpers(build: Path) -> None:
     assert options[1].count("--whole-archive") == 1
     assert re.search(r"--whole-archive \S*libown_backend.a", options[1])
     assert "executorch_link_chosen" in options[1]
+    libraries = re.search(r"build product_test: .*?LINK_LIBRARIES = ([^\n]*)", commands, re.S)
+    assert libraries is not None
+    for library in ("libgtest_main.a", "libexecutorch_core.a", "libportable_kernels.a"):
+        assert library in libraries[1]
+    assert "product_test" in (build / "CTestTestfile.cmake").read_text()
     done = run("ninja", "-C", build, "merge", build / "chosen/selected_operators.yaml")
     assert done.returncode == 0, done.stdout
     assert "executorch::kernels::optimized::" in (build / "merged/merged.yaml").read_text()

@@ -17,12 +17,15 @@ WITHOUT_XNNPACK = "-DEXECUTORCH_BUILD_XNNPACK=OFF"
 def test_all_documented_presets_exist() -> None:
     listed = run("cmake", "--list-presets").stdout
     hosted = ("linux", "llm", "llm-release", "llm-debug", "pybind", "profiling", "executor-runner-xnnpack")
-    for name in (*hosted, "arm-baremetal", "zephyr"):
+    for name in (*hosted, "llm-release-logging", "arm-baremetal", "zephyr", "riscv64-linux"):
         assert f'"{name}"' in listed
+    listed = run("cmake", "--list-presets=build").stdout
+    for name in ("llm-release", "llm-release-logging", "llm-debug"):
+        assert f'"{name}-install"' in listed
     listed = run("cmake", "--list-presets=workflow", cwd=ROOT / "examples/models/llama").stdout
     assert '"llama-release"' in listed
     assert '"llama-debug"' in listed
-    for name in ("default", "linux", "llm", "pybind", "profiling", "arm_baremetal", "zephyr"):
+    for name in ("default", "linux", "llm", "pybind", "profiling", "arm_baremetal", "zephyr", "riscv64_linux"):
         assert (ROOT / f"tools/cmake/preset/{name}.cmake").exists()
 
 
@@ -64,6 +67,15 @@ def test_another_preset_in_the_same_folder_chooses_all_options_again(tmp_path: P
 def test_a_build_folder_that_is_the_install_prefix_too_has_one_package_file(tmp_path: Path) -> None:
     assert configure(tmp_path).returncode == 0
     assert list(tmp_path.glob("*-config*.cmake")) == []
+
+
+@pytest.mark.parametrize(("events", "tracer"), [("OFF", "OFF"), ("ON", "ON")])
+def test_the_preset_for_riscv_records_events_on_demand(tmp_path: Path, events: str, tracer: str) -> None:
+    file = "-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/riscv64_linux.cmake"
+    done = configure(tmp_path, file, WITHOUT_XNNPACK, f"-DEXECUTORCH_BUILD_RISCV_ETDUMP={events}")
+    assert done.returncode == 0, done.stdout
+    cache = cached(tmp_path)
+    assert (cache["EXECUTORCH_BUILD_EXECUTOR_RUNNER"], cache["EXECUTORCH_ENABLE_EVENT_TRACER"]) == ("ON", tracer)
 
 
 @pytest.mark.parametrize("name", ["zephyr", "arm_baremetal"])

@@ -74,6 +74,7 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/lib/libexecutorch_core.a",
         "executorch/share/cmake/executorch-config.cmake",
         "executorch/tools/cmake/Codegen.cmake",
+        "executorch/tools/cmake/Test.cmake",
         "executorch/tools/cmake/Utils.cmake",
     ):
         assert expected in names
