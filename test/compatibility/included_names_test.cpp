@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Names that documented code uses after it has included one header: those of kernels.
 #include <executorch/runtime/kernel/kernel_includes.h>
+// Programs hold planned buffers by this type.
+using PlannedBuffer = std::unique_ptr<uint8_t[]>;
 // The test itself needs these.
 #include <gtest/gtest.h>
 
@@ -36,6 +38,8 @@ TEST(IncludedNames, AKernelNeedsOneHeader) {
   const executorch::runtime::etensor::optional<double> half = 0.5;
   torch::executor::native::scaled_out(context, executorch::aten::Tensor(&in), half, "scaled",
                                       result);
+  const PlannedBuffer zero = std::make_unique<uint8_t[]>(1);
+  EXPECT_EQ(zero[0], 0);
   EXPECT_EQ(scaled[0], 0.5f);
   EXPECT_EQ(scaled[1], 1.0f);
 }
