@@ -81,12 +81,12 @@ def _wrappers(rows: Mapping[str, KernelRow], types: str) -> str:
     """Two functions a kernel: with a context that may lack temporary memory, and without a context."""
     if not rows:
         return ""
-    text = "#include <executorch/runtime/kernel/platform_temp_memory.h>\n"
+    text = "#include <executorch/runtime/kernel/entry_point_scope.h>\n"
     text += f"\nnamespace {_WRAPPERS} {{\n{types}\n"
     for name, row in rows.items():
         arguments = "".join(f", {a.name}" for a in row.schema.arguments)
         text += f"inline {declaration(row.schema, name)} {{\n"
-        text += "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::PlatformTempMemory temp_memory(ctx);\n"
+        text += "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope scope(ctx);\n"
         text += f"  return ::{row.function}(ctx{arguments});\n}}\n"
         text += "// Ends the program if the kernel fails.\n"
         text += f"inline {declaration(row.schema, name, takes_context=False)} {{\n  KernelRuntimeContext ctx;\n"

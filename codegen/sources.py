@@ -37,7 +37,7 @@ _INCLUDES = """
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 """
 # A kernel that needs temporary memory can be called with a default context.
-_TEMP_MEMORY = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::PlatformTempMemory temp_memory(ctx);\n"
+_SCOPE = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope scope(ctx);\n"
 
 
 def native_functions(rows: Sequence[KernelRow], source: str) -> str:
@@ -67,7 +67,7 @@ def functions(rows: Sequence[KernelRow], source: str, native_header: str, select
             by_namespace.setdefault(row.schema.namespace, []).append(row)
     text = _BANNER.format(source=source) + "#pragma once\n\n" + f"#include <{native_header}>\n"
     text += "#include <executorch/runtime/kernel/dtype_check.h>\n" if selection is not None else ""
-    text += "#include <executorch/runtime/kernel/platform_temp_memory.h>\n"
+    text += "#include <executorch/runtime/kernel/entry_point_scope.h>\n"
     for namespace, members in by_namespace.items():
         scope = f"executorch::kernels::{namespace}"
         text += f"\nnamespace {scope} {{\n{_TYPES}\n"
@@ -79,7 +79,7 @@ def functions(rows: Sequence[KernelRow], source: str, native_header: str, select
             text += f"inline {declaration(row.schema, _aten_name(row.schema), context_mark=unused)} {{\n"
             served = _served(row, selection)
             text += _dtype_guard(row, served) if served else ""
-            text += _TEMP_MEMORY if context else ""
+            text += _SCOPE if context else ""
             text += f"  return ::{row.function}({forwarded});\n}}\n"
         text += f"\n}}  // namespace {scope}\n"
     return text + entry_point_aliases(by_namespace)

@@ -16,7 +16,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
 namespace internal {
-class PlatformTempMemory;
+class EntryPointScope;
 }
 
 /// Context of a kernel call. Valid only during the call.
@@ -43,7 +43,7 @@ class KernelRuntimeContext {
   MemoryAllocator* internal_temp_allocator() { return temp_allocator_; }
 
  private:
-  friend class internal::PlatformTempMemory;
+  friend class internal::EntryPointScope;
 
   EventTracer* event_tracer_;
   MemoryAllocator* temp_allocator_;

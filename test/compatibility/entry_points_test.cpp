@@ -41,6 +41,18 @@ TEST_F(OpEntryPointsTest, AnOperatorWorksInPlace) {
   EXPECT_TENSOR_EQ(self, tf_.make({2}, {1, 6}));
 }
 
+TEST_F(OpEntryPointsTest, AnEarlierFailureOfTheContextDoesNotStopAnOperator) {
+  Tensor out = tf_.zeros({2});
+  const auto scatter = [&](int64_t index) {
+    torch::executor::aten::scatter_outf(context_, tf_.zeros({2}), 0, longs_.make({1}, {index}),
+                                        tf_.ones({1}), out);
+  };
+  ET_EXPECT_KERNEL_FAILURE(context_, scatter(2));
+  scatter(1);
+  EXPECT_TENSOR_EQ(out, tf_.make({2}, {0, 1}));
+  EXPECT_NE(context_.failure_state(), executorch::runtime::Error::Ok);
+}
+
 TEST_F(OpEntryPointsTest, AKernelHasItsDocumentedName) {
   Tensor out = tf_.zeros({2});
   torch::executor::native::softmax_out(context_, tf_.zeros({2}), 0, false, out);
