@@ -101,6 +101,7 @@ def select_operators(
     program_paths: Iterable[Path] = (),
     *,
     include_all: bool = False,
+    operator_dtypes: Mapping[str, frozenset[str]] | None = None,
 ) -> Selection:
     """Return the union of all requested operators.
 
@@ -110,6 +111,7 @@ def select_operators(
             saved selections (``selected_operators.yaml``).
         program_paths: ``.pte`` files: operators and dtypes of all methods, without delegates.
         include_all: select every operator of the libraries.
+        operator_dtypes: operator → its dtypes; an empty set selects all dtypes.
 
     Raises:
         CodegenError: for an unreadable file, or an empty request.
@@ -130,6 +132,10 @@ def select_operators(
         met |= {name: met.get(name, frozenset()) | dtypes for name, dtypes in saved.operator_dtypes.items()}
         include_all = include_all or saved.include_all
         saved_dtypes |= saved.dtypes
+    for name, dtypes in (operator_dtypes or {}).items():
+        chosen[name] = chosen.get(name, False) or not dtypes
+        if dtypes:
+            met[name] = met.get(name, frozenset()) | dtypes
     chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
     if not chosen and not include_all and not programs:
         raise CodegenError("the selection is empty: expected operators, a yaml, a program, or all operators")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from executorch.codegen.selection import select_operators
+from executorch.codegen.tools.operator_dtypes import read_operator_dtypes
 from executorch.util.exit_code import exit_code
 
 
@@ -19,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model_file_path", type=Path, help="a .pte file")
     parser.add_argument("--ops_schema_yaml_path", type=Path, help="a yaml that lists operators")
     parser.add_argument("--root_ops", default="", help="comma-separated operators")
+    parser.add_argument(
+        "--ops_dict", default="{}", help='JSON: operator → list of dtypes or kernel keys, {"aten::add.out": ["Float"]}'
+    )
     parser.add_argument(
         "--include-all-operators",
         "--include_all_operators",
@@ -31,7 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def write() -> None:
         selection = select_operators(
-            options.root_ops.split(","), tables, models, include_all=options.include_all_operators
+            options.root_ops.split(","),
+            tables,
+            models,
+            include_all=options.include_all_operators,
+            operator_dtypes=read_operator_dtypes(options.ops_dict),
         )
         selection.save(options.output_path)
 

@@ -26,6 +26,32 @@ def test_a_list_of_operators_becomes_a_selection(tmp_path: Path) -> None:
     assert sorted(Selection.load(file).operators) == ["aten::add.out", "aten::mul.out"]
 
 
+def test_operators_with_dtypes_become_a_selection(tmp_path: Path) -> None:
+    file = tmp_path / "selected_operators.yaml"
+    dtypes = '{"aten::add.out": ["v1/3;0,1|3;0,1|6;0,1", "Bool"], "mul.out": []}'
+    assert gen_oplist.main(["--output_path", str(file), "--ops_dict", dtypes]) == 0
+    selection = Selection.load(file)
+    assert selection.operators == {"aten::add.out": False, "aten::mul.out": True}
+    assert selection.dtypes_of("aten::add.out") == {"Int", "Float", "Bool"}
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "message"),
+    [
+        ("{", "expected JSON"),
+        ("[]", "expected a JSON object, found list"),
+        ('{"add.out": "Float"}', "add.out: expected a list of dtypes or kernel keys, found 'Float'"),
+        ('{"add.out": ["float"]}', "add.out: unknown dtype 'float'; known: Byte"),
+        ('{"add.out": ["v1/99;0"]}', "add.out: unknown dtype number '99' in 'v1/99;0'"),
+    ],
+)
+def test_operators_with_unknown_dtypes_are_refused(
+    dtypes: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gen_oplist.main(["--output_path", str(tmp_path / "out.yaml"), "--ops_dict", dtypes]) == 1
+    assert message in capsys.readouterr().err
+
+
 def test_a_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = str(tmp_path / "absent.pte")
     assert gen_oplist.main(["--output_path", str(tmp_path / "out.yaml"), "--model_file_path", absent]) == 1
