@@ -12,6 +12,7 @@ from torch import fx
 from executorch.exir.schema import (
     DelegateCall,
     ExecutionPlan,
+    FrameList,
     FreeCall,
     JumpFalseCall,
     KernelCall,
@@ -98,6 +99,12 @@ def pretty_print(obj: object, indent: int = 0, out: TextIO | None = None) -> Non
         pretty_print(value, indent + 1, out)
         print(",", file=out)
     print("  " * indent + closing, end="" if indent else "\n", file=out)
+
+
+def pretty_print_stacktraces(obj: FrameList) -> str:
+    """Return the stack trace of one instruction as text (`emit_stacktrace=True` records it), outermost frame first."""
+    frames = (f'    File "{f.filename}", line {f.lineno}, in {f.name}\n{f.context} \n' for f in obj.items)
+    return f"Traceback (most recent call last): \n{''.join(frames)}\n"
 
 
 def add_cursor_to_graph(graph: fx.Graph, finding_node: fx.Node) -> str:

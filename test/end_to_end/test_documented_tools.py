@@ -28,7 +28,7 @@ from executorch.exir.passes.quantize_io_pass import (
     quantize_input,
     quantize_output,
 )
-from executorch.exir.print_program import add_cursor_to_graph, inspect_node, pretty_print
+from executorch.exir.print_program import add_cursor_to_graph, inspect_node, pretty_print, pretty_print_stacktraces
 from executorch.exir.scalar_type import ScalarType
 from executorch.exir.schema import Tensor
 from executorch.extension.export_util.utils import export_to_exec_prog, save_pte_program
@@ -208,6 +208,16 @@ def test_a_node_is_shown_in_its_graph_with_its_source() -> None:
     program = to_edge(export(Shared(), (X,))).to_executorch().executorch_program
     pretty_print(program.execution_plan[0].operators, out=out)
     assert out.getvalue().startswith("[\n  Operator(\n    name='aten::add',\n    overload='out',\n  ),\n")
+
+
+def test_the_stack_trace_of_an_instruction_is_printed() -> None:
+    program = to_edge(export(Shared(), (X,))).to_executorch(ExecutorchBackendConfig(emit_stacktrace=True))
+    (chain,) = program.executorch_program.execution_plan[0].chains
+    frame = chain.stacktrace[0].items[-1]
+    text = pretty_print_stacktraces(chain.stacktrace[0])
+    assert text.startswith("Traceback (most recent call last): \n    File ")
+    last = f'    File "{frame.filename}", line {frame.lineno}, in forward\n{frame.context} \n\n'
+    assert text.endswith(last) and "self.w" in frame.context
 
 
 def test_a_program_is_read_and_written_as_values() -> None:
