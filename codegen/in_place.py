@@ -8,7 +8,7 @@ from functools import cache
 
 from executorch.codegen.source_table import KERNELS
 
-_OWN = "executorch::kernels::"
+_OWN = ("executorch::kernels::", "executorch::native::", "llama::native::")
 
 
 @cache

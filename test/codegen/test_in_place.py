@@ -36,6 +36,14 @@ def test_other_kernels_of_ours_forbid_it_and_those_of_applications_do_not(tmp_pa
     assert rows["my::twice.out"].endswith('("my::twice.out"),')
 
 
+def test_operators_for_language_models_forbid_it(tmp_path: Path) -> None:
+    yaml = KERNELS.parent / "extension" / "llm" / "custom_ops" / "functions.yaml"
+    bind_kernels(Library("llm_ops", "some", yaml), tmp_path)
+    rows = _table(tmp_path)
+    assert len(rows) == yaml.read_text().count("- func:")
+    assert all(row.endswith(".with(Kernel::kDisjoint),") for row in rows)
+
+
 def _table(folder: Path) -> list[str]:
     text = (folder / "some" / "RegisterKernels.cpp").read_text()
     return [line.strip() for line in text.splitlines() if line.strip().startswith("make_kernel")]
