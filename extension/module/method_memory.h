@@ -135,6 +135,14 @@ class MethodMemory final {
   }
 
   runtime::MemoryManager* manager() { return &manager_; }
+  /// Returns true if the address is in a planned buffer, unless those are the caller's.
+  bool plans(const void* address) const {
+    const auto* const byte = static_cast<const uint8_t*>(address);
+    for (const runtime::Span<uint8_t> buffer : planned_spans_) {
+      if (byte >= buffer.data() && byte < buffer.data() + buffer.size()) return true;
+    }
+    return false;
+  }
   /// The largest temporary memory that a kernel or delegate has taken so far, as the bytes of a
   /// block aligned to 64; 0 if the temp allocator is the caller's.
   size_t peak_temp_bytes() const { return temp_allocator_.peak_in_block(); }

@@ -97,6 +97,13 @@ class Method final {
   /// the program's value.
   /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
+  /// Unsets all inputs that use the caller's memory, which may then be freed. Outputs and
+  /// attributes that show this memory have none until the next execution.
+  /// @retval Error::InvalidState An execution has begun.
+  [[nodiscard]] Error release_inputs();
+  /// Returns true if the method may write to the memory that set_input() gives it: the plan has no
+  /// memory for the input, and a call writes to it.
+  bool writes_to_given_input(size_t input_idx) const;
   /// Returns true if the plan has memory for the input, and no value depends on its place. The
   /// first call computes the answers for all inputs and outputs. For more than 16 of them it takes
   /// temporary memory, and returns false if there is none.
@@ -139,7 +146,7 @@ class Method final {
   [[nodiscard]] Error get_inputs(EValue* input_evalues, size_t length);
 
   /// The tensor of that name (a parameter or buffer), or one of them if several have it. Its data
-  /// may be changed.
+  /// may be changed, unless it is a constant.
   /// @retval Error::NotFound There is none.
   Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 

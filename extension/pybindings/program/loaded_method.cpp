@@ -273,6 +273,10 @@ void LoadedMethod::compare_outputs(const bundled_program::TestCase& test_case,
 
 void LoadedMethod::release_inputs() {
   inputs_are_set_ = false;
+  // Outputs and attributes may show the inputs' memory.
+  if (method_.has_value() && method_->release_inputs() != Error::Ok) {
+    has_run_ = false;
+  }
   case_inputs_.clear();
   for (InputSlot& slot : slots_) {
     slot.release();

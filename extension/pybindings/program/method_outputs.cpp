@@ -90,20 +90,21 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   }
   set_dense_strides(view, dim_order);
   if (view.data == nullptr && view.count() != 0) {
-    raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
+    raise_error(Error::InvalidState,
+                name_ + "(): a tensor has no memory; it shows an input, which the call released");
   }
   for (const LargeOutput& output : large_outputs_) {
     if (mode != OutputMode::Copy && output.memory != nullptr && output.memory.get() == view.data) {
       return output_kind_.make_view(SharedTensor{view, output.memory});
     }
   }
-  // A view may refer to the method's memory, which it keeps alive, but neither to an input's memory
-  // nor to memory that the next call frees.
-  bool clone =
-      mode != OutputMode::View || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
-  for (size_t i = 0; !clone && i < slots_.size(); ++i) {
-    clone = slots_[i].lends(view.data);
+  // A view may refer to the method's memory, which it keeps alive: not to an input's memory, nor to
+  // memory that the next call frees, nor to constants, which Python must not change.
+  bool is_own = memory_->plans(view.data);
+  for (size_t i = 0; !is_own && i < output_blocks_.size(); ++i) {
+    is_own = output_blocks_[i].bytes().data() == view.data;
   }
+  const bool clone = mode != OutputMode::View || !is_own;
   return clone ? output_kind_.make_copy(view)
                : output_kind_.make_view(SharedTensor{view, shared_from_this()});
 }

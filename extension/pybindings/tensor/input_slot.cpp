@@ -151,14 +151,6 @@ std::string InputSlot::found() const {
                            : type_name_of(object_) + " " + std::string(py::repr(object_));
 }
 
-bool InputSlot::lends(const void* address) const {
-  if (!is_lent_ || view_.data == nullptr) {
-    return false;
-  }
-  const auto* byte = static_cast<const uint8_t*>(address);
-  return byte >= view_.data && byte < view_.data + view_.count() * view_.type->size;
-}
-
 EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind& kind,
                        bool lends_planned) {
   object_ = py::reinterpret_borrow<py::object>(object);

@@ -41,9 +41,6 @@ class InputSlot final {
     view_.data = nullptr;
   }
 
-  /// Returns true if `address` is in memory of the object that the method uses in place.
-  bool lends(const void* address) const;
-
   /// For messages: "a float32 tensor [4, 8]", "a float32 tensor of at most [4, 8]", "an int of 3".
   std::string expected() const;
   /// For messages, a description of the object: "float32 tensor [3, 8]".

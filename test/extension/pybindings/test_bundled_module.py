@@ -13,6 +13,7 @@ from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
 from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.passes import MemoryPlanningPass
 from executorch.extension.pybindings import portable_lib
 from executorch.runtime import (
     InvalidArgumentError,
@@ -85,6 +86,26 @@ def test_weights_of_a_bundled_program_come_from_bytes_or_from_a_file(tmp_path: P
         load(bundled).forward([x])
     with pytest.raises(RuntimeError, match="absent"):
         load(bundled, str(tmp_path / "absent.ptd"))
+
+
+class Identity(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def test_outputs_that_show_a_cases_inputs_keep_their_numbers() -> None:
+    config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))
+    x = torch.ones(256)
+    program = to_edge(torch.export.export(Identity(), (x,))).to_executorch(config)
+    cases = [MethodTestCase((x * factor,), x) for factor in (1, 2)]
+    data = serialize_from_bundled_program_to_flatbuffer(BundledProgram(program, [MethodTestSuite("forward", cases)]))
+    bundled = portable_lib._load_bundled_program_from_buffer(data)
+    module = portable_lib._load_for_executorch_from_bundled_program(bundled)
+    outputs = []
+    for case in range(2):
+        module.load_bundled_input(bundled, "forward", case)
+        outputs += module.plan_execute("forward", clone_outputs=False)
+    np.testing.assert_array_equal(outputs, np.outer([1, 2], np.ones(256, np.float32)))
 
 
 def test_damaged_bundles_are_refused() -> None:

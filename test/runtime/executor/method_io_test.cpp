@@ -43,6 +43,29 @@ TEST(MethodInputsAndOutputs, NeedsInputsAgainIfThePlanReusesTheirMemory) {
   EXPECT_EQ(floats(method->get_output(0)), (Floats{2, 4}));
 }
 
+TEST(MethodInputsAndOutputs, ReleasesTheCallersMemoryAndWhatShowsIt) {
+  TestProgram source = add_program();
+  TestPlan& plan = source.plans[0];
+  plan.values[1].tensor.memory_id = 0;
+  plan.outputs.push_back(1);
+  plan.chains[0].push_back(plan.chains[0][0]);
+  Loaded method(source);
+  ASSERT_EQ(method.error(), Error::Ok);
+  FloatTensor a({1, 2});
+  ASSERT_EQ(set_inputs(*method, {a.value(), a.value()}), Error::Ok);
+  ASSERT_EQ(method->step(), Error::Ok);
+  EXPECT_EQ(method->release_inputs(), Error::InvalidState);
+  ASSERT_EQ(method->step(), Error::Ok);
+  ASSERT_EQ(method->get_output(1).toTensor().const_data_ptr(), a.data());
+  ASSERT_EQ(method->release_inputs(), Error::Ok);
+  EXPECT_EQ(method->get_output(1).toTensor().const_data_ptr(), nullptr);
+  EXPECT_EQ(floats(method->get_output(0)), (Floats{2, 4}));
+  ASSERT_EQ(method->reset_execution(), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::InvalidState);
+  ASSERT_EQ(method->set_input(a.value(), 1), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
 TEST(MethodInputsAndOutputs, TakesTensorsWithoutStrides) {
   Loaded method(add_program());
   FloatTensor a({1, 2});
