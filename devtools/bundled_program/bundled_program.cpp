@@ -79,6 +79,12 @@ Error load_bundled_input(Method& method, SerializedBundledProgram* bundled_progr
   ET_CHECK_OK_OR_RETURN_ERROR(check_input_count(method, test_case));
   for (size_t i = 0; i < test_case.inputs_size(); ++i) {
     const CaseValue value = test_case.input(i);
+    // Verified tables of the bundle may share bytes with the input.
+    ET_CHECK_OR_RETURN_ERROR(!method.writes_to_given_input(i), NotSupported,
+                             "method '%s' writes to input %zu, which has no planned memory: "
+                             "set_inputs() and BundledModule "
+                             "copy the inputs of a test case",
+                             method.method_meta().name(), i);
     ET_CHECK_OK_OR_RETURN_ERROR(set_input(method, value, i, const_cast<uint8_t*>(value.data)));
   }
   return Error::Ok;
@@ -131,7 +137,12 @@ Result<InputMemory> set_inputs(Method& method, const TestCase& test_case) {
         memcpy(data, value.data, size);
       }
     }
-    ET_CHECK_OK_OR_RETURN_ERROR(set_input(method, value, i, data));
+    const Error error = set_input(method, value, i, data);
+    if (error != Error::Ok) {
+      // The inputs before this one use memory that is freed now.
+      ET_CHECK_OK_OR_RETURN_ERROR(method.release_inputs());
+      return error;
+    }
   }
   return memory;
 }

@@ -33,8 +33,9 @@ bool is_bundled_program(void* file_data, size_t file_data_len);
                                               size_t* out_program_data_len);
 
 /// Sets the method's inputs to those of test case `testset_idx`. An input without planned memory
-/// refers to the bundle, which must then outlive the execution. A method that writes to its inputs
-/// changes the bundle: use set_inputs() below for an untrusted program.
+/// refers to the bundle, which must then outlive the execution.
+/// @retval Error::NotSupported The method writes to such an input, and so would change the bundle:
+///     set_inputs() below copies.
 /// @retval Error::NotFound The method lacks test cases.
 /// @retval Error::InvalidArgument The case does not exist, or its inputs do not match the method's.
 [[nodiscard]] runtime::Error load_bundled_input(runtime::Method& method,
@@ -71,7 +72,8 @@ ErrorStats compute_method_output_error_stats(runtime::Method& method,
 /// Memory of inputs. Must outlive the executions that use them.
 using InputMemory = std::vector<std::unique_ptr<void, void (*)(void*)>>;
 
-/// Sets the method's inputs to copies of the case's.
+/// Sets the method's inputs to copies of the case's. After an error, inputs without planned memory
+/// are not set.
 /// @retval Error::InvalidArgument The inputs do not match the method's.
 /// @retval Error::MemoryAllocationFailed A copy cannot be allocated.
 runtime::Result<InputMemory> set_inputs(runtime::Method& method, const TestCase& test_case);

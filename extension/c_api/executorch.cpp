@@ -360,7 +360,9 @@ et_error et_method_set_input_data(et_method* method, size_t index, const void* d
     et_tensor tensor;
     Method& target = *ET_UNWRAP(loaded(method));
     ET_CHECK_OK_OR_RETURN_ERROR(describe(target.method_meta().input_tensor_meta(index), &tensor));
-    // Inputs are read only.
+    ET_CHECK_OR_RETURN_ERROR(!target.writes_to_given_input(index), NotSupported,
+                             "input %zu: the method writes to it, so its memory must not be const",
+                             index);
     tensor.data = const_cast<void*>(data);
     tensor.nbytes = nbytes;
     return set_tensor(target, index, tensor);

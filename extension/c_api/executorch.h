@@ -150,7 +150,8 @@ size_t et_method_num_outputs(const et_method* method);
 /* A tensor's data are copied if the plan has memory for the input; else they must outlive the
  * execution. */
 et_error et_method_set_input(et_method* method, size_t index, const et_tensor* tensor);
-/* The same for an input of the largest (or only) sizes that the program allows. */
+/* The same for an input of the largest (or only) sizes that the program allows. Refused if the
+ * method would write to `data`. */
 et_error et_method_set_input_data(et_method* method, size_t index, const void* data, size_t nbytes);
 /* Sets the memory of an output that the plan does not allocate. */
 et_error et_method_set_output_data(et_method* method, size_t index, void* data, size_t nbytes);

@@ -168,6 +168,34 @@ TEST(BundledProgramTest, CopiesOfInputsOutliveTheBundle) {
   EXPECT_EQ(error->beyond, 0);
 }
 
+TEST(BundledProgramTest, TheBundleIsNotLentToAMethodThatWritesToItsInput) {
+  const MadeTensor flat = [] {
+    MadeTensor tensor(kUp);
+    tensor.sizes = {6};
+    tensor.dim_order = {0};
+    return tensor;
+  }();
+  Loaded loaded(bundle_bytes({{{kOnes, kUp}, {kUpAndOne}}, {{kOnes, flat}, {}}}, "forward", 2,
+                             executorch::testing::program_that_writes_to_its_input()));
+  ASSERT_EQ(loaded.status, Error::Ok);
+  EXPECT_FALSE(loaded.method().writes_to_given_input(0));
+  EXPECT_TRUE(loaded.method().writes_to_given_input(1));
+  EXPECT_FALSE(loaded.method().writes_to_given_input(2));
+  const std::vector<uint8_t> before = loaded.bundle.memory;
+  EXPECT_EQ(load_bundled_input(loaded.method(), loaded.bundle.data(), 0), Error::NotSupported);
+  const TestSuite suite = *Bundle::of_accepted(loaded.bundle.data()).suite_of("forward");
+  {
+    const Result<InputMemory> inputs = set_inputs(loaded.method(), *suite.test_case(0));
+    ASSERT_EQ(inputs.error(), Error::Ok);
+    ASSERT_EQ(loaded.method().execute(), Error::Ok);
+    EXPECT_EQ(verify_method_outputs(loaded.method(), loaded.bundle.data(), 0), Error::Ok);
+    EXPECT_EQ(loaded.bundle.memory, before);
+  }
+  // The second input of this case does not fit: the first one's copy is freed.
+  EXPECT_EQ(set_inputs(loaded.method(), *suite.test_case(1)).error(), Error::InvalidArgument);
+  EXPECT_EQ(loaded.method().execute(), Error::InvalidState);
+}
+
 TEST(BundledProgramTest, OtherBytesAreReportedAsNoBundle) {
   std::vector<uint8_t> program = executorch::testing::add_program();
   EXPECT_FALSE(is_bundled_program(program.data(), program.size()));

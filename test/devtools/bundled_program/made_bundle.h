@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <executorch/devtools/bundled_program/schema/bundled_program_schema_generated.h>
+#include <executorch/schema/program_generated.h>
 
 #include "test_paths.h"
 
@@ -61,8 +62,23 @@ inline std::vector<uint8_t> bytes_of(const std::string& name) {
 
 inline std::vector<uint8_t> add_program() { return bytes_of("peer/add.pte"); }
 
+/// The same program, which writes the sum to its second input, without planned memory.
+inline std::vector<uint8_t> program_that_writes_to_its_input() {
+  std::vector<uint8_t> bytes = bytes_of("peer/add_unplanned.pte");
+  const auto& plan = *executorch_flatbuffer::GetProgram(bytes.data())->execution_plan()->Get(0);
+  const auto* call = plan.chains()->Get(0)->instructions()->Get(0)->instr_args_as_KernelCall();
+  const int32_t input = plan.inputs()->Get(1);
+  auto* arguments = const_cast<flatbuffers::Vector<int32_t>*>(call->args());
+  for (uint32_t i = arguments->size() - 2; i < arguments->size(); ++i) {
+    arguments->Mutate(i, input);
+  }
+  const_cast<flatbuffers::Vector<int32_t>*>(plan.outputs())->Mutate(0, input);
+  return bytes;
+}
+
 inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
-                                         const char* method = "forward", uint32_t version = 2) {
+                                         const char* method = "forward", uint32_t version = 2,
+                                         const std::vector<uint8_t>& program = add_program()) {
   namespace fb = bundled_program_flatbuffer;
   flatbuffers::FlatBufferBuilder builder;
   const auto values_of = [&](const std::vector<MadeTensor>& tensors) {
@@ -87,7 +103,6 @@ inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
   }
   const auto suite = fb::CreateBundledMethodTestSuite(builder, builder.CreateString(method),
                                                       builder.CreateVector(case_offsets));
-  const std::vector<uint8_t> program = add_program();
   builder.ForceVectorAlignment(program.size(), 1, 32);
   const auto program_vector = builder.CreateVector(program);
   const auto suites = builder.CreateVector(&suite, 1);

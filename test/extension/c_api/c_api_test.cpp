@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "devtools/bundled_program/made_bundle.h"
 #include "run_add.h"
 #include "runtime/log_capture.h"
 #include "test_paths.h"
@@ -275,6 +276,24 @@ TEST_F(CApiTest, NamesTheErrorOfCallsInAnotherOrder) {
   ASSERT_EQ(et_method_output(&method_, 0, &value), ET_OK);
   EXPECT_EQ(static_cast<const float*>(value.of.tensor.data)[5], 12);
   et_method_unload(&method_);
+}
+
+TEST_F(CApiTest, DoesNotWriteToConstMemory) {
+  std::vector<uint8_t> bytes = executorch::testing::program_that_writes_to_its_input();
+  et_program program;
+  ASSERT_EQ(et_program_load(&program, bytes.data(), bytes.size()), ET_OK);
+  size_t size = 0;
+  ASSERT_EQ(et_program_method_memory(&program, "forward", &size), ET_OK);
+  method_memory_.resize(size / 8 + 1);
+  planned_.size = planned_memory_.size() * sizeof(planned_memory_[0]);
+  memory_.method = {method_memory_.data(), size};
+  ASSERT_EQ(et_method_load(&method_, &program, "forward", &memory_), ET_OK);
+  const float data[6] = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(et_method_set_input_data(&method_, 0, data, sizeof(data)), ET_OK);
+  EXPECT_EQ(et_method_set_input_data(&method_, 1, data, sizeof(data)),
+            static_cast<et_error>(Error::NotSupported));
+  et_method_unload(&method_);
+  et_program_unload(&program);
 }
 
 }  // namespace
