@@ -67,6 +67,13 @@ Error AsrRunner::load_methods() {
         kEncoder, kDecoder, method);
     ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(method));
   }
+  const auto decoder = module_->method(kDecoder);
+  ET_CHECK_OK_OR_RETURN_ERROR(decoder.error());
+  for (size_t i = 0; i < (*decoder)->inputs_size(); ++i) {
+    // The encoder's states may be a constant of the program; the position ends the loop.
+    ET_CHECK_OR_RETURN_ERROR(!(*decoder)->writes_to_given_input(i), InvalidProgram,
+                             "method '%s': it writes to its input %zu", kDecoder, i);
+  }
   if (load_tokenizer_) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_tokenizer_(*this));
   }

@@ -39,8 +39,9 @@ class MultimodalPrefiller {
   virtual bool is_method_loaded() { return decoder_runner_->is_method_loaded(); }
 
  private:
-  /// The embeddings of an image or audio, valid until the encoder's next execution.
-  runtime::Result<aten::Tensor> encode(const MultimodalInput& input);
+  /// The embeddings of an image or audio, valid until the encoder's next execution. An encoder may
+  /// return its input, which is `encoded`, over memory of its own or of `input`.
+  runtime::Result<aten::Tensor> encode(const MultimodalInput& input, TensorPtr& encoded);
 
   Module* const module_;
   MultimodalDecoderRunner* const decoder_runner_;

@@ -16,6 +16,7 @@
 #include <executorch/extension/testing_util/temp_file.h>
 #include <executorch/test/oracle/tolerances.h>
 
+#include "runtime/executor/program_builder.h"
 #include "test_paths.h"
 
 namespace {
@@ -167,6 +168,34 @@ TEST(AsrRunnerTest, ProgramsOfAnotherFormAreRefused) {
   EXPECT_EQ(missing.load(), Error::NotFound);
   AsrRunner null(std::unique_ptr<Module>{});
   EXPECT_EQ(null.load(), Error::InvalidArgument);
+}
+
+TEST(AsrRunnerTest, ADecoderThatWritesToItsInputsIsRefused) {
+  namespace testing = executorch::testing;
+  testing::TestTensor position;
+  position.type = testing::fb::ScalarType::LONG;
+  position.sizes = {1};
+  for (const uint32_t buffer : {0u, 1u}) {
+    position.memory_id = buffer;
+    testing::TestProgram program;
+    program.plans.resize(2);
+    for (testing::TestPlan& plan : program.plans) {
+      plan.values = {testing::planned(2, 0)};
+      plan.inputs = plan.outputs = {0};
+    }
+    testing::TestPlan& decoder = program.plans[1];
+    program.plans[0].name = "encoder";
+    decoder.name = "text_decoder";
+    position.offset = 16;
+    decoder.values.push_back(testing::tensor(position));
+    decoder.inputs.push_back(1);
+    decoder.operators = {{"aten::neg", "out"}};
+    decoder.chains = {{testing::kernel(0, {1, 1, 1})}};
+    const testing::ProgramFile bytes(program);
+    const TempFile file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    AsrRunner runner(file.path(), std::nullopt);
+    EXPECT_EQ(runner.load(), buffer == 0 ? Error::InvalidProgram : Error::Ok);
+  }
 }
 
 /// Has the interface of tokenizers::Tokenizer.

@@ -84,7 +84,8 @@ Result<aten::Tensor> MultimodalPrefiller::run(const MultimodalInput& input, int6
     if (logits.ok()) tokens.insert(tokens.end(), added.begin(), added.end());
     return logits;
   }
-  const auto embeddings = encode(input);
+  TensorPtr encoded;
+  const auto embeddings = encode(input, encoded);
   ET_CHECK_OK_OR_RETURN_ERROR(embeddings.error());
   const int64_t count = embeddings->dim() == 3 ? embeddings->size(1) : 0;
   ET_CHECK_OR_RETURN_ERROR(count <= context - start_pos, InvalidArgument,
@@ -126,7 +127,7 @@ Result<aten::Tensor> MultimodalPrefiller::run_tokens(const std::vector<uint64_t>
   }
 }
 
-Result<aten::Tensor> MultimodalPrefiller::encode(const MultimodalInput& input) {
+Result<aten::Tensor> MultimodalPrefiller::encode(const MultimodalInput& input, TensorPtr& encoded) {
   const char* const method = input.is_image() ? kVisionEncoderMethod : kAudioEncoderMethod;
   const auto names = module_->method_names();
   ET_CHECK_OK_OR_RETURN_ERROR(names.error());
@@ -140,7 +141,8 @@ Result<aten::Tensor> MultimodalPrefiller::encode(const MultimodalInput& input) {
   ET_CHECK_OK_OR_RETURN_ERROR(tensor.error());
   const auto converted = to_dtype(std::move(*tensor), expected->scalar_type(), input.type_name());
   ET_CHECK_OK_OR_RETURN_ERROR(converted.error());
-  const auto outputs = module_->execute(method, *converted);
+  encoded = *converted;
+  const auto outputs = module_->execute(method, encoded);
   ET_CHECK_OK_OR_RETURN_ERROR(outputs.error());
   ET_CHECK_OR_RETURN_ERROR(!outputs->empty() && (*outputs)[0].isTensor(), InvalidProgram,
                            "method '%s': expected a tensor", method);

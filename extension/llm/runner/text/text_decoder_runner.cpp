@@ -14,6 +14,7 @@ namespace executorch::extension::llm {
 
 using aten::ScalarType;
 using runtime::Error;
+using runtime::EValue;
 using runtime::Result;
 
 int64_t max_tokens(const runtime::TensorInfo& input) {
@@ -26,6 +27,13 @@ Result<DecoderSignature> read_decoder_signature(Module& module, const std::strin
   ET_CHECK_OK_OR_RETURN_ERROR(meta.error());
   DecoderSignature signature;
   signature.num_inputs = meta->num_inputs();
+  const auto loaded = module.method(method);
+  ET_CHECK_OK_OR_RETURN_ERROR(loaded.error());
+  for (size_t i = 0; i < signature.num_inputs; ++i) {
+    // Embeddings may be a constant of the program.
+    ET_CHECK_OR_RETURN_ERROR(!(*loaded)->writes_to_given_input(i), InvalidProgram,
+                             "method '%s': it writes to its input %zu", method.c_str(), i);
+  }
   ET_CHECK_OR_RETURN_ERROR(signature.num_inputs == 1 || signature.num_inputs == 2, InvalidProgram,
                            "method '%s': expected inputs for tokens and a position, found %zu",
                            method.c_str(), signature.num_inputs);
@@ -57,6 +65,21 @@ TensorPtr make_positions(const DecoderSignature& signature, int64_t start, int64
   std::iota(positions.begin(), positions.end(), start);
   return make_tensor_ptr(std::move(positions));
 }
+
+namespace {
+
+/// Returns true if a method's output is an input, or a view of one.
+bool shows_input(const aten::Tensor& output, const std::vector<EValue>& inputs) {
+  const auto* const at = static_cast<const uint8_t*>(output.const_data_ptr());
+  return std::any_of(inputs.begin(), inputs.end(), [at](const EValue& input) {
+    if (!input.isTensor()) return false;
+    const aten::Tensor& tensor = input.toTensor();
+    const auto* const begin = static_cast<const uint8_t*>(tensor.const_data_ptr());
+    return at != nullptr && begin <= at && at < begin + tensor.nbytes();
+  });
+}
+
+}  // namespace
 
 TextDecoderRunner::TextDecoderRunner(Module* module, IOManager* io_manager, std::string method_name,
                                      std::unique_ptr<Sampler> sampler, Stats* stats)
@@ -99,6 +122,9 @@ Result<aten::Tensor> TextDecoderRunner::execute(const TensorPtr& input, const Te
   ET_CHECK_OR_RETURN_ERROR(!outputs->empty() && (*outputs)[0].isTensor(), InvalidProgram,
                            "method '%s': expected a tensor as first of %zu outputs", method.c_str(),
                            outputs->size());
+  // Logits are kept longer than inputs.
+  ET_CHECK_OR_RETURN_ERROR(!shows_input((*outputs)[0].toTensor(), *inputs), InvalidProgram,
+                           "method '%s': expected logits, found an input", method.c_str());
   return (*outputs)[0].toTensor();
 }
 
