@@ -348,10 +348,43 @@ std::vector<Call> matrices() {
 
 }  // namespace
 
+namespace {
+
+/// The call, with its last result where an operand of as many bytes lies.
+TestProgram program_in_place(const Call& call, size_t operand) {
+  TestProgram program = program_of(call, Dynamism::STATIC);
+  auto& values = program.plans[0].values;
+  const std::vector<int32_t>& arguments = program.plans[0].chains[0][0].arguments;
+  const auto tensor_of = [&](size_t i) -> TestTensor& {
+    return values[static_cast<size_t>(arguments[i])].tensor;
+  };
+  tensor_of(arguments.size() - 1).offset = tensor_of(operand).offset;
+  return program;
+}
+
+void add_rows_in_place(const std::vector<Call>& calls, std::vector<HostileProgram>* rows) {
+  const auto bytes_of = [](const Arg& argument) {
+    const bool is_tensor = argument.value.kind == Kind::Tensor;
+    return is_tensor ? planned_bytes(argument.value.tensor.type, argument.value.tensor.sizes) : 0;
+  };
+  for (const Call& call : calls) {
+    const uint64_t bytes = bytes_of(call.arguments.back());
+    for (size_t i = 0; i + 1 < call.arguments.size(); ++i) {
+      if (bytes != 0 && bytes_of(call.arguments[i]) == bytes) {
+        rows->push_back({call.name + "AtArgument" + std::to_string(i),
+                         [call, i] { return program_in_place(call, i); }, "shares bytes with"});
+      }
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<HostileProgram> hostile_library_calls() {
   std::vector<HostileProgram> rows;
   for (const auto& calls : {language_models(), quantized(), products(), images(), matrices()}) {
     add_rows(calls, &rows);
+    add_rows_in_place(calls, &rows);
   }
   return rows;
 }
