@@ -8,6 +8,7 @@
 #include <executorch/kernels/engine/qdepthwise/qdepthwise.h>
 #include <executorch/kernels/engine/qgemm/division.h>
 #include <executorch/kernels/engine/qgemm/tiles.h>
+#include <executorch/kernels/engine/qwinograd/qwinograd.h>
 #include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
@@ -238,6 +239,9 @@ void QConv2d::pack(const QConvWeights& weights, const QColumns& columns, void* p
 
 size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
   if (is_qdepthwise(params_)) return qdepthwise_scratch_bytes(params_, batch, input, threads);
+  if (const QWinograd* const winograd = qwinograd_that_gains(*tiles_, params_, batch, input)) {
+    return winograd->scratch_bytes(params_, batch, input, threads);
+  }
   const ImageSize output = output_size(params_, input);
   return batch * (zero_bytes(params_) + padded_bytes(params_, input)) +
          threads * worker_pointers(*tiles_, params_, output.height * output.width) *
@@ -246,6 +250,10 @@ size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) con
 
 void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
   if (is_qdepthwise(params_)) return qdepthwise(params_, call, threads, set_);
+  if (const QWinograd* const winograd =
+          qwinograd_that_gains(*tiles_, params_, call.batch, call.input_size)) {
+    return winograd->run(params_, call, threads);
+  }
   const AddResidual add = residual_kernel(set_);
   convolve(
       *tiles_, params_, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
@@ -261,6 +269,10 @@ void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
 
 void QConv2d::run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const {
   if (is_qdepthwise(params_)) return dynamic_qdepthwise(params_, call, threads, set_);
+  if (const QWinograd* const winograd =
+          qwinograd_that_gains(*tiles_, params_, call.batch, call.input_size)) {
+    return winograd->run_dynamic(params_, call, threads);
+  }
   convolve(
       *tiles_, params_, call, threads,
       [&](size_t image) { return int8_t(call.parameters[image].zero_point); },

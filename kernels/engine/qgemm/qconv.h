@@ -2,7 +2,8 @@
 // Two-dimensional convolutions of int8 images in NHWC: the sums of conv.h, without transposition,
 // of (in - zero point) and weights, quantized as qgemm.h says. Padding is the zero point. Strides
 // count elements. Groups of one input and one output are computed by a depthwise kernel
-// (qdepthwise/qdepthwise.h), all others as matrix products.
+// (qdepthwise/qdepthwise.h), all others as matrix products or, where it gains, by Winograd's
+// algorithm (qwinograd/qwinograd.h).
 #pragma once
 
 #include <cstddef>
