@@ -16,7 +16,8 @@ namespace executorch::backends::xnnpack {
 /// to bfloat16 again.
 void widen_halves(Graph* graph);
 
-/// The elements of a constant of float32. `storage` has them if they must be converted.
+/// The elements of a constant of float32. If they must be converted, `storage` has them: empty, or
+/// from an earlier call for this constant.
 const float* float_contents(const Graph& graph, uint32_t constant, std::vector<float>* storage);
 
 /// Permits products of float32 values to round their factors.

@@ -328,7 +328,7 @@ const float* float_contents(const Graph& graph, uint32_t constant, std::vector<f
   if (narrow == graph.narrow_weights.end()) {
     return static_cast<const float*>(graph.values[constant].data);
   }
-  widen_constant(graph.values[narrow->second], storage);
+  if (storage->empty()) widen_constant(graph.values[narrow->second], storage);
   return storage->data();
 }
 

@@ -39,15 +39,14 @@ class Convolution final : public EngineOperator {
         reads_pairs_(node.reads_pairs),
         writes_pairs_(node.writes_pairs) {}
 
-  Error pack(const Node& node, const OperatorContext& context) {
+  /// @param converted See float_contents().
+  Error pack(const Node& node, const OperatorContext& context, std::vector<float>* converted) {
     const Value& filter = context.graph.values[node.operand(1)];
     const Value* const bias =
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
-    return packed_.create(context, plan_.layout(), filter, bias, plan_.packed_bytes(),
-                          [&](float* to) {
-                            std::vector<float> storage;
-                            plan_.pack(weights_of(node, context, &storage), to, threads());
-                          });
+    return packed_.create(
+        context, plan_.layout(), filter, bias, plan_.packed_bytes(),
+        [&](float* to) { plan_.pack(weights_of(node, context, converted), to, threads()); });
   }
 
   /// @param storage See float_contents().
@@ -105,7 +104,8 @@ engine::Conv2d plan_of(const Node& node, const OperatorContext& context) {
 }
 
 /// Conv2d::accepts(), without reading weights that an earlier delegate or load has packed.
-bool accepts_weights(const engine::Conv2d& plan, const Node& node, const OperatorContext& context) {
+bool accepts_weights(const engine::Conv2d& plan, const Node& node, const OperatorContext& context,
+                     std::vector<float>* converted) {
   const Value& filter = context.graph.values[node.operand(1)];
   const Value* const bias =
       node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
@@ -113,8 +113,7 @@ bool accepts_weights(const engine::Conv2d& plan, const Node& node, const Operato
       PackedFloats::exist(context, plan.layout(), filter, bias)) {
     return true;
   }
-  std::vector<float> storage;
-  return plan.accepts(Convolution::weights_of(node, context, &storage));
+  return plan.accepts(Convolution::weights_of(node, context, converted));
 }
 
 bool has_constant_weights(const Node& node, const OperatorContext& context) {
@@ -130,11 +129,12 @@ OperatorResult create_convolution(const Node& node, const OperatorContext& conte
                                                   : create_quantized_convolution(node, context);
   }
   engine::Conv2d plan = plan_of(node, context);
-  if (!accepts_weights(plan, node, context)) {
+  std::vector<float> converted;
+  if (!accepts_weights(plan, node, context, &converted)) {
     plan = plan.without_winograd();
   }
   auto created = std::make_unique<Convolution>(node, context, plan);
-  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context));
+  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context, &converted));
   return std::unique_ptr<Operator>(std::move(created));
 }
 
