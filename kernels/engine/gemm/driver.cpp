@@ -117,8 +117,8 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
     to.weights[1] = moved(to.bias[1], before);
     const TileFunction* const tiles = p.tiles->tiles(to.count);
     const size_t most = is_pair ? p.tiles->pair_rows : p.tiles->rows;
-    // Tiles of nearly equal size.
-    const size_t tile_rows = divide_up(rows, divide_up(rows, most));
+    // Tiles of nearly equal size; divisions take longer than the products of a small tile.
+    const size_t tile_rows = rows <= most ? rows : divide_up(rows, divide_up(rows, most));
     for (size_t row = 0; row < rows; row += left.count) {
       left.count = std::min(tile_rows, rows - row);
       if (table != nullptr) {

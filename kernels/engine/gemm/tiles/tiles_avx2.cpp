@@ -89,19 +89,22 @@ constexpr size_t kRows = 6, kPanel = 16, kVector = 8;
                    : "memory", "cc", REGISTERS)
 // clang-format on
 
-/// Addresses of whole rows, each 16 floats. Rows beyond the last one repeat its addresses: they
-/// compute and write the same numbers. The assembly contains the offsets of these fields.
+/// The addresses of rows, `stride` bytes apart. Rows beyond `count` repeat the last one.
+template <class Pointer>
+inline void set_rows(Pointer first, size_t stride, size_t count, Pointer* rows) {
+#pragma GCC unroll 6
+  for (size_t r = 0; r < kRows; ++r) {
+    rows[r] = first;
+    first = moved(first, r + 1 < count ? stride : 0);
+  }
+}
+
+/// Addresses of whole rows, each 16 floats. Rows beyond the last one compute and write the same
+/// numbers as that one. The assembly contains the offsets of these fields.
 struct Places {
   const float* from[kRows];
   float* to[kRows];
   float clamp_min, clamp_max;
-
-  void set_from(const float* first, size_t stride, size_t count) {
-    for (size_t r = 0; r < kRows; ++r) from[r] = moved(first, std::min(r, count - 1) * stride);
-  }
-  void set_to(float* first, size_t stride, size_t count) {
-    for (size_t r = 0; r < kRows; ++r) to[r] = moved(first, std::min(r, count - 1) * stride);
-  }
 };
 static_assert(offsetof(Places, to) == 48 && offsetof(Places, clamp_min) == 96 &&
               offsetof(Places, clamp_max) == 100);
@@ -123,18 +126,18 @@ const float* add_part(size_t rows, const float* const* end, size_t depth, const 
   return w;
 }
 
-/// The ends of a part's rows. Rows beyond `count` repeat the last one.
+/// The ends of a part's rows.
 void find_ends(const LeftRows& left, size_t part, const float** end) {
+  const size_t bytes = left.depth * sizeof(float);
+  if (left.table == nullptr) {
+    return set_rows(moved(left.first, part * left.part_stride + bytes), left.stride, left.count,
+                    end);
+  }
+  const float* const* const table = left.table + part * left.table_rows;
+#pragma GCC unroll 6
   for (size_t r = 0; r < kRows; ++r) {
-    const size_t row = std::min(r, left.count - 1);
-    const float* at = nullptr;
-    if (left.table == nullptr) {
-      at = moved(left.first, part * left.part_stride + row * left.stride);
-    } else {
-      const float* const pointer = left.table[part * left.table_rows + row];
-      at = pointer == left.zero ? pointer : moved(pointer, left.offset);
-    }
-    end[r] = moved(at, left.depth * sizeof(float));
+    const float* const at = table[std::min(r, left.count - 1)];
+    end[r] = moved(at, (at == left.zero ? 0 : left.offset) + bytes);
   }
 }
 
@@ -184,18 +187,17 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
   const bool stores = is_whole && !(to.is_last_block && to.has_residual);
   Places places;
   if (to.is_first_block) {
-    places.set_from(to.bias[0], to.bias_stride, rows);
+    set_rows(to.bias[0], to.bias_stride, rows, places.from);
   } else if (is_whole) {
-    places.set_from(to.out, to.row_bytes, rows);
+    set_rows<const float*>(to.out, to.row_bytes, rows, places.from);
   } else {
     for (size_t r = 0; r < rows; ++r) {
       float* const row = sums + r * kPanel;
       std::memcpy(row, moved(to.out, r * to.row_bytes), to.count * sizeof(float));
       std::fill(row + to.count, row + kPanel, 0.0f);
     }
-    places.set_from(sums, kRowBytes, rows);
+    set_rows<const float*>(sums, kRowBytes, rows, places.from);
   }
-  places.set_to(sums, kRowBytes, rows);
   places.clamp_min = -INFINITY;
   places.clamp_max = INFINITY;
   // Transposed convolutions have outputs that no input reaches: only the bias.
@@ -205,14 +207,16 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
   const float* w = to.weights[0];
   for (size_t part = 0; part < left.parts; ++part) {
     if (part == left.parts - 1 && stores) {
-      places.set_to(to.out, to.row_bytes, rows);
+      set_rows(to.out, to.row_bytes, rows, places.to);
       places.clamp_min = to.is_last_block ? to.clamp_min : -INFINITY;
       places.clamp_max = to.is_last_block ? to.clamp_max : INFINITY;
+    } else if (part == 0) {
+      set_rows<float*>(sums, kRowBytes, rows, places.to);
     }
     const float* end[kRows];
     find_ends(left, part, end);
     w = add_part(rows, end, left.depth, w, places);
-    if (part == 0) places.set_from(sums, kRowBytes, rows);
+    if (part == 0 && left.parts > 1) set_rows<const float*>(sums, kRowBytes, rows, places.from);
   }
   if (!stores || left.parts == 0) store_rows(rows, sums, to);
 }
