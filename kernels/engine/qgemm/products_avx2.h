@@ -58,11 +58,20 @@ enum class PanelForm { BytePairs, WordPairs, ByteFours };
 #define LOAD_VNNI(step) LOAD_VNNI_LOW(step) "vmovdqu 64*" #step "+32(%[w]), %%ymm13\n"
 #define LOAD_WORDS LOAD_VNNI
 #define STEP(rows, form, at, step) LOAD##form(step) ROWS_##rows(TIMES_ROW##form, at)
+// A single row reads weights at the memory's speed, and a processor's own prefetching ends with
+// each page: prefetch four steps' weights, which may be beyond the last ones, a page ahead.
+#define PREFETCH_1_32 "prefetcht0 4096(%[w])\n" "prefetcht0 4096+64(%[w])\n"
+#define PREFETCH_1_64 PREFETCH_1_32 "prefetcht0 4096+128(%[w])\n" "prefetcht0 4096+192(%[w])\n"
+#define PREFETCH_3_32
+#define PREFETCH_3_64
+#define PREFETCH_6_32
+#define PREFETCH_6_64
 #define ALONG_DEPTH(rows, form, bytes) \
   "sub $4, %[n]\n"                     \
   "jl 2f\n"                            \
   ".p2align 5\n"                       \
   "1:\n"                               \
+  PREFETCH_##rows##_##bytes            \
   STEP(rows, form, 0, 0)               \
   STEP(rows, form, 4, 1)               \
   STEP(rows, form, 8, 2)               \
@@ -145,6 +154,12 @@ ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t groups, const 
 #undef LOAD_VNNI
 #undef LOAD_WORDS
 #undef STEP
+#undef PREFETCH_1_32
+#undef PREFETCH_1_64
+#undef PREFETCH_3_32
+#undef PREFETCH_3_64
+#undef PREFETCH_6_32
+#undef PREFETCH_6_64
 #undef ALONG_DEPTH
 #undef ADD_PRODUCTS
 #undef SUM
