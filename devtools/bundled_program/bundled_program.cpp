@@ -81,7 +81,7 @@ Error load_bundled_input(Method& method, SerializedBundledProgram* bundled_progr
     const CaseValue value = test_case.input(i);
     // Verified tables of the bundle may share bytes with the input.
     ET_CHECK_OR_RETURN_ERROR(!method.writes_to_given_input(i), NotSupported,
-                             "method '%s' writes to input %zu, which has no planned memory: "
+                             "method '%s' writes to input %zu without planned memory: "
                              "set_inputs() and BundledModule "
                              "copy the inputs of a test case",
                              method.method_meta().name(), i);

@@ -73,7 +73,7 @@ ErrorStats compute_method_output_error_stats(runtime::Method& method,
 using InputMemory = std::vector<std::unique_ptr<void, void (*)(void*)>>;
 
 /// Sets the method's inputs to copies of the case's. After an error, inputs without planned memory
-/// are not set.
+/// are unset.
 /// @retval Error::InvalidArgument The inputs do not match the method's.
 /// @retval Error::MemoryAllocationFailed A copy cannot be allocated.
 runtime::Result<InputMemory> set_inputs(runtime::Method& method, const TestCase& test_case);

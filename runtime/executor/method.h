@@ -101,7 +101,7 @@ class Method final {
   /// attributes that show this memory have none until the next execution.
   /// @retval Error::InvalidState An execution has begun.
   [[nodiscard]] Error release_inputs();
-  /// Returns true if the method may write to the memory that set_input() gives it: the plan has no
+  /// Returns true if the method may write to the memory that set_input() gives it: the plan lacks
   /// memory for the input, and a call writes to it.
   bool writes_to_given_input(size_t input_idx) const;
   /// Returns true if the plan has memory for the input, and no value depends on its place. The

@@ -17,7 +17,7 @@ SIZE = 256
 
 
 def loaded(*, by_view: bool = False) -> Any:
-    """A method that returns its only input, which has no planned memory, or a view of it."""
+    """A method that returns its only input, an input without planned memory, or a view of it."""
     values: list[Any] = [tensor(FLOAT, SIZE), tensor(FLOAT, SIZE), Int(SIZE), IntList([2])]
     shown = values[by_view]
     shown.extra_tensor_info = ExtraTensorInfo(fully_qualified_name="shown")

@@ -91,7 +91,7 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   set_dense_strides(view, dim_order);
   if (view.data == nullptr && view.count() != 0) {
     raise_error(Error::InvalidState,
-                name_ + "(): a tensor has no memory; it shows an input, which the call released");
+                name_ + "(): a tensor without memory: it shows an input, which the call released");
   }
   for (const LargeOutput& output : large_outputs_) {
     if (mode != OutputMode::Copy && output.memory != nullptr && output.memory.get() == view.data) {

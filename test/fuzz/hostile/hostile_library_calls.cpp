@@ -350,7 +350,7 @@ std::vector<Call> matrices() {
 
 namespace {
 
-/// The call, with its last result where an operand of as many bytes lies.
+/// Places the call's last result on an operand of the same number of bytes.
 TestProgram program_in_place(const Call& call, size_t operand) {
   TestProgram program = program_of(call, Dynamism::STATIC);
   auto& values = program.plans[0].values;
