@@ -86,14 +86,29 @@ struct Bytes {
   }
 };
 
+/// Elements that there is room for.
+template <class Form>
+constexpr size_t kMaxElements = kMaxBytes / sizeof(int32_t) * Form::kInterleave;
+
+/// Prepares whole rows of one part, which fit; returns the number of groups of four bytes of a row.
+template <class Form>
+ET_AVX2_INLINE size_t prepare_part(const QLeftRows& left, PreparedRows& to) {
+  const size_t depth = left.depth;
+  const bool may_read_beyond = left.may_read_beyond;
+  for (size_t r = 0; r < left.count; ++r) {
+    Form::prepare(left.row(0, r), depth, may_read_beyond, to.bytes + r * kRowBytes);
+  }
+  return divide_up(depth, Form::kInterleave);
+}
+
 /// Prepares as many parts, or as much of one part, as there is room for; returns the number of
 /// groups of four bytes of a row.
 template <class Form>
 ET_AVX2 size_t prepare_next(const QLeftRows& left, Place& place, PreparedRows& to) {
-  constexpr size_t kBytes = sizeof(int32_t) / Form::kInterleave, kMaxElements = kMaxBytes / kBytes;
+  constexpr size_t kBytes = sizeof(int32_t) / Form::kInterleave;
   size_t filled = 0;
-  while (place.part < left.parts && filled < kMaxElements) {
-    const size_t taken = std::min(left.depth - place.d, kMaxElements - filled);
+  while (place.part < left.parts && filled < kMaxElements<Form>) {
+    const size_t taken = std::min(left.depth - place.d, kMaxElements<Form> - filled);
     for (size_t r = 0; r < left.count; ++r) {
       Form::prepare(left.row(place.part, r) + place.d, taken, left.may_read_beyond,
                     to.bytes + r * kRowBytes + filled * kBytes);
@@ -148,10 +163,15 @@ template <class Form, size_t kUsed, class Begin, class Finish>
 ET_AVX2_INLINE void add_rows(const QLeftRows& left, const int8_t* packed, size_t columns,
                              const Begin& begin, const Finish& finish) {
   PreparedRows as;
-  Place place;
-  const size_t groups = prepare_next<Form>(left, place, as);
-  if (place.part < left.parts) {
-    return add_long_rows<Form, kUsed>(left, as, packed, columns, begin, finish);
+  size_t groups = 0;
+  if (left.parts == 1 && left.depth <= kMaxElements<Form>) {
+    groups = prepare_part<Form>(left, as);
+  } else {
+    Place place;
+    groups = prepare_next<Form>(left, place, as);
+    if (place.part < left.parts) {
+      return add_long_rows<Form, kUsed>(left, as, packed, columns, begin, finish);
+    }
   }
   for (size_t first = 0; first < columns; first += kPanel) {
     TileSums sums;
@@ -209,16 +229,16 @@ template <class Form>
 ET_AVX2 void to_floats(const QLeftRows& left, const int8_t* w, size_t columns, float* out,
                        size_t out_stride, const QDynamic& how) {
   using Panels = decltype(&to_floats<Form>);
-  const Panels by_count[] = {panels_to_floats<Form, 1>, panels_to_floats<Form, 3>,
-                             panels_to_floats<Form, kRows>};
+  static constexpr Panels by_count[] = {panels_to_floats<Form, 1>, panels_to_floats<Form, 3>,
+                                        panels_to_floats<Form, kRows>};
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, how);
 }
 template <class Form>
 ET_AVX2 void to_bytes(const QLeftRows& left, const int8_t* w, size_t columns, int8_t* out,
                       size_t out_stride, const Requantization& to) {
   using Panels = decltype(&to_bytes<Form>);
-  const Panels by_count[] = {panels_to_bytes<Form, 1>, panels_to_bytes<Form, 3>,
-                             panels_to_bytes<Form, kRows>};
+  static constexpr Panels by_count[] = {panels_to_bytes<Form, 1>, panels_to_bytes<Form, 3>,
+                                        panels_to_bytes<Form, kRows>};
   by_count[(left.count > 1) + (left.count > 3)](left, w, columns, out, out_stride, to);
 }
 
