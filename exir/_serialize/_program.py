@@ -36,8 +36,9 @@ def serialize_pte_binary(
 
 
 def deserialize_pte_binary(program_data: bytes) -> PTEFile:
-    """Read a `.pte` file. Raises MalformedProgramError."""
+    """Read a `.pte` file; the program's own list of named data is empty. Raises MalformedProgramError."""
     file = deserialize_pte(program_data)
+    file.program.named_data = []
     buffers = [bytes(blob.data) for blob in file.named_data.values()]
     entries = {key: DataEntry(index, blob.alignment, None) for index, (key, blob) in enumerate(file.named_data.items())}
     named = NamedDataStoreOutput(buffers, entries, {}) if entries else None

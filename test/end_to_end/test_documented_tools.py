@@ -224,6 +224,7 @@ def test_a_program_is_read_and_written_as_values() -> None:
     buffer = to_edge(export(State(), (X[0, :2],))).to_executorch().buffer
     file = deserialize_pte_binary(buffer)
     assert isinstance(file, PTEFile) and file.program.execution_plan[0].name == "forward"
+    assert file.program.named_data == []
     again = deserialize_pte_binary(bytes(serialize_pte_binary(file, extract_delegate_segments=True)))
     assert again.program.execution_plan == file.program.execution_plan
     assert (_PTEFile, _deserialize_pte_binary, _serialize_pte_binary) == (

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 from torch import fx
 from torch._ops import OpOverload
@@ -21,6 +23,11 @@ SIZE_OPERATORS = (
 )
 
 
+def _node_name(operator: str) -> str:
+    """Return the name that fx gives to a call: `aten.sum.dim_IntList` becomes `aten_sum_dim_int_list`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operator.replace(".", "_")).lower()
+
+
 class AtenToEdgePass(GraphPass):
     """Wraps the target of every operator call; a node `add_3` becomes `aten_add_tensor_3`."""
 
@@ -30,6 +37,6 @@ class AtenToEdgePass(GraphPass):
             for node in module.graph.nodes:
                 if isinstance(node.target, OpOverload) and node.target not in SIZE_OPERATORS:
                     node.target = edge_op(node.target)
-                    node._rename(str(node.target).replace(".", "_").lower())
+                    node._rename(_node_name(str(node.target)))
                     modified = True
         return PassResult(graph_module, modified)

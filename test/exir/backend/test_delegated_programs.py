@@ -168,6 +168,15 @@ def test_delegation_is_counted_by_operator_through_branches(capsys: pytest.Captu
     assert "occurrences_in_delegated_graphs" in capsys.readouterr().out
 
 
+def test_operators_are_counted_under_the_names_that_fx_gives_their_calls() -> None:
+    class Sums(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.sum(0) + x.sum(1)
+
+    info = get_delegation_info(to_edge(export(Sums(), SQUARES[:1])).exported_program().graph_module)
+    assert sorted(info.delegation_by_operator) == ["aten_add_tensor", "aten_sum_dim_int_list"]
+
+
 def test_a_delegated_graph_prints_with_what_is_inside_its_delegates(capsys: pytest.CaptureFixture[str]) -> None:
     graph_module = lowered(MatmulAddSub(), SQUARES, AddMulPartitionerDemo()).exported_program().graph_module
     print_delegated_graph(graph_module)
