@@ -7,14 +7,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._export.utils import (
-    get_buffer,
-    get_lifted_tensor_constant,
-    get_param,
-    is_buffer,
-    is_lifted_tensor_constant,
-    is_param,
-)
 from torch.export import ExportedProgram
 from torch.export.graph_signature import (
     ExportGraphSignature,
@@ -26,6 +18,7 @@ from torch.export.graph_signature import (
 )
 
 from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.rewrite.program_constants import constant_spec_of, tensor_of
 
 
 def is_get_attr_node(node: Any) -> bool:
@@ -35,20 +28,16 @@ def is_get_attr_node(node: Any) -> bool:
 
 def is_param_node(exp_prog: ExportedProgram, node: fx.Node) -> bool:
     """Return whether a node is a parameter, buffer or lifted constant of the program."""
-    lifted = is_param(exp_prog, node) or is_buffer(exp_prog, node) or is_lifted_tensor_constant(exp_prog, node)
-    return is_get_attr_node(node) or lifted
+    return is_get_attr_node(node) or constant_spec_of(exp_prog, node) is not None
 
 
 def get_param_tensor(exp_prog: ExportedProgram, node: fx.Node | None) -> torch.Tensor | None:
     """Tensor of a parameter, buffer or constant; None for None. Raises RuntimeError for any other node."""
     if node is None:
         return None
-    if is_param(exp_prog, node):
-        return get_param(exp_prog, node)
-    if is_buffer(exp_prog, node):
-        return get_buffer(exp_prog, node)
-    if is_lifted_tensor_constant(exp_prog, node):
-        return get_lifted_tensor_constant(exp_prog, node)
+    spec = constant_spec_of(exp_prog, node)
+    if spec is not None:
+        return tensor_of(exp_prog, spec)
     if is_get_attr_node(node):
         for module in (node.graph.owning_module, exp_prog.graph_module):
             attribute = getattr(module, str(node.target), None)
@@ -102,17 +91,13 @@ def delete_constant_placeholder(exp_program: ExportedProgram, node: fx.Node) -> 
     """Remove an unread parameter, buffer or constant with its tensor and its entry in the signature."""
     if node.users:
         raise RuntimeError(f"cannot delete '{node.name}': it is read by {', '.join(user.name for user in node.users)}")
-    signature = exp_program.graph_signature
-    lifted = {
-        **signature.inputs_to_parameters,
-        **signature.inputs_to_buffers,
-        **signature.inputs_to_lifted_tensor_constants,
-    }
-    if node.name not in lifted:
+    spec = constant_spec_of(exp_program, node)
+    if spec is None:
         raise RuntimeError(f"cannot delete '{node.name}': it is neither a parameter nor a buffer nor a constant")
     for tensors in (exp_program.state_dict, exp_program.constants):
-        tensors.pop(lifted[node.name], None)
-    specs = [spec for spec in signature.input_specs if spec.arg.name != node.name]
+        tensors.pop(str(spec.target), None)
+    signature = exp_program.graph_signature
+    specs = [one for one in signature.input_specs if one is not spec]
     _set_signature(exp_program, specs, signature.output_specs)
     node.graph.erase_node(node)
 

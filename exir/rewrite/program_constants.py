@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, islice
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import fx
@@ -17,17 +18,38 @@ from executorch.exir.rewrite.node_rewrite import origin_of
 _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
+_PLACES: WeakKeyDictionary[ExportedProgram, dict[str, int]] = WeakKeyDictionary()
+"""Input → its place in the signature. The signature's own dictionaries are made anew for each query."""
+
+
+def _name_of(spec: InputSpec) -> str:
+    return str(getattr(spec.arg, "name", ""))
+
+
+def constant_spec_of(program: ExportedProgram, node: fx.Node) -> InputSpec | None:
+    """Return the signature's entry of a parameter, buffer or lifted constant; None for any other node."""
+    if node.op != "placeholder":
+        return None
+    specs = program.graph_signature.input_specs
+    place = _PLACES.get(program, {}).get(node.name, len(specs))
+    if place >= len(specs) or _name_of(specs[place]) != node.name:  # new, or the signature has changed
+        places = _PLACES[program] = {_name_of(spec): place for place, spec in enumerate(specs)}
+        place = places.get(node.name, len(specs))
+    return specs[place] if place < len(specs) and specs[place].kind in _CONSTANT_KINDS else None
+
+
+def tensor_of(program: ExportedProgram, spec: InputSpec) -> torch.Tensor | None:
+    """Return the tensor of a parameter, buffer or lifted constant; None if the program lacks it."""
+    value = program.state_dict.get(str(spec.target), program.constants.get(str(spec.target)))
+    return value if isinstance(value, torch.Tensor) else None
+
+
 def constant_tensors(program: ExportedProgram) -> dict[str, torch.Tensor]:
     """Return placeholder name → tensor for parameters, constants and buffers that the program never writes."""
     written = set(program.graph_signature.buffers_to_mutate.values())
-    tensors: dict[str, torch.Tensor] = {}
-    for spec in program.graph_signature.input_specs:
-        if spec.kind not in _CONSTANT_KINDS or spec.target is None or spec.target in written:
-            continue
-        value = program.state_dict.get(spec.target, program.constants.get(spec.target))
-        if isinstance(value, torch.Tensor):
-            tensors[spec.arg.name] = value
-    return tensors
+    specs = program.graph_signature.input_specs
+    constants = (spec for spec in specs if spec.kind in _CONSTANT_KINDS and spec.target not in written)
+    return {_name_of(spec): tensor for spec in constants if (tensor := tensor_of(program, spec)) is not None}
 
 
 def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:
@@ -88,7 +110,7 @@ def drop_unused_constants(program: ExportedProgram) -> None:
     unused = {node.name: node for node in _placeholders(program) if not node.users}
     kept = []
     for spec in signature.input_specs:
-        node = unused.get(getattr(spec.arg, "name", ""))
+        node = unused.get(_name_of(spec))
         if node is None or spec.kind not in _CONSTANT_KINDS or spec.target in written:
             kept.append(spec)
             continue

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast
-from weakref import WeakKeyDictionary
 
 import torch
-from torch._export.utils import get_buffer, get_lifted_tensor_constant
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, InputSpec
 from torch.fx import Node, map_arg
 
 from executorch.exir.error import operator_name
 from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
+from executorch.exir.rewrite.program_constants import constant_spec_of, tensor_of
 
 # Operators that are evaluated ahead of time if all operands are constants.
 _FOLDED = ("quantized_decomposed.dequantize_per_", "aten.repeat.")
@@ -38,33 +36,10 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
         return None
     if _is_folded(node):
         return _folded(program, node) if is_constant(program, node) else None
-    spec = _spec_of(program, node) if node.op == "placeholder" else None
-    if spec is None:
+    spec = constant_spec_of(program, node)
+    if spec is None or spec.target in program.graph_signature.buffers_to_mutate.values():
         return None
-    if spec.kind == InputKind.PARAMETER:
-        return cast(torch.Tensor, program.state_dict[cast(str, spec.target)])
-    if spec.kind == InputKind.BUFFER:
-        return None if spec.target in program.graph_signature.buffers_to_mutate.values() else get_buffer(program, node)
-    return get_lifted_tensor_constant(program, node) if spec.kind == InputKind.CONSTANT_TENSOR else None
-
-
-_PLACES: WeakKeyDictionary[ExportedProgram, dict[str, int]] = WeakKeyDictionary()
-"""Input → its place in the signature. The signature's own dictionaries are made anew for each query."""
-
-
-def _spec_of(program: ExportedProgram, node: Node) -> InputSpec | None:
-    """Return the signature's entry of a placeholder; None for one that the signature lacks."""
-    specs = program.graph_signature.input_specs
-    place = _PLACES.get(program, {}).get(node.name, len(specs))
-    if place >= len(specs) or _name_of(specs[place]) != node.name:  # new, or the signature has changed
-        places = {_name_of(spec): place for place, spec in enumerate(specs)}
-        _PLACES[program] = places
-        place = places.get(node.name, len(specs))
-    return specs[place] if place < len(specs) else None
-
-
-def _name_of(spec: InputSpec) -> str:
-    return str(getattr(spec.arg, "name", ""))
+    return tensor_of(program, spec)
 
 
 def is_constant(program: ExportedProgram, node: object) -> bool:

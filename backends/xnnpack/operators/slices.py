@@ -28,6 +28,7 @@ from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
+from executorch.exir.rewrite.program_constants import constant_spec_of
 
 _TO_THE_END = 2**63 - 1
 _MAX_RUNS = 8
@@ -279,8 +280,8 @@ def _refuse_slice_scatter(node: Node, program: ExportedProgram) -> Rejection | N
         return Rejection("the part that it writes is dynamic")
     if {source.meta["val"].dtype for source in node.all_input_nodes} != {node.meta["val"].dtype}:
         return Rejection("its operands differ in dtype")
-    written = program.graph_signature.buffers_to_mutate.values()
-    if program.graph_signature.inputs_to_buffers.get(_source(node).name) in written:
+    buffer = constant_spec_of(program, _source(node))
+    if buffer is not None and buffer.target in program.graph_signature.buffers_to_mutate.values():
         return Rejection("it writes to a buffer, in its place outside of delegates")
     written = _written(node)
     if not written:

@@ -16,7 +16,9 @@ from executorch.backends.transforms.utils import (
     create_mutable_buffer,
     delete_constant_placeholder,
     get_param_tensor,
+    is_param_node,
 )
+from executorch.backends.xnnpack.lowering.facts import constant_tensor
 from executorch.exir import EdgeCompileConfig, to_edge
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass, PassResult
@@ -39,6 +41,25 @@ def test_a_constant_is_added_and_deleted() -> None:
     assert program.graph_signature.inputs_to_parameters == {"extra": "extra"}
     delete_constant_placeholder(program, node)
     assert not program.state_dict and len(program.graph_signature.input_specs) == 1
+
+
+def test_constants_are_found_after_others_were_added_and_deleted() -> None:
+    program = _program()
+
+    def add(name: str, value: float) -> torch.fx.Node:
+        with program.graph.inserting_before(next(iter(program.graph.nodes))):
+            data = torch.full((2,), value)
+            return create_constant_placeholder(program, program.graph, name, InputKind.CONSTANT_TENSOR, data)
+
+    nodes = [add(f"c{value}", value) for value in range(3)]
+    assert all(constant_tensor(program, node) is not None for node in nodes)
+    delete_constant_placeholder(program, nodes.pop(2))  # the first of the signature
+    user_input = next(node for node in program.graph.nodes if node.op == "placeholder" and node not in nodes)
+    assert not is_param_node(program, user_input) and constant_tensor(program, user_input) is None
+    nodes.append(add("c2", 5))
+    for node, value in zip(nodes, (0, 1, 5), strict=True):
+        for found in (constant_tensor(program, node), get_param_tensor(program, node)):
+            assert found is not None and found.tolist() == [value] * 2
 
 
 def test_constants_after_the_inputs_and_deleting_read_constants_are_refused() -> None:
