@@ -10,6 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from test.line_file import read_complete_lines
+
 # Suite, name, way and rule.
 Key = tuple[str, str, str, str]
 
@@ -95,12 +97,8 @@ class Records:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._records: dict[Key, Record] = {}
-        if path.exists():
-            for line in path.read_text().splitlines():
-                try:
-                    self._keep(Record.of_line(line))
-                except (ValueError, KeyError, TypeError):
-                    continue  # the line that an interruption cut off; its attempt is made again
+        for line in read_complete_lines(path):
+            self._keep(Record.of_line(line))
 
     def _keep(self, record: Record) -> None:
         self._records[record.key] = record

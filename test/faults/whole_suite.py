@@ -27,6 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from test.line_file import read_complete_lines
+
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 60
 """Seconds that a test may take while something fails; without faults, tests that take longer are left out."""
@@ -85,7 +87,7 @@ class Journal:
         self._runner = runner
         self._path = path
         self._outcomes: dict[tuple[str, int, str, int], Outcome] = {}
-        for line in _complete_lines(path) if path is not None and path.exists() else []:
+        for line in read_complete_lines(path) if path is not None else []:
             program, built, test, point, *outcome = json.loads(line)
             self._outcomes[program, built, test, point] = Outcome(*outcome)
 
@@ -98,15 +100,6 @@ class Journal:
                 with self._path.open("a") as file:
                     print(json.dumps([*key, outcome.end, outcome.points, outcome.call]), file=file)
         return self._outcomes[key]
-
-
-def _complete_lines(path: Path) -> list[str]:
-    """The lines of a file, from which a last line that an interruption cut off is removed."""
-    text = path.read_text()
-    complete = text[: text.rfind("\n") + 1]
-    if complete != text:
-        path.write_text(complete)
-    return complete.splitlines()
 
 
 def tests_of(program: Path) -> list[str]:
