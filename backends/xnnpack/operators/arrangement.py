@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import partial
 from typing import cast
 
@@ -11,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_reshapable, is_static, rank, same_sizes
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, rank, same_sizes
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.views import order_of_view
@@ -111,34 +112,45 @@ def _permute(low: Lowering, node: Node) -> None:
     low.permute(node, cast(Node, node.args[0]), order)
 
 
+class _View(Enum):
+    """How a view is lowered."""
+
+    RENAMED = 0  # its operand has the same sizes
+    RESHAPED = 1  # at most one size is dynamic
+    KEEPING_SIZES = 2  # several sizes are dynamic, all but the last at the same places as in its operand
+
+
+def _view_of(node: Node) -> _View | None:
+    """Return how a view is lowered; None if it cannot be."""
+    given, sizes = cast(Node, node.args[0]).meta["val"].shape, node.meta["val"].shape
+    if same_sizes(given, sizes):
+        return _View.RENAMED
+    *copied, _ = [place for place, size in enumerate(sizes) if not isinstance(size, int)] or [0]
+    if not copied:
+        return _View.RESHAPED
+    is_kept = all(same_sizes(given[place : place + 1], sizes[place : place + 1]) for place in copied)
+    return _View.KEEPING_SIZES if is_kept else None
+
+
 def _refuse_view(node: Node, program: ExportedProgram) -> Rejection | None:
-    sizes, given = node.meta["val"].shape, cast(Node, node.args[0]).meta["val"].shape
-    if is_reshapable(sizes) or same_sizes(given, sizes) or _keeps_places(node):
+    if _view_of(node) is not None:
         return None
-    unknown = [size for size in sizes if not isinstance(size, int)]
+    unknown = [size for size in node.meta["val"].shape if not isinstance(size, int)]
     return Rejection(f"{len(unknown)} sizes are dynamic, expected all but the last where its operand has them")
 
 
-def _keeps_places(node: Node) -> bool:
-    """Return whether a view has several dynamic sizes, all but the last at the same places as in its operand."""
-    sizes, given = node.meta["val"].shape, cast(Node, node.args[0]).meta["val"].shape
-    *copied, _ = [place for place, size in enumerate(sizes) if not isinstance(size, int)] or [0]
-    return bool(copied) and all(same_sizes(given[place : place + 1], sizes[place : place + 1]) for place in copied)
-
-
 def _keeps_several_sizes(node: Node, program: ExportedProgram) -> bool:
-    source = cast(Node, node.args[0])
-    return _keeps_places(node) and not same_sizes(source.meta["val"].shape, node.meta["val"].shape)
+    return _view_of(node) is _View.KEEPING_SIZES
 
 
 def _view(low: Lowering, node: Node) -> None:
-    source = cast(Node, node.args[0])
-    sizes, wanted = source.meta["val"].shape, node.meta["val"].shape
-    if same_sizes(sizes, wanted):
+    source, view = cast(Node, node.args[0]), _view_of(node)
+    if view is _View.RENAMED:
         low.rename(node, source)
         return
+    sizes, wanted = source.meta["val"].shape, node.meta["val"].shape
     # Sizes that a reshape keeps are counted in the program's order.
-    there = [] if _keeps_places(node) else low.orders_of(source)
+    there = [] if view is _View.KEEPING_SIZES else low.orders_of(source)
     views = {order: order_of_view(sizes, wanted, order) for order in there if plain(rank(source)) not in there}
     order, shape = next(((order, view) for order, view in views.items() if view), (None, plain(rank(node))))
     low.add(reshape(arranged(wanted, shape), low.read(source, order), low.result(node, shape)), node)

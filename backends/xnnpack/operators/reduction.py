@@ -73,6 +73,12 @@ def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Part
     return parts if parts.are_images() or sum(not is_static(sizes) for sizes in parts) < 2 else None
 
 
+def _are_images(sizes: Sequence[object], dims: Sequence[int]) -> bool:
+    """Return whether an order that any tensor can have makes images of the sizes."""
+    parts = [parts_of(sizes, order, dims) for order in (plain(len(sizes)), CHANNELS_LAST) if len(order) == len(sizes)]
+    return any(one is not None and one.are_images() for one in parts)
+
+
 def reduced_dims(node: Node) -> list[int]:
     """The dimensions that a reduction removes, in order."""
     ranks = rank(cast(Node, node.args[0]))
@@ -103,7 +109,7 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("its operand has rank 0")
     dims, sizes = reduced_dims(node), source.meta["val"].shape
     kept = [size for dim, size in enumerate(sizes) if dim not in dims]
-    if dims == [2, 3] and len(sizes) == 4:
+    if _are_images(sizes, dims):
         return refusal_of_reshape(kept)
     # Lowering merges the reduced dimensions to one size, so several may be dynamic.
     dynamic = [sizes[dim] for dim in dims if not isinstance(sizes[dim], int)]
@@ -129,7 +135,8 @@ def _needs_product(node: Node) -> bool:
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
     """An existing order of the source with `dims` adjacent, else an order to transpose it to."""
     sizes = source.meta["val"].shape
-    orders = [low.order_of(source), *low.orders_of(source), moved_last(dims, rank(source)), CHANNELS_LAST]
+    orders = [low.order_of(source), *low.orders_of(source), moved_last(dims, rank(source))]
+    orders += [CHANNELS_LAST, plain(rank(source))]
     fitting = (order for order in orders if len(order) == rank(source) and parts_of(sizes, order, dims))
     return next(fitting)
 

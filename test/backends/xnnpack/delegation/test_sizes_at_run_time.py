@@ -122,6 +122,7 @@ def test_a_delegate_takes_a_batch_and_a_length_that_vary(function: Callable[...,
 IMAGE_REDUCTIONS: dict[str, nn.Module] = {
     "pool": nn.Sequential(nn.Conv2d(3, 4, 3, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 5)),
     "mean": Function(lambda linear, x: x.mean((2, 3))),
+    "mean of channels-last images": Function(lambda linear, x: x.permute(0, 2, 3, 1).mean((1, 2))),
     "sum": Function(lambda linear, x: x.relu().sum((2, 3), keepdim=True)),
     "half-precision mean": Function(lambda linear, x: x.half().mean((-1, -2)).float()),
 }
