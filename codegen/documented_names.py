@@ -86,7 +86,7 @@ def _wrappers(rows: Mapping[str, KernelRow], types: str) -> str:
     for name, row in rows.items():
         arguments = "".join(f", {a.name}" for a in row.schema.arguments)
         text += f"inline {declaration(row.schema, name)} {{\n"
-        text += "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope scope(ctx);\n"
+        text += "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope entry_point_scope(ctx);\n"
         text += f"  return ::{row.function}(ctx{arguments});\n}}\n"
         text += "// Ends the program if the kernel fails.\n"
         text += f"inline {declaration(row.schema, name, takes_context=False)} {{\n  KernelRuntimeContext ctx;\n"

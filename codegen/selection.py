@@ -134,8 +134,7 @@ def select_operators(
         saved_dtypes |= saved.dtypes
     for name, dtypes in (operator_dtypes or {}).items():
         chosen[name] = chosen.get(name, False) or not dtypes
-        if dtypes:
-            met[name] = met.get(name, frozenset()) | dtypes
+        met[name] = met.get(name, frozenset()) | (dtypes or frozenset(SCALAR_TYPE_CODES))
     chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
     if not chosen and not include_all and not programs:
         raise CodegenError("the selection is empty: expected operators, a yaml, a program, or all operators")

@@ -37,7 +37,7 @@ _INCLUDES = """
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 """
 # A kernel that needs temporary memory can be called with a default context.
-_SCOPE = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope scope(ctx);\n"
+_SCOPE = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope entry_point_scope(ctx);\n"
 
 
 def native_functions(rows: Sequence[KernelRow], source: str) -> str:

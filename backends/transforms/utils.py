@@ -36,8 +36,9 @@ def get_param_tensor(exp_prog: ExportedProgram, node: fx.Node | None) -> torch.T
     if node is None:
         return None
     spec = constant_spec_of(exp_prog, node)
-    if spec is not None:
-        return tensor_of(exp_prog, spec)
+    tensor = tensor_of(exp_prog, spec) if spec is not None else None
+    if tensor is not None:
+        return tensor
     if is_get_attr_node(node):
         for module in (node.graph.owning_module, exp_prog.graph_module):
             attribute = getattr(module, str(node.target), None)

@@ -25,7 +25,12 @@ def read_operator_dtypes(text: str) -> Mapping[str, frozenset[str]]:
         raise CodegenError(f"operators with dtypes: expected JSON: {error}") from error
     if not isinstance(document, dict):
         raise CodegenError(f"operators with dtypes: expected a JSON object, found {type(document).__name__}")
-    return {qualified(name): frozenset(_dtypes(name, entries)) for name, entries in document.items()}
+    operators: dict[str, frozenset[str]] = {}
+    for name, entries in document.items():
+        if qualified(name) in operators:
+            raise CodegenError(f"operators with dtypes: {qualified(name)} stands twice")
+        operators[qualified(name)] = frozenset(_dtypes(name, entries))
+    return operators
 
 
 def _dtypes(name: str, entries: object) -> Iterator[str]:

@@ -46,7 +46,7 @@ def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> Non
     assert "Tensor& add_out(KernelRuntimeContext& ctx" in (tmp_path / "mine/NativeFunctions.h").read_text()
     entries = (tmp_path / "mine/Functions.h").read_text()
     assert "inline Tensor& add_outf(KernelRuntimeContext& ctx" in entries
-    assert "EntryPointScope scope(ctx);" in entries
+    assert "EntryPointScope entry_point_scope(ctx);" in entries
 
 
 def test_a_copy_of_a_librarys_yaml_binds_the_kernels_of_that_library(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_selected_dtypes_remove_partial_kernels_and_guard_our_own(tmp_path: Path
     assert "#define EXECUTORCH_SELECTED_DTYPES 0x40ull" in (tmp_path / "mine/selected_dtypes.h").read_text()
     functions = (tmp_path / "mine/Functions.h").read_text()
     guard = "  if (!::executorch::ET_RUNTIME_NAMESPACE::serves_dtypes<0x40>"
-    memory = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope scope(ctx);\n"
+    memory = "  const ::executorch::ET_RUNTIME_NAMESPACE::internal::EntryPointScope entry_point_scope(ctx);\n"
     body = f"{guard}(ctx, self, other, out)) return out;\n{memory}  return ::executorch::kernels::portable::add_out("
     assert body in functions
     assert f"{guard}(ctx, self, values, indices)) return {{values, indices}};\n" in functions

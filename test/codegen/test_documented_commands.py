@@ -33,6 +33,7 @@ def test_operators_with_dtypes_become_a_selection(tmp_path: Path) -> None:
     selection = Selection.load(file)
     assert selection.operators == {"aten::add.out": False, "aten::mul.out": True}
     assert selection.dtypes_of("aten::add.out") == {"Int", "Float", "Bool"}
+    assert {"Half", "Long"} < selection.dtypes_of("aten::mul.out")
 
 
 @pytest.mark.parametrize(

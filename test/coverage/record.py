@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from test.line_file import read_complete_lines
+from test.line_file import append_line, read_complete_lines
 
 # Suite, name, way and rule.
 Key = tuple[str, str, str, str]
@@ -98,7 +98,10 @@ class Records:
         self.path = path
         self._records: dict[Key, Record] = {}
         for line in read_complete_lines(path):
-            self._keep(Record.of_line(line))
+            try:
+                self._keep(Record.of_line(line))
+            except (ValueError, KeyError, TypeError):
+                continue  # earlier versions appended a record to a line that was cut off; its attempt is made again
 
     def _keep(self, record: Record) -> None:
         self._records[record.key] = record
@@ -114,8 +117,7 @@ class Records:
 
     def add(self, record: Record) -> None:
         self._keep(record)
-        with self.path.open("a") as file:
-            file.write(record.as_line() + "\n")
+        append_line(self.path, record.as_line())
 
     def rewrite(self) -> None:
         """Write one line a record, sorted by suite, name and way."""

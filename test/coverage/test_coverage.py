@@ -42,6 +42,8 @@ def test_records_survive_a_cut_line_and_the_last_attempt_counts(tmp_path: Path) 
     with records.path.open("a") as file:
         file.write('{"suite": "suite", "name": "c"')
     Records(records.path).add(_record("b", Outcome.MATCHED))
+    with records.path.open("a") as file:
+        file.write('{"suite": "suite", "name": "c"{"suite": "suite"}\n')
     again = Records(records.path)
     assert [(one.name, one.outcome) for one in again] == [("a", Outcome.MATCHED), ("b", Outcome.MATCHED)]
     again.rewrite()

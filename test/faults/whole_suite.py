@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from test.line_file import read_complete_lines
+from test.line_file import append_line, read_complete_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 60
@@ -97,8 +97,7 @@ class Journal:
         if key not in self._outcomes:
             outcome = self._outcomes[key] = self._runner.run(program, test, point)
             if self._path is not None:
-                with self._path.open("a") as file:
-                    print(json.dumps([*key, outcome.end, outcome.points, outcome.call]), file=file)
+                append_line(self._path, json.dumps([*key, outcome.end, outcome.points, outcome.call]))
         return self._outcomes[key]
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 from torch.fx import Node, map_arg
 
 from executorch.exir.error import operator_name
@@ -37,7 +38,9 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
     if _is_folded(node):
         return _folded(program, node) if is_constant(program, node) else None
     spec = constant_spec_of(program, node)
-    if spec is None or spec.target in program.graph_signature.buffers_to_mutate.values():
+    if spec is None:
+        return None
+    if spec.kind is InputKind.BUFFER and spec.target in program.graph_signature.buffers_to_mutate.values():
         return None
     return tensor_of(program, spec)
 

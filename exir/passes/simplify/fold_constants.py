@@ -193,7 +193,7 @@ def _run(node: fx.Node, values: dict[fx.Node, Any]) -> object:
 def _as_constant(node: fx.Node, result: object) -> NewConstant | None:
     """Return the result with the layout of the graph's value, row-major or, for example, channels last.
 
-    None if it is no tensor, or has another layout or dtype.
+    None if it is not a tensor, or has another layout or dtype.
     """
     value = node.meta["val"]
     if not isinstance(result, torch.Tensor) or result.dtype != value.dtype:

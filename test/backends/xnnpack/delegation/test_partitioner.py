@@ -166,7 +166,7 @@ def test_sums_over_sizes_that_vary_stay_out_of_delegates_for_executorch_1_4() ->
     exported = torch.export.export(sums, (torch.randn(2, 3, 7, 9),), dynamic_shapes={"args": (sizes,)})
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(for_executorch_1_4=True)])
     assert [node.name for node in lowered.exported_program().graph.nodes if "aten" in node.name] == [
-        "aten_sum_dim_intlist"
+        "aten_sum_dim_int_list"
     ]
 
 
