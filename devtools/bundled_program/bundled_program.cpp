@@ -82,8 +82,7 @@ Error load_bundled_input(Method& method, SerializedBundledProgram* bundled_progr
     // Verified tables of the bundle may share bytes with the input.
     ET_CHECK_OR_RETURN_ERROR(!method.writes_to_given_input(i), NotSupported,
                              "method '%s' writes to input %zu without planned memory: "
-                             "set_inputs() and BundledModule "
-                             "copy the inputs of a test case",
+                             "set_inputs() and BundledModule copy a test case's inputs",
                              method.method_meta().name(), i);
     ET_CHECK_OK_OR_RETURN_ERROR(set_input(method, value, i, const_cast<uint8_t*>(value.data)));
   }
@@ -121,9 +120,10 @@ ErrorStats compute_method_output_error_stats(Method& method,
           mean(error->sum_relative, error->relative_count), error->max_relative};
 }
 
-Result<InputMemory> set_inputs(Method& method, const TestCase& test_case) {
+namespace {
+
+Error set_copies(Method& method, const TestCase& test_case, InputMemory& memory) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_input_count(method, test_case));
-  InputMemory memory;
   for (size_t i = 0; i < test_case.inputs_size(); ++i) {
     const CaseValue value = test_case.input(i);
     void* data = nullptr;
@@ -137,12 +137,20 @@ Result<InputMemory> set_inputs(Method& method, const TestCase& test_case) {
         memcpy(data, value.data, size);
       }
     }
-    const Error error = set_input(method, value, i, data);
-    if (error != Error::Ok) {
-      // The inputs before this one use memory that is freed now.
-      ET_CHECK_OK_OR_RETURN_ERROR(method.release_inputs());
-      return error;
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(set_input(method, value, i, data));
+  }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Result<InputMemory> set_inputs(Method& method, const TestCase& test_case) {
+  InputMemory memory;
+  const Error error = set_copies(method, test_case, memory);
+  if (error != Error::Ok) {
+    // Inputs that are set use memory that is freed now.
+    ET_CHECK_OK_OR_RETURN_ERROR(method.release_inputs());
+    return error;
   }
   return memory;
 }

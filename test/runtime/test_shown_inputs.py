@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from executorch.exir import to_edge
 from executorch.exir.schema import ExtraTensorInfo, Int, IntList
 from executorch.extension.pybindings.portable_lib import _load_program_from_buffer
 from executorch.runtime import InvalidStateError
@@ -75,3 +77,19 @@ def test_a_constant_cannot_be_changed_through_an_output_or_attribute() -> None:
         np.testing.assert_array_equal(output, zeros)
         output[:] = 7
         method.get_attribute("weight")[:] = 8
+
+
+def test_after_a_short_input_in_the_memory_of_the_caller_a_longer_one_is_taken() -> None:
+    class Double(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+    rows = torch.export.Dim("rows", max=512)
+    exported = torch.export.export(Double(), (torch.randn(8, 64),), dynamic_shapes=({0: rows},))
+    method = _load_program_from_buffer(to_edge(exported).to_executorch().buffer).load_method("forward")
+    short, long = np.ones((256, 64), np.float32), np.ones((512, 64), np.float32)
+    method([short])
+    for _ in range(2):
+        method.set_inputs([long])
+        method.execute()
+        np.testing.assert_array_equal(method.get_outputs()[0], long * 2)

@@ -26,6 +26,8 @@ static_assert(kMaxChannels * 9 * 128 * 128 * 4 < size_t{1} << 31);
 /// Transformed points of an item share the second-level cache with products and weights.
 constexpr size_t kBlockBytes = size_t{256} << 10, kMaxBlockTiles = 96;
 constexpr size_t kItemsOfThread = 4;
+/// All transformed kernels are in scratch memory, in 32 bytes for nine of int8.
+constexpr size_t kMaxKernelBytes = size_t{16} << 20;
 
 QWinogradWork work_of(const Conv2dParams& p, size_t batch, ImageSize input, size_t threads) {
   QWinogradWork work = {};
@@ -94,7 +96,6 @@ void convolve(const Conv2dParams& p, const Call& call, Threads& threads) {
   QWinogradWork work = work_of(p, call.batch, call.input_size, threads.count());
   work.points = call.input;
   work.pixel_stride = call.input_pixel_stride;
-  work.out_stride = call.output_pixel_stride;
   const auto* const packed = static_cast<const int8_t*>(call.packed);
   const Scratch sizes(work, call.batch);
   int8_t* const padding = static_cast<int8_t*>(call.scratch);
@@ -136,7 +137,9 @@ bool gains(const QGemmTiles& tiles, const Conv2dParams& p, size_t batch, ImageSi
                             p.dilation_width == 1 && p.group_inputs % kChannelStep == 0 &&
                             p.group_inputs >= kMinChannels && p.group_inputs <= kMaxChannels;
   const ImageSize output = output_size(p, input);
-  return is_supported && p.group_outputs >= kMinOutputs &&
+  const size_t kernel_bytes =
+      round_up(p.group_outputs, kPanel) * p.group_inputs * kQFrequencies * sizeof(int16_t);
+  return is_supported && p.group_outputs >= kMinOutputs && kernel_bytes <= kMaxKernelBytes &&
          batch * divide_up(output.height, 2) * divide_up(output.width, 2) >= kMinTiles;
 }
 

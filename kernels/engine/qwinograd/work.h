@@ -19,14 +19,14 @@ struct QWinogradWork {
   size_t block;                                ///< tiles of an item, a multiple of a product's rows
   size_t blocks, parts;                        ///< of tiles, of panels: items
   size_t panels, panels_at_once;
-  size_t frequencies_at_once;       ///< that a product's prepared rows have room for
-  size_t rows_bytes;                ///< of the prepared rows of as many tiles as a product has rows
-  size_t kernel_bytes;              ///< of a panel's transformed kernels of one frequency
-  size_t panel_bytes;               ///< of the packed weights
-  const int8_t* points;             ///< of the images
-  size_t pixel_stride, out_stride;  ///< from pixel to pixel
+  size_t frequencies_at_once;  ///< that a product's prepared rows have room for
+  size_t rows_bytes;           ///< of the prepared rows of as many tiles as a product has rows
+  size_t kernel_bytes;         ///< of a panel's transformed kernels of one frequency
+  size_t panel_bytes;          ///< of the packed weights
+  const int8_t* points;        ///< of the images
+  size_t pixel_stride;         ///< from pixel to pixel
 
-  /// Where the prepared rows of tiles have a frequency.
+  /// The offset of a frequency in the prepared rows of tiles, in bytes.
   size_t frequency_at(size_t frequency) const;
 };
 

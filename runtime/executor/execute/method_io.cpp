@@ -8,6 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+#include <executorch/runtime/executor/execute/planned_input.h>
 #include <executorch/runtime/executor/execute/unaliased_values.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -124,8 +125,7 @@ Error Method::set_tensor_input(internal::Input& input, size_t index, const et::T
   ET_CHECK_OK_OR_RETURN_ERROR(check_tensor_input(input, index, given));
   const et::Tensor own = internal::tensor_of(input.impl);
   if (input.planned != nullptr) {
-    ET_CHECK_OK_OR_RETURN_ERROR(internal::rebind_tensor(own, given.sizes(), input.planned));
-    input.planned = nullptr;
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::use_planned_memory(input));
   }
   if (tensor_source(*input.tensor) != TensorSource::None) {
     ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(own, given.sizes()));
