@@ -41,7 +41,7 @@ class DecomposeChannelsLastPass(ExportPass):
         return tuple(self._permuted(part, _TO_CHANNELS_LAST, meta) for part in parts)
 
     def call_getitem(self, value: Any, key: int, meta: NodeMetadata) -> Any:
-        # A decomposed operator has a tuple of values, not a node with getitem users.
+        # `call_operator` returns the results of a decomposed operator as a tuple; no node has to be indexed.
         return value[key] if isinstance(value, tuple) else super().call_getitem(value, key, meta)
 
     def _permuted(self, value: Any, dims: list[int], meta: NodeMetadata) -> Any:

@@ -58,7 +58,8 @@ def create_constant_placeholder(
     """Add a parameter, buffer or constant at the graph's insertion point, before the user's inputs; return its node. If
     the name exists, return the existing node.
 
-    persistent_buffer: for buffers, whether the state dict contains it.
+    persistent_buffer: whether the state dict contains a buffer. Raises RuntimeError for another kind, for a buffer with
+    `persistent_buffer=None`, and if the insertion point is after an input of the user.
     """
     if name in exp_program.state_dict or name in exp_program.constants:
         known: fx.Node | None = next(
@@ -89,7 +90,10 @@ def create_constant_placeholder(
 
 
 def delete_constant_placeholder(exp_program: ExportedProgram, node: fx.Node) -> None:
-    """Remove an unread parameter, buffer or constant with its tensor and its entry in the signature."""
+    """Remove an unread parameter, buffer or constant with its tensor and its entry in the signature.
+
+    Raises RuntimeError for a node that has readers, or that is none of these.
+    """
     if node.users:
         raise RuntimeError(f"cannot delete '{node.name}': it is read by {', '.join(user.name for user in node.users)}")
     spec = constant_spec_of(exp_program, node)
@@ -98,7 +102,7 @@ def delete_constant_placeholder(exp_program: ExportedProgram, node: fx.Node) -> 
     for tensors in (exp_program.state_dict, exp_program.constants):
         tensors.pop(str(spec.target), None)
     signature = exp_program.graph_signature
-    specs = [one for one in signature.input_specs if one is not spec]
+    specs = [kept for kept in signature.input_specs if kept is not spec]
     _set_signature(exp_program, specs, signature.output_specs)
     node.graph.erase_node(node)
 
@@ -106,7 +110,9 @@ def delete_constant_placeholder(exp_program: ExportedProgram, node: fx.Node) -> 
 def create_mutable_buffer(exp_program: ExportedProgram, name: str, data: torch.Tensor) -> fx.Node:
     """Add a persistent buffer that the program returns as mutated; return its node.
 
-    name: of the node, with the prefix "b_" of exported buffers or without it; the buffer's name never has it.
+    name: of the node, with or without the prefix "b_" of exported buffers; the name of the buffer omits the prefix.
+    Raises ValueError for an empty name or data that are not a tensor, and RuntimeError if the buffer exists or if the
+    names of the graph and its signature differ.
     """
     if not name or not name.strip():
         raise ValueError("the name of a buffer cannot be empty")
@@ -119,8 +125,8 @@ def create_mutable_buffer(exp_program: ExportedProgram, name: str, data: torch.T
     graph = exp_program.graph_module.graph
     inputs = list(exp_program.graph_signature.input_specs)
     outputs = list(exp_program.graph_signature.output_specs)
-    behind = (InputKind.CONSTANT_TENSOR, InputKind.USER_INPUT)
-    position = next((i for i, spec in enumerate(inputs) if spec.kind in behind), len(inputs))
+    later_kinds = (InputKind.CONSTANT_TENSOR, InputKind.USER_INPUT)
+    position = next((i for i, spec in enumerate(inputs) if spec.kind in later_kinds), len(inputs))
     with graph.inserting_before(list(graph.nodes)[position]):
         node: fx.Node = graph.create_node("placeholder", name, name=name)
     node.meta["val"] = _fake(exp_program, data)

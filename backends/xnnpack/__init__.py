@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Delegates for XNNPACK; the documented names of this package, imported when they are first used."""
+"""Backend for XNNPACK: its documented names, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 
-_HOMES = {
+_MODULE_OF = {
     "XnnpackBackend": "xnnpack_preprocess",
     "XnnpackDynamicallyQuantizedPartitioner": "partition.xnnpack_partitioner",
     "XnnpackPartitioner": "partition.xnnpack_partitioner",
@@ -35,6 +35,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -28,7 +28,10 @@ from executorch.exir.schema import CompileSpec
 
 @final
 class XnnpackBackend(BackendDetails):
-    """Compiles a partition to an XNNPACK graph. Constants go to the program's named data, equal ones once."""
+    """Compiles a partition to an XNNPACK graph. Constants go to the program's named data, equal ones once.
+
+    `preprocess` raises RuntimeError, with node and reason, for a call that XNNPACK cannot compute.
+    """
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

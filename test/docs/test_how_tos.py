@@ -135,7 +135,7 @@ def test_a_pass_is_a_file_and_a_line_of_the_pipeline(tmp_path: Path, monkeypatch
 
 def test_an_xnnpack_rule_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = composed._composed(
-        lambda f, node: f.finish(g.Subtract, f.step(g.Exp, f.x), f.number(1.0)),
+        lambda f, node: f.finish(g.Subtract, f.step(g.Exp, f.x), f.scalar(1.0)),
         lambda node, program: Rejection("it is scalar") if node.meta["val"].dim() == 0 else None,
     )
     monkeypatch.setattr(table, "RULES", {**table.RULES, "aten.expm1.default": rule})

@@ -68,7 +68,10 @@ def get_arg(node: Node, kwarg_name: str, expected_type: Any = None) -> Any:
 
 
 def set_arg(node: Node, kwarg_name: str, value: Any) -> None:
-    """Set an argument of an operator call by name: in its position if the call has it there, else as a keyword."""
+    """Set an argument of an operator call by name: in its position if the call has it there, else as a keyword.
+
+    Raises ValueError if the schema of the operator has no such argument.
+    """
     schema: Any = getattr(node.target, "_schema", None)
     names = [item.name for item in schema.arguments] if schema is not None else []
     if kwarg_name not in names:

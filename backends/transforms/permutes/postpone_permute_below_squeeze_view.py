@@ -51,9 +51,9 @@ class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(RemoveOrReplacePassInterf
             dims = [dim + (dim >= added) for dim in dims]
             dims.insert(added, added)
         elif removed is not None:
-            gone = dims.pop(removed)
-            del sizes[gone]
-            dims = [dim - (dim > gone) for dim in dims]
+            removed_dim = dims.pop(removed)
+            del sizes[removed_dim]
+            dims = [dim - (dim > removed_dim) for dim in dims]
         else:
             return False
         _exchange(source, node, view, sizes, dims)

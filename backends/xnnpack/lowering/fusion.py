@@ -16,7 +16,7 @@ from executorch.backends.xnnpack.lowering.facts import operator_of
 from executorch.backends.xnnpack.lowering.lowering import Fused
 from executorch.backends.xnnpack.lowering.quantization import QUANTIZE, affine
 from executorch.backends.xnnpack.operators.convolution import NORM, scale_of_norm
-from executorch.backends.xnnpack.operators.elementwise import CLAMPS, limits_of
+from executorch.backends.xnnpack.operators.elementwise import CLAMPS, clamp_bounds
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.operators.table import RULES, rule_of
 
@@ -45,7 +45,7 @@ def fusions(
 
 
 def _float_fusion(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callable[[Node], bool]) -> Fused:
-    result, scale, limits = node, None, None
+    result, scale, bounds = node, None, None
     norm = _only_user(result)
     if (
         norm is not None
@@ -57,8 +57,8 @@ def _float_fusion(node: Node, rule: Rule, program: ExportedProgram, is_taken: Ca
         scale = scale_of_norm(norm, program)
     clamp = _only_user(result)
     if clamp is not None and is_taken(clamp) and rule_of(clamp) in _CLAMPS:
-        result, limits = clamp, limits_of(clamp)
-    return Fused(result, limits, scale)
+        result, bounds = clamp, clamp_bounds(clamp)
+    return Fused(result, bounds, scale)
 
 
 def _integer_fusion(node: Node, rule: Rule, fused: Fused, program: ExportedProgram) -> Fused | None:
@@ -71,12 +71,12 @@ def _integer_fusion(node: Node, rule: Rule, fused: Fused, program: ExportedProgr
         node, result_parameters, program
     ):
         return None
-    low, high = fused.limits or (-math.inf, math.inf)
+    low, high = fused.clamp or (-math.inf, math.inf)
     smallest, largest = (-math.inf, math.inf) if result_parameters.is_whole else result_parameters.limits
-    limits = max(low, smallest), min(high, largest)
-    if limits[0] >= limits[1]:
+    bounds = max(low, smallest), min(high, largest)
+    if bounds[0] >= bounds[1]:
         return None
-    return Fused(quantize, limits if limits != (-math.inf, math.inf) else None, on_integers=True)
+    return Fused(quantize, bounds if bounds != (-math.inf, math.inf) else None, on_integers=True)
 
 
 def fused_with(node: Node, result: Node) -> set[Node]:

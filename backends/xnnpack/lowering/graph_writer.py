@@ -84,9 +84,9 @@ class GraphWriter:
         self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT, external_tag=file)
         return key, len(content)
 
-    def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
-        """Add a node; `limits` clamps its results."""
-        bounds = None if limits is None else g.OutputMinMax(*limits)
+    def node(self, node: object, debug_handle: int, clamp: tuple[float, float] | None = None) -> None:
+        """Add a node; `clamp`: the bounds of its results."""
+        bounds = None if clamp is None else g.OutputMinMax(*clamp)
         self._graph.xnodes.append(g.XNode(node, debug_handle, bounds, self.full_precision))
 
     def payload(self) -> bytes:

@@ -32,19 +32,19 @@ from executorch.backends.xnnpack.lowering.quantization import affine, stands_for
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.format.named_data import NamedDataStore
 
-Limits = tuple[float, float]
+ClampBounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Fused:
     """Nodes fused with a first node.
 
-    result: the last fused node. limits: bounds of a fused activation. scale: factor and offset of each channel of a
+    result: the last fused node. clamp: bounds of a fused activation. scale: factor and offset of each channel of a
     fused batch norm. on_integers: the operands are read before their dequantize, and `result` is the quantize.
     """
 
     result: Node
-    limits: Limits | None = None
+    clamp: ClampBounds | None = None
     scale: tuple[torch.Tensor, torch.Tensor] | None = None
     on_integers: bool = False
 
@@ -183,8 +183,8 @@ class Lowering:
         self._values.setdefault(target, {})[order] = value
         return value
 
-    def _limits(self, node: Node) -> Limits | None:
-        return self._fused[node].limits if node in self._fused else None
+    def _fused_clamp(self, node: Node) -> ClampBounds | None:
+        return self._fused[node].clamp if node in self._fused else None
 
     def folded_scale(self, node: Node) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Factor and offset of each channel of the batch norm fused into `node`; None without one."""
@@ -229,13 +229,13 @@ class Lowering:
         self.writer.node(reshape(sizes, value, result), _handle(node))
         return result
 
-    def number(self, node: Node, value: float) -> g.ValueId:
+    def scalar(self, node: Node, value: float) -> g.ValueId:
         """Add a scalar constant of the dtype in which `node` is computed."""
         return self.writer.constant(torch.tensor(value, dtype=_dtype(node)))
 
-    def add(self, kind: object, node: Node, limits: Limits | None = None) -> None:
-        """Emit the XNNPACK node of `node`, clamped to `limits` or to those of its fused activation."""
-        self.writer.node(kind, _handle(node), limits or self._limits(node))
+    def add(self, kind: object, node: Node, clamp: ClampBounds | None = None) -> None:
+        """Emit the XNNPACK node of `node`, clamped to `clamp` or to the bounds of its fused activation."""
+        self.writer.node(kind, _handle(node), clamp or self._fused_clamp(node))
 
     def add_in_full_precision(self, kind: object, node: Node) -> None:
         """Emit a product on the way to `node`'s result; its factors stay in float32 whatever the compute precision."""

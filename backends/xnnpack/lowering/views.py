@@ -17,7 +17,7 @@ class _Group(NamedTuple):
 
 
 def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order) -> Order | None:
-    """The order of a view that keeps the memory of a tensor of `sizes` in `order`; None if no order does."""
+    """Return the order in which a view keeps the memory of a tensor of `sizes` in `order`; None if no order does."""
     groups = _groups(sizes, view)
     if groups is None:
         return None
@@ -42,13 +42,13 @@ def _groups(sizes: Sequence[object], view: Sequence[object]) -> list[_Group] | N
     groups: list[_Group] = []
     first = second = 0
     while first < len(sizes) or second < len(view):
-        mine = sizes[first] if first < len(sizes) else None
-        theirs = view[second] if second < len(view) else None
-        if mine is not None and theirs is not None and str(mine) == str(theirs):
+        source_size = sizes[first] if first < len(sizes) else None
+        view_size = view[second] if second < len(view) else None
+        if source_size is not None and view_size is not None and str(source_size) == str(view_size):
             groups.append(_Group([first], [second]))
-        elif isinstance(mine, int) and mine == 1:
+        elif isinstance(source_size, int) and source_size == 1:
             groups.append(_Group([first], []))
-        elif isinstance(theirs, int) and theirs == 1:
+        elif isinstance(view_size, int) and view_size == 1:
             groups.append(_Group([], [second]))
         else:
             group = _joined(sizes, view, first, second)
@@ -60,16 +60,19 @@ def _groups(sizes: Sequence[object], view: Sequence[object]) -> list[_Group] | N
 
 
 def _joined(sizes: Sequence[object], view: Sequence[object], first: int, second: int) -> _Group | None:
-    """The fewest dimensions from `first` and `second` on with equal numbers of elements; None if a size is dynamic."""
+    """Return the fewest dimensions from `first` and `second` on with equal element counts; None for dynamic sizes."""
     group = _Group([], [])
-    mine = theirs = 1
-    while not group.source or not group.view or mine != theirs:
-        less = mine <= theirs and first + len(group.source) < len(sizes)
-        dims, values = (group.source, sizes) if less else (group.view, view)
-        place = (first if less else second) + len(dims)
+    source_elements = view_elements = 1
+    while not group.source or not group.view or source_elements != view_elements:
+        extends_source = source_elements <= view_elements and first + len(group.source) < len(sizes)
+        dims, values = (group.source, sizes) if extends_source else (group.view, view)
+        place = (first if extends_source else second) + len(dims)
         size = values[place] if place < len(values) else None
         if not isinstance(size, int):
             return None
         dims.append(place)
-        mine, theirs = (mine * size, theirs) if less else (mine, theirs * size)
+        if extends_source:
+            source_elements *= size
+        else:
+            view_elements *= size
     return group

@@ -232,7 +232,7 @@ def _copy(low: Lowering, node: Node) -> None:
     order = low.order_of(source)
     value, output = low.read(source, order), low.result(node, order)
     if source.meta["val"].dtype == torch.bool:
-        low.add(g.Select(value, low.number(node, 1.0), low.number(node, 0.0), output), node)
+        low.add(g.Select(value, low.scalar(node, 1.0), low.scalar(node, 0.0), output), node)
     elif node.meta["val"].dtype == torch.bool:
         zero = low.writer.constant(torch.zeros((), dtype=source.meta["val"].dtype))
         low.add(g.NotEqual(value, zero, output), node)

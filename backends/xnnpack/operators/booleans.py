@@ -83,7 +83,7 @@ def _comparison(kind: type, swapped: bool = False) -> Rule:
     return Rule(emit, _refuse_operands(kind), mixes_dtypes=True, booleans=True)
 
 
-def _comparison_with_number(kind: type, swapped: bool = False) -> Rule:
+def _comparison_with_scalar(kind: type, swapped: bool = False) -> Rule:
     def emit(low: Lowering, node: Node) -> None:
         source = cast(Node, node.args[0])
         order = low.order_of(source)
@@ -91,14 +91,14 @@ def _comparison_with_number(kind: type, swapped: bool = False) -> Rule:
         operands = low.read(source, order), number
         low.add(kind(*(operands[::-1] if swapped else operands), low.result(node, order)), node)
 
-    return Rule(emit, _refuse_number, mixes_dtypes=True, booleans=True)
+    return Rule(emit, _refuse_comparison_with_scalar, mixes_dtypes=True, booleans=True)
 
 
-def _refuse_number(node: Node, program: ExportedProgram) -> Rejection | None:
+def _refuse_comparison_with_scalar(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     if not isinstance(node.args[1], (int, float)):
         return Rejection("its scalar operand is computed, expected a constant")
-    return None if _dtype(source) in FLOATS else Rejection(f"it compares {_dtype(source)} with a number")
+    return None if _dtype(source) in FLOATS else Rejection(f"it compares {_dtype(source)} with a scalar")
 
 
 def _refuse_operands(kind: type) -> Check:
@@ -180,11 +180,11 @@ def _is_infinite(low: Lowering, node: Node) -> None:
 
 def _refuse_fill(node: Node, program: ExportedProgram) -> Rejection | None:
     fixed = isinstance(node.args[1], (int, float))
-    return None if fixed else Rejection("the number that it repeats is computed")
+    return None if fixed else Rejection("the value that it repeats is computed")
 
 
 def _fill(low: Lowering, node: Node) -> None:
-    """Choose the number instead of each element: a payload has no node that makes values without reading any."""
+    """Select the scalar in place of each element, because every node of a payload reads an operand."""
     (source,) = tensors_of(node)
     order = low.order_of(source)
     number = low.writer.constant(torch.tensor(node.args[1], dtype=_dtype(node)))
@@ -203,7 +203,7 @@ _COMPARISONS: dict[str, tuple[type, bool]] = {
 RULES: dict[str, Rule] = {
     "where.self": Rule(_select, _refuse_select, any_tensors=True),
     **{f"{name}.Tensor": _comparison(*row) for name, row in _COMPARISONS.items()},
-    **{f"{name}.Scalar": _comparison_with_number(*row) for name, row in _COMPARISONS.items()},
+    **{f"{name}.Scalar": _comparison_with_scalar(*row) for name, row in _COMPARISONS.items()},
     **{name: _logic(conjunction) for name in ("logical_and.default", "bitwise_and.Tensor")},
     **{name: _logic(disjunction) for name in ("logical_or.default", "bitwise_or.Tensor")},
     **{name: _logic(_exclusive_or) for name in ("logical_xor.default", "bitwise_xor.Tensor")},

@@ -49,7 +49,7 @@ class _Formula:
         self._low.writer.node(kind(left, right, output), 0)
         return output
 
-    def number(self, value: float) -> g.ValueId:
+    def scalar(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value, dtype=self._dtype or self._node.meta["val"].dtype))
 
     def finish(self, kind: Callable[..., object], *operands: g.ValueId) -> None:
@@ -89,13 +89,13 @@ def _gelu(f: _Formula, node: Node) -> None:
         return
     # ½·(1 + tanh u) is the sigmoid of 2u, with u = √(2/π)·(x + 0.044715·x³).
     factor = 2 * math.sqrt(2 / math.pi)
-    cubic = f.step(g.Multiply, f.step(g.Square, f.x), f.number(factor * 0.044715))
-    inner = f.step(g.Multiply, f.step(g.Add, cubic, f.number(factor)), f.x)
+    cubic = f.step(g.Multiply, f.step(g.Square, f.x), f.scalar(factor * 0.044715))
+    inner = f.step(g.Multiply, f.step(g.Add, cubic, f.scalar(factor)), f.x)
     f.finish(g.Multiply, f.step(g.Sigmoid, inner), f.x)
 
 
 def _reciprocal(f: _Formula, node: Node) -> None:
-    f.finish(g.Div, f.number(1.0), f.x)
+    f.finish(g.Div, f.scalar(1.0), f.x)
 
 
 def _truncate(f: _Formula, node: Node) -> None:
@@ -108,19 +108,19 @@ def _exponential_less_one(f: _Formula, node: Node) -> None:
     """An ELU where x is negative; else the ELU of -x times -exp(x). Neither cancels where x is small."""
     below = f.step(partial(g.ELU, 1.0), f.step(g.Negate, f.step(g.Abs, f.x)))
     above = f.step(g.Multiply, f.step(g.Negate, below), f.step(g.Exp, f.x))
-    f.finish(g.Select, f.compare(g.Less, f.x, f.number(0.0)), below, above)
+    f.finish(g.Select, f.compare(g.Less, f.x, f.scalar(0.0)), below, above)
 
 
 def _logarithm_of_one_more(f: _Formula, node: Node) -> None:
     """log(u) * x / (u - 1) with u = 1 + x: the quotient corrects the rounding of u. The quotient is
     1 where u - 1 equals x, as for infinity; the result is x where u is 1.
     """
-    u = f.step(g.Add, f.x, f.number(1.0))
-    rounded = f.step(g.Subtract, u, f.number(1.0))
+    u = f.step(g.Add, f.x, f.scalar(1.0))
+    rounded = f.step(g.Subtract, u, f.scalar(1.0))
     exact = f.compare(g.Equal, rounded, f.x)
-    quotient = f.step(g.Select, exact, f.number(1.0), f.step(g.Div, f.x, rounded))
+    quotient = f.step(g.Select, exact, f.scalar(1.0), f.step(g.Div, f.x, rounded))
     product = f.step(g.Multiply, f.step(g.Log, u), quotient)
-    f.finish(g.Select, f.compare(g.Equal, rounded, f.number(0.0)), f.x, product)
+    f.finish(g.Select, f.compare(g.Equal, rounded, f.scalar(0.0)), f.x, product)
 
 
 _MAX_EXPONENT = 8
@@ -145,8 +145,8 @@ def _refuse_power(node: Node, program: ExportedProgram) -> Rejection | None:
 def _power(f: _Formula, node: Node) -> None:
     exponent, powers = float(cast(float, node.args[1])), {1.0: f.x}
     if exponent % 1 != 0 and abs(exponent) != 0.5:  # PyTorch takes only these as roots; others give +inf and +0
-        finite = f.step(g.Select, f.compare(g.Equal, f.x, f.number(-math.inf)), f.number(math.inf), f.x)
-        powers[1.0] = f.step(g.Add, finite, f.number(0.0))
+        finite = f.step(g.Select, f.compare(g.Equal, f.x, f.scalar(-math.inf)), f.scalar(math.inf), f.x)
+        powers[1.0] = f.step(g.Add, finite, f.scalar(0.0))
 
     def value(exponent: float) -> g.ValueId:
         if exponent not in powers:
@@ -159,7 +159,7 @@ def _power(f: _Formula, node: Node) -> None:
         if exponent == -0.5:
             return g.ReciprocalSquareRoot, (1.0,)
         if exponent < 0:
-            return partial(g.Div, f.number(1.0)), (-exponent,)
+            return partial(g.Div, f.scalar(1.0)), (-exponent,)
         if exponent == 1:
             return g.Copy, (1.0,)
         part = 2.0 ** math.floor(math.log2(exponent))
@@ -194,23 +194,23 @@ def _softplus(f: _Formula, node: Node) -> None:
     rounded: the second term restores the bits of z that rounding loses.
     """
     beta, _ = cast("tuple[float, float]", _softplus_arguments(node))
-    x = f.x if beta == 1 else f.step(g.Multiply, f.x, f.number(beta))
+    x = f.x if beta == 1 else f.step(g.Multiply, f.x, f.scalar(beta))
     z = f.step(g.Exp, f.step(g.Negate, f.step(g.Abs, x)))
-    u = f.step(g.Add, z, f.number(1.0))
-    lost = f.step(g.Subtract, z, f.step(g.Subtract, u, f.number(1.0)))
+    u = f.step(g.Add, z, f.scalar(1.0))
+    lost = f.step(g.Subtract, z, f.step(g.Subtract, u, f.scalar(1.0)))
     log = f.step(g.Add, f.step(g.Log, u), f.step(g.Div, lost, u))
     above = f.between(x, 0.0, math.inf)
     if beta == 1:
         f.finish(g.Add, above, log)
     else:
-        f.finish(g.Multiply, f.step(g.Add, above, log), f.number(1 / beta))
+        f.finish(g.Multiply, f.step(g.Add, above, log), f.scalar(1 / beta))
 
 
 def _mish(f: _Formula, node: Node) -> None:
     """x · tanh(log(1 + eˣ)) is x · n / (n + 2) with n = eˣ · (eˣ + 2). Where eˣ is large that is x."""
     power = f.step(g.Exp, f.between(f.x, -math.inf, 20.0))
-    n = f.step(g.Multiply, f.step(g.Add, power, f.number(2.0)), power)
-    f.finish(g.Multiply, f.step(g.Div, n, f.step(g.Add, n, f.number(2.0))), f.x)
+    n = f.step(g.Multiply, f.step(g.Add, power, f.scalar(2.0)), power)
+    f.finish(g.Multiply, f.step(g.Div, n, f.step(g.Add, n, f.scalar(2.0))), f.x)
 
 
 RULES: dict[str, Rule] = {

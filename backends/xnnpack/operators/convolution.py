@@ -45,7 +45,7 @@ class _Call(NamedTuple):
 
 
 def _call(node: Node) -> _Call:
-    """Arguments of a convolution; a list of one number is expanded to all spatial dimensions."""
+    """Return the arguments of a convolution, with lists of one element repeated for all spatial dimensions."""
     call = _Call(*node.args)  # type: ignore[arg-type]
     dims = rank(call.source) - 2
 
@@ -61,7 +61,7 @@ def _call(node: Node) -> _Call:
 
 
 def _depth_of(call: _Call) -> Windows:
-    """The windows over the depth of volumes."""
+    """Return the windows of a 3-D convolution over the depth."""
     kernel = int(call.weight.meta["val"].shape[2])
     return Windows(kernel, call.stride[0], call.padding[0], call.dilation[0], call.groups, call.transposed)
 
@@ -83,13 +83,18 @@ def _refuse(node: Node, program: ExportedProgram) -> Rejection | None:
         return rejection
     if any(padding < 0 for padding in call.padding):
         return Rejection(f"padding {call.padding} is negative")
-    if call.transposed and any(more >= stride for more, stride in zip(call.output_padding, call.stride, strict=True)):
+    if call.transposed and any(
+        padding >= stride for padding, stride in zip(call.output_padding, call.stride, strict=True)
+    ):
         return Rejection(f"output padding is {call.output_padding}, expected less than stride {call.stride}")
     return None
 
 
 def _of_images(call: _Call) -> _Call:
-    """A convolution of signals as one of images of height 1; of volumes, as one of the images in their depth."""
+    """Return the call of the 2-D convolution that computes a 1-D one (images of height 1) or a 3-D one.
+
+    The channels of the images for a 3-D convolution are those of all taps in depth (`windows_of_volumes`).
+    """
     if rank(call.source) == 4:
         return call
     if rank(call.source) == 5:
@@ -99,8 +104,12 @@ def _of_images(call: _Call) -> _Call:
             dilation=call.dilation[1:],
             output_padding=call.output_padding[1:] if call.transposed else [0, 0],
         )
-    (stride,), (padding,), (dilation,), (more,) = call.stride, call.padding, call.dilation, call.output_padding
-    return call._replace(stride=[1, stride], padding=[0, padding], dilation=[1, dilation], output_padding=[0, more])
+    return call._replace(
+        stride=[1, *call.stride],
+        padding=[0, *call.padding],
+        dilation=[1, *call.dilation],
+        output_padding=[0, *call.output_padding],
+    )
 
 
 def _convolution(low: Lowering, node: Node) -> None:
@@ -128,7 +137,7 @@ def _convolution(low: Lowering, node: Node) -> None:
 
 
 def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -> tuple[type, g.ValueId, g.ValueId]:
-    """The kind of node, its filter and its bias. weights: integers if the images are quantized dynamically."""
+    """Return the kind of node, its filter and its bias. weights: the integers, if images are quantized dynamically."""
     if low.on_integers(node):
         integers = integer_operands(node, low.program)
         kind, weight = _kind_and_filter(call, _of_rank_4(integers.weights.values))
@@ -185,13 +194,13 @@ def _of_rank_4(weight: torch.Tensor, call: _Call | None = None) -> torch.Tensor:
 
 
 def _channels_of(node: Node) -> int:
-    """Dimension of the weights that indexes the result's channels; -1 if none does."""
+    """Return the dimension of the weights that indexes the result's channels; -1 if none does."""
     call = _call(node)
     return 0 if not call.transposed else 1 if call.groups == 1 else -1
 
 
 def _as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
-    """Sizes and bounds of signals [N, L, C] as images [N, 1, L, C]."""
+    """Return sizes and bounds of signals [N, L, C] as images [N, 1, L, C]."""
     sizes, bounds = arranged(node.meta["val"].shape, _SIGNALS), low.shape(node, _SIGNALS)
     return [sizes[0], 1, *sizes[1:]], [bounds[0], 1, *bounds[1:]]
 
@@ -207,7 +216,7 @@ def _add(
     output: g.ValueId,
     channels: int | None = None,
 ) -> None:
-    """Emit a convolution. channels: of the images, if not those of the operand."""
+    """Emit a convolution. channels: number of channels of the images, if it is not that of the operand."""
     outputs, inputs = low.shape(node)[1], channels or low.shape(call.source)[1]
     vertical, horizontal = call.padding
     kernel = call.weight.meta["val"].shape[2:]
@@ -226,7 +235,7 @@ def _add(
 
 
 def _kind_and_filter(call: _Call, weight: torch.Tensor) -> tuple[type, torch.Tensor]:
-    """The kind of node, and its filter with the reduced channels last."""
+    """Return the kind of node, and its filter with the reduced channels last."""
     if call.transposed:
         # [inputs, outputs of a group, …] → [outputs, …, inputs of a group]
         groups = weight.reshape(call.groups, -1, *weight.shape[1:])
@@ -261,7 +270,7 @@ class _Norm(NamedTuple):
 
 
 def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, torch.Tensor]:
-    """Factor and offset of each channel."""
+    """Return factor and offset of each channel by which a batch norm at inference scales its operand."""
     call = _Norm(*node.args)  # type: ignore[arg-type]
     mean, variance = constant_tensor(program, call.mean), constant_tensor(program, call.variance)
     assert mean is not None and variance is not None
@@ -288,9 +297,10 @@ def _norm(low: Lowering, node: Node) -> None:
     (result,) = [user for user in node.users if user.args[1] == 0]
     source = cast(Node, node.args[0])
     order = CHANNELS_LAST if rank(source) == 4 else low.order_of(source)
-    sides = [1, -1, *[1] * (rank(source) - 2)]
+    broadcast_sizes = [1, -1, *[1] * (rank(source) - 2)]
     factor, offset = (
-        low.writer.constant(factor.reshape(sides).permute(order)) for factor in scale_of_norm(node, low.program)
+        low.writer.constant(values.reshape(broadcast_sizes).permute(order))
+        for values in scale_of_norm(node, low.program)
     )
     scaled = low.step(node, g.Multiply, low.read(source, order), factor, shape=low.shape(source, order))
     low.add(g.Add(scaled, offset, low.result(result, order)), result)

@@ -13,7 +13,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, rank, tensors_of
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, plain
-from executorch.backends.xnnpack.lowering.lowering import Limits, Lowering
+from executorch.backends.xnnpack.lowering.lowering import ClampBounds, Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.booleans import conjunction, disjunction, with_logic
 from executorch.backends.xnnpack.operators.integers import if_scales, products_fit, sums_fit
@@ -38,8 +38,8 @@ def unary(
 
 
 def _plain_unary(kind: type) -> Rule:
-    # On integers this is a table of 256 results; log and square root of negative inputs have no integer result.
-    table = None if kind in _OF_SOME_NUMBERS else if_scales(lambda operands, result: True)
+    # On integers this is a table of 256 results. Functions without a result for some inputs have no such table.
+    table = None if kind in _PARTIAL_FUNCTIONS else if_scales(lambda operands, result: True)
     return unary(lambda node, source, output: kind(source, output), on_integers=table)
 
 
@@ -51,14 +51,14 @@ def _binary(kind: type) -> Rule:
         alpha = cast(float, node.kwargs.get("alpha", 1))
         if alpha != 1:
             sizes = _sizes_read(low, right, order)
-            second = low.step(node, g.Multiply, second, low.number(node, alpha), shape=sizes)
+            second = low.step(node, g.Multiply, second, low.scalar(node, alpha), shape=sizes)
         low.add(kind(first, second, low.result(node, order)), node)
 
     return Rule(emit, _refuse_alpha, fuses_activation=True, on_integers=_ON_INTEGERS.get(kind))
 
 
 def _sizes_read(low: Lowering, node: Node, order: Order) -> Sequence[int]:
-    """Return the sizes, in its order, of the value that `low.operand` returns; constants are broadcast."""
+    """Return the sizes, in their order in memory, of the value that `low.operand(node, order)` returns."""
     if rank(node) == len(order):
         return low.shape(node, order)
     if order == plain(len(order)) or not low.is_constant(node):
@@ -80,28 +80,28 @@ _ON_INTEGERS: dict[type, OnIntegers] = {
 
 def _refuse_alpha(node: Node, program: ExportedProgram) -> Rejection | None:
     alpha = node.kwargs.get("alpha", 1)
-    return None if isinstance(alpha, (int, float)) else Rejection("alpha is not fixed")
+    return None if isinstance(alpha, (int, float)) else Rejection("alpha is computed, expected a constant")
 
 
-def _with_number(kind: type) -> Rule:
+def _with_scalar(kind: type) -> Rule:
     """Rule of an operator of a tensor and a scalar; the scalar becomes a constant."""
 
     def emit(low: Lowering, node: Node) -> None:
         source = cast(Node, node.args[0])
         number = cast(float, node.args[1]) * cast(float, argument(node, 2, "alpha", 1))
         order = low.order_of(source)
-        operands = low.read(source, order), low.number(node, number)
+        operands = low.read(source, order), low.scalar(node, number)
         low.add(kind(*operands, low.result(node, order)), node)
 
-    return Rule(emit, _refuse_number, fuses_activation=True)
+    return Rule(emit, _refuse_computed_scalar, fuses_activation=True)
 
 
-def _refuse_number(node: Node, program: ExportedProgram) -> Rejection | None:
+def _refuse_computed_scalar(node: Node, program: ExportedProgram) -> Rejection | None:
     fixed = all(isinstance(arg, (int, float)) for arg in node.args[1:])
     return None if fixed else Rejection("its scalar operand is computed, expected a constant")
 
 
-def limits_of(node: Node) -> Limits:
+def clamp_bounds(node: Node) -> ClampBounds:
     """Return the bounds of a clamp, relu or hardtanh."""
     name = str(node.target)
     if "relu" in name:
@@ -115,10 +115,10 @@ def limits_of(node: Node) -> Limits:
     )
 
 
-def _refuse_limits(node: Node, program: ExportedProgram) -> Rejection | None:
+def _refuse_clamp(node: Node, program: ExportedProgram) -> Rejection | None:
     if len(tensors_of(node)) != 1:
         return Rejection("its bounds are tensors")
-    low, high = limits_of(node)
+    low, high = clamp_bounds(node)
     return None if low < high else Rejection(f"its bounds {low} and {high} are out of order")
 
 
@@ -126,7 +126,7 @@ def _clamp(low: Lowering, node: Node) -> None:
     (source,) = tensors_of(node)
     order = low.order_of(source)
     kind = g.Clamp(low.read(source, order), low.result(node, order))
-    low.add(kind, node, limits_of(node))
+    low.add(kind, node, clamp_bounds(node))
 
 
 def _refuse_larger_bounds(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -136,7 +136,7 @@ def _refuse_larger_bounds(node: Node, program: ExportedProgram) -> Rejection | N
 
 
 def _clamp_to_tensors(low: Lowering, node: Node) -> None:
-    """The maximum with `min`, then the minimum with `max`."""
+    """Emit the maximum with `min`, then the minimum with `max`."""
     source, smallest, largest = (argument(node, place, name) for place, name in enumerate(("self", "min", "max")))
     bounds = [(g.Maximum, smallest), (g.Minimum, largest)]
     given = [(kind, bound) for kind, bound in bounds if isinstance(bound, Node)]
@@ -186,13 +186,13 @@ def _elu(low: Lowering, node: Node) -> None:
         low.add(g.ELU(alpha, value, low.result(node, order)), node)
         return
     curve = low.step(node, partial(g.ELU, alpha), value, shape=low.shape(source, order))
-    low.add(g.Multiply(curve, low.number(node, scale), low.result(node, order)), node)
+    low.add(g.Multiply(curve, low.scalar(node, scale), low.result(node, order)), node)
 
 
 def _refuse_prelu(node: Node, program: ExportedProgram) -> Rejection | None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
     if rank(weight) == 0 or rank(source) == rank(weight):
-        return None  # it has the shape that the kernel reads
+        return None  # the weights broadcast as they are
     return None if rank(source) > 1 else Rejection("its operand has no channels")
 
 
@@ -210,7 +210,8 @@ def _prelu(low: Lowering, node: Node) -> None:
     low.add(g.PReLU(low.read(source, order), operand, low.result(node, order)), node)
 
 
-_OF_SOME_NUMBERS = (g.SquareRoot, g.ReciprocalSquareRoot, g.Log)
+# NaN for negative inputs.
+_PARTIAL_FUNCTIONS = (g.SquareRoot, g.ReciprocalSquareRoot, g.Log)
 
 _UNARY: dict[str, type] = {
     "sigmoid.default": g.Sigmoid,
@@ -237,7 +238,7 @@ _BINARY: dict[str, type] = {
     "copysign.Tensor": g.CopySign,
 }
 
-_WITH_NUMBER: dict[str, type] = {
+_WITH_SCALAR: dict[str, type] = {
     "add.Scalar": g.Add,
     "sub.Scalar": g.Subtract,
     "mul.Scalar": g.Multiply,
@@ -253,8 +254,8 @@ RULES: dict[str, Rule] = {
     "mul.Tensor": with_logic(_binary(g.Multiply), conjunction),
     "minimum.default": with_logic(_binary(g.Minimum), conjunction),
     "maximum.default": with_logic(_binary(g.Maximum), disjunction),
-    **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
-    **{name: Rule(_clamp, _refuse_limits, on_integers=if_scales(lambda operands, result: True)) for name in CLAMPS},
+    **{name: _with_scalar(kind) for name, kind in _WITH_SCALAR.items()},
+    **{name: Rule(_clamp, _refuse_clamp, on_integers=if_scales(lambda operands, result: True)) for name in CLAMPS},
     "clamp.Tensor": Rule(_clamp_to_tensors, _refuse_larger_bounds),
     "leaky_relu.default": unary(_leaky_relu, on_integers=_leaky_relu_on_integers),
     "elu.default": Rule(_elu, _refuse_elu, on_integers=_elu_on_integers),

@@ -30,8 +30,9 @@ _SIZE = "aten.sym_size.int"
 
 
 class _Rows:
-    """Rows being normalized, in float32. `sizes`: the value's sizes, the last `length` elements being a row; `bounds`:
-    their upper bounds.
+    """Emits nodes on the rows of a value, in float32.
+
+    sizes: of the value, whose last `dims` dimensions are a row. bounds: their upper bounds.
     """
 
     def __init__(self, low: Lowering, node: Node, sizes: Sequence[object], bounds: Sequence[int], dims: int) -> None:
@@ -39,31 +40,32 @@ class _Rows:
         self._bounds = list(bounds)
         self._length = torch.Size(bounds[-dims:]).numel()
         self._count = torch.Size(bounds[:-dims]).numel()
-        self._kept = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
+        # Sizes and bounds of a value with one element a row.
+        self._row_sizes = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
         self._is_reshapable = is_reshapable(sizes)
 
     def step(self, kind: type, *operands: g.ValueId) -> g.ValueId:
         """Add a node whose result has the rows' shape."""
         return self._low.step(self._node, kind, *operands, shape=self._bounds, dtype=torch.float32)
 
-    def small(self, kind: type, *operands: g.ValueId) -> g.ValueId:
+    def step_per_row(self, kind: type, *operands: g.ValueId) -> g.ValueId:
         """Add a node whose result has one element a row."""
-        return self._low.step(self._node, kind, *operands, shape=self._kept[1], dtype=torch.float32)
+        return self._low.step(self._node, kind, *operands, shape=self._row_sizes[1], dtype=torch.float32)
 
-    def number(self, value: float) -> g.ValueId:
+    def scalar(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value))
 
     def mean(self, value: g.ValueId) -> g.ValueId:
-        """The mean of each row, broadcastable to it."""
+        """Emit the mean of each row, broadcastable to the row."""
         if not self._is_reshapable:
-            means = self._low.writer.value(torch.float32, self._kept[1])
+            means = self._low.writer.value(torch.float32, self._row_sizes[1])
             row_product(self._low, self._node, value, 1 / self._length, means)
             return means
         images = self._as(value, [None, self._length, 1, 1], [self._count, self._length, 1, 1])
         return self._spread(self._means(image_mean, images))
 
-    def largest(self, value: g.ValueId) -> g.ValueId:
-        """The maximum of each row: a max-pool with a window as wide as the row."""
+    def maximum(self, value: g.ValueId) -> g.ValueId:
+        """Emit the maximum of each row: a max-pool with a window as wide as the row."""
         images = self._as(value, [None, 1, self._length, 1], [self._count, 1, self._length, 1])
         length = self._length
 
@@ -73,10 +75,10 @@ class _Rows:
         return self._spread(self._means(pool, images))
 
     def normalized(self, value: g.ValueId, epsilon: float) -> g.ValueId:
-        """(x - mean) / √(variance + epsilon)"""
+        """Emit (x - mean) / √(variance + epsilon)."""
         centered = self.step(g.Subtract, value, self.mean(value))
         variance = self.mean(self.step(g.Square, centered))
-        scale = self.small(g.ReciprocalSquareRoot, self.small(g.Add, variance, self.number(epsilon)))
+        scale = self.step_per_row(g.ReciprocalSquareRoot, self.step_per_row(g.Add, variance, self.scalar(epsilon)))
         return self.step(g.Multiply, centered, scale)
 
     def _means(self, kind: object, images: g.ValueId) -> g.ValueId:
@@ -84,23 +86,23 @@ class _Rows:
         return self._low.step(self._node, kind, images, shape=shape, dtype=torch.float32)  # type: ignore[arg-type]
 
     def _spread(self, means: g.ValueId) -> g.ValueId:
-        return self._as(means, *self._kept)
+        return self._as(means, *self._row_sizes)
 
     def _as(self, value: g.ValueId, sizes: Sequence[object], bounds: Sequence[int]) -> g.ValueId:
         return self._low.reshaped(self._node, value, sizes, bounds, torch.float32)
 
 
-def _finish(low: Lowering, node: Node, target: Node, value: g.ValueId, last: list[tuple[type, torch.Tensor]]) -> None:
+def _finish(low: Lowering, node: Node, target: Node, value: g.ValueId, affine: list[tuple[type, torch.Tensor]]) -> None:
     """Apply binary nodes with constants (scale, bias) to a float32 value and write `target`."""
     shape = low.shape(target)
-    half = target.meta["val"].dtype != torch.float32
-    for place, (kind, operand) in enumerate(last):
-        is_last = place == len(last) - 1 and not half
+    is_half = target.meta["val"].dtype != torch.float32
+    for place, (kind, operand) in enumerate(affine):
+        is_last = place == len(affine) - 1 and not is_half
         output = low.result(target) if is_last else low.writer.value(torch.float32, shape)
         low.add(kind(value, low.writer.constant(operand.float()), output), node)
         value = output
-    if half or not last:
-        low.add((g.Convert if half else g.Copy)(value, low.result(target)), node)
+    if is_half or not affine:
+        low.add((g.Convert if is_half else g.Copy)(value, low.result(target)), node)
 
 
 def _affine(low: Lowering, weight: object, bias: object, shape: Sequence[int]) -> list[tuple[type, torch.Tensor]]:
@@ -141,7 +143,7 @@ def _layer_norm(low: Lowering, node: Node) -> None:
 
 
 def is_own_batch(size: Node) -> bool:
-    """Return whether a node is the size of the operand of a group norm, which alone reads it."""
+    """Return whether a node is the batch size of a group norm's operand, and only that group norm reads it."""
     if operator_of(size) != _SIZE or len(size.users) != 1:
         return False
     (norm,) = size.users
@@ -183,7 +185,7 @@ def _refuse_instances(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _instances(low: Lowering, node: Node) -> None:
-    """Instance norm: batch norm with the statistics of a batch of one normalizes each channel separately."""
+    """Emit an instance norm, which is the batch norm with the statistics of a batch of one."""
     source = cast(Node, node.args[0])
     bounds = low.shape(source)
     rows = _Rows(low, node, source.meta["val"].shape, bounds, rank(source) - 2)
@@ -195,14 +197,14 @@ def _instances(low: Lowering, node: Node) -> None:
 def _refuse_softmax(node: Node, program: ExportedProgram) -> Rejection | None:
     if rank(cast(Node, node.args[0])) == 0:
         return Rejection("its operand has no dimensions")
-    return Rejection("half_to_float") if node.args[2] else None
+    return Rejection("half_to_float is set") if node.args[2] else None
 
 
 def _softmax(low: Lowering, node: Node) -> None:
     source = cast(Node, node.args[0])
     dim = cast(int, node.args[1]) % rank(source)
-    there = [order for order in low.orders_of(source) if order[-1] == dim]
-    order = there[0] if there else moved_last([dim], rank(source))
+    free_orders = [order for order in low.orders_of(source) if order[-1] == dim]
+    order = free_orders[0] if free_orders else moved_last([dim], rank(source))
     low.add(g.Softmax(low.read(source, order), low.result(node, order)), node)
 
 
@@ -218,15 +220,15 @@ def _refuse_log_softmax(node: Node, program: ExportedProgram) -> Rejection | Non
 
 
 def _log_softmax(low: Lowering, node: Node) -> None:
-    """x - max - log Σ exp(x - max); the sum is the mean times the number of elements."""
+    """Emit x - max - log Σ exp(x - max); the sum is the mean times the number of elements."""
     source = cast(Node, node.args[0])
     order = moved_last([cast(int, node.args[1])], rank(source))
     bounds = low.shape(source, order)
     rows = _Rows(low, node, [source.meta["val"].shape[dim] for dim in order], bounds, 1)
     value = low.single(source, order)
-    below = rows.step(g.Subtract, value, rows.largest(value))
+    below = rows.step(g.Subtract, value, rows.maximum(value))
     mean = rows.mean(rows.step(g.Exp, below))
-    log = rows.small(g.Log, rows.small(g.Multiply, mean, rows.number(float(bounds[-1]))))
+    log = rows.step_per_row(g.Log, rows.step_per_row(g.Multiply, mean, rows.scalar(float(bounds[-1]))))
     if node.meta["val"].dtype == torch.float32:
         low.add(g.Subtract(below, log, low.result(node, order)), node)
     else:

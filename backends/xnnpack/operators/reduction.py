@@ -205,7 +205,7 @@ def _reduce(low: Lowering, node: Node, kind: Callable[[g.ValueId, g.ValueId], ob
         return
     value = low.step(node, kind, images.value, shape=images.means())
     if factor != 1:
-        value = low.step(node, g.Multiply, value, low.number(node, factor), shape=images.means())
+        value = low.step(node, g.Multiply, value, low.scalar(node, factor), shape=images.means())
     _write_means(low, node, value, images.order)
 
 

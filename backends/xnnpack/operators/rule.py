@@ -21,7 +21,7 @@ from executorch.exir.error import Rejection
 from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
 
 MAX_RANK = 6
-"""XNN_MAX_TENSOR_DIMS."""
+"""Most dimensions of an XNNPACK tensor (XNN_MAX_TENSOR_DIMS)."""
 
 Check = Callable[[Node, ExportedProgram], Rejection | None]
 Emit = Callable[[Lowering, Node], None]
@@ -43,9 +43,9 @@ class Rule:
     integers; None if the operator is always computed in float.
     any_tensors: `refusal` checks the tensors itself.
     booleans: the tensors may be boolean.
-    sizes: the call may read sizes that the delegate has too; `refusal` checks them.
+    sizes: the call may have arguments that are sizes of its operands (`sym_size`); `refusal` checks them.
     newer: return whether `emit` writes nodes that ExecuTorch 1.4 lacks.
-    takes_empty: in float, the delegate computes results with elements of operands without.
+    takes_empty: in float, the delegate computes a result that has elements from an operand that has none.
     """
 
     emit: Emit
@@ -63,13 +63,14 @@ class Rule:
 def refusal_of_tensors(
     node: Node, mixed: bool, dtypes: Sequence[torch.dtype] = FLOATS, sizes: bool = False
 ) -> Rejection | None:
-    """Return why XNNPACK cannot represent the operands and used results of a call; None if it can. sizes: the call may
-    read sizes.
+    """Return why XNNPACK cannot represent the operands and used results of a call; None if it can.
+
+    sizes: the call may have arguments that are sizes.
     """
     if not sizes and len(tensors_of(node)) < len(node.all_input_nodes):
         return Rejection("an argument is a size computed at run time")
-    several = not isinstance(node.meta.get("val"), torch.Tensor)
-    results = [user for user in node.users if user.users] if several else [node]
+    has_several_results = not isinstance(node.meta.get("val"), torch.Tensor)
+    results = [user for user in node.users if user.users] if has_several_results else [node]
     for tensor in (*tensors_of(node), *results):
         rejection = refusal_of_tensor(tensor, dtypes)
         if rejection is not None:
@@ -84,8 +85,10 @@ def refusal_of_reshape(*shapes: Sequence[object]) -> Rejection | None:
 
 
 def refusal_of_emptiness(node: Node) -> Rejection | None:
-    """Return why a call cannot run on an operand without elements that data may select; None if its result is empty
-    too, which the delegate skips."""
+    """Return why a call cannot run if a data-dependent size is 0, which makes an operand empty.
+
+    None if the result is then empty too: the delegate skips the call.
+    """
     tensors = [
         math.prod(map(_expression, value.shape), start=sympy.S.One) for value in _tensor_values(node.meta.get("val"))
     ]
@@ -97,8 +100,9 @@ def refusal_of_emptiness(node: Node) -> Rejection | None:
 
 
 def refusal_of_broadcast(node: Node) -> Rejection | None:
-    """Return why the operands of a pointwise call do not broadcast at the upper bounds of their sizes, which a delegate
-    is built for; None if they do."""
+    """Return why the operands of a pointwise call do not broadcast at the upper bounds of their sizes, for which the
+    delegate is built; None if they do.
+    """
     if torch.Tag.pointwise not in getattr(aten_operator(node), "tags", ()):
         return None
     shapes = [source.meta["val"].shape for source in tensors_of(node)]
@@ -109,7 +113,7 @@ def refusal_of_broadcast(node: Node) -> Rejection | None:
 
 
 def _is_zero_with(elements: sympy.Expr, size: torch.SymInt) -> bool:
-    """Return whether a number of elements is 0 whenever the size is."""
+    """Return whether a number of elements is 0 if the size is 0."""
     for factor in sympy.Mul.make_args(_expression(size)):
         terms = sympy.Add.make_args(factor)
         if factor in sympy.Mul.make_args(elements) or factor.is_number:

@@ -34,7 +34,7 @@ class Windows(NamedTuple):
     transposed: bool
 
     def read(self, at: int, tap: int, depth: int) -> int | None:
-        """The place that a tap of window `at` reads, or that a transposed one spreads to it; None for padding."""
+        """Return the index in depth that a tap of result `at` reads; None for padding and gaps of a transposed one."""
         if not self.transposed:
             place = at * self.stride + tap * self.dilation - self.padding
             return place if 0 <= place < depth else None
@@ -43,21 +43,24 @@ class Windows(NamedTuple):
 
 
 def as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
-    """Sizes and bounds of volumes [N, D, H, W, C] as images [N * D, H, W, C]; None for a dynamic size."""
+    """Return sizes and bounds of volumes [N, D, H, W, C] as images [N * D, H, W, C]; None for a dynamic size."""
     (batch, depth, *sizes), bounds = arranged(node.meta["val"].shape, VOLUMES), low.shape(node, VOLUMES)
     images = batch * depth if isinstance(batch, int) and isinstance(depth, int) else None
     return [images, *sizes], [bounds[0] * bounds[1], *bounds[2:]]
 
 
 def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[g.ValueId, int]:
-    """Read a convolution's volumes as one image for each window, and return it with the number of its channels."""
+    """Read a convolution's volumes as one image for each window in depth; return its value and number of channels.
+
+    The channels of an image are those of all taps of its window.
+    """
     source = cast(Node, node.args[0])
     value, bounds = low.read(source, VOLUMES), low.shape(source, VOLUMES)
     count, depth = low.shape(node)[2], bounds[1]
     read = [windows.read(at, tap, depth) for at in range(count) for tap in range(windows.kernel)]
     places = [place for place in read if place is not None]
     if len(places) < len(read):
-        # An image of zeros is before the others.
+        # Padding taps read image 0, which is zeros.
         places = [0 if place is None else place + 1 for place in read]
         bounds[1] += 1
         before, after = [0, 1, 0, 0, 0], [0] * 5
@@ -78,7 +81,7 @@ def windows_of_volumes(low: Lowering, node: Node, windows: Windows) -> tuple[g.V
 
 
 def filters_of_volumes(weight: torch.Tensor, groups: int, transposed: bool) -> torch.Tensor:
-    """Weights of volumes as filters of the images of `windows_of_volumes`.
+    """Return weights of volumes as filters of the images of `windows_of_volumes`.
 
     Weights are [outputs, inputs, D, H, W], or [inputs, outputs, D, H, W] of a transposed convolution.
     """
@@ -94,7 +97,7 @@ def _numbers(node: Node, place: int, name: str, default: list[int]) -> list[int]
 
 
 def _window(node: Node) -> tuple[list[int], list[int], list[int]]:
-    """Kernel, stride and padding of a pool."""
+    """Return kernel, stride and padding of a pool."""
     kernel = _numbers(node, 1, "kernel_size", [])
     return kernel, _numbers(node, 2, "stride", kernel), _numbers(node, 3, "padding", [0])
 
@@ -123,7 +126,7 @@ def _refuse_max(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _padding_after(node: Node) -> list[int]:
-    """The padding of a maximum pool behind, below and to the right, to where ceil_mode lets the last windows reach."""
+    """Return the padding of a maximum pool at the end of depth, height and width; ceil_mode enlarges it."""
     kernel, stride, padding = _window(node)
     if not argument(node, 5, "ceil_mode", False):
         return padding
@@ -133,7 +136,7 @@ def _padding_after(node: Node) -> list[int]:
 
 
 def _refuse_single(kernel: list[int], stride: list[int]) -> Rejection | None:
-    """XNNPACK has no windows of one element."""
+    """Reject windows of one element with a stride, which XNNPACK lacks. kernel, stride: depth, height, width."""
     parts = (kernel[:1], kernel[1:]), (stride[:1], stride[1:])
     for sizes, steps in zip(*parts, strict=True):
         if set(sizes) == {1} and set(steps) != {1}:
@@ -153,16 +156,16 @@ def _refuse_average(node: Node, program: ExportedProgram) -> Rejection | None:
 def _pool(
     low: Lowering, node: Node, result: Node, kind: type, window: tuple[list[int], ...], after: list[int] | None = None
 ) -> None:
-    """Pool the images, then the columns of their points in depth: maxima and means of equal parts are associative.
+    """Pool height and width as images, then depth as columns: maxima and means of equal parts are associative.
 
-    after: the padding behind, below and to the right; None if it is that of the window.
+    window: kernel, stride and padding. after: the padding at the end of depth, height and width; None: as before them.
     """
     source = cast(Node, node.args[0])
     kernel, stride, padding = window
     places = list(result.meta["val"].shape[2:])
     value, bounds = low.read(source, VOLUMES), low.shape(source, VOLUMES)
     batch = source.meta["val"].shape[0]
-    free = batch if isinstance(batch, int) else None
+    static_batch = batch if isinstance(batch, int) else None
     if kind is g.AvgPooling2d and any(padding):
         around = [0, *padding, 0]
         bounds = [size + 2 * more for size, more in zip(bounds, around, strict=True)]
@@ -172,19 +175,19 @@ def _pool(
     count, depth, height, width, channels = bounds
     if kernel[1:] != [1, 1]:
         images = [count * depth, height, width, channels]
-        value = low.reshaped(node, value, [None if free is None else images[0], *images[1:]], images)
+        value = low.reshaped(node, value, [None if static_batch is None else images[0], *images[1:]], images)
         pool = partial(kind, *_sides(padding[1:], after[1:]), *kernel[1:], *stride[1:], 1, 1)
         value = low.step(node, pool, value, shape=[images[0], *places[1:], channels])
     if kernel[0] != 1:
         columns = [count, depth, places[1] * places[2], channels]
-        value = low.reshaped(node, value, [free, *columns[1:]], columns)
+        value = low.reshaped(node, value, [static_batch, *columns[1:]], columns)
         pool = partial(kind, *_sides([padding[0], 0], [after[0], 0]), kernel[0], 1, stride[0], 1, 1, 1)
         value = low.step(node, pool, value, shape=[count, places[0], columns[2], channels])
     low.add(reshape(arranged(result.meta["val"].shape, VOLUMES), value, low.result(result, VOLUMES)), result)
 
 
 def _sides(before: list[int], after: list[int]) -> tuple[int, int, int, int]:
-    """Paddings above, to the right, below and to the left."""
+    """Return the paddings above, to the right, below and to the left: the order of XNNPACK's nodes."""
     return before[0], after[1], after[0], before[1]
 
 

@@ -26,7 +26,7 @@ _MAX_SHARES = 64 * 1024  # largest averaging matrix, in elements
 
 
 def _pair(value: object, default: list[int]) -> list[int]:
-    """(height, width) of an argument that may be one number, or absent."""
+    """Return (height, width) of an argument that may be one integer, or absent."""
     given = [value] if isinstance(value, int) else list(cast("list[int]", value or default))
     return given * 2 if len(given) == 1 else given
 
@@ -86,7 +86,7 @@ def _refuse_max(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _refuse_dilated(node: Node, dilation: list[int]) -> Rejection | None:
-    """XNNPACK replaces padding by the first element of a dilated window inside the image; that element must exist."""
+    """Reject dilated windows that may have no element inside the image: XNNPACK reads their first one as padding."""
     kernel, _, padding = _window(node)
     sizes = cast(Node, node.args[0]).meta["val"].shape[-2:]
     for n, k, p, d in zip(sizes, kernel, padding, dilation, strict=True):
@@ -98,8 +98,8 @@ def _refuse_dilated(node: Node, dilation: list[int]) -> Rejection | None:
 def _max(low: Lowering, node: Node) -> None:
     kernel, stride, padding = _window(node)
     dilation = _pair(argument(node, 4, "dilation"), [1, 1])
-    whole = "with_indices" not in str(node.target)
-    result = node if whole else next(user for user in node.users if user.args[1] == 0)
+    has_one_result = "with_indices" not in str(node.target)
+    result = node if has_one_result else next(user for user in node.users if user.args[1] == 0)
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
     output = low.result(result, CHANNELS_LAST)
     _pool(low, g.MaxPooling2d, node, source, output, (kernel, stride, padding, dilation), _ceil_padding(node, dilation))
@@ -126,7 +126,7 @@ def _refuse_average(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _average_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
-    """Padding must count as zeros, as in the convolution that computes the average."""
+    """Return whether padding counts as zeros, as in the convolution that computes the average."""
     counted = bool(argument(node, 5, "count_include_pad", True)) or argument(node, 6, "divisor_override") is not None
     fits = _ceil_padding(node, [1, 1]) == [0, 0] and (counted or not any(_window(node)[2]))
     return fits and _if_alike_int8(node, result, program)
@@ -137,8 +137,8 @@ def _if_alike_int8(node: Node, result: Affine, program: ExportedProgram) -> bool
 
 
 def _means_of_integers(low: Lowering, node: Node, window: tuple[list[int], ...], count: int) -> None:
-    """XNNPACK averages integers only over whole images. For windows, a depthwise convolution with ones sums, and its
-    filter scale divides by the count.
+    """Average integers. XNNPACK does this only over whole images; for windows, a depthwise convolution with ones sums,
+    and the scale of its filter divides by `count`.
     """
     source = cast(Node, node.args[0])
     (height, width), stride, padding = window
@@ -174,7 +174,7 @@ def _average(low: Lowering, node: Node) -> None:
         _means_of_integers(low, node, (kernel, stride, padding), divisor or kernel[0] * kernel[1])
         return
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
-    if _takes_single_elements(node):  # XNNPACK's windows skip no elements, those of its convolutions do
+    if _takes_single_elements(node):  # XNNPACK's pools cannot skip elements; its convolutions can
         channels = low.shape(node)[1]
         ones = low.writer.constant(torch.ones(1, 1, 1, channels))
         low.add(_depthwise([0, 0, 0, 0], kernel, stride, channels, source, ones, low.result(node, CHANNELS_LAST)), node)
@@ -193,7 +193,7 @@ def _average(low: Lowering, node: Node) -> None:
         return
     mean = low.writer.value(node.meta["val"].dtype, low.shape(node, CHANNELS_LAST))
     _pool(low, g.AvgPooling2d, node, source, mean, (kernel, stride, padding, [1, 1]))
-    factor = low.number(node, kernel[0] * kernel[1] / divisor)
+    factor = low.scalar(node, kernel[0] * kernel[1] / divisor)
     low.add(g.Multiply(mean, factor, low.result(node, CHANNELS_LAST)), node)
 
 
@@ -219,7 +219,7 @@ def _even_alike_int8(node: Node, result: Affine, program: ExportedProgram) -> bo
 
 
 def _shares(size: int, parts: int) -> torch.Tensor:
-    """[parts, size]: how much of each element is in the mean of each window, which may overlap its neighbours."""
+    """Return the weight of each element in the mean of each window, [parts, size]. Windows may overlap."""
     shares = torch.zeros(parts, size, dtype=torch.float64)
     for part in range(parts):
         first, last = part * size // parts, -(-(part + 1) * size // parts)
@@ -228,7 +228,7 @@ def _shares(size: int, parts: int) -> torch.Tensor:
 
 
 def _uneven(low: Lowering, node: Node, sizes: list[int], wanted: list[int]) -> None:
-    """Multiply each image, as a row, by the shares that its elements have in each mean."""
+    """Multiply each image, as a row, by the weights of its elements in each mean."""
     batch, channels = low.shape(node)[:2]
     shares = torch.kron(*(_shares(size, parts) for size, parts in zip(sizes, wanted, strict=True)))
     area, means = torch.Size(sizes).numel(), torch.Size(wanted).numel()

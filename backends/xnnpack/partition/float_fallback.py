@@ -22,12 +22,12 @@ from executorch.backends.xnnpack.operators.table import rule_of
 class Arithmetic:
     """How the operators of a partition are computed, without the quantize and dequantize calls around them.
 
-    on_integers: all nodes that are computed on integers. in_float: first node of each float operator → reason. Both are
-    empty for a partition without integers.
+    on_integers: all nodes that are computed on integers. float_fallbacks: first node of each float operator → reason.
+    Both are empty for a partition without integers.
     """
 
     on_integers: list[Node] = field(default_factory=list)
-    in_float: dict[Node, str] = field(default_factory=dict)
+    float_fallbacks: dict[Node, str] = field(default_factory=dict)
 
 
 def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arithmetic:
@@ -39,14 +39,14 @@ def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arit
     for node in program.graph.nodes:
         if node not in taken or node in absorbed or operator_of(node) in quantization.RULES:
             continue
-        rule, together = rule_of(node), fused.get(node)
-        result = together.result if together else node
-        is_exact = quantization.takes_quantized(node, program) or (together is not None and together.on_integers)
+        rule, fusion = rule_of(node), fused.get(node)
+        result = fusion.result if fusion else node
+        is_exact = quantization.takes_quantized(node, program) or (fusion is not None and fusion.on_integers)
         if is_exact or product_of(program, node) is not None:
             members = (node, *fused_with(node, result))
             arithmetic.on_integers += [member for member in members if operator_of(member) not in quantization.RULES]
         elif rule is not None:
-            arithmetic.in_float[node] = _reason(node, rule, result, program)
+            arithmetic.float_fallbacks[node] = _reason(node, rule, result, program)
     return arithmetic
 
 
@@ -60,8 +60,8 @@ def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> s
     reader = next(iter(result.users), None)
     quantized = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
     if quantized is None or len(result.users) > 1:
-        behind = "" if result is node else f", fused with {', '.join(part.name for part in fused_with(node, result))},"
-        return f"its result{behind} is read as float"
+        followers = ", ".join(part.name for part in fused_with(node, result))
+        return f"its result{f', fused with {followers},' if followers else ''} is read as float"
     if not quantized.is_whole and not rule.fuses_activation:
         return f"its result is clamped to integers from {quantized.quant_min} to {quantized.quant_max}"
     return "XNNPACK does not compute on integers with its dtypes, scales or weights"

@@ -83,7 +83,7 @@ class _Rounding(Interpreter):
 
 
 def _error(exact: Sequence[torch.Tensor], rounded: Sequence[torch.Tensor]) -> float:
-    return max((_relative(one, other) for one, other in zip(exact, rounded, strict=True)), default=0.0)
+    return max((_relative(*pair) for pair in zip(exact, rounded, strict=True)), default=0.0)
 
 
 def _relative(exact: torch.Tensor, rounded: torch.Tensor) -> float:

@@ -26,7 +26,7 @@ class DecomposedLinear:
 
 
 def linear_of(program: ExportedProgram, node: Node) -> DecomposedLinear | None:
-    """Return the layer whose product `node` computes."""
+    """Return the layer whose product `node` computes; None for any other node."""
     if not _is_decomposed(program, node):
         return None
     bias, source, transposed = _operands(node)
@@ -61,7 +61,10 @@ def _is_weight(program: ExportedProgram, node: object) -> bool:
 
 
 def _with_all_dimensions(node: Node, source: Node) -> tuple[Node, Node]:
-    """Result and operand of a layer outside the views that flatten them to two dimensions; unchanged without views."""
+    """Return result and operand of a layer outside the views that flatten them to two dimensions.
+
+    Without such views, return `node` and `source`.
+    """
     users = list(node.users)
     views = [user for user in (source, *users) if operator_of(user) == "aten.view_copy.default"]
     if len(users) != 1 or len(views) != 2 or len(source.users) != 1:

@@ -16,17 +16,17 @@ from executorch.backends.xnnpack.lowering.quantization import DYNAMIC, dynamic_s
 
 
 def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
-    """For each dynamic quantization, its nodes and the layers that read only this one."""
+    """Return, for each dynamic quantization, its nodes and the layers that read no other one."""
     groups: list[list[Node]] = []
     for choice in graph.nodes:
         if choice.op != "call_function" or operator_of(choice) not in DYNAMIC:
             continue
         group = [choice]
-        for part in choice.users:
-            for number in part.users:
-                last = [reader for reader in (number, *number.users) if dynamic_source(reader) is choice.args[0]]
-                layers = [reader for source in last for reader in source.users if _reads_one(reader)]
-                group += [part, number, *last, *layers]
+        for parameter in choice.users:  # getitem of scale and zero point
+            for call in parameter.users:  # quantize and dequantize
+                dequantized = [reader for reader in (call, *call.users) if dynamic_source(reader) is choice.args[0]]
+                layers = [reader for source in dequantized for reader in source.users if _reads_one(reader)]
+                group += [parameter, call, *dequantized, *layers]
         groups.append(list(dict.fromkeys(group)))
     return groups
 

@@ -195,7 +195,7 @@ class XnnpackPartitioner(Partitioner):
             arithmetic = arithmetic_of(program, group)
             for node in arithmetic.on_integers:
                 note_compute_precision(recomposed.original_nodes(node), "int8")
-            reasons = arithmetic.in_float.items()
+            reasons = arithmetic.float_fallbacks.items()
             note_float_fallback(
                 {piece: reason for node, reason in reasons for piece in recomposed.original_nodes(node)}
             )
