@@ -155,7 +155,10 @@ class LoweredBackendModule(torch.nn.Module):
 
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:
-    """Return (attribute name, module, calling node) of the delegates that `graph_module` calls, in graph order."""
+    """Return (attribute name, module, calling node) of the delegates that `graph_module` calls, in graph order.
+
+    Raises TypeError if a call names another kind of module.
+    """
     submodules = []
     for node in graph_module.graph.find_nodes(op="call_function", target=executorch_call_delegate, sort=True):
         name = str(node.args[0].target)

@@ -101,7 +101,7 @@ class Double:
 
 @dataclass(slots=True)
 class Tensor:
-    """data_buffer_idx 0 = no bytes in the file; allocation_info None = memory comes from elsewhere (see formats)."""
+    """A tensor. data_buffer_idx: 0 without bytes in the file. allocation_info: None if its memory is not planned."""
 
     scalar_type: ScalarType
     storage_offset: int

@@ -47,8 +47,8 @@ def to_backend(args: object, *rest: object) -> Any:
     `to_backend(MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]`
         the same for several methods, each backend seeing all its partitions at once (`preprocess_multimethod`).
 
-    The programs given do not change. Raises NotImplementedError for an unknown backend and PartitionError for tags that
-    cannot be delegated.
+    The programs given do not change. Raises TypeError for another first argument, NotImplementedError for an unknown
+    backend, and PartitionError for tags that cannot be delegated.
     """
     raise TypeError(
         "to_backend takes a backend id with an ExportedProgram, an ExportedProgram with a Partitioner, or a "

@@ -75,7 +75,8 @@ class BackendDetails(ABC):
     ) -> dict[str, list[PreprocessResult]]:
         """Compile all partitions of all methods; override it to share data, such as weights.
 
-        `edge_programs[method][i]` is compiled with `compile_specs[method][i]` to `result[method][i]`.
+        `edge_programs[method][i]` is compiled with `compile_specs[method][i]` to `result[method][i]`. Raises ValueError
+        if the two differ in methods or lengths.
         """
         results: dict[str, list[PreprocessResult]] = {}
         for method, programs in edge_programs.items():

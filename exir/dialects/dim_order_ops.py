@@ -31,7 +31,10 @@ for _schema in _SCHEMAS:
 def empty_in_dim_order(
     size: list[int] | torch.Size, dim_order: list[int] | None, dtype: torch.dtype | None, device: torch.device | None
 ) -> torch.Tensor:
-    """Return an uninitialized dense tensor with the given size and dim order."""
+    """Return an uninitialized dense tensor. dim_order: None or empty for contiguous.
+
+    Raises ValueError if the dim order is not a permutation of the dimensions.
+    """
     order = list(dim_order) if dim_order else list(range(len(size)))
     if sorted(order) != list(range(len(size))):
         raise ValueError(f"dim_order {order} is not a permutation of the {len(size)} dimensions of size {list(size)}")

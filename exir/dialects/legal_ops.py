@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Legal operators of Core ATen and Edge: those that PyTorch tags as core, and a list of others."""
+"""Legal operators of Core ATen and Edge: those that PyTorch tags as core, and the list `LEGAL_BESIDES_CORE`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from executorch.exir.tensor import dim_order_from_stride
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor if it is dense in some dim order, else a contiguous copy."""
+    """Return the tensor if it is dense in some dim order, else a contiguous copy.
+
+    Raises ValueError for a sparse tensor, and for a fake one, which has no data.
+    """
     tensor = tensor.detach()
     if tensor.layout != torch.strided or isinstance(tensor, FakeTensor):
         found = f"{type(tensor).__name__} with layout {tensor.layout}"

@@ -32,7 +32,7 @@ hop = torch.ops.higher_order
 
 
 def emit_control_flow(emitter: GraphEmitter, node: Node) -> list[Ref]:
-    """Emit a node with its subgraphs. Return the values of its results."""
+    """Emit a node with its subgraphs. Return the values of its results. Raises ExportError for an unknown operator."""
     emit = _EMIT.get(node.target)
     if emit is None:
         raise ExportError("emit", node, f"control flow {node.target} is not supported")

@@ -12,7 +12,10 @@ from executorch.exir.schema import Chain, ContainerMetadata, ExecutionPlan
 
 
 def emit_getter(name: str, value: object, program: ProgramState) -> ExecutionPlan:
-    """Emit a method without inputs that returns `value`: scalars, strings, dtypes and tensors in containers."""
+    """Emit a method without inputs that returns `value`: scalars, strings, dtypes and tensors in containers.
+
+    Raises ExportError for any other type.
+    """
     leaves, spec = tree_flatten(value)
     state = MethodState(program, EmitOptions())
     for leaf in leaves:

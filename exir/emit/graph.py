@@ -39,7 +39,7 @@ class GraphEmitter:
     def run(self, inputs: Sequence[object]) -> list[object]:
         """Emit the graph with its placeholders bound to `inputs`. Return the flat list of its outputs.
 
-        An input that is None gets a new value.
+        An input that is None gets a new value. Raises ExportError with the node that cannot be emitted.
         """
         waiting = list(inputs)
         for node in self.graph_module.graph.nodes:
@@ -104,7 +104,10 @@ class GraphEmitter:
         return constant_tensor(self.state, attribute, spec if isinstance(spec, TensorSpec) else None)
 
     def operator(self, node: Node) -> object:
-        """Emit a kernel call: arguments by the schema, then the written ones again (kernels return their outputs)."""
+        """Emit a kernel call: arguments by the schema, then the written ones again (kernels return their outputs).
+
+        Raises ExportError if an argument without a default is missing.
+        """
         schema = node.target._schema  # type: ignore[union-attr]
         given = self.bound(node.args)
         named = self.bound(node.kwargs)
@@ -148,7 +151,10 @@ class GraphEmitter:
 
 
 def blank(fake: object) -> KernelTypes:
-    """Return a value of the type of a symbolic scalar, which an instruction writes."""
+    """Return a value of the type of a symbolic scalar, which an instruction writes.
+
+    Raises ValueError for anything but a boolean, integer or float.
+    """
     if isinstance(fake, (bool, torch.SymBool)):
         return Bool(False)
     if isinstance(fake, (float, torch.SymFloat)):

@@ -48,7 +48,8 @@ def mutable_tensor(
 ) -> Ref:
     """Return the value of a buffer that the method updates, with its initial content.
 
-    The file omits the zeros of a zero buffer (memory of mutable buffers starts zeroed), unless `keep_zeros`.
+    The file omits the zeros of a zero buffer (memory of mutable buffers starts zeroed), unless `keep_zeros`. Raises
+    ValueError if the buffer is neither planned nor emitted with its name.
     """
     tensor = dense(tensor)
     spec.const = False

@@ -14,11 +14,11 @@ offset
 Buffers that share a step must not share bytes. A and B share step 1, so B stands on A. C may reuse the bytes of A.
 The sizes alive at steps 1 and 4 add up to 6, so no solution is lower than 6: this one, of height 6, is optimal.
 
-A result may overwrite an operand that dies in the step that writes the result: `Problem.overwrites`. Were E a buffer of
-size 4 with lifespan 5 to 6, computed from D element by element, `overwrites={E: D}` would allow E the offset of D,
-although both are alive in step 5.
+A result may overwrite an operand that dies in the step that writes the result: `Problem.overwrites`. Example: buffer
+E of size 4 with lifespan 5 to 6 is computed from D element by element. `overwrites={4: 3}`, the indices of E and D,
+lets E have the offset of D, although both are alive in step 5.
 
-Sizes and offsets are in bytes. This module and `solve` know nothing of tensors; `arenas` makes problems of them.
+Sizes and offsets are in bytes. This module and `solve` do not depend on tensors; `arenas.py` makes problems of them.
 """
 
 from __future__ import annotations

@@ -170,7 +170,10 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
 
 
 def for_method(configured: object, method: str) -> Callable[[fx.GraphModule], object]:
-    """Return the configured pass of a method: one for all methods, or from a dict by name."""
+    """Return the configured pass of a method: one for all methods, or from a dict by name.
+
+    Raises ExportError if the dict lacks the method.
+    """
     if isinstance(configured, dict):
         if method not in configured:
             raise ExportError("configuration", None, f"no pass for method '{method}', found {sorted(configured)}")

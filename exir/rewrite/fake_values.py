@@ -37,7 +37,7 @@ def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
     """Compute a call node's `val` from the `val`s of its arguments.
 
     torch's shape functions of some operators compare sizes that depend on data. A tensor whose sizes are known then
-    keeps them, and is contiguous.
+    keeps them, and is contiguous. Raises ExportError if no sizes are known.
     """
     target: Callable[..., object] = node.target  # type: ignore[assignment]
     logger = logging.getLogger(fake_tensor.__name__)

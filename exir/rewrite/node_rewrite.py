@@ -68,7 +68,10 @@ def replace_by(node: fx.Node, replacement: fx.Node) -> None:
 
 
 def argument(node: fx.Node, name: str) -> Any:
-    """Return the named argument of an operator call: by position, by keyword, or the schema's default."""
+    """Return the named argument of an operator call: by position, by keyword, or the schema's default.
+
+    Raises KeyError if the schema has no such argument.
+    """
     for index, item in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
         if item.name == name:
             if index < len(node.args) and not item.kwarg_only:

@@ -28,7 +28,7 @@ class ProxyValue:
 
     @property
     def proxy(self) -> fx.Proxy:
-        """The fx proxy, for values that were made with one."""
+        """The fx proxy. Raises RuntimeError for a value that was made with a node."""
         if not isinstance(self.proxy_or_node, fx.Proxy):
             raise RuntimeError(f"value of node '{self.node.name}' has no fx.Proxy; use .node")
         return self.proxy_or_node

@@ -20,6 +20,7 @@ class GroupBasedPartitioner:
 
     allows_single_node_partition: whether a partition may hold just one operator that computes. Operators named in
     `non_compute_ops` (qualified names) do not count; those in `allowed_single_node_partition_ops` may always be alone.
+    Raises ValueError for a node in two groups.
     """
 
     def __init__(

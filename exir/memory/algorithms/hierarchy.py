@@ -33,7 +33,8 @@ class MemoryHierarchy:
     The rule: tensors are sorted by accesses (instructions that write or read them) per step that they are alive, at
     equal rates the larger one first. Each goes to the fastest memory whose capacity is not exceeded at any step. Where
     the tensors of a memory do not fit into its capacity, the last one moves on to the next memory. Loop bodies count
-    once. A tensor whose spec.mem_id is set already stays there.
+    once. A tensor whose spec.mem_id is set already stays there. Raises ValueError for a capacity that is not a positive
+    integer.
     """
 
     def __init__(self, capacities: Sequence[int]) -> None:

@@ -33,7 +33,8 @@ def result_specs(node: Node) -> list[object]:
 def subgraph_inputs(node: Node) -> list[object]:
     """Return, for each placeholder of a control-flow node's subgraphs, the spec of the operand or result it shares.
 
-    None: the placeholder has its own memory (the slice that a loop works on).
+    None: the placeholder has its own memory (the slice that a loop works on). Raises ExportError for an unsupported
+    operator.
     """
     args = node.args
     if node.target is hop.cond:
@@ -50,7 +51,10 @@ def subgraph_inputs(node: Node) -> list[object]:
 
 
 def bind_subgraphs(graph_module: GraphModule) -> None:
-    """Let inputs, and outputs of branches where possible, share the outer tensors' specs, at every depth."""
+    """Let inputs, and outputs of branches where possible, share the outer tensors' specs, at every depth.
+
+    Raises ExportError if two nodes use one subgraph.
+    """
     seen: dict[int, Node] = {}
     for _, subgraph, node in get_control_flow_submodules(graph_module):
         if id(subgraph) in seen:

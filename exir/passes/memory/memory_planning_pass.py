@@ -33,7 +33,8 @@ class MemoryPlanningPass(PassBase):
     is `concurrent` of exir/memory/algorithms. Emission refuses a plan that makes independent instructions wait.
     Cannot be combined with parametric.
     A subclass may choose arenas: set mem_id of specs in `run` before it calls this one
-    (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule).
+    (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule). Raises ValueError for arguments that
+    exclude each other.
     """
 
     def __init__(
@@ -102,7 +103,11 @@ class MemoryPlanningPass(PassBase):
         return PassResult(graph_module, True)
 
     def run_multimethod(self) -> None:
-        """Place the buffers that the methods share. Call it after every method has been planned."""
+        """Place the buffers that the methods share. Call it after every method has been planned.
+
+        Raises MemoryPlanningError if a method stores a shared buffer as a constant, sees it with another size, or uses
+        the shared arena itself.
+        """
         if not self._planned:
             return
         for name in self._shared.keys() & self._only_read:

@@ -29,14 +29,14 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
     if node.expr.is_number:
         return int(node.expr)
     largest = bound_sympy(node.expr, node.shape_env.var_to_range).upper
-    # The exporter invents a bound near the largest index where the model states none.
+    # Where the model states no bound, torch.export gives one near the largest int64.
     if largest is int_oo or not largest.is_finite or int(largest) >= torch.iinfo(torch.int64).max // 2:
         return None
     return int(largest)
 
 
 def may_be_zero(size: int | torch.SymInt) -> bool:
-    """Return whether the ranges of a computed size's symbols allow 0. A size of the inputs is at least 2 to torch."""
+    """Return whether the ranges of the symbols allow 0. torch.export assumes at least 2 for sizes of inputs."""
     if isinstance(size, int) or size.node.expr.is_number:
         return False
     return bool(bound_sympy(size.node.expr, size.node.shape_env.var_to_range).lower <= 0)
@@ -69,9 +69,9 @@ class _SymShapeEvalPass(PassBase):
             for node in module.graph.nodes:
                 for spec in pytree.tree_leaves(node.meta.get("spec")):
                     if isinstance(spec, TensorSpec) and not all(isinstance(size, int) for size in spec.shape):
-                        without = self._bound(node, spec)
-                        if without:
-                            unbounded[spec] = f"{node.name} (dimension {without})"
+                        dimensions = self._bound(node, spec)
+                        if dimensions:
+                            unbounded[spec] = f"{node.name} (dimension {dimensions})"
         if unbounded:
             warnings.warn(_explain(list(unbounded.values()), self._missing), UserWarning, stacklevel=1)
         return PassResult(graph_module, True)

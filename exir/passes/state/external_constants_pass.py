@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Select weights for files beside the program: `node.meta["constant_tag"]` is the file's name.
 
-A backend stores the weights of its delegates. `delegate_file` returns the file to use.
+A backend stores the weights of its delegates; `delegate_file` returns the file that the user chose for one.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _CUSTOM, _DELEGATE_TAG = "custom", "delegate_constant_tag"
 def tag_external_constants(program: ExportedProgram, file_of: FileOf | None = None) -> None:
     """Tag parameters, buffers and tensor attributes that the method does not update.
 
-    file_of: returns None for those of the program file.
-    Constants that export lifted out of the code stay in the program: they belong to the code.
+    file_of: returns the file of a placeholder, without ending, or None to keep its tensor in the program file.
+    Constants that torch.export lifted out of the code stay in the program.
     """
     written = {spec.target for spec in program.graph_signature.output_specs if spec.kind.name.endswith("_MUTATION")}
     for node, target, kind in _weights(program):
