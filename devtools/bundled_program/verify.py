@@ -31,7 +31,8 @@ class CaseResult:
 def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e-8) -> list[CaseResult]:
     """Run every case of a `.bpte` file's bytes. An output passes within `atol` plus `rtol` times |expected|.
 
-    Raises MalformedProgramError for bytes that are not a bundled program, and the runtime's errors.
+    Raises MalformedProgramError for bytes that are not a bundled program, ValueError for a suite of a method that the
+    program lacks, and the runtime's errors.
     """
     bundle = deserialize_from_flatbuffer_to_bundled_program(data)
     program = Runtime.get().load_program(bundle.program)

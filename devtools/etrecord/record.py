@@ -132,7 +132,10 @@ class ETRecord:
                 raise RuntimeError(f"'{name}': expected an exported program; found {type(module).__name__}")
 
     def update_representative_inputs(self, representative_inputs: Sequence[Any] | BundledProgram) -> None:
-        """Set the inputs of `forward` for comparisons of stages, e.g. those of a bundled program's first test case."""
+        """Set the inputs of `forward` for comparisons of stages, e.g. those of a bundled program's first test case.
+
+        Raises ValueError for a bundled program without a test case of `forward`.
+        """
         if isinstance(representative_inputs, BundledProgram):
             suites = {suite.method_name: suite for suite in representative_inputs.method_test_suites}
             if "forward" not in suites:
@@ -144,7 +147,10 @@ class ETRecord:
         self._representative_inputs = list(representative_inputs)
 
     def update_reference_outputs(self, reference_outputs: Mapping[str, Any] | Sequence[Any] | BundledProgram) -> None:
-        """Set the expected outputs: method → list of outputs for each test case; a plain list is for `forward`."""
+        """Set the expected outputs: method → list of outputs for each test case; a plain list is for `forward`.
+
+        Raises ValueError for a bundled program with a test case that has no expected outputs.
+        """
         if isinstance(reference_outputs, BundledProgram):
             self._reference_outputs = {}
             for suite in reference_outputs.method_test_suites:

@@ -70,7 +70,7 @@ class Inspector:
 
     `missing` lists the unreadable parts of a truncated trace, which also gives a warning. Raises ValueError unless
     exactly one of etdump_path and etdump_data is given, and if trace and record belong to different programs;
-    MalformedProgramError for bytes that are not a trace.
+    TypeError for an etrecord of another type; MalformedProgramError for bytes that are not a trace.
     """
 
     def __init__(

@@ -127,9 +127,10 @@ def run_count(block: EventBlock) -> int:
 
 
 def steps_of(block: EventBlock) -> list[Step]:
-    """The block's steps in order of execution. Their times sum up to `whole_time`.
+    """Return the steps of a block in order of execution. Their times sum up to `whole_time`.
 
-    The length of an enclosing step (around a delegate's operators or instructions) includes the enclosed ones.
+    The length of an enclosing step (around a delegate's operators or instructions) includes the enclosed ones. Raises
+    ValueError for a block that is not an execution of a method.
     """
     whole = _whole(block)
     if whole is None:

@@ -33,7 +33,10 @@ def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSel
 
 
 def select_by_op_type(*op_targets: str) -> NodeSelector:
-    """Select calls of operators whose name equals or ends with one of `op_targets` ("aten.linear.default")."""
+    """Select calls of operators whose name ends with one of `op_targets` ("aten.linear.default").
+
+    Raises ValueError without a name.
+    """
     if not op_targets:
         raise ValueError("select_by_op_type requires at least one operator")
     return lambda node: node.op == "call_function" and str(node.target).endswith(op_targets)
@@ -42,7 +45,8 @@ def select_by_op_type(*op_targets: str) -> NodeSelector:
 def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelector:
     """Select nodes of modules whose path matches one of the glob `patterns` ("layers.*.attention").
 
-    output_only: select only nodes whose value no other node of the same module reads.
+    output_only: select only nodes whose value no other node of the same module reads. Raises ValueError without
+    a pattern.
     """
     if not patterns:
         raise ValueError("select_by_module_path requires at least one pattern")
@@ -52,7 +56,7 @@ def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelec
 def select_by_module_class(*class_names: str, output_only: bool = True) -> NodeSelector:
     """Select nodes of modules whose unqualified class name is in `class_names` ("Linear").
 
-    output_only: as in `select_by_module_path`.
+    output_only: as in `select_by_module_path`. Raises ValueError without a name.
     """
     if not class_names:
         raise ValueError("select_by_module_class requires at least one class name")
