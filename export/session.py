@@ -86,6 +86,7 @@ class ExportSession:
     constant_methods: method name → constant result.
     artifact_dir: folder to which `<name>.pte` is written.
     generate_etrecord: keep an ETRecord of the export, which `get_etrecord` returns.
+    Raises ValueError without example inputs, unless the model is an ExportedProgram.
     """
 
     def __init__(
@@ -218,7 +219,10 @@ class ExportSession:
         return self._example_inputs[method_name][0]
 
     def run_method(self, method_name: str = "forward", example_inputs: tuple[Any, ...] | None = None) -> Sequence[Any]:
-        """Run the program in this process's runtime. example_inputs: None takes those of the export."""
+        """Run the program in this process's runtime. example_inputs: None takes those of the export.
+
+        Raises RuntimeError if the program lacks the method, and the runtime's errors.
+        """
         from executorch.runtime import Runtime
 
         method = Runtime.get().load_program(self.get_pte_buffer()).load_method(method_name)

@@ -64,8 +64,11 @@ def load_user_model(name: str, inputs_name: str | None = None) -> UserModel:
 
 
 def load_name(name: str) -> Any:
-    """Return the object that `MODULE:NAME` names; MODULE is a dotted name or the path of a .py file, NAME may have
-    dots."""
+    """Return the object that `MODULE:NAME` names. MODULE is a dotted name or the path of a .py file; NAME may have
+    dots.
+
+    Raises UserError for a text of another form, a module that cannot be imported, and a name that it lacks.
+    """
     module_name, colon, path = name.rpartition(":")
     if not colon or not module_name or not path:
         raise UserError(f"expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it), found {name!r}")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How the commands `python -m executorch…` end."""
+"""Exit codes and error messages of the commands `python -m executorch…`."""
 
 from __future__ import annotations
 

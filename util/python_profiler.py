@@ -30,7 +30,7 @@ _Function = tuple[str, int, str]
 class CProfilerFlameGraph:
     """Profiles the body of a `with` statement by `cProfile` and writes a page.
 
-    filename: of the page. A body that raises is reported too, and its exception propagates.
+    filename: of the page; ValueError if it is empty. A body that raises is reported too, and its exception propagates.
     """
 
     def __init__(self, filename: str) -> None:

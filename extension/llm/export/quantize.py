@@ -216,7 +216,11 @@ def store_integers(model: nn.Module, integers: Mapping[str, GroupedIntegers]) ->
 
 
 class QuantizedEmbedding(nn.Module):
-    """An embedding whose rows are integers with a scale for each group, looked up by `quantized_decomposed::…`."""
+    """An embedding whose rows are integers with a scale for each group, looked up by `quantized_decomposed::…`.
+
+    weight: [rows, channels * bits / 8], packed integers. scales: [rows], or [rows, groups]. Raises LlmConfigError if
+    groups do not divide a row into whole bytes.
+    """
 
     weight: torch.Tensor
     scales: torch.Tensor
