@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Random data are the same in every run, so that anybody can reproduce a failure.
+"""Settings of all tests. Random data are the same in every run, so that anybody can reproduce a failure.
 
 With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Tests have no time limits.
 """
@@ -22,7 +22,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Before each test, whatever ran before it in this process."""
+    """Seed torch before each test, so that its data do not depend on earlier tests."""
     torch.manual_seed(0)
 
 
@@ -59,7 +59,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases that another day runs, of tests whose cases differ only in sizes, models or dtypes."""
+    """Deselect the cases of tests marked `sampled` that another day runs. They differ in sizes, models or dtypes."""
     if not config.getoption("--sample"):
         return
     day = _today(config)

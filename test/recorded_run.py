@@ -34,7 +34,7 @@ class TwoBlocks(torch.nn.Module):
 
 @dataclass
 class Recorded:
-    """`trace`: with the values in `debug`. `times`: of other runs, without values."""
+    """trace: path of an ETDump, whose values are in the file `debug`. times: path of an ETDump of other runs."""
 
     model: torch.nn.Module
     x: torch.Tensor

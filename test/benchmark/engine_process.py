@@ -13,7 +13,7 @@ from pathlib import Path
 from time import sleep
 from typing import NamedTuple
 
-# Seconds before an engine's turn: threads of the one before may spin for a while after its last call.
+# Seconds before an engine's turn, because threads of the previous engine may spin after its last call.
 _SETTLING = 0.1
 
 WORKER = Path(__file__).with_name("engine_worker.py")
@@ -61,12 +61,12 @@ PRECISIONS = {
         Engine("openvino-int8", "openvino-int8", "BENCHMARK_PYTHON", products="int8"),
     ],
 }
-"""Engines beside those of float32: models in half precision, float32 models that products may round in, and models
-that each engine's quantizer changed to int8."""
+"""Further engines: models in half precision, float32 models whose products round to bfloat16, and int8 models of each
+engine's quantizer."""
 
 
 def with_peaks(engines: Sequence[Engine]) -> list[Engine]:
-    """The engines, and the bare multiply-add instructions of each precision of their products (peak/)."""
+    """Return the engines and, for each precision of their products, the engine of bare multiply-adds (peak/)."""
     precisions = dict.fromkeys(engine.products for engine in engines)
     return [*engines, *(Engine(f"peak-{name}", f"peak-{name}", products=name) for name in precisions)]
 
@@ -98,7 +98,7 @@ class EngineProcess:
         self.facts: dict[str, float] = json.loads(self._answer())
 
     def time(self, min_seconds: float) -> None:
-        """One more figure: the median seconds of a call, over at least ``min_seconds`` seconds."""
+        """Measure one figure, the median seconds of a call, over at least ``min_seconds`` seconds."""
         assert self._process.stdin
         sleep(_SETTLING)
         print(min_seconds, file=self._process.stdin, flush=True)
@@ -118,5 +118,5 @@ class EngineProcess:
             self._errors.seek(0)
             last = [text for text in self._errors.read().splitlines() if text.strip()][-1:]
             self.close()
-            raise EngineUnavailable(f"{self.engine.name}: {last[0] if last else 'ended without a word'}")
+            raise EngineUnavailable(f"{self.engine.name}: {last[0] if last else 'ended without output'}")
         return line

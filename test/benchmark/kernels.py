@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Times kernels against eager torch on one thread, both in this run.
+"""Time kernels against eager torch on one thread, both in this run.
 
 ``python test/benchmark/kernels.py [GROUP ...]``: groups are matmul, few_rows, convolution, normalize, pointwise, pool,
 elements (pointwise, reducing, copying and softmax operators on 1M elements).
@@ -112,7 +112,7 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 
 
 def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
-    """A call of our kernel. Raises ``RuntimeError`` if the kernel fails."""
+    """Return a call of our kernel. Raises ``RuntimeError`` if the kernel fails."""
     run = prepare_kernel(name, *args, out=room_for_outputs(name, args))
     if (call := run()).error:
         raise RuntimeError(f"{name}: {call.message}")
@@ -120,17 +120,17 @@ def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
 
 
 def measure(name: str, args: tuple[Any, ...]) -> tuple[float, float]:
-    """Ours and eager's time, taken in turn. Raises ``RuntimeError`` if the kernel fails."""
+    """Return seconds of our kernel and of eager, timed in turn. Raises ``RuntimeError`` if the kernel fails."""
     function, run = functional_of(name), prepare(name, args)
     turns = [(best(run, 5), best(lambda: applied(function, args), 5)) for _ in range(TURNS)]
     return min(ours for ours, _ in turns), min(eager for _, eager in turns)
 
 
 def main() -> None:
-    """Print a line a case."""
+    """Measure and print a row for each case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("groups", nargs="*", default=list(GROUPS), help=", ".join(GROUPS))
-    parser.add_argument("--only", default=[], nargs="+", help="measure the cases whose label holds one of these")
+    parser.add_argument("--only", default=[], nargs="+", help="measure the cases whose label contains one of these")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = []

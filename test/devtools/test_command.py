@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The commands of `python -m executorch.devtools`: results, errors and help."""
+
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Public Python names of the product have docstrings."""
+"""Modules, and public Python names of the product, have docstrings."""
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,13 @@ def test_every_public_class_function_and_method_has_a_docstring() -> None:
     classes = _classes(trees)
     missing = {file: found for file, tree in trees.items() if (found := list(_undocumented(tree, classes)))}
     assert not missing, f"write docstrings (shapes, dtypes, units, errors), or make the names private: {missing}"
+
+
+def test_every_module_has_a_docstring() -> None:
+    listed = subprocess.run(("git", "ls-files", "*.py"), cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [ROOT / name for name in listed.splitlines()]
+    missing = [str(path) for path in files if path.is_file() and not ast.get_docstring(ast.parse(path.read_text()))]
+    assert not missing, f"say in one line what the module or package has: {missing}"
 
 
 def test_names_without_a_docstring_are_found() -> None:

@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Methods of executorch.runtime: results, state, and the lifetime of inputs and outputs."""
+
 import gc
 import sys
 import threading

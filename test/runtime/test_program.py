@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs of executorch.runtime: sources, metadata, lifetime."""
+
 import gc
 import io
 from collections.abc import Callable

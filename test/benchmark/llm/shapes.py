@@ -46,12 +46,12 @@ class DecoderShape:
         return found
 
     def step_weights(self) -> int:
-        """Return how many weights one decode step multiplies: all matrices but the embedding."""
+        """Return the number of weights that a decode step multiplies: all matrices but the embedding."""
         attention = self.dim * self.channels * (2 * self.heads + 2 * self.key_heads)
         return self.layers * (attention + 3 * self.dim * self.hidden) + self.dim * self.vocabulary
 
     def cache_elements(self, positions: int) -> int:
-        """Return how many elements of the caches one decode step reads behind that many positions."""
+        """Return the number of cache elements that a decode step reads after `positions` tokens."""
         return 2 * self.layers * self.key_heads * self.channels * positions
 
 

@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Bundles keep program, inputs and expected outputs; bundles that do not fit are refused by name."""
+
 from pathlib import Path
 
 import peer_programs

@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The documented helpers that make programs and test suites."""
+
 import pytest
 import torch
 

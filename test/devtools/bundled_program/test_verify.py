@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Verifying a bundle compares outputs within the tolerances."""
+
 import pytest
 from bundles import RIGHT, X, bundle, wrong
 

@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Records keep programs, debug handles and reference values; damaged records are refused."""
+
 import copy
 import io
 import operator

@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The Inspector reads times, sources and values of a run."""
+
 import contextlib
 import copy
 import io

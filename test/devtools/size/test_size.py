@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The size report counts every byte of a file once."""
+
 import json
 from pathlib import Path
 

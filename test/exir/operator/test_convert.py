@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Conversion of operators to out variants, and of names to operators."""
+
 from typing import Any
 
 import pytest

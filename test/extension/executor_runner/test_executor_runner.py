@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""executor_runner runs files, prints and writes outputs, and reports faults in one line."""
+
 import os
 import subprocess
 import sys

@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The documented module `portable_lib`."""
+
 from pathlib import Path
 from typing import Any
 

@@ -110,7 +110,7 @@ def _has_instruction(node):
 
 
 def _shuffle(graph, tasks, pairs, chance):
-    """Move the tasks' nodes into a random order in which each comes behind those that it waits for."""
+    """Move the tasks' nodes into a random order in which each comes after those that it waits for."""
     waiting = {task: {early for early, late in pairs if late == task} for task in range(len(tasks))}
     output = graph.output_node()
     while waiting:

@@ -18,7 +18,7 @@ NEW_EACH_TIME = {"rand", "randn", "native_dropout", "empty"}
 def results(name: str, args: tuple[Any, ...], kind: str) -> list[torch.Tensor]:
     with vectors(kind) as has_them:
         if not has_them:
-            pytest.skip(f"this build, or this processor, has no choice of vectors of the kind {kind}")
+            pytest.skip(f"this build, or this processor, cannot choose the vectors {kind}")
         call = call_kernel(name, *args, out=room_for_outputs(name, args))
     assert call.error == 0, f"{name} with {kind} vectors: {call.message}"
     return [t for o in call.outputs for t in (o if isinstance(o, list) else [o])]
