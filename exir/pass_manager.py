@@ -79,7 +79,7 @@ def check_graph(module: nn.Module) -> None:
     for node in module.graph.find_nodes(op="call_method"):
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            f"node '{node.name}' is a call_method of '{node.target}': graphs call operators alone",
+            f"node '{node.name}' is a call_method of '{node.target}': a graph may only call operators",
         )
 
 

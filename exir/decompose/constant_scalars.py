@@ -29,7 +29,7 @@ _MAX_ELEMENTS = 1024
 
 
 def states_of(programs: Collection[ExportedProgram]) -> set[str]:
-    """Return the names of parameters and buffers that any of several methods updates, with calls in place or without.
+    """Return the names of parameters and buffers that any of several methods updates, in place or as results.
 
     None for a single method, whose own updates are known where constants are read.
     """
@@ -123,7 +123,7 @@ class _Scalars:
 
 
 def _is_pure(node: fx.Node) -> bool:
-    """Return whether the call returns one small tensor and depends on its operands alone."""
+    """Return whether the call returns one small tensor and depends only on its operands."""
     value, target = node.meta.get("val"), node.target
     return (
         isinstance(target, OpOverload)

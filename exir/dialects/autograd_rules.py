@@ -33,7 +33,7 @@ def check_differentiable(node: fx.Node) -> Rejection | None:
     if mode is None:
         return None  # it reads no tensor
     rejection = None
-    # An operator that updates statistics needs the gradient of its first argument alone.
+    # An operator that updates statistics needs only the gradient of its first argument.
     for wanted in (len(fakes), 1):
         with mode, torch.enable_grad():
             rejection = _differentiate(op, values, wanted)

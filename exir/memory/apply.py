@@ -112,7 +112,7 @@ def apply_algo(
 def _check_devices(names: dict[TensorSpec, str]) -> None:
     for spec, name in names.items():
         if spec.device.name != "CPU":
-            raise MemoryPlanningError(name, f"is on device {spec.device.name}; programs have CPU memory alone")
+            raise MemoryPlanningError(name, f"is on device {spec.device.name}; programs have only CPU memory")
 
 
 def prepare(graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> Liveness:

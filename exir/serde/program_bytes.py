@@ -252,7 +252,7 @@ def check_unpacked_size(archive: ZipFile, packed: int) -> None:
     """Refuse an archive whose entries would take far more memory than the file that holds them.
 
     Args:
-        archive: The archive; its directory alone is read.
+        archive: The archive. Only its directory is read.
         packed: Bytes of the file. Records are written uncompressed, so their entries take no more than that; the
             limit leaves room for records that were packed again.
 

@@ -40,7 +40,7 @@ def serialize(exported_program: ExportedProgram, opset_version: Mapping[str, int
     """
     other = sorted(set(opset_version or ()) - {"aten"})
     if other:
-        raise ValueError(f"opset_version: expected the namespace 'aten' alone, found {other}")
+        raise ValueError(f"opset_version: expected only the namespace 'aten', found {other}")
     return program_to_bytes(exported_program)
 
 

@@ -54,7 +54,7 @@ class AddMulPartitionerDemo(Partitioner):
 
 @final
 class AddAttributePartitionerDemo(Partitioner):
-    """Delegates every add with the constants that it reads and the buffers that it alone updates."""
+    """Delegates every add with the constants that it reads and the buffers that only it updates."""
 
     def __init__(self) -> None:
         super().__init__()

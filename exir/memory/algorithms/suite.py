@@ -13,7 +13,7 @@ from executorch.exir.tensor import TensorSpec
 
 
 class MemoryPlanningAlgorithmSuite:
-    """Runs every algorithm of `algo_list` (by default `exact` alone) and keeps the one with the smallest arenas.
+    """Runs every algorithm of `algo_list` (by default only `exact`) and keeps the one with the smallest arenas.
 
     After a call, `result` is that algorithm's result, with lower bound and gap. Raises ValueError for an empty list.
     """

@@ -45,7 +45,7 @@ class NoFit(Enum):
     UNKNOWN = "the effort was used up before an answer"
 
 
-# Orders in which to try buffers where several could come next. Another order may find a solution at once.
+# Orders in which to try the buffers that could come next. Where one order fails, another may find a solution quickly.
 _PREFERENCES: tuple[Callable[[Buffer], tuple[int, ...]], ...] = (
     lambda b: (-b.lifespan.steps * b.size,),
     lambda b: (-b.lifespan.steps, -b.size),
@@ -126,7 +126,7 @@ _Parts: TypeAlias = "tuple[_Part, _Parts] | None"
 
 
 class _Search:
-    """The state of one search. Buffers are numbered in the order of preference; steps are the crowded ones alone."""
+    """The state of one search. Buffers are numbered in the order of preference; steps are only the crowded ones."""
 
     def __init__(self, buffers: Sequence[Buffer], limit: int, effort: int) -> None:
         self.limit, self.effort = limit, effort

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from executorch.exir.memory.problem import Buffer, Ints, Problem, Solution
 
-# Orders in which to place buffers; the lowest solution is kept. Which order wins depends on the network.
+# Orders in which to place buffers; the lowest solution is kept, the earlier one of equal height. Which order gives it
+# depends on the network.
 _ORDERS: tuple[Callable[[Buffer], tuple[int, ...]], ...] = (
     lambda b: (-b.size, b.lifespan.first),
     lambda b: (-b.size * b.lifespan.steps, b.lifespan.first),
@@ -77,19 +78,19 @@ def lowest_gap(offsets: Ints, sizes: Ints, wanted: int) -> int:
 
 
 def _sorted(buffers: Sequence[Buffer], key: Callable[[Buffer], tuple[int, ...]]) -> list[int]:
-    """Return the indices of the buffers in the order of `key`, equal ones as they come."""
+    """Return the indices of the buffers sorted by `key`; buffers with equal keys stay in the order of the problem."""
     return sorted(range(len(buffers)), key=lambda i: (*key(buffers[i]), i))
 
 
 def _repair(arrays: _Arrays, best: Solution, order: list[int]) -> Solution:
-    """Place the buffers that ended up on top earlier, and try again."""
+    """Repeat the placement with the buffers above the lower bound first, until it is optimal or the work is used up."""
     current = best
     for _ in range(min(_MAX_REPAIRS, _REPAIR_WORK // max(1, len(order)))):
         ends = np.array(current.offsets) + arrays.size
         top = set(np.flatnonzero(ends > best.lower_bound).tolist())
         moved = [i for i in order if i in top] + [i for i in order if i not in top]
         if moved == order:
-            # All buffers on top come first already: let the highest one lead.
+            # All buffers above the bound are first already: place the highest one before them.
             highest = int(np.argmax(ends))
             moved = [highest] + [i for i in order if i != highest]
             if moved == order:
@@ -118,7 +119,7 @@ class _Arrays:
 
 
 def _place(arrays: _Arrays, order: Sequence[int], bound: int) -> Solution:
-    """Place each buffer, in the given order, in the lowest gap between those placed before it, else on top of them."""
+    """Place each buffer, in the given order, in the lowest gap between those already placed, else on top of them."""
     count = len(order)
     offset = np.full(count, -1, dtype=np.int64)
     ordered = _Arrays(arrays.size[list(order)], arrays.first[list(order)], arrays.last[list(order)])

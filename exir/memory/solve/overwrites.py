@@ -5,17 +5,17 @@ from executorch.exir.memory.problem import Buffer, Lifespan, Offset, Problem, So
 
 
 def solve_with_overwrites(problem: Problem, solver: Solver) -> Solution:
-    """Solve with each chain of overwrites as one buffer, and without; return the lower solution."""
+    """Solve with each chain of overwrites as one buffer, and with none; return the lower solution."""
     buffers = problem.buffers
     chains = _chains(problem)
     if len(chains) == len(buffers):
         return solver(problem)
     merged = Problem([_merged([buffers[i] for i in chain]) for chain in chains])
-    # At every step the buffers alive are those of the chains alive: no solution is lower, however many it merges.
+    # Merging can only reduce the bytes alive at a step, so no solution is below this bound, whichever chains it merges.
     bound = merged.lower_bound
     solution = solver(merged)
     if solution.height > bound:
-        apart = solver(Problem(buffers))  # long buffers can be in each other's way
+        apart = solver(Problem(buffers))  # long buffers can obstruct each other
         if apart.height < solution.height:
             return Solution(apart.offsets, apart.height, bound)
     offsets = [Offset(0)] * len(buffers)

@@ -11,7 +11,8 @@ from executorch.exir.memory.solve.first_fit import first_fit
 
 # Partial solutions that the exact search may examine in all: about a second for up to _BUFFERS buffers.
 EFFORT = 20_000
-# With more buffers each examination costs more; where not even one solution could be completed, there is no search.
+# Each examination costs more with more buffers, so the effort shrinks in proportion beyond this number. `_lowered`
+# stops below four examinations a buffer, which complete no solution.
 _BUFFERS = 500
 
 
@@ -60,7 +61,7 @@ def _lowered(problem: Problem, best: Solution, effort: int) -> Solution:
     proven = lowest = best.lower_bound
     effort = effort * _BUFFERS // max(_BUFFERS, len(buffers))
     while lowest < best.height and effort > 4 * len(buffers):
-        # The bound itself first: most networks meet it.
+        # Try the bound first: most networks reach it.
         limit = lowest if lowest == best.lower_bound else lowest + (best.height - lowest) // unit // 2 * unit
         answer = fit_below(problem, limit, effort // 2)
         effort -= effort // 2 + 1
