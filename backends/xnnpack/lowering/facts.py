@@ -57,7 +57,7 @@ def _is_folded(node: Node) -> bool:
 
 
 def layer_with_half_constant(node: Node) -> Node | None:
-    """Return the float32 layer whose weight or bias `node` alone converts from half precision; None for other nodes."""
+    """Return the float32 layer whose weight or bias only `node` converts from half precision; None for other nodes."""
     if operator_of(node) != _CONVERT or len(node.users) != 1:
         return None
     (user,) = node.users

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Boolean nodes that are not worth a delegate.
 
-A delegate gains nothing by logic and moves of booleans alone, and an unsupported reader of their results would divide
-it. They are delegated where that joins them to the computation that they are part of:
+A delegate gains nothing if it only computes logic and moves of booleans, and an unsupported reader of their results
+would divide it. They are delegated where a delegate computes all their readers, or what they read:
 
     int64 ─▶ eq ─▶ [not] ─▶ where ─▶ embedding ─▶ [linear]      `not` stays in the program: an unsupported node reads it
     int64 ─▶ eq ─▶ [not ─▶ where ─▶ linear]                     all its readers are delegated
@@ -18,7 +18,7 @@ from torch.fx import Graph, Node
 
 
 def idle_booleans(graph: Graph, supported: Collection[Node]) -> set[Node]:
-    """Return the supported nodes on booleans alone that no delegate has to compute."""
+    """Return the supported nodes that compute only booleans and that no delegate has to compute."""
     fed: set[Node] = set()
     alone: list[Node] = []
     for node in graph.nodes:
@@ -41,6 +41,6 @@ def _has_only_booleans(node: Node) -> bool:
 
 
 def is_boolean(node: Node) -> bool:
-    """Return whether a node's result is a tensor of booleans. A delegate of such nodes alone gains nothing."""
+    """Return whether a node's result is a tensor of booleans. A delegate with only such nodes gains nothing."""
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.dtype == torch.bool

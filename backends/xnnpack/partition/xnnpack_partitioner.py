@@ -189,7 +189,7 @@ class XnnpackPartitioner(Partitioner):
         largest = [nodes for nodes in largest if not idle.issuperset(nodes)]
         for node in idle:
             for piece in recomposed.original_nodes(node):
-                why(piece, "a delegate that computes booleans alone gains nothing")
+                why(piece, "a delegate that computes only booleans gains nothing")
         groups = [group for nodes in largest for group in selection.apart(nodes)] if self._per_op_mode else largest
         for group in groups:
             arithmetic = arithmetic_of(program, group)
