@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-e", "--editable", action="store_true", help="install links to this tree instead of copies")
     parser.add_argument("-m", "--minimal", action="store_true", help="leave out the dependencies of the examples")
     parser.add_argument(
-        "--only-dependencies", action="store_true", help="install the requirements of this tree and its build alone"
+        "--only-dependencies", action="store_true", help="install only the requirements of this tree and its build"
     )
     parser.add_argument("--clean", action="store_true", help="delete the folders of earlier builds, install nothing")
     parser.add_argument(

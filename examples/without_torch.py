@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Runs a program with numpy alone: ``python without_torch.py PROGRAM.pte``; torch is never imported."""
+"""Runs a program with only numpy: ``python without_torch.py PROGRAM.pte``; torch is never imported."""
 
 import sys
 

@@ -27,7 +27,7 @@ _BASE: dict[str, Any] = {
 
 
 class WhisperWrapper(torch.nn.Module):
-    """The last hidden state alone, without a cache."""
+    """Returns only the last hidden state, without a cache."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""GGUF files: metadata and quantized tensors, mapped and not copied. Needs numpy alone.
+"""GGUF files: metadata and quantized tensors, mapped and not copied. Needs only numpy.
 
 file = read_gguf("model.gguf")
 file.metadata["general.architecture"], file.tensors["token_embd.weight"].dequantize()

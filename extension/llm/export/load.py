@@ -74,7 +74,7 @@ def _unpickle(file: Path) -> Any:
     except OSError:
         raise
     except Exception as error:  # broken pickles raise any exception
-        raise CheckpointFileError(f"{file}: expected a PyTorch checkpoint of tensors alone: {error}") from error
+        raise CheckpointFileError(f"{file}: expected a PyTorch checkpoint that has only tensors: {error}") from error
 
 
 def _tensors(file: Path, read: Any) -> dict[str, torch.Tensor]:

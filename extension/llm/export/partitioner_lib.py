@@ -10,5 +10,5 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
 
 
 def get_xnnpack_partitioner(dynamic_quant_only_partitioner: bool = True) -> XnnpackPartitioner:
-    """Return XNNPACK's partitioner: of dynamically quantized linear layers alone, or of all operators it has."""
+    """Return XNNPACK's partitioner: for dynamically quantized linear layers, or for all its operators."""
     return XnnpackDynamicallyQuantizedPartitioner() if dynamic_quant_only_partitioner else XnnpackPartitioner()

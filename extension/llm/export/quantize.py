@@ -166,7 +166,7 @@ def _mode(qmode: str) -> tuple[int, bool]:
 
 
 def _group_size(config: QuantizationConfig, bits: int) -> int:
-    """Weights of a group; 0: one group a row, which is the default for 8 bits alone."""
+    """Weights of a group; 0: one group a row, the default for 8 bits only."""
     if config.group_size is None:
         return 0 if bits == 8 else _DEFAULT_GROUP
     return config.group_size
