@@ -150,7 +150,7 @@ def _peak(precision: str) -> Callable[..., Prepared]:
 
 
 def _xnnpack(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
-    """XNNPACK's operator alone. Images have their channels last, as it takes them."""
+    """XNNPACK's operator without a delegate. Images have their channels last, as it takes them."""
     import ctypes
 
     import torch
@@ -235,7 +235,7 @@ def least_seconds(call: Call, min_seconds: float) -> float:
 def main() -> None:
     """Prepare, then answer."""
     engine, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    # Libraries print; answers go to the real output alone.
+    # Libraries print; only answers go to the real output.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])

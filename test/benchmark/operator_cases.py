@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Calls of pointwise, reducing, copying, softmax and indexing operators, of a size to choose, and what times them.
-Needs torch alone: the peer's Python reads this file too.
+Needs only torch: the peer's Python reads this file too.
 """
 
 import time

@@ -137,7 +137,7 @@ def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> N
     assert "SUPPORT_REGEX_LOOKAHEAD=ON: tokenizers use PCRE2" in done.stdout
 
 
-def test_a_build_without_pthreadpool_says_that_it_has_threads_of_its_own(tmp_path: Path) -> None:
+def test_a_build_without_pthreadpool_reports_that_it_uses_its_own_threads(tmp_path: Path) -> None:
     done = configure(tmp_path, "-DEXECUTORCH_BUILD_PTHREADPOOL=OFF")
     assert done.returncode == 0, done.stdout
     assert "EXECUTORCH_BUILD_PTHREADPOOL=OFF: extension_threadpool, which has threads of its own" in done.stdout

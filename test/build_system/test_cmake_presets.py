@@ -106,7 +106,7 @@ def test_users_write_presets_with_the_documented_functions(tmp_path: Path) -> No
 
 @pytest.mark.skipif(shutil.which("arm-none-eabi-g++") is None, reason="the package gcc-arm-none-eabi is not installed")
 def test_the_kernels_compile_for_boards() -> None:
-    build = ROOT / "build" / "arm-baremetal"  # kept, so that later runs compile changed sources alone
+    build = ROOT / "build" / "arm-baremetal"  # kept, so that later runs compile only changed sources
     done = run("cmake", "--preset", "arm-baremetal", "--fresh", "-B", build, f"-DPython3_EXECUTABLE={sys.executable}")
     assert done.returncode == 0, done.stdout
     done = run("cmake", "--build", build, "--parallel", "2", "--target", "portable_kernels", "quantized_kernels")

@@ -18,7 +18,7 @@ def test_every_operator_of_the_table_has_a_kernel() -> None:
     assert set(TABLE["any operand"] + TABLE["first operand"]) <= set(portable_rows())
 
 
-def test_kernels_allow_what_the_compiler_plans() -> None:
+def test_kernels_accept_the_overlaps_that_the_compiler_plans() -> None:
     assert set(TABLE["any operand"]) == WORKS_IN_PLACE
     reinplaced = {str(operator.name()).partition(".")[0] + ".out" for operator in DEFAULT_INPLACEABLE_OPS}
     assert set(TABLE["first operand"]) == reinplaced

@@ -186,7 +186,7 @@ def test_equal_elements_keep_their_order_in_eagers_second_opinion() -> None:
     assert all(torch.equal(one, expected) for one in found)
 
 
-def test_a_shape_that_torch_export_finds_wrong_is_torch_exports() -> None:
+def test_a_shape_that_torch_export_gets_wrong_counts_as_unexported() -> None:
     def make() -> Example:
         target = torch.tensor([3, 1, 2, -1, 0, 0, 0, 0, 0, 0])
         return Example(nn.MultiLabelMarginLoss(reduction="none"), (torch.randn(10), target))

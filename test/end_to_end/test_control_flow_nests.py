@@ -93,7 +93,7 @@ class LoopInABranch(torch.nn.Module):
 
 
 @pytest.mark.parametrize("rows", [[5, 5, 5, 5], [5, 2, 9, 4]], ids=["fixed sizes", "sizes that vary"])
-def test_state_beside_loops_in_branches(rows: list[int]) -> None:
+def test_branches_with_loops_and_state_match_eager(rows: list[int]) -> None:
     size: Any = {0: Dim("rows", min=2, max=9)} if len(set(rows)) > 1 else None
     calls = [((torch.rand(n, WIDTH) - 0.3 * (n % 2)) * 2, torch.randn(n, WIDTH)) for n in rows]
     exported = export(LoopInABranch(), calls[0], dynamic_shapes={"x": size, "y": size} if size else None, strict=False)

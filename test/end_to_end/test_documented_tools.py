@@ -96,7 +96,7 @@ def test_an_input_that_nothing_quantizes_is_dequantized_with_the_callers_paramet
     assert changed.exported_program().graph_signature.user_inputs == ("x", "y")
 
 
-def test_an_input_quantized_otherwise_is_requantized_and_one_quantized_alike_is_not() -> None:
+def test_only_an_input_with_other_quantization_parameters_is_requantized() -> None:
     program = quantized().exported_program()
     quantize_input(program, 0, {"scale": 0.05, "zp": 130, "dtype": torch.uint8})
     integers = torch.randint(0, 256, (2, 3), dtype=torch.uint8)
@@ -180,7 +180,7 @@ def test_a_shared_constant_has_a_node_for_each_reader_and_lowers() -> None:
         duplicate_constant_node(edge.exported_program(), "x")
 
 
-def test_every_reader_has_a_dequantize_of_its_own() -> None:
+def test_every_reader_has_its_own_dequantize() -> None:
     class TwoReaders(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             x = torch.ops.quantized_decomposed.dequantize_per_tensor(x, 0.1, 3, *INT8)

@@ -165,7 +165,7 @@ def test_the_record_is_written_beside_the_program_or_to_the_given_path(path: str
     assert record._delegate_map is not None and set(record._delegate_map) == {"forward"}
 
 
-def test_a_recipe_with_passes_of_its_own_is_refused(
+def test_a_recipe_with_its_own_passes_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = ExportRecipe(aten_transform_passes=[lambda method, program: program])

@@ -53,7 +53,7 @@ class Branch(torch.nn.Module):
         return torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: torch.fft.rfft(y, dim=0).abs().sum(0) + y, (x,))
 
 
-def test_it_names_what_is_not_known_before_a_run() -> None:
+def test_a_memory_need_that_depends_on_data_is_an_error_with_the_reason() -> None:
     why = "method 'forward': its memory need is unknown: .*its sizes depend on data"
     with pytest.raises(ExportError, match=why):
         memory_header(lower(Filtered(), (torch.randn(8),)), "net")

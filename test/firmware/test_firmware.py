@@ -96,7 +96,7 @@ def printed(preset: str, images: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_image_computes_what_this_machine_does(printed: dict[str, str], programs: Path, name: str) -> None:
+def test_a_firmware_image_gives_the_results_of_this_machine(printed: dict[str, str], programs: Path, name: str) -> None:
     rows = [[float.fromhex(x) for x in line.split()] for line in re.findall(r"^output 0:(.*)$", printed[name], re.M)]
     lines = (programs / f"{name}.expected").read_text().splitlines()
     expected = [[float.fromhex(x) for x in line.split()] for line in lines]

@@ -73,7 +73,7 @@ def _check_compiles(folder: Path, headers: Sequence[str], code: str = "", flags:
 @pytest.mark.sampled
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("header", DOCUMENTED)
-def test_a_documented_header_stands_alone(header: str, tmp_path: Path) -> None:
+def test_a_documented_header_compiles_alone(header: str, tmp_path: Path) -> None:
     _check_compiles(tmp_path, [header, header], flags=OWN)  # twice: a header guards itself
 
 

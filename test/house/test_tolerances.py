@@ -80,7 +80,7 @@ def _literals(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
-def test_no_test_has_a_tolerance_of_its_own() -> None:
+def test_no_test_has_its_own_tolerance() -> None:
     found = []
     for path in sorted(TESTS.rglob("*.py")):
         name = path.relative_to(TESTS).as_posix()
@@ -164,7 +164,7 @@ def _cpp_comparisons(texts: Iterable[str]) -> dict[str, int]:
     return CPP_COMPARISONS | declared
 
 
-def test_no_cpp_test_has_a_tolerance_of_its_own() -> None:
+def test_no_cpp_test_has_its_own_tolerance() -> None:
     files = sorted(path for path in TESTS.rglob("*") if path.suffix in (".cpp", ".h") and path != CPP_TABLE)
     texts = {path.relative_to(TESTS).as_posix(): path.read_text() for path in files}
     comparisons = _cpp_comparisons(texts.values())

@@ -97,7 +97,7 @@ def test_parts_are_configured_by_name_type_and_operator() -> None:
     assert quantized_layers == [[True, False, True], [False, False, True], [True, True, False], [False, False, True]]
 
 
-def test_integers_and_numbers_beside_them_stay_as_they_are() -> None:
+def test_integer_operands_are_not_quantized() -> None:
     class Positions(nn.Module):
         def __init__(self) -> None:
             super().__init__()

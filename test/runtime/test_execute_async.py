@@ -234,7 +234,7 @@ def test_threads_live_as_long_as_a_method_that_ran_on_them() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork()")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_starts_threads_of_its_own_and_waits_for_none_of_its_parents() -> None:
+def test_a_forked_process_starts_its_own_threads_and_does_not_wait_for_its_parents() -> None:
     data, x = lowered(Branches(), (torch.randn(8, 16),)), torch.randn(8, 16)
     method, other = load(data, threads=1), load(data, threads=1)
     expected = method.execute_async([x], threads=2).result()

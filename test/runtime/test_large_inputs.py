@@ -72,7 +72,7 @@ def test_memory_that_ends_with_a_page_is_read_no_further(method: Method) -> None
         del x
 
 
-def test_an_input_may_be_gone_or_changed_after_the_call(method: Method) -> None:
+def test_an_input_may_be_freed_or_changed_after_the_call(method: Method) -> None:
     x, y = numbers(3), numbers(4)
     kept = method.execute([x.copy(), y.copy()])[0]
     right = expected(x, y)

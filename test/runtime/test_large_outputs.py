@@ -115,7 +115,7 @@ def test_an_output_can_be_the_next_input() -> None:
     np.testing.assert_array_equal(x, first[::-1, ::-1])
 
 
-def test_other_ways_to_run_leave_what_was_handed_out() -> None:
+def test_outputs_of_each_way_to_run_outlive_the_module() -> None:
     module = _load_for_executorch_from_buffer(program(Turned()))
     ones = np.ones((N, N), np.float32)
     kept = [module.forward([ones])[0], module.forward([ones * 2], clone_outputs=False)[0]]

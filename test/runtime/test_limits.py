@@ -83,7 +83,7 @@ def test_a_budget_holds_for_executions_on_other_threads(counting: bytes) -> None
     assert int(method.execute_async([np.array(7)]).result()[0]) == 7
 
 
-def test_a_method_may_have_a_budget_of_its_own(counting: bytes) -> None:
+def test_a_method_may_have_its_own_budget(counting: bytes) -> None:
     program = load(counting, instruction_budget=20)
     with pytest.raises(InstructionBudgetError):
         counted(program.load_method("forward"), 1000)

@@ -66,7 +66,7 @@ def test_state_is_kept_between_calls_and_belongs_to_the_method() -> None:
     assert float(other.execute([x])[0][0]) == 1
 
 
-def test_outputs_stay_after_the_next_call_and_everything_else_is_gone() -> None:
+def test_outputs_outlive_the_next_call_and_the_method() -> None:
     data = peer_programs.path("add").read_bytes()
     program = Runtime.get().load_program(data)
     method = program.load_method("forward")
@@ -93,7 +93,7 @@ def test_views_show_the_methods_memory_and_keep_it_alive(name: str) -> None:
     np.testing.assert_array_equal(view, x * 10)
 
 
-def test_inputs_are_let_go_after_the_call() -> None:
+def test_inputs_are_released_after_the_call() -> None:
     method = load("add_unplanned")
     x = np.ones((2, 3), np.float32)
     before = sys.getrefcount(x)
@@ -101,7 +101,7 @@ def test_inputs_are_let_go_after_the_call() -> None:
     assert sys.getrefcount(x) == before
 
 
-def test_inputs_are_let_go_after_a_failed_call() -> None:
+def test_inputs_are_released_after_a_failed_call() -> None:
     method = load("add_unplanned")
     x = np.ones((2, 3), np.float32)
     before = sys.getrefcount(x)

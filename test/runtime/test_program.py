@@ -171,7 +171,7 @@ def test_other_objects_are_a_type_error(data: Any) -> None:
         Runtime.get().load_program(data)
 
 
-def test_registries_say_what_there_is() -> None:
+def test_registries_list_operators_and_backends() -> None:
     runtime = Runtime.get()
     assert "aten::add.out" in runtime.operator_registry.operator_names
     assert isinstance(runtime.backend_registry.registered_backend_names, list)

@@ -16,7 +16,7 @@ from pathlib import Path
 def main() -> None:
     """Prepare, then answer."""
     engine, folder, threads = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    answers = os.fdopen(os.dup(1), "w")  # libraries print; answers go to the real output alone
+    answers = os.fdopen(os.dup(1), "w")  # libraries print; only answers go to the real output
     os.dup2(2, 1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     # Leave out this folder: its `models.py` would hide the package of the tests' models.

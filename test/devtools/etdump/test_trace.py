@@ -164,7 +164,7 @@ def test_the_reference_inspector_reads_it(tmp_path: Path) -> None:
     assert printed.splitlines()[:3] == ["['Default', 'Execute']", "[2, 2]", str(shape)], printed
 
 
-def test_a_trace_has_what_allocators_gave(tmp_path: Path) -> None:
+def test_a_trace_records_the_bytes_of_each_allocator(tmp_path: Path) -> None:
     data, _ = record(tmp_path)
     load, first, second = read_trace(data).runs
     meta = Runtime.get().load_program(MLP).metadata("forward")

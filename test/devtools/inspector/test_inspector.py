@@ -34,7 +34,7 @@ def inspector(run: Recorded, **others: Any) -> Inspector:
     return Inspector(run.trace, **{"etrecord": run.record, "debug_buffer_path": run.debug} | others)
 
 
-def test_runs_alike_are_one_block_with_a_time_each(run: Recorded) -> None:
+def test_equal_runs_are_one_block_with_a_time_for_each(run: Recorded) -> None:
     load, execute = inspector(run).event_blocks
     assert [event.name for event in load.events] == ["Method::init", "Program::load_method"]
     kernels = [event for event in execute.events if event.name.startswith("native_call")]
@@ -223,7 +223,7 @@ def test_a_custom_distance_is_used(run: Recorded) -> None:
         ({((98765,), 1.0): ((0,), 1.0)}, ValueError, r"no compared operator has \(98765,\)"),
     ],
 )
-def test_what_preprocessing_returns_is_checked(
+def test_the_result_of_preprocessing_is_checked(
     run: Recorded, returned: Any, error: type[Exception], message: str
 ) -> None:
     class Wrong(NumericalComparatorBase):

@@ -124,7 +124,7 @@ def test_groups_that_wait_for_each_other_are_delegated_together() -> None:
     assert set(with_between.nodes) == {a, d, between}
 
 
-def test_an_element_of_a_list_stays_with_what_makes_the_list() -> None:
+def test_a_getitem_is_in_the_partition_of_its_list() -> None:
     class Parts(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             first, second = torch.split(x, 1)

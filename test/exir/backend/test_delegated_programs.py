@@ -177,7 +177,7 @@ def test_operators_are_counted_under_the_names_that_fx_gives_their_calls() -> No
     assert sorted(info.delegation_by_operator) == ["aten_add_tensor", "aten_sum_dim_int_list"]
 
 
-def test_a_delegated_graph_prints_with_what_is_inside_its_delegates(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_delegated_graph_prints_with_the_operators_of_its_delegates(capsys: pytest.CaptureFixture[str]) -> None:
     graph_module = lowered(MatmulAddSub(), SQUARES, AddMulPartitionerDemo()).exported_program().graph_module
     print_delegated_graph(graph_module)
     text = capsys.readouterr().out.rstrip("\n") + "\n"
@@ -195,7 +195,7 @@ def test_every_graph_of_a_delegated_program_is_free_of_tags() -> None:
 
 
 @pytest.mark.parametrize(("model", "inputs"), [(MatmulAddSub(), SQUARES), (Shifted(), (torch.randn(2, 3),))])
-def test_operators_of_delegates_can_stand_in_the_program_again(model: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
+def test_delegates_can_be_inlined_into_the_program(model: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
     program = lowered(model, inputs, AddMulPartitionerDemo()).exported_program()
     inlined = inline_delegates(program)
     assert get_delegates(program.graph) and not get_delegates(inlined.graph)

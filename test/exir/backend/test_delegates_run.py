@@ -339,7 +339,7 @@ def test_methods_and_delegates_share_weights_by_name(file: str | None) -> None:
             torch.testing.assert_close(program.run(name, X)[0], getattr(model, name)(X))
 
 
-def test_each_method_may_have_a_backend_of_its_own() -> None:
+def test_each_method_may_have_its_own_backend() -> None:
     model = TwoMethods()
     partitioners = {"encode": [Takes(EXECUTOR, "aten.cos.default", "aten.mm.default")], "decode": []}
     partitioners["decode"] = [Takes(COMPILER, *DEMO_OPERATORS)]

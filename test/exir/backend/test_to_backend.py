@@ -228,7 +228,7 @@ def test_one_value_used_by_many_and_returned_comes_out_of_the_delegate_once() ->
     assert_same(lowered, model, inputs)
 
 
-def test_taking_an_element_goes_with_the_operator_that_makes_the_list() -> None:
+def test_a_getitem_is_delegated_with_the_operator_of_its_list() -> None:
     class Halves(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             left, right = torch.split(x, 2)

@@ -51,7 +51,7 @@ def test_one_to_one_keeps_the_metadata_of_a_nodes_origin() -> None:
         assert new.meta["val"].shape == old.meta["val"].shape
 
 
-def test_one_to_none_on_a_graph_of_aten_operators() -> None:
+def test_a_pass_removes_an_operator_from_an_aten_graph() -> None:
     class RemoveDropoutPass(ExportPass):
         def call_operator(
             self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata

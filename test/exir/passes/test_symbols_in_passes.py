@@ -49,7 +49,7 @@ def test_passes_are_taken_in_every_form(passes):
     torch.testing.assert_close(edge.exported_program().module()(x), x + x)
 
 
-def test_the_lists_of_operators_may_be_none():
+def test_none_is_accepted_for_lists_of_operators():
     config = EdgeCompileConfig(_core_aten_ops_exception_list=None, preserve_ops=None)
     assert to_edge(export(Double(), (torch.ones(2),)), compile_config=config).methods == {"forward"}
 

@@ -72,5 +72,5 @@ def test_xnnpack_has_all_debug_tools() -> None:
     assert type(tools.default_partitioner()).__name__ == "XnnpackPartitioner"
 
 
-def test_a_backend_without_debug_tools_has_none() -> None:
+def test_an_unknown_backend_has_no_debug_tools() -> None:
     assert debug_tools("NoSuchBackend") == DebugTools()

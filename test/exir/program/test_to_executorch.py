@@ -59,7 +59,7 @@ def test_constant_methods_are_in_the_program():
     assert plans == {"forward", "size", "name"}
 
 
-def test_control_flow_goes_all_the_way():
+def test_control_flow_is_planned_and_gives_eagers_results():
     from torch._higher_order_ops.map import map as torch_map
 
     class Branch(nn.Module):

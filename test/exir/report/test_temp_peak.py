@@ -25,7 +25,7 @@ def _peak(*given: Any) -> TempPeak:
     return peak
 
 
-def test_a_program_whose_kernels_need_none_has_none() -> None:
+def test_kernels_without_temporary_memory_give_a_peak_of_zero() -> None:
     assert _peak(lambda x: x + 1, torch.randn(4)) == TempPeak(0)
 
 

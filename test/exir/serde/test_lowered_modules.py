@@ -130,7 +130,7 @@ def _first_delegate(program: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["forward", "training", "a.b", ""])
-def test_a_delegate_whose_name_is_no_new_attribute_is_refused(name: str) -> None:
+def test_a_delegate_with_an_invalid_or_existing_attribute_name_is_refused(name: str) -> None:
     data = serialize(_lowered(_TwoDelegates()).exported_program())
     program = json.loads(data.exported_program)
     _first_delegate(program)["name"] = name

@@ -47,7 +47,7 @@ def constants(*sizes: int) -> s.Program:
 
 @settings(deadline=None, max_examples=150)
 @given(files(), layouts)
-def test_a_file_read_back_is_what_was_written(file: PteFile, layout: PteLayout) -> None:
+def test_a_file_is_read_back_as_it_was_written(file: PteFile, layout: PteLayout) -> None:
     program_file = deserialize_pte(bytes(serialize_pte(file, layout)))
     assert program_file.program == file.program
     assert program_file.mutable_data == file.mutable_data

@@ -117,7 +117,7 @@ class DlpackTensor(ctypes.Structure):
         ({"code": 99}, "has DLPack element type code 99"),
     ],
 )
-def test_a_dlpack_capsule_whose_fields_lie_is_refused(lie: dict[str, int | None], message: str) -> None:
+def test_a_dlpack_capsule_with_inconsistent_fields_is_refused(lie: dict[str, int | None], message: str) -> None:
     data = np.ones(2, np.uint8)
     sizes = (ctypes.c_int64 * 1)(2)
     fields = {"data": data.ctypes.data, "device_type": 1, "ndim": 1, "code": 1, "bits": 8, "lanes": 1}

@@ -41,7 +41,7 @@ def test_new_makes_no_object_without_a_value(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
-def test_a_subclass_makes_none_either(kind: type) -> None:
+def test_a_subclass_creates_no_instance(kind: type) -> None:
     def make(base: type) -> object:
         sub = type("Sub", (base,), {"__init__": lambda self: None})
         return sub()

@@ -221,7 +221,7 @@ def test_a_broken_dlpack_object_is_refused() -> None:
         load("add")([Lying(), X])
 
 
-def test_a_single_tensor_stands_for_a_sequence_of_it() -> None:
+def test_a_single_tensor_is_taken_as_a_sequence_of_one() -> None:
     x = np.ones((2, 8), np.float32)
     np.testing.assert_array_equal(load("mlp_dynamic")(x)[0], load("mlp_dynamic")([x])[0])  # type: ignore[arg-type]
 

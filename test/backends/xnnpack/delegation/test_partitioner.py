@@ -109,7 +109,7 @@ def test_quantization_of_a_chosen_operator_is_delegated_with_it() -> None:
 
 
 @needs_xnnpack
-def test_every_operator_may_be_a_delegate_of_its_own() -> None:
+def test_every_operator_may_be_its_own_delegate() -> None:
     torch.manual_seed(0)
     module, x = _Mixed().eval(), torch.randn(2, 6)
     lowered = _lowered(XnnpackPartitioner(per_op_mode=True), module, x)
@@ -176,7 +176,7 @@ def test_operators_on_booleans_that_no_delegate_needs_are_left_with_that_reason(
     fallbacks = lowered.to_executorch().verdict.methods[0].fallbacks
     reasons = {fallback.operator: fallback.reasons["XnnpackPartitioner"] for fallback in fallbacks}
     assert reasons == {
-        "aten::gt.Scalar_out": "a delegate that computes booleans alone gains nothing",
-        "aten::logical_not.out": "a delegate that computes booleans alone gains nothing",
+        "aten::gt.Scalar_out": "a delegate that computes only booleans gains nothing",
+        "aten::logical_not.out": "a delegate that computes only booleans gains nothing",
         "aten::nonzero.out": "XNNPACK lacks this operator",
     }

@@ -164,7 +164,7 @@ EMPTY_REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("function", EMPTY_REDUCTIONS.values(), ids=EMPTY_REDUCTIONS)
-def test_a_reduction_of_no_elements_gives_what_eager_gives(function: Callable[..., torch.Tensor]) -> None:
+def test_a_reduction_over_no_elements_equals_eager(function: Callable[..., torch.Tensor]) -> None:
     model = Function(function)
     method = delegated(model, (torch.randn(4, 8),), {"inputs": ({0: BATCH},)})
     for batch in (4, 0, 8, 0, 1):

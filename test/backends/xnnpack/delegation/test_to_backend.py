@@ -34,7 +34,7 @@ def _assert_same_calls(exported: ExportedProgram) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [*NAMES, *LARGE_NAMES])
-def test_a_model_is_delegated_alike_both_ways(name: str) -> None:
+def test_a_model_has_the_same_delegates_by_both_ways(name: str) -> None:
     model, inputs = make(name)
     _assert_same_calls(torch.export.export(model, inputs))
 
@@ -68,7 +68,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 @needs_xnnpack
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_delegated_alike_both_ways_and_runs(name: str) -> None:
+def test_a_layer_has_the_same_delegates_by_both_ways_and_runs(name: str) -> None:
     build, sizes = LAYERS[name]
     model, x = build().eval(), torch.randn(sizes)
     exported = torch.export.export(model, (x,))

@@ -186,7 +186,7 @@ ONE_OPERATOR: dict[str, tuple[nn.Module, Tensors]] = {
 
 
 @pytest.mark.parametrize("name", ONE_OPERATOR)
-def test_what_payloads_spell_out_is_one_operator(name: str, tmp_path: Path) -> None:
+def test_norms_and_rotations_written_as_several_nodes_run_as_one_operator(name: str, tmp_path: Path) -> None:
     model, inputs = ONE_OPERATOR[name]
     assert _count_operators(model, inputs, None, [inputs], tmp_path) == 1
 

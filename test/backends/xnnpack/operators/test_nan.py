@@ -72,7 +72,7 @@ def test_nan_and_infinities_are_where_eager_has_them(name: str, dtype: torch.dty
 
 @pytest.mark.parametrize("channels", [1, 7, 8, 13, 24])
 @pytest.mark.parametrize("window", [(1, 2), 2, 3, (2, 5), 5])
-def test_the_largest_of_a_window_is_nan_wherever_one_stands(channels: int, window: int | tuple[int, int]) -> None:
+def test_the_maximum_of_a_window_with_a_nan_is_nan(channels: int, window: int | tuple[int, int]) -> None:
     torch.manual_seed(0)
     shape = (2, channels, 9, 11)
     images = [torch.randn(shape), torch.where(torch.rand(shape) < 0.05, torch.nan, torch.randn(shape))]

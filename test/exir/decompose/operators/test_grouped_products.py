@@ -16,7 +16,7 @@ OPERATOR = "grouped.grouped_mm.default"
 
 
 class _Experts(nn.Module):
-    """Rows sorted by expert, weights [experts, out, in] as transformers keeps them. torch takes bfloat16 alone."""
+    """Rows sorted by expert, weights [experts, out, in] as transformers keeps them. torch takes only bfloat16."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -127,7 +127,7 @@ def test_carried_tensors_live_during_the_whole_loop() -> None:
     assert spec_of(body, torch.ops.aten.cos.out) not in carried
 
 
-def test_writing_a_buffer_back_takes_no_memory_of_its_own() -> None:
+def test_writing_a_buffer_back_needs_no_extra_memory() -> None:
     class Counts(nn.Module):
         def __init__(self) -> None:
             super().__init__()

@@ -24,7 +24,7 @@ EXPRESSIONS = [
 
 
 @given(st.sampled_from(EXPRESSIONS), st.integers(1, 1000), st.integers(1, 1000))
-def test_steps_give_what_the_expression_gives(expression: sympy.Expr, a: int, b: int) -> None:
+def test_steps_compute_the_expression(expression: sympy.Expr, a: int, b: int) -> None:
     steps = SizeSteps()
     steps.symbols = {A: steps.add(Operation.INPUT_SIZE, 0, 0), B: steps.add(Operation.INPUT_SIZE, 1, 2)}
     result = steps.expression(expression)

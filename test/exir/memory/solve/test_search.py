@@ -96,7 +96,7 @@ def test_a_bound_that_cannot_be_reached_is_proven_so() -> None:
     assert solution.is_optimal and solution.height == solution.lower_bound == 7
 
 
-def test_a_fit_is_a_solution_and_a_proof_of_none_holds() -> None:
+def test_the_search_finds_a_solution_or_proves_that_none_exists() -> None:
     answer = fit_below(Problem(UNREACHABLE), 7, effort=10_000)
     assert isinstance(answer, Fit)
     assert_valid(UNREACHABLE, Solution(answer.offsets, 7, 0))

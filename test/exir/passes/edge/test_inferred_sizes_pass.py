@@ -20,12 +20,12 @@ class Folded(nn.Module):
         return (x * 2).view(x.shape[0], -1).expand(-1, -1) + 1
 
 
-def test_an_inferred_number_beside_a_computed_size() -> None:
+def test_a_view_infers_a_static_size_if_another_is_computed() -> None:
     calls = [(torch.randn(1, n, 12),) for n in (5, 2, 9)]
     assert_matches_eager(Heads(), *calls, dynamic_shapes=({1: torch.export.Dim("n", min=2, max=9)},))
 
 
-def test_an_inferred_size_beside_a_computed_one() -> None:
+def test_a_view_infers_a_dynamic_size_if_another_is_computed() -> None:
     calls = [(torch.randn(m, 3, n),) for m, n in ((2, 5), (4, 2), (3, 9))]
     dims = {0: torch.export.Dim("m", min=2, max=4), 2: torch.export.Dim("n", min=2, max=9)}
     assert_matches_eager(Folded(), *calls, dynamic_shapes=(dims,))

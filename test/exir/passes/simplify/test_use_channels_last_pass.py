@@ -81,7 +81,7 @@ REGIONS = {
 
 
 @pytest.mark.parametrize("what", REGIONS)
-def test_copies_stand_where_a_region_begins_and_ends(what: str) -> None:
+def test_copies_are_inserted_where_a_region_begins_and_ends(what: str) -> None:
     model, expected = REGIONS[what]
     x = torch.randn(2, 3, 8, 10)
     manager = _lower(model, x)

@@ -341,7 +341,7 @@ def test_operands_of_the_delta_rule_that_do_not_fit_are_named(place, change, mes
         LLAMA.channelwise_gated_delta_rule(*delta_operands(1, 2, 3, 4, 5, False))
 
 
-def test_cross_attention_finds_its_cache_again():
+def test_the_cross_attention_cache_keeps_its_later_positions():
     value, cache = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 8, 4)
 
     class Branches(torch.nn.Module):

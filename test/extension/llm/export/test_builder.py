@@ -52,7 +52,7 @@ def test_the_chain_writes_a_file_with_the_logits_of_eager(tmp_path, name, in_one
         (lambda chain: chain.save_to_pte("x"), "save_to_pte needs to_executorch before it"),
     ],
 )
-def test_a_step_names_the_one_that_comes_before_it(step, message):
+def test_a_step_out_of_order_names_the_missing_step(step, message):
     with pytest.raises(BuilderError, match=message):
         step(manager())
 

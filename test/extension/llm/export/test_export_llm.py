@@ -180,7 +180,7 @@ def test_a_file_has_the_weights_of_a_tied_output_layer_once(name, tmp_path):
     assert error < (LAYER["rtol"] if name == "float" else INT4_LOGITS)
 
 
-def test_records_of_an_export_stand_beside_the_file(tmp_path, caplog):
+def test_records_of_an_export_are_in_the_folder_of_the_file(tmp_path, caplog):
     (tmp_path / "params.json").write_text('{"dim": 16, "n_layers": 1, "n_heads": 2, "vocab_size": 30}')
     arguments = f"-p {tmp_path / 'params.json'} -kv -X --max_seq_length 4 --max_context_length 8 -o {tmp_path} -n m"
     torch.manual_seed(0)

@@ -166,7 +166,7 @@ def test_inputs_show_their_type_and_sizes():
     assert repr(audio) == "Audio(batch_size=1, n_bins=2, n_frames=3)"
 
 
-def test_inputs_know_their_type():
+def test_inputs_report_their_type():
     assert make_text_input("a").get_text() == "a"
     assert make_token_input([1, 2]).get_tokens() == [1, 2]
     assert make_text_input("a").get_image() is None
