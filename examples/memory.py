@@ -15,7 +15,7 @@ x = torch.randn(1, 3, 32, 32)
 
 
 def lower(config: ExecutorchBackendConfig | None = None) -> bytes:
-    """Lower the model anew, because planning changes the graph. Return the program's bytes."""
+    """Lower the model again, because planning changes the graph. Return the program's bytes."""
     return to_edge(torch.export.export(model, (x,))).to_executorch(config).buffer
 
 

@@ -16,7 +16,7 @@ BytesLike: TypeAlias = bytes | bytearray | memoryview
 
 
 class TensorShapeDynamism(IntEnum):
-    """How a tensor's sizes change at run time; the file has the upper bounds of bounded ones."""
+    """Changes of a tensor's sizes at run time; the file has the upper bounds of bounded ones."""
 
     STATIC = 0
     DYNAMIC_BOUND = 1

@@ -181,7 +181,7 @@ def _layer(key: CallKey, node: Node, sqnr: float, place: tuple[str, str], is_low
 
 
 def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
-    """Where each weighted operator of each module runs, and why not in a delegate or on integers."""
+    """Return module path → (executor, reason against a delegate or integers) of each weighted operator."""
     target = installed_kernels()
     verdicts = fusion_refusals(program, lambda name: target.find(name) is not None)
     places: dict[str, list[tuple[str, str]]] = {}
@@ -202,7 +202,7 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
 
 
 def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
-    """Operators that quantized delegates compute in float."""
+    """Return the operators that quantized delegates compute in float."""
     layers = []
     for module in all_graph_modules(program.graph_module):
         for _, delegate, _ in get_lowered_submodules(module):
@@ -214,7 +214,7 @@ def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
 
 
 def _place(node: Node, verdicts: Mapping[Node, str]) -> tuple[str, str]:
-    """Where an undelegated call runs, and why not on integers."""
+    """Return (executor, reason against integers or "") of an undelegated call."""
     name = edge_name(node.target)
     if name.startswith(_FUSED_IN_EDGE):
         return f"fused in {name}", ""

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # Builds cmake-out/examples/devtools/example_runner.
-#   --xnnpack, --no-xnnpack  with XNNPACK, or without; as the source tree's build chooses unless given
+#   --xnnpack, --no-xnnpack  with or without XNNPACK; default: the choice of the source tree's build
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}

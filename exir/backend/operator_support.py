@@ -88,7 +88,7 @@ class DontPartitionName(_HoldBack):
 class DontPartitionModule(_HoldBack):
     """Holds back all nodes that stem from a module: by class name (with or without its Python module) or instance name.
 
-    A class name without a dot matches whatever Python module defines it. `exact=False` matches parts.
+    A class name without a dot matches classes of any Python module. `exact=False` matches parts.
     """
 
     def __init__(self, *, module_name: str | None = None, instance_name: str | None = None, exact: bool = True) -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Find inputs that were one tensor object in the example inputs: torch.export merges them, and the program reads only
-the last one of them, whatever later calls pass."""
+"""Find inputs that were one tensor object in the example inputs: torch.export merges them, and the program then reads
+only the last of them, also if later calls pass different tensors."""
 
 import warnings
 

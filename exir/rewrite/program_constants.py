@@ -19,7 +19,7 @@ _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TEN
 
 
 _PLACES: WeakKeyDictionary[ExportedProgram, dict[str, int]] = WeakKeyDictionary()
-"""Input → its place in the signature. The signature's own dictionaries are made anew for each query."""
+"""Input → its place in the signature. The signature builds its own dictionaries again for each query."""
 
 
 def _name_of(spec: InputSpec) -> str:

@@ -100,7 +100,7 @@ class Module {
   Module(Module&&) = delete;
   Module& operator=(Module&&) = delete;
   // All virtual functions are inline, so that code with RTTI can derive from this class although
-  // the library is built without.
+  // the library is built without RTTI.
   virtual ~Module() = default;
 
   /// Loads the program unless loaded; errors as DataLoader and Program::load().

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The executor's side of event tracing. With ET_EVENT_TRACER_DISABLED all of it compiles to
-// nothing; without, a null tracer costs one comparison.
+// nothing; otherwise, a null tracer costs one comparison.
 #pragma once
 
 #include <executorch/runtime/core/event_tracer.h>

@@ -25,7 +25,7 @@ struct Table {
 };
 
 // Storage without a constructor that runs: static registrars of other files may come first. Only
-// register_kernels() names it: a program that hands over tables is linked without.
+// register_kernels() uses it, so a program that passes its own tables does not link it.
 alignas(Kernel) unsigned char g_kernel_storage[kMaxKernels * sizeof(Kernel)];
 const Kernel* g_kernels = nullptr;
 size_t g_num_kernels = 0;

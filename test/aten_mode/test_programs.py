@@ -43,7 +43,7 @@ class Quantized(torch.nn.Module):
 
 
 def run(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], folder: Path, times: int = 1) -> list[bytes]:
-    """The outputs' bytes after so many executions."""
+    """Return the outputs' bytes after the given number of executions."""
     program = to_edge(torch.export.export(module.eval(), inputs)).to_executorch()
     (folder / "program.pte").write_bytes(program.buffer)
     for i, value in enumerate(inputs):

@@ -54,7 +54,7 @@ def in_precision(name: str, dtype: torch.dtype) -> tuple[bytes, list[Any]]:
 
 
 def best(method: Any, inputs: list[Any], clock: Callable[[], float], seconds: float) -> float:
-    """The shortest of the executions in so many seconds."""
+    """Return the shortest execution within the given seconds."""
     shortest, end = float("inf"), time.perf_counter() + seconds
     while time.perf_counter() < end:
         began = clock()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How the README's commands install packages and create the virtual environment (.ci/environment.sh)."""
+"""The README's commands install packages and create the virtual environment (.ci/environment.sh)."""
 
 import shutil
 import sys

@@ -351,7 +351,7 @@ def _check_declared(program: ExportedProgram, expected: tuple[Any, ...]) -> None
 
 
 def _mismatch(found: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
-    """How the outputs differ in kind; empty if they do not."""
+    """Return the difference in kind of the outputs as text; empty without one."""
     if len(found) != len(expected):
         return f"{len(found)} outputs, eager gives {len(expected)}"
     for place, (one, other) in enumerate(zip(found, expected, strict=True)):

@@ -17,7 +17,7 @@ Key = tuple[str, str, str, str]
 
 
 class Outcome(str, Enum):
-    """How far an attempt came. Those up to UNSTABLE, except MATCHED, do not count as misses of ours."""
+    """Result of an attempt, named by the step that failed. Those up to UNSTABLE, except MATCHED, are not our misses."""
 
     MATCHED = "matched"
     UNBUILT = "not built"  # the generic rule makes no such model

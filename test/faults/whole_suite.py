@@ -43,7 +43,7 @@ NO_POINT = sys.maxsize
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a test ended, the number of points it passed, and the call that failed."""
+    """End of a test, the number of points that it passed, and the call that failed."""
 
     end: str
     points: int

@@ -32,6 +32,9 @@ REFUSED = {
     "Of several, the …": re.compile(r"(^|[.:] )Of (several|two|those|these|them|all|what)\b|^\W*Of (?!course)\w"),
     "As load(), As above": re.compile(r"^\W*As (above|below|before|eager|torch|the (package|reference)|[\w:]+\(\))"),
     "makes no sense": re.compile(r"\bmakes? no sense\b", re.I),
+    "without, and no noun after it": re.compile(r"\bwithout(?=[.,;:)])"),
+    "Were it X, for if it is X": re.compile(r"(^|[.;:] )(Were|Had) (it|they|the|a|an|[A-Z])\b(?![^.]*\?)"),
+    "knows nothing of, lets go": re.compile(r"\bknows? nothing of\b|\b(let|lets|letting) go\b", re.I),
     "as … else": re.compile(r"\b(as|than) [\w ]{3,40} else\b(?! (if|branch|block|case))", re.I),
     "a sentence that opens with What, Which, Whether or Who": re.compile(
         r"^(?![#|])\W*(What|Which|Whether|Who|Whose) [\w`][^?]*$"  # headings and questions may
@@ -39,7 +42,8 @@ REFUSED = {
 }
 # One word of each construction. Most lines lack all of them, and this search is faster than those above.
 _HAS_A_WORD = re.compile(
-    r"\b(told|tells|asked|kin|not|no|what|of|as|makes? no sense|else|which|whether|who|whose)\b", re.I
+    r"\b(told|tells|asked|kin|not|no|what|of|as|makes? no sense|else|which|whether|who|whose|without|were|had|go)\b",
+    re.I,
 )
 # The first word of a function's docstring; nouns of the same form ("Copies of …") stand before "of".
 THIRD_PERSON = "a function's docstring that opens with Returns, Gives, Writes"
@@ -49,6 +53,9 @@ OPENING_VERB = re.compile(
     r"|Moves|Prepares|Prints|Puts|Raises|Reads|Records|Removes|Repeats|Replaces|Reports|Returns|Runs|Sets|Simulates|Stands"
     r"|Starts|Stores|Takes|Tests|Trains|Turns|Unpacks|Verifies|Waits|Writes)\b(?! (of|to)\b)"
 )
+# The first words of any docstring: a noun phrase names the thing instead ("Ways to …", "Number of …").
+FREE_RELATIVE = "a docstring that opens with How, Where, Why"
+OPENING_ADVERB = re.compile(r"(How|Where|Why|When) [^?]*$")
 SUFFIXES = (".py", ".pyi", ".h", ".cpp", ".cc", ".c", ".inc", ".md", ".cmake", ".sh", ".fbs")
 # Notes of old releases, and the files that quote the words.
 LEFT_OUT = ("CHANGELOG.md", "docs/style.md", "test/house/words.py", "test/house/test_words.py")
@@ -115,6 +122,15 @@ def third_person_docstrings(text: str) -> Iterator[tuple[int, str]]:
             yield node.body[0].lineno, docstring.splitlines()[0]
 
 
+def free_relative_docstrings(text: str) -> Iterator[tuple[int, str]]:
+    """Return the numbered first lines of docstrings that open with How, Where, Why or When."""
+    for node in _nodes(text):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node)
+            if docstring and OPENING_ADVERB.match(docstring.splitlines()[0]):
+                yield node.body[0].lineno, docstring.splitlines()[0]
+
+
 def folder_of(name: str) -> str:
     """Return the folder under which a file is counted: its first two, or its only one."""
     return "/".join(Path(name).parts[:-1][:2]) or "."
@@ -132,6 +148,7 @@ def places() -> list[tuple[str, int, str, str]]:
                 ]
         if name.endswith((".py", ".pyi")):
             violations += [(name, number, THIRD_PERSON, line) for number, line in third_person_docstrings(text)]
+            violations += [(name, number, FREE_RELATIVE, line) for number, line in free_relative_docstrings(text)]
     return violations
 
 

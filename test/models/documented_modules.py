@@ -13,7 +13,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a module becomes a program."""
+    """Ways to make a program of a module."""
 
     inputs: Mapping[str, tuple[Any, ...]]
     """Example inputs of each method of the program."""

@@ -113,7 +113,7 @@ def _permute(low: Lowering, node: Node) -> None:
 
 
 class _View(Enum):
-    """How a view is lowered."""
+    """Ways to lower a view."""
 
     RENAMED = 0  # its operand has the same sizes
     RESHAPED = 1  # at most one size is dynamic
@@ -121,7 +121,7 @@ class _View(Enum):
 
 
 def _view_of(node: Node) -> _View | None:
-    """Return how a view is lowered; None if it cannot be."""
+    """Return the way to lower a view; None if there is none."""
     given, sizes = cast(Node, node.args[0]).meta["val"].shape, node.meta["val"].shape
     if same_sizes(given, sizes):
         return _View.RENAMED

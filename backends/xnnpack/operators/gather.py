@@ -66,7 +66,7 @@ def _refuse_index(node: Node, program: ExportedProgram) -> Rejection | None:
 def _steps(low: Lowering, node: Node) -> list[tuple[int, int, list[int]]]:
     """(first dimension, number of dimensions that are read as one, places) of each gather, the last dimension first.
 
-    Indices of which each varies along dimensions of its own, as for windows, are gathered one after the other.
+    Indices that vary along different dimensions, as for windows, are gathered one after the other.
     """
     source, indexed = cast(Node, node.args[0]), _indexed(node)
     tensors = {dim: cast(torch.Tensor, constant_tensor(low.program, index)) for dim, index in indexed.items()}

@@ -33,7 +33,7 @@ FLOATS_AND_BOOLEANS = (*FLOATS, torch.bool)
 
 @dataclass(frozen=True)
 class Rule:
-    """How one operator is lowered.
+    """Support of one operator.
 
     refusal: return a Rejection if a node cannot be lowered exactly; None if it can.
     emit: add the XNNPACK nodes of a node.

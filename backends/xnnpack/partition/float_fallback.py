@@ -20,7 +20,7 @@ from executorch.backends.xnnpack.operators.table import rule_of
 
 @dataclass
 class Arithmetic:
-    """How the operators of a partition are computed, without the quantize and dequantize calls around them.
+    """Arithmetic of the operators of a partition, without the quantize and dequantize calls around them.
 
     on_integers: all nodes that are computed on integers. float_fallbacks: first node of each float operator → reason.
     Both are empty for a partition without integers.

@@ -49,7 +49,7 @@ def _yarn_frequencies(args: ModelArgs, factor: float) -> torch.Tensor:
     assert original is not None
 
     def pair_with(turns: float) -> float:
-        """The (fractional) pair of channels that makes so many turns within the original context."""
+        """The (fractional) pair of channels that makes the given number of turns within the original context."""
         return pairs * math.log(original / (turns * 2 * math.pi)) / math.log(args.rope_freq_base)
 
     first, last = pair_with(args.yarn_beta_fast), pair_with(args.yarn_beta_slow)

@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write MODEL_NAME_quantized.pte into the output folder and print its path.
 
-    Exits with code 2 for a model that is unknown, or of which nothing can be quantized.
+    Exits with code 2 for an unknown model, and for one in which nothing can be quantized.
     """
     logging.basicConfig(level=logging.INFO, format="[%(levelname)s %(filename)s:%(lineno)s] %(message)s")
     parser = _parser()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How much of a program runs on delegates: counts by operator, as a summary, a table or a DataFrame."""
+"""Counts of delegated and undelegated operators of a program, as a summary, a table or a DataFrame."""
 
 from __future__ import annotations
 

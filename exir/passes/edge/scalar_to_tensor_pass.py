@@ -28,7 +28,7 @@ _TENSOR_OVERLOADS: dict[object, OpOverload] = {
     _aten.mul.Scalar: _aten.mul.Tensor,
 }
 _16_BITS = (torch.float16, torch.bfloat16)
-# Eager computes these with the exact scalar, whatever the tensor's dtype, and rounds only the result.
+# Eager computes these with the exact scalar for every dtype of the tensor, and rounds only the result.
 _COMPUTES_WITH_EXACT_SCALAR = frozenset(
     {_aten.add.Tensor, _aten.sub.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten.div.Tensor_mode}
 )

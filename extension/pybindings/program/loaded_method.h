@@ -35,7 +35,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   const std::shared_ptr<LoadedProgram>& program() const { return program_; }
 
   /// Sets the inputs, runs, and returns the outputs. With `clone_outputs` they have memory of their
-  /// own; without, tensors are views that keep the method's memory alive and that the next call
+  /// own; otherwise, tensors are views that keep the method's memory alive and that the next call
   /// overwrites.
   pybind11::list call(pybind11::handle inputs, bool clone_outputs);
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A quick way to check most calls against the alias model. Builds for size do without.
+// A quick way to check most calls against the alias model. Builds for size omit it.
 #include <executorch/runtime/executor/load/alias_model.h>
 #include <executorch/runtime/executor/plan/inlining.h>
 #include <executorch/runtime/platform/compiler.h>

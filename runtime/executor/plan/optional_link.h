@@ -5,7 +5,7 @@
 /// not linked in.
 ///
 /// Hidden visibility saves a dynamic symbol for each declaration. Position-independent code does
-/// without, because gold gives such a declaration the address of the binary's first byte instead of
+/// not use it, because gold gives such a declaration the address of the binary's first byte, not
 /// null.
 #if defined(__GNUC__) && !defined(__PIC__)
 #define ET_OPTIONAL_LINK __attribute__((weak, visibility("hidden")))

@@ -213,7 +213,7 @@ def test_nodes_without_readers_do_not_crash(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _refused(changed: Callable[[g.XNNGraph, ConstantData], None], monkeypatch: pytest.MonkeyPatch) -> str:
-    """Why a payload is refused whose graph was changed before it was written."""
+    """Return the error of a payload whose graph was changed before it was written."""
     write = GraphWriter.payload
 
     def with_change(writer: GraphWriter) -> bytes:

@@ -21,8 +21,8 @@ _SMALLEST_PATCH = 8  # pixels; models with smaller patches merge them several ti
 
 @dataclass(frozen=True)
 class Level:
-    """How much of a configuration is changed. sizes: the last part of an attribute's name → its small value. patches:
-    rows and columns of an image; None keeps the size that the configuration states."""
+    """Changes of a configuration. sizes: the last part of an attribute's name → its small value. patches: rows and
+    columns of an image; None keeps the size that the configuration states."""
 
     name: str
     rule: Rule

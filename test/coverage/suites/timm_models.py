@@ -90,7 +90,7 @@ _counted: dict[str, int] = {}
 
 
 def _weights(name: str) -> int:
-    """How many weights the model has, without making them."""
+    """Return the number of weights of a model without allocating them."""
     import timm
 
     if name not in _counted:

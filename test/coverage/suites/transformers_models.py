@@ -196,7 +196,7 @@ def _sizes(config: Any) -> str:
 
 
 def _model_classes(kind: str, config_class: type) -> Iterator[type[nn.Module]]:
-    """Yield model classes of the configuration: those with a head, then without, then all others of its module."""
+    """Yield model classes of the configuration: those with a head, then those without a head, then all others."""
     library = _library()
     from transformers.models.auto import modeling_auto
 

@@ -28,7 +28,7 @@ def _exported() -> ExportedProgram:
 
 
 def _delegates(edge: EdgeProgramManager, method: str = "forward") -> int:
-    """How many delegates a method has, after its results were compared."""
+    """Return the number of delegates of a method whose results equal eager's."""
     loaded = Runtime.get().load_program(edge.to_executorch().buffer).load_method(method)
     assert loaded is not None
     torch.testing.assert_close(loaded.execute([DATA])[0], MODEL(DATA), **LAYER)

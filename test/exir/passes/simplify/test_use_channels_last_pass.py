@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where regions of channels-last convolutions begin and end, and which programs keep their layouts."""
+"""Regions of channels-last convolutions begin and end at copies; other programs keep their layouts."""
 
 from typing import Any
 

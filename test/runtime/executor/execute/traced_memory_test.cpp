@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tracers receive only tensors that have memory, even if a program leaves some without.
+// Tracers receive only tensors that have memory, even if a program has some without memory.
 #include <gtest/gtest.h>
 
 #include "runtime/executor/loaded_program.h"
