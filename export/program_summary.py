@@ -89,7 +89,9 @@ class MethodSummary:
 
 @dataclass(frozen=True)
 class ProgramSummary:
-    """path, file_bytes: of the written file. constant_bytes: of all weights, each counted once. seconds: step →
+    """Summary of a written program and its export.
+
+    path, file_bytes: of the written file. constant_bytes: of all weights, each counted once. seconds: step →
     time.
     """
 

@@ -57,7 +57,9 @@ class AOQuantizationConfig:
 
 @dataclass
 class QuantizationRecipe:
-    """quantizers: for PT2E quantization (prepare, calibrate with all example inputs, convert).
+    """Settings of quantization.
+
+    quantizers: for PT2E quantization (prepare, calibrate with all example inputs, convert).
     ao_quantization_configs: applied first, to the model's source; at most one.
     """
 
@@ -71,7 +73,9 @@ class QuantizationRecipe:
 
 @dataclass
 class LoweringRecipe:
-    """partitioners: in the order in which they may take nodes.
+    """Settings of lowering: partitioners, passes, strictness.
+
+    partitioners: in the order in which they may take nodes.
     edge_transform_passes: functions (method, program) → passes to run on the edge program.
     edge_manager_transform_passes: functions EdgeProgramManager → passes, one after the other (stage
     EDGE_PROGRAM_MANAGER_TRANSFORM).

@@ -26,7 +26,10 @@ class UserError(Exception):
 
 @dataclass
 class UserModel:
-    """model: an nn.Module or an ExportedProgram. dynamic_shapes: as in torch.export."""
+    """A model to export, with its inputs.
+
+    model: an nn.Module or an ExportedProgram. dynamic_shapes: as in torch.export.
+    """
 
     model: torch.nn.Module | ExportedProgram
     args: tuple[Any, ...] = ()

@@ -34,7 +34,10 @@ class TwoBlocks(torch.nn.Module):
 
 @dataclass
 class Recorded:
-    """trace: path of an ETDump, whose values are in the file `debug`. times: path of an ETDump of other runs."""
+    """A recorded export and its runs.
+
+    trace: path of an ETDump, whose values are in the file `debug`. times: path of an ETDump of other runs.
+    """
 
     model: torch.nn.Module
     x: torch.Tensor

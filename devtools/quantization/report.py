@@ -70,7 +70,9 @@ class InFloat:
 
 @dataclass(frozen=True)
 class QuantizationReport:
-    """layers: in graph order. sqnr: of the model's first result in dB, with all noise. in_float: float operators of
+    """Accuracy and execution of a quantized model, layer by layer.
+
+    layers: in graph order. sqnr: of the model's first result in dB, with all noise. in_float: float operators of
     quantized delegates, after lowering, in the order of the delegates.
     """
 

@@ -16,7 +16,10 @@ from executorch.devtools.quantization.report import QuantizationReport, quantiza
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """left_in_float: module paths, in the order of exclusion. report: of the final model, `quantized`."""
+    """Layers to leave in float, and the model quantized without them.
+
+    left_in_float: module paths, in the order of exclusion. report: of the final model, `quantized`.
+    """
 
     left_in_float: tuple[str, ...]
     report: QuantizationReport

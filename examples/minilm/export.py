@@ -15,8 +15,11 @@ from executorch.runtime import Runtime
 
 
 class Written(NamedTuple):
-    """planned: bytes for activations. delegates: subgraphs on XNNPACK. kept: operator → number of calls outside
-    delegates."""
+    """Facts about the written program.
+
+    planned: bytes for activations. delegates: subgraphs on XNNPACK. kept: operator → number of calls outside
+    delegates.
+    """
 
     planned: int
     delegates: int

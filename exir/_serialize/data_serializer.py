@@ -13,7 +13,10 @@ __all__ = ["DataEntry", "DataPayload", "DataSerializer"]
 
 @dataclass
 class DataPayload:
-    """buffers: distinct blobs. named_data: name → index of its blob, alignment in bytes, layout of a tensor."""
+    """Contents of a data file.
+
+    buffers: distinct blobs. named_data: name → index of its blob, alignment in bytes, layout of a tensor.
+    """
 
     buffers: Sequence[bytes]
     named_data: dict[str, DataEntry]

@@ -27,7 +27,9 @@ class DelegationSpec(NamedTuple):
 
 @dataclass
 class PartitionResult:
-    """tagged_exported_program: the program given, with `node.meta["delegation_tag"]` set on the nodes to delegate.
+    """Result of a partitioner.
+
+    tagged_exported_program: the program given, with `node.meta["delegation_tag"]` set on the nodes to delegate.
     partition_tags: tag → where that partition goes.
     """
 

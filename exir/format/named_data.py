@@ -25,7 +25,10 @@ class DataEntry:
 
 @dataclass
 class NamedDataStoreOutput:
-    """buffers: distinct blobs. pte_data: key → entry, inside the program. external_data: file tag → key → entry."""
+    """Collected named data, each distinct blob once.
+
+    buffers: distinct blobs. pte_data: key → entry, inside the program. external_data: file tag → key → entry.
+    """
 
     buffers: list[bytes]
     pte_data: dict[str, DataEntry]

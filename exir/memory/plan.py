@@ -45,8 +45,11 @@ class PlannedTensor:
 
 @dataclass(frozen=True)
 class Arena:
-    """size: planned bytes. most_alive: the most bytes alive at one step. lower_bound: proven lower bound of `size`:
-    most_alive, or more where a search has shown that no plan reaches most_alive."""
+    """Size of one arena, and its proof.
+
+    size: planned bytes. most_alive: the most bytes alive at one step. lower_bound: proven lower bound of `size`:
+    most_alive, or more where a search has shown that no plan reaches most_alive.
+    """
 
     mem_id: int
     size: int
@@ -66,7 +69,10 @@ class Arena:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """tensors: in the order of their first step. steps: the method's number of steps."""
+    """Memory plan of a method: places of tensors, sizes of arenas.
+
+    tensors: in the order of their first step. steps: the method's number of steps.
+    """
 
     tensors: tuple[PlannedTensor, ...]
     arenas: tuple[Arena, ...]

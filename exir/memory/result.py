@@ -10,7 +10,10 @@ from executorch.exir.tensor import TensorSpec
 
 @dataclass
 class SpecAllocResult:
-    """mem_id: arena, from 1. mem_offset: bytes from its start. mem_obj_id: one for all tensors of a place."""
+    """Place of a tensor.
+
+    mem_id: arena, from 1. mem_offset: bytes from its start. mem_obj_id: one for all tensors of a place.
+    """
 
     mem_id: int
     mem_obj_id: int

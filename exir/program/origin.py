@@ -20,7 +20,10 @@ _Fingerprint = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Origin:
-    """exported: programs by method. fingerprints: of the exported and edge programs when the latter were made."""
+    """The exported programs behind edge programs.
+
+    exported: programs by method. fingerprints: of the exported and edge programs when the latter were made.
+    """
 
     exported: Mapping[str, ExportedProgram]
     fingerprints: tuple[_Fingerprint, ...]

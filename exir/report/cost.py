@@ -42,7 +42,10 @@ _Sized = tuple[tuple[int, ...], torch.dtype]
 
 @dataclass(frozen=True)
 class Cost:
-    """flops: floating-point operations. bytes: total size of the tensors read and written."""
+    """Estimated cost of a call.
+
+    flops: floating-point operations. bytes: total size of the tensors read and written.
+    """
 
     flops: int = 0
     bytes: int = 0

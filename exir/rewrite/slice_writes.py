@@ -41,7 +41,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Place:
-    """base: index of the written tensor. part: the written part, None for the whole tensor."""
+    """A written tensor, or a part of it.
+
+    base: index of the written tensor. part: the written part, None for the whole tensor.
+    """
 
     base: int
     part: Part | None

@@ -74,7 +74,10 @@ Kind = Scalar | Enum | String | Bytes | Vector | Table | TableVector | Union
 
 @dataclass(frozen=True)
 class Field:
-    """`optional`: the value may be None, which is written as absent and read back as None."""
+    """A field of a table.
+
+    `optional`: the value may be None, which is written as absent and read back as None.
+    """
 
     name: str
     kind: Kind

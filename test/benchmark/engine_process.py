@@ -20,7 +20,9 @@ WORKER = Path(__file__).with_name("engine_worker.py")
 
 
 class Engine(NamedTuple):
-    """name: as reports call it. worker: the entry of `engine_worker`. python: the variable with its interpreter's path.
+    """An engine to compare.
+
+    name: as reports call it. worker: the entry of `engine_worker`. python: the variable with its interpreter's path.
 
     own: the engine exists only with that variable; others run in this interpreter without it.
     products: the precision of the factors in its products, whose peak bounds its time.

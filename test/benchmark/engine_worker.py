@@ -47,7 +47,10 @@ def _loaded(load: Callable[[], Any]) -> tuple[Any, float]:
 def _executorch(
     delegated: bool, dtype: str = "float32", compute: str = "fp32", int8: bool = False
 ) -> Callable[..., Prepared]:
-    """dtype: of the model and its inputs. compute: the precision of the factors in float32 products."""
+    """Return a function that prepares this project or the peer.
+
+    dtype: of the model and its inputs. compute: the precision of the factors in float32 products.
+    """
 
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
         import torch
@@ -119,7 +122,10 @@ def _onnxruntime(int8: bool) -> Callable[..., Prepared]:
 
 
 def _openvino(precision: str | None, int8: bool = False) -> Callable[..., Prepared]:
-    """precision: None leaves it to openvino, which computes in bfloat16 where the processor computes it fast."""
+    """Return a function that prepares openvino.
+
+    precision: None leaves it to openvino, which computes in bfloat16 where the processor computes it fast.
+    """
 
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
         import openvino

@@ -31,7 +31,10 @@ class Function(nn.Module):
 
 
 class Member(NamedTuple):
-    """make: returns the module. sizes: its inputs, where a tuple of sizes stands for a random tensor."""
+    """A module and its inputs.
+
+    make: returns the module. sizes: its inputs, where a tuple of sizes stands for a random tensor.
+    """
 
     make: Callable[[], nn.Module]
     sizes: tuple[Any, ...]

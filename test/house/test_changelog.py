@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The changelog's latest section states performance as docs/style.md requires: tables with before, after and command."""
+"""The changelog's latest section states performance in tables with before, after and command (docs/style.md)."""
 
 import re
 from pathlib import Path

@@ -4,13 +4,14 @@
 import pytest
 from house.words import (
     FREE_RELATIVE,
+    PARAMETER_FIRST,
     REFUSED,
     ROOT,
     THIRD_PERSON,
     counts,
-    free_relative_docstrings,
     prose,
     recorded,
+    refused_openings,
     third_person_docstrings,
 )
 
@@ -35,7 +36,9 @@ def test_the_record_names_no_clean_folder(found: dict[str, int]) -> None:
 
 def test_the_page_on_style_lists_every_refused_word() -> None:
     page = (ROOT / "docs/style.md").read_text()
-    assert not [words for words in (*REFUSED, THIRD_PERSON, FREE_RELATIVE) if f"| {words} |" not in page]
+    assert not [
+        words for words in (*REFUSED, THIRD_PERSON, FREE_RELATIVE, PARAMETER_FIRST) if f"| {words} |" not in page
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +73,13 @@ def test_a_plain_line_passes(line: str) -> None:
     assert not [words for words, pattern in REFUSED.items() if pattern.search(text)]
 
 
-def test_a_docstring_that_opens_with_an_adverb_is_found() -> None:
-    assert list(free_relative_docstrings('"""How a view is lowered."""\n')) == [(1, "How a view is lowered.")]
-    assert not list(free_relative_docstrings('"""Ways to lower a view."""\n'))
+def test_a_docstring_that_opens_with_an_adverb_or_a_field_is_found() -> None:
+    code = 'class C:\n    """{}"""\n'
+    line = "How a view is lowered."
+    assert list(refused_openings(code.format(line))) == [(2, FREE_RELATIVE, line)]
+    line = "size: in bytes."
+    assert list(refused_openings(code.format(line))) == [(2, PARAMETER_FIRST, line)]
+    assert not list(refused_openings(code.format("Ways to lower a view.")))
 
 
 def test_a_docstring_in_the_third_person_is_found() -> None:

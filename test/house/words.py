@@ -56,6 +56,8 @@ OPENING_VERB = re.compile(
 # The first words of any docstring: a noun phrase names the thing instead ("Ways to …", "Number of …").
 FREE_RELATIVE = "a docstring that opens with How, Where, Why"
 OPENING_ADVERB = re.compile(r"(How|Where|Why|When) [^?]*$")
+PARAMETER_FIRST = "a docstring that opens with a parameter or field"
+OPENING_PARAMETER = re.compile(r"[a-z_]+(, [a-z_]+)*: ")
 SUFFIXES = (".py", ".pyi", ".h", ".cpp", ".cc", ".c", ".inc", ".md", ".cmake", ".sh", ".fbs")
 # Notes of old releases, and the files that quote the words.
 LEFT_OUT = ("CHANGELOG.md", "docs/style.md", "test/house/words.py", "test/house/test_words.py")
@@ -122,13 +124,16 @@ def third_person_docstrings(text: str) -> Iterator[tuple[int, str]]:
             yield node.body[0].lineno, docstring.splitlines()[0]
 
 
-def free_relative_docstrings(text: str) -> Iterator[tuple[int, str]]:
-    """Return the numbered first lines of docstrings that open with How, Where, Why or When."""
+def refused_openings(text: str) -> Iterator[tuple[int, str, str]]:
+    """Return (line, refused words, first line) of docstrings that open with an adverb, a parameter or a field."""
     for node in _nodes(text):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node)
-            if docstring and OPENING_ADVERB.match(docstring.splitlines()[0]):
-                yield node.body[0].lineno, docstring.splitlines()[0]
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        first = (ast.get_docstring(node) or "").partition("\n")[0]
+        if OPENING_ADVERB.match(first):
+            yield node.body[0].lineno, FREE_RELATIVE, first
+        elif OPENING_PARAMETER.match(first) and not isinstance(node, ast.Module):
+            yield node.body[0].lineno, PARAMETER_FIRST, first
 
 
 def folder_of(name: str) -> str:
@@ -148,7 +153,7 @@ def places() -> list[tuple[str, int, str, str]]:
                 ]
         if name.endswith((".py", ".pyi")):
             violations += [(name, number, THIRD_PERSON, line) for number, line in third_person_docstrings(text)]
-            violations += [(name, number, FREE_RELATIVE, line) for number, line in free_relative_docstrings(text)]
+            violations += [(name, *opening) for opening in refused_openings(text)]
     return violations
 
 

@@ -15,7 +15,10 @@ from .function_module import Function
 
 
 class Kind(NamedTuple):
-    """module: exported with the first of `calls`. sizes: `dynamic_shapes` of its arguments."""
+    """A module and the calls that test it.
+
+    module: exported with the first of `calls`. sizes: `dynamic_shapes` of its arguments.
+    """
 
     module: nn.Module
     calls: list[tuple[Any, ...]]

@@ -142,7 +142,10 @@ class RingKVCache(SlidingWindow, KVCache):
         dtype: torch.dtype = torch.float32,
         sink_size: int = 0,
     ) -> None:
-        """max_context_length: positions that a query attends to, besides the first `sink_size`."""
+        """Create an empty cache.
+
+        max_context_length: positions that a query attends to, besides the first `sink_size`.
+        """
         slots = sink_size + 2 * max_context_length
         super().__init__(max_batch_size, slots, n_heads, head_dim, enable_dynamic_shape, dtype)
         self.begin_window(max_context_length, sink_size)

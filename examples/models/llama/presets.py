@@ -14,7 +14,10 @@ _FOLDER = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class _Published:
-    """params: file of the sizes, below examples/models. repository: of the weights."""
+    """A published model.
+
+    params: file of the sizes, below examples/models. repository: of the weights.
+    """
 
     params: str
     repository: str

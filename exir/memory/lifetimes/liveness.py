@@ -22,9 +22,12 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 
 @dataclass
 class Liveness:
-    """`names`: every tensor of the method, with the name of the first node that represents it; its spec's `lifetime` is
+    """Lifetimes of the tensors of a method.
+
+    `names`: every tensor of the method, with the name of the first node that represents it; its spec's `lifetime` is
     [first, last] step, both included. `steps`: the step of every node; of a control-flow node, the step at which it is
-    done."""
+    done.
+    """
 
     names: dict[TensorSpec, str] = field(default_factory=dict)
     last_step: int = 0

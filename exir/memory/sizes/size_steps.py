@@ -55,7 +55,10 @@ class NotExpressible(ValueError):
 
 @dataclass
 class SizeSteps:
-    """`rows`: the steps. `symbols`: the number of the step that computes each symbol."""
+    """A growing list of steps.
+
+    `rows`: the steps. `symbols`: the number of the step that computes each symbol.
+    """
 
     rows: list[tuple[Operation, int, int]] = field(default_factory=list)
     symbols: dict[sympy.Symbol, SizeStep] = field(default_factory=dict)

@@ -21,7 +21,9 @@ _SHARED_ARENA = 2
 
 
 class MemoryPlanningPass(PassBase):
-    """memory_planning_algo: called with (alignment, specs, graph_module, graph_signature, extra_padding); sets mem_id
+    """Plans the memory of methods: an arena and an offset for each tensor.
+
+    memory_planning_algo: called with (alignment, specs, graph_module, graph_signature, extra_padding); sets mem_id
     and mem_offset of the specs and returns the arenas' sizes, entry 0 reserved. Sizes and alignment in bytes.
 
     alloc_graph_input / _output / _mutable_buffers: True plans these; with False, the caller binds them at run time.

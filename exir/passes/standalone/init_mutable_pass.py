@@ -13,7 +13,9 @@ _KEEP_INITIAL_VALUE = "et_init_buffer"
 
 
 class InitializedMutableBufferPass(PassBase):
-    """patterns: a buffer whose placeholder's name contains one of these is stored with its initial value.
+    """Selects mutable buffers whose initial values are stored even if they are zeros.
+
+    patterns: a buffer whose placeholder's name contains one of these is stored with its initial value.
 
     Emission always stores initial values that are not all zeros. Other buffers rely on memory that starts zeroed.
     """

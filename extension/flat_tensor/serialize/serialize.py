@@ -10,7 +10,10 @@ from executorch.exir.serialize import Cord, deserialize_flat_tensor, serialize_f
 
 @dataclass
 class FlatTensorConfig:
-    """segment_alignment: of each segment in the file, in bytes."""
+    """Settings of a data file.
+
+    segment_alignment: of each segment in the file, in bytes.
+    """
 
     segment_alignment: int = 128
 

@@ -54,7 +54,10 @@ class ReplaceSDPAWithCustomSDPAPass(PassBase):
     """
 
     def __init__(self, assume_causal_mask: bool = False) -> None:
-        """assume_causal_mask: ignore masks, and let each query attend to the positions up to its own."""
+        """Configure the pass.
+
+        assume_causal_mask: ignore masks, and let each query attend to the positions up to its own.
+        """
         super().__init__()
         self.assume_causal_mask = assume_causal_mask
 

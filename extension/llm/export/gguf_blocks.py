@@ -16,7 +16,10 @@ Floats: TypeAlias = NDArray[numpy.float32]
 
 @dataclass(frozen=True)
 class Block:
-    """`decode`: (blocks, bytes) to (blocks, values)."""
+    """A block format of GGUF.
+
+    `decode`: (blocks, bytes) to (blocks, values).
+    """
 
     values: int
     bytes: int

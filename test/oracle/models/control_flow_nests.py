@@ -22,7 +22,10 @@ _DEEPEST = 2
 
 @dataclass(frozen=True)
 class Step:
-    """kind: "pure", "cond", "map", "while" or "scan". picks: numbers that choose operands. blocks: inner blocks."""
+    """A step of a random program.
+
+    kind: "pure", "cond", "map", "while" or "scan". picks: numbers that choose operands. blocks: inner blocks.
+    """
 
     kind: str
     picks: tuple[int, ...]
@@ -31,7 +34,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Block:
-    """steps: in order. results: numbers that select the returned values."""
+    """A graph of a random program.
+
+    steps: in order. results: numbers that select the returned values.
+    """
 
     steps: tuple[Step, ...]
     results: tuple[int, ...]

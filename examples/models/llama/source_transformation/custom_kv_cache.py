@@ -57,7 +57,10 @@ class CustomRingKVCache(SlidingWindow, CustomKVCache):
         dtype: torch.dtype = torch.float32,
         sink_size: int = 0,
     ) -> None:
-        """max_context_length: positions that a query attends to, besides the first `sink_size`."""
+        """Create an empty cache.
+
+        max_context_length: positions that a query attends to, besides the first `sink_size`.
+        """
         super().__init__(max_batch_size, sink_size + 2 * max_context_length, n_heads, head_dim, dtype)
         self.begin_window(max_context_length, sink_size)
 

@@ -210,9 +210,12 @@ class MultimethodConfig:
 
 @dataclass
 class QuantizationConfig:
-    """qmode: how linear layers are quantized; embedding_quantize: "bits,group size", 0 for one group a row. use_hqq:
+    """Section `quantization` of an export's configuration.
+
+    qmode: how linear layers are quantized; embedding_quantize: "bits,group size", 0 for one group a row. use_hqq:
     search for the scales with the smallest error of the weights (half-quadratic quantization), instead of deriving them
-    from the largest magnitudes."""
+    from the largest magnitudes.
+    """
 
     QMODE_OPTIONS: ClassVar[list[str]] = ["int8", "8da4w", "8da4w-gptq", "vulkan_4w", "4w"]
     AO_QUANT_PATTERNS: ClassVar[list[str]] = [r"torchao:8da(\d+)w", r"torchao:fpa(\d+)w"]

@@ -40,7 +40,10 @@ from test.extension.llm.tokenizers.random_text import LINES, LLAMA_WORDS, random
 
 @dataclass(frozen=True)
 class Reference:
-    """`options`: how `Tokenizer` opens the file; `bos`, `eos`: how often the tokens are around what `encode` gives."""
+    """A tokenizer file, and another implementation that reads it.
+
+    `options`: how `Tokenizer` opens the file; `bos`, `eos`: how often the tokens are around what `encode` gives.
+    """
 
     path: Path
     encode: Callable[[str], list[int]]
@@ -92,7 +95,10 @@ def tiktoken_reference(folder: Path) -> Reference:
 
 
 def write_tekken(path: Path, ranks: dict[bytes, int], special: dict[str, int] | None, count: int) -> Path:
-    """`special`: names and numbers of special tokens; `count` of them exist, with or without names."""
+    """Write a tekken file.
+
+    `special`: names and numbers of special tokens; `count` of them exist, with or without names.
+    """
     tokens = [
         {"rank": rank, "token_bytes": base64.b64encode(piece).decode(), "token_str": piece.decode("utf-8", "replace")}
         for piece, rank in sorted(ranks.items(), key=lambda entry: entry[1])
