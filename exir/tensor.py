@@ -93,8 +93,8 @@ def determine_tensor_dynanism(shape: Sequence[int]) -> TensorShapeDynamism:
     if all(isinstance(size, int) for size in shape):
         return TensorShapeDynamism.STATIC
     # Reading a symbol's value would make it a constant; reading its node's hint does not.
-    known = all(not isinstance(size, torch.SymInt) or size.node.has_hint() for size in shape)
-    return TensorShapeDynamism.DYNAMIC_BOUND if known else TensorShapeDynamism.DYNAMIC_UNBOUND
+    has_hints = all(not isinstance(size, torch.SymInt) or size.node.has_hint() for size in shape)
+    return TensorShapeDynamism.DYNAMIC_BOUND if has_hints else TensorShapeDynamism.DYNAMIC_UNBOUND
 
 
 def num_bytes_from_shape_and_dtype(shape: Sequence[int], dtype: torch.dtype) -> int:

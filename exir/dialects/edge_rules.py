@@ -29,8 +29,8 @@ _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _is_size_function(target: object) -> bool:
-    known = target is operator.getitem or target in PRIM_OF_PYTHON_FUNCTION or target in FUNCTIONS_OF_SEVERAL_PRIMS
-    return known or getattr(target, "__module__", "") in _PYTHON_MODULES
+    is_known = target is operator.getitem or target in PRIM_OF_PYTHON_FUNCTION or target in FUNCTIONS_OF_SEVERAL_PRIMS
+    return is_known or getattr(target, "__module__", "") in _PYTHON_MODULES
 
 
 def _edge(node: fx.Node) -> EdgeOpOverload | None:
@@ -42,8 +42,8 @@ def _is_foreign(node: fx.Node) -> bool:
     target = node.target
     if isinstance(target, OpOverload):
         return target.name() not in _SIZE_OPERATORS
-    known = isinstance(target, (EdgeOpOverload, HigherOrderOperator)) or _is_size_function(target)
-    return node.op != "call_function" or not known
+    is_known = isinstance(target, (EdgeOpOverload, HigherOrderOperator)) or _is_size_function(target)
+    return node.op != "call_function" or not is_known
 
 
 def _numbers_for_tensors(node: fx.Node) -> list[str]:

@@ -101,10 +101,10 @@ def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> li
             rejection = _check_kernel(node, op, kernel)
         else:
             is_own = op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES)
-            known = (
+            is_accepted = (
                 op.name() in _BUILT_IN or op.namespace in _BUILT_IN_NAMESPACES or (is_own and not target.is_complete)
             )
-            rejection = None if known else Rejection(f"{target.source} has no kernel for {op.name()}")
+            rejection = None if is_accepted else Rejection(f"{target.source} has no kernel for {op.name()}")
         if rejection is not None:
             findings.append((node, rejection))
     return findings

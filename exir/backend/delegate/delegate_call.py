@@ -61,11 +61,11 @@ def _drop_update_outputs(program: ExportedProgram, partition: TaggedPartition) -
     if not partition.mutations:
         return
     output = program.graph.output_node()
-    gone = {spec.target for spec in partition.mutations}
+    updated = {spec.target for spec in partition.mutations}
     kept = [
         (value, spec)
         for value, spec in zip(output.args[0], program.graph_signature.output_specs, strict=True)
-        if spec.kind is not OutputKind.BUFFER_MUTATION or spec.target not in gone
+        if spec.kind is not OutputKind.BUFFER_MUTATION or spec.target not in updated
     ]
     output.args = (tuple(value for value, _ in kept),)
     program.graph_signature.output_specs[:] = [spec for _, spec in kept]
@@ -104,16 +104,16 @@ def _with_new_signature(program: ExportedProgram, dropped: set[str], renamed: di
             argument = type(argument)(name=renamed[argument.name])
         outputs.append(OutputSpec(spec.kind, argument, spec.target))
     kept = {spec.target for spec in inputs if spec.kind is not InputKind.USER_INPUT}
-    gone = {spec.target for spec in signature.input_specs if spec.arg.name in dropped} - kept
+    removed = {spec.target for spec in signature.input_specs if spec.arg.name in dropped} - kept
     return ExportedProgram(
         root=program.graph_module,
         graph=program.graph,
         graph_signature=ExportGraphSignature(input_specs=inputs, output_specs=outputs),
-        state_dict={name: tensor for name, tensor in program.state_dict.items() if name not in gone},
+        state_dict={name: tensor for name, tensor in program.state_dict.items() if name not in removed},
         range_constraints=program.range_constraints,
         module_call_graph=_remaining_calls(program, renamed),
         example_inputs=program.example_inputs,
-        constants={name: value for name, value in program.constants.items() if name not in gone},
+        constants={name: value for name, value in program.constants.items() if name not in removed},
         verifiers=program.verifiers,
     )
 

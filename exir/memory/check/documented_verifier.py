@@ -43,14 +43,14 @@ class Verifier:
     @classmethod
     def lifetime_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
         """Return whether two tensors are alive at the same step."""
-        return cls.has_overlap(_known(lhs_spec, lhs_spec.lifetime), _known(rhs_spec, rhs_spec.lifetime))
+        return cls.has_overlap(_planned(lhs_spec, lhs_spec.lifetime), _planned(rhs_spec, rhs_spec.lifetime))
 
     @classmethod
     def storage_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
         """Return whether two planned tensors share a byte."""
         if lhs_spec.mem_id != rhs_spec.mem_id:
             return False
-        (lhs,), (rhs,) = (_known(spec, [spec.mem_offset]) for spec in (lhs_spec, rhs_spec))
+        (lhs,), (rhs,) = (_planned(spec, [spec.mem_offset]) for spec in (lhs_spec, rhs_spec))
         return cls.has_overlap((lhs, lhs + lhs_spec.allocated_memory - 1), (rhs, rhs + rhs_spec.allocated_memory - 1))
 
     @classmethod
@@ -107,8 +107,8 @@ class Verifier:
                     )
 
 
-def _known(spec: TensorSpec, values: Sequence[int | None]) -> list[int]:
-    known = [value for value in values if value is not None]
-    if len(known) != len(values):
+def _planned(spec: TensorSpec, values: Sequence[int | None]) -> list[int]:
+    planned = [value for value in values if value is not None]
+    if len(planned) != len(values):
         raise MemoryPlanningError("a tensor", f"it is not planned: {spec.debug()}")
-    return known
+    return planned

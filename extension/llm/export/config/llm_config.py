@@ -234,8 +234,8 @@ class QuantizationConfig:
 
     def __post_init__(self) -> None:
         """Raise LlmConfigError for an unknown mode or format, or a negative group size."""
-        known = self.qmode is None or self.qmode in self.QMODE_OPTIONS
-        if not known and not any(re.fullmatch(pattern, self.qmode or "") for pattern in self.AO_QUANT_PATTERNS):
+        is_known = self.qmode is None or self.qmode in self.QMODE_OPTIONS
+        if not is_known and not any(re.fullmatch(pattern, self.qmode or "") for pattern in self.AO_QUANT_PATTERNS):
             options = [*self.QMODE_OPTIONS, *self.AO_QUANT_PATTERNS]
             raise LlmConfigError(f"quantization.qmode: expected one of {options}, found {self.qmode!r}")
         if self.embedding_quantize is not None and not re.fullmatch(r"[248],\d+", self.embedding_quantize):
