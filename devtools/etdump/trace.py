@@ -208,10 +208,10 @@ class _Reader:
         """Positions of the tables' field; -1 where it is absent."""
         back, _ = self._gather(at, np.int32)
         vtable = at - back
-        size, known = self._gather(vtable, np.uint16)
-        entry, there = self._gather(vtable + 4 + 2 * slot, np.uint16)
-        offset = np.where(known & there & (4 + 2 * slot < size), entry, 0).astype(np.int64)
-        offset = np.where(known, offset, layout[slot])
+        size, vtable_exists = self._gather(vtable, np.uint16)
+        entry, entry_exists = self._gather(vtable + 4 + 2 * slot, np.uint16)
+        offset = np.where(vtable_exists & entry_exists & (4 + 2 * slot < size), entry, 0).astype(np.int64)
+        offset = np.where(vtable_exists, offset, layout[slot])
         position: Ints = np.where((offset != 0) & self._inside(at, 4), at + offset, _NONE)
         return position
 
@@ -237,9 +237,9 @@ class _Reader:
             return np.zeros(0, np.int64), 0
         begin = field_at + self._number(field_at)
         count = self._number(begin)
-        there = max(0, min(count, (len(self._raw) - begin - 4) // 4))
-        self._spend(4 * there, begin)
-        at = begin + 4 + 4 * np.arange(there, dtype=np.int64)
+        present = max(0, min(count, (len(self._raw) - begin - 4) // 4))
+        self._spend(4 * present, begin)
+        at = begin + 4 + 4 * np.arange(present, dtype=np.int64)
         positions: Ints = at + self._numbers(at, np.uint32)
         inside = self._inside(positions, 4)
         return positions[inside], count - int(inside.sum())

@@ -150,8 +150,10 @@ def _view(low: Lowering, node: Node) -> None:
         return
     sizes, wanted = source.meta["val"].shape, node.meta["val"].shape
     # Sizes that a reshape keeps are counted in the program's order.
-    there = [] if view is _View.KEEPING_SIZES else low.orders_of(source)
-    views = {order: order_of_view(sizes, wanted, order) for order in there if plain(rank(source)) not in there}
+    free_orders = [] if view is _View.KEEPING_SIZES else low.orders_of(source)
+    views = {
+        order: order_of_view(sizes, wanted, order) for order in free_orders if plain(rank(source)) not in free_orders
+    }
     order, shape = next(((order, view) for order, view in views.items() if view), (None, plain(rank(node))))
     low.add(reshape(arranged(wanted, shape), low.read(source, order), low.result(node, shape)), node)
 

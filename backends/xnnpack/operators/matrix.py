@@ -186,12 +186,12 @@ def _right_order(low: Lowering, right: Node) -> Order:
     contiguous.
     """
     size = rank(right)
-    straight: Order = plain(size)
-    exchanged = (*range(size - 2), size - 1, size - 2)
-    there = low.orders_of(right)
-    if straight in there or not there:
-        return straight
-    return exchanged if exchanged in there or there[0][-1] == size - 2 else straight
+    row_major: Order = plain(size)
+    column_major = (*range(size - 2), size - 1, size - 2)
+    free_orders = low.orders_of(right)
+    if row_major in free_orders or not free_orders:
+        return row_major
+    return column_major if column_major in free_orders or free_orders[0][-1] == size - 2 else row_major
 
 
 RULES: dict[str, Rule] = {
