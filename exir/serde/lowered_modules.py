@@ -78,7 +78,7 @@ def read_lowered_modules(
         deserialize: Makes a program from its JSON, its state and its constants.
 
     Raises:
-        ValueError: A delegate misses a field, or a field has another form.
+        ValueError: A delegate lacks a field, or a field has another form.
     """
     delegates = {}
     for node in graph["nodes"]:

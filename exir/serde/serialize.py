@@ -80,7 +80,7 @@ def load(f: str | os.PathLike[str] | BinaryIO, *, extra_files: dict[str, str] | 
         extra_files: Its keys name extra files; their texts become its values.
 
     Raises:
-        ValueError: The archive has another version, misses an entry, or unpacks to far more than it has bytes.
+        ValueError: The archive has another version, lacks an entry, or unpacks to far more than it has bytes.
     """
     with ZipFile(f) as archive:
         assert archive.fp is not None, "the archive is open"

@@ -12,7 +12,7 @@ from executorch.exir.serialize.cord import Cord
 from executorch.exir.serialize.errors import MalformedProgramError, SerializationError
 from executorch.exir.serialize.header import HEADER_OFFSET
 from executorch.exir.serialize.reader import FlatbufferReader
-from executorch.exir.serialize.segments import SegmentArea, behind_header
+from executorch.exir.serialize.segments import SegmentArea, assemble_file
 from executorch.exir.serialize.writer import FlatbufferWriter
 from executorch.exir.tensor_layout import TensorLayout
 
@@ -100,8 +100,8 @@ def serialize_flat_tensor(
     flatbuffer = writer.finish(FlatTensor(FLAT_TENSOR_VERSION, area.segments, named))
     block = -(-_HEADER.size // writer.alignment) * writer.alignment
     offset, size = HEADER_OFFSET + block, len(flatbuffer) - HEADER_OFFSET
-    header = _HEADER.pack(_MAGIC, _HEADER.size, offset, size, area.base_behind(offset + size), len(area.data))
-    return behind_header(header, block, flatbuffer, area)
+    header = _HEADER.pack(_MAGIC, _HEADER.size, offset, size, area.first_segment_offset(offset + size), len(area.data))
+    return assemble_file(header, block, flatbuffer, area)
 
 
 def deserialize_flat_tensor(data: BytesLike) -> tuple[list[memoryview], dict[str, FlatTensorEntry]]:

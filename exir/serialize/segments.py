@@ -31,12 +31,12 @@ class SegmentArea:
         self.segments.append(DataSegment(offset, size))
         return len(self.segments) - 1
 
-    def base_behind(self, size: int) -> int:
+    def first_segment_offset(self, size: int) -> int:
         """Return the offset of the first segment in a file whose flatbuffer ends at `size`; 0 without segments."""
         return -(-size // self.alignment) * self.alignment if self.segments else 0
 
 
-def behind_header(header: bytes, block: int, flatbuffer: memoryview, area: SegmentArea) -> Cord:
+def assemble_file(header: bytes, block: int, flatbuffer: memoryview, area: SegmentArea) -> Cord:
     """Assemble the file: root offset, identifier, `header`, the rest of the flatbuffer, the segments.
 
     block: size of the header with padding, a multiple of the flatbuffer's alignment.

@@ -19,7 +19,7 @@ from executorch.exir.serialize.cord import Cord
 from executorch.exir.serialize.errors import SerializationError
 from executorch.exir.serialize.header import ExtendedHeader
 from executorch.exir.serialize.pte_file import NamedBlob, PteFile, PteLayout
-from executorch.exir.serialize.segments import SegmentArea, behind_header
+from executorch.exir.serialize.segments import SegmentArea, assemble_file
 from executorch.exir.serialize.tables import INLINE_DATA_ALIGNMENT, PROGRAM
 from executorch.exir.serialize.writer import FlatbufferWriter
 
@@ -178,5 +178,5 @@ def _assemble(program: Program, area: SegmentArea, layout: PteLayout) -> Cord:
     flatbuffer = writer.finish(program)
     block = max(ExtendedHeader.LENGTH, writer.alignment)
     program_size = len(flatbuffer) + block
-    header = ExtendedHeader(program_size, area.base_behind(program_size), len(area.data))
-    return behind_header(bytes(header), block, flatbuffer, area)
+    header = ExtendedHeader(program_size, area.first_segment_offset(program_size), len(area.data))
+    return assemble_file(bytes(header), block, flatbuffer, area)

@@ -250,7 +250,7 @@ def _check(
 
 
 def _sampled(lower: int, upper: int, part: float, chance: random.Random) -> int:
-    """Return the ends for the parts 0 and 1, else a size of chance up to that part of the range."""
+    """Return an end of the range for the parts 0 and 1, else a random size up to that part of the range."""
     if part in (0.0, 1.0):
         return lower if part == 0.0 else upper
     return chance.randint(lower, lower + int((upper - lower) * part))
