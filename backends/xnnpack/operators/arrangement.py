@@ -176,7 +176,7 @@ def _expand(low: Lowering, node: Node) -> None:
 
 
 def _repeats(low: Lowering, node: Node, value: g.ValueId, sizes: list[int]) -> Callable[[g.ValueId], object]:
-    """The node, as a function of its result, that broadcasts a value against ones of these sizes."""
+    """Return a function from a result to the node that broadcasts `value` against ones of these sizes."""
     dtype: torch.dtype = node.meta["val"].dtype
     ones = low.writer.constant(torch.ones(sizes, dtype=dtype))
     if dtype == torch.bool:

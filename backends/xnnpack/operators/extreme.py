@@ -123,8 +123,8 @@ class _Window:
 def _windows(parts: Parts, bounds: Parts) -> list[_Window]:
     """Return the windows in order; each pools the results of the one before.
 
-    XNNPACK computes a vector of channels at once: one channel of 1,000,000 elements takes 20 times as long as 500. So
-    many elements of one channel are first pooled in a number of channels that divides theirs.
+    XNNPACK computes a vector of channels at once: one channel of 1,000,000 elements takes 20 times as long as 500. Many
+    elements of one channel are therefore first pooled in a number of channels that divides their number.
     """
     before, reduced, after = (torch.Size(cast("list[int]", bound)).numel() for bound in bounds)
     sizes = parts.as_images()

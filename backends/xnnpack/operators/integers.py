@@ -47,12 +47,12 @@ def if_scales(fit: Callable[[list[float], float], bool]) -> OnIntegers:
 
 
 def sums_fit(operands: list[float], result: float) -> bool:
-    """XNNPACK's bounds on scale ratios of sums and differences."""
+    """Return whether scale ratios are within XNNPACK's bounds for sums and differences."""
     return all(2.0**-10 <= scale / result < 2.0**8 for scale in operands)
 
 
 def products_fit(operands: list[float], result: float) -> bool:
-    """XNNPACK's bounds on scale ratios of products; a single operand is squared."""
+    """Return whether the scale ratio is within XNNPACK's bounds for products; a single operand is squared."""
     return 2.0**-16 <= operands[0] * operands[-1] / result < 2.0**8
 
 

@@ -74,7 +74,7 @@ def parts_of(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> Part
 
 
 def _are_images(sizes: Sequence[object], dims: Sequence[int]) -> bool:
-    """Return whether an order that any tensor can have makes images of the sizes."""
+    """Return whether the sizes are images in the program's order or with their channels last."""
     parts = [parts_of(sizes, order, dims) for order in (plain(len(sizes)), CHANNELS_LAST) if len(order) == len(sizes)]
     return any(one is not None and one.are_images() for one in parts)
 

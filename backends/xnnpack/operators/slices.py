@@ -117,7 +117,7 @@ def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Or
 
 
 def _product(sizes: Sequence[object]) -> object:
-    """None if one of them is dynamic."""
+    """Return the product of sizes; None if one of them is dynamic."""
     return math.prod(cast("Sequence[int]", sizes)) if is_static(sizes) else None
 
 
