@@ -172,14 +172,14 @@ def _own_rows() -> list[KernelRow]:
 
 
 def _has_our_kernels_alone(library: Library) -> bool:
-    """Custom kernels may call any of our kernels, with any dtype of the programs."""
+    """Return whether every yaml is of our libraries: custom kernels may call any of ours, with any dtype."""
     return all(own_namespace(path) is not None for path in library.custom_yamls)
 
 
 def own_namespace(path: Path) -> str | None:
     """Return the C++ namespace of the kernels of one of our libraries, given its yaml or a copy of it, else None.
 
-    Documented projects use an installed package with the yaml of the source tree that it was built from.
+    A project that builds against an installed package may pass the yaml of its own copy of the sources.
     """
     folder = path.resolve().parent
     if folder.parent == KERNELS:

@@ -10,7 +10,7 @@ from typing import Any
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 TABLE = KERNELS / "sources.json"
-"""``kernels``: C++ name without ``NAMESPACE`` → source file. ``needs``: source file → source files it refers to.
+"""Maps. ``kernels``: C++ name without ``NAMESPACE`` → source. ``needs``: source → sources to which it refers.
 test/oracle/kernels/tables/kernel_source_table.py writes it from the built libraries.
 """
 
