@@ -44,8 +44,8 @@ OPTIONS = (
     "-DXNNPACK_BUILD_BENCHMARKS=OFF",
     "-DXNNPACK_ENABLE_KLEIDIAI=OFF",
 )
-# Otherwise GCC moves all loads of a step of a matrix kernel to its start, which needs more than AVX2's 16 registers: a
-# sum is spilled to the stack in each step, and products take twice the time.
+# By default GCC moves all loads of a step of a matrix kernel to its start. This needs more than AVX2's 16 registers, so
+# a sum is spilled to the stack in each step, and products take twice the time.
 FLAGS_OF_GCC = "-fschedule-insns -fsched-pressure"
 SCRATCH = "building-"
 LOCK = "xnnpack.lock"
@@ -148,7 +148,7 @@ def main() -> int:
     except SourceUnavailable as error:
         print(error, file=sys.stderr)
         return 1
-    # Without the lock, which another variant's build holds for minutes: a library appears whole, by one rename.
+    # A look needs no lock, which another variant's build may hold for minutes: one rename makes a library appear whole.
     if not prefix.exists():
         try:
             lock = (cache / LOCK).open("w")
