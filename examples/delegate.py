@@ -14,7 +14,7 @@ from executorch.exir.dialects._ops import ops as exir_ops
 
 
 class ListingBackend(BackendDetails):
-    """Its payload is the list of its operators' names."""
+    """Compiles a partition to the list of its operators' names."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
@@ -23,7 +23,7 @@ class ListingBackend(BackendDetails):
 
 
 class AddMul(OperatorSupportBase):
-    """Additions and multiplications."""
+    """Supports additions and multiplications."""
 
     def is_node_supported(self, submodules, node: torch.fx.Node) -> bool:
         return node.target in (exir_ops.edge.aten.add.Tensor, exir_ops.edge.aten.mul.Tensor)

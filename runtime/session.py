@@ -61,8 +61,8 @@ class Runtime:
             data: a path, which is mapped into memory; `bytes`, which are used where they are; or a `bytearray`,
                 `memoryview` or binary file, which are copied, because they may change.
             verification: accepted for scripts that choose one; every program is verified in full.
-            enable_etdump: record events and their times (`Program.write_etdump_result_to_file`). Methods of the program
-                take turns then.
+            enable_etdump: record events and their times (`Program.write_etdump_result_to_file`). The program's methods
+                then take turns.
             debug_buffer_size: with `enable_etdump`, bytes for recording computed values; 0: none. Values that do not
                 fit are dropped, with a message in the log.
             data_path: weights beside the program: the path of a `.ptd` file, or its bytes.

@@ -18,8 +18,8 @@ OPERATIONS = {ops.edge.aten.add.Tensor: 0, ops.edge.aten.mul.Tensor: 1}
 
 
 class PolynomialBackend(BackendDetails):
-    """The payload is 32-bit words: magic, inputs, steps, outputs; three a step; one an output. Values are numbered:
-    first the inputs, then the result of each step."""
+    """Encodes a partition as 32-bit words: MAGIC; the numbers of inputs, steps and outputs; the operation and the two
+    operands of each step; the value of each output. Values are numbered: first the inputs, then the steps' results."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

@@ -11,12 +11,12 @@ BINARY = Path(__file__).resolve().parents[2] / "data" / "bin" / "executor_runner
 
 
 def main() -> None:
-    """Replace this process by `executor_runner`, arguments and all."""
+    """Replace this process by `executor_runner` with the same arguments."""
     _become(BINARY)
 
 
 def llama_main() -> None:
-    """Replace this process by `llama_main`, arguments and all."""
+    """Replace this process by `llama_main` with the same arguments."""
     _become(BINARY.with_name("llama_main"))
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A decoder like Llama 2."""
+"""Decoders of language models: their definition (Llama, Qwen, Gemma, …), checkpoints, rewrites and export."""
 
 from executorch.examples.models.llama.model import Llama2Model
 

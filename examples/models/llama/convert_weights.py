@@ -89,7 +89,7 @@ def renamed(weights: Mapping[str, Weight], names: Mapping[str, str]) -> dict[str
 
 
 def _decoder_of(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the decoder's weights of a model that also takes images, under the names of a decoder alone."""
+    """Return the decoder's weights of a model that also takes images, under the names of a decoder without them."""
     prefix = next((start for start in _DECODER_PREFIXES if any(name.startswith(start) for name in weights)), None)
     if prefix is None:
         return dict(weights)

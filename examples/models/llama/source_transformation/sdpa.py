@@ -65,7 +65,7 @@ class QuantizedSDPA(_PositionsFirst):
 
     def __init__(self, kv_cache: QuantizedKVCache, scale: float | None = None) -> None:
         super().__init__(scale)
-        # A tuple, so that the cache stays a submodule of the attention alone.
+        # A tuple, so that the cache stays a submodule of only the attention.
         self._caches = (kv_cache,)
 
     def attend(
