@@ -250,7 +250,7 @@ class ExportPass(PassBase):
 
     @tracer.setter
     def tracer(self, tracer: ExportPass.ExportTracer) -> None:
-        """For classes that build a graph through the hooks without interpreting another one."""
+        """Set it in a class that builds a graph through the hooks and interprets no other graph."""
         self._tracers = [tracer]
 
     @property
@@ -301,14 +301,14 @@ class ExportPass(PassBase):
         """Called with every tensor attribute that the graph reads."""
 
     def placeholder(self, name: str, arg: object, meta: NodeMetadata) -> ProxyValue:
-        """An input of the graph."""
+        """Emit an input of the graph with the fake value `arg`."""
         node = self.tracer.graph.placeholder(name)
         node.meta = dict(meta.data)
         node.meta["val"] = arg
         return ProxyValue(arg, node)
 
     def output(self, results: object, meta: NodeMetadata) -> ProxyValue:
-        """The outputs of the graph, in the structure that the graph returns."""
+        """Emit the output node. `results`: in the structure that the graph returns."""
         leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
         node = self.tracer.graph.output(pytree.tree_map(self.tracer.to_node, results, is_leaf=leaf))
         node.meta = dict(meta.data)
@@ -319,15 +319,15 @@ class ExportPass(PassBase):
     def call_operator(
         self, op: Fn, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata
     ) -> ProxyValue:
-        """An operator call. `op` is an edge or ATen overload; args and kwargs hold ProxyValues and plain values."""
+        """Emit an operator call. `op`: an edge or ATen overload. args, kwargs: ProxyValues and plain values."""
         return self._fx("call_function", op, args, kwargs, meta)
 
     def call_sym(self, target: Fn, args: tuple[object, ...], meta: NodeMetadata) -> ProxyValue:
-        """Arithmetic on sizes."""
+        """Emit arithmetic on symbolic sizes. `target`: a function of `operator`, `math` or torch."""
         return self._fx("call_function", target, args, {}, meta)
 
     def call_getitem(self, value: ProxyValue, key: int, meta: NodeMetadata) -> ProxyValue:
-        """A getitem on the results of an operator."""
+        """Emit a getitem that selects result `key` of an operator."""
         import operator
 
         return self._fx("call_function", operator.getitem, (value, key), {}, meta)
@@ -340,7 +340,7 @@ class ExportPass(PassBase):
         inputs: list[object],
         meta: NodeMetadata,
     ) -> ProxyValue:
-        """`torch.cond`; both branches are interpreted by this pass."""
+        """Emit a `torch.cond`, after this pass has transformed both branches."""
         yes = self.call_submodule(true_fn, tuple(inputs)).graph_module
         no = self.call_submodule(false_fn, tuple(inputs)).graph_module
         return self._higher_order(torch.ops.higher_order.cond, (pred, yes, no, list(inputs)), meta)
@@ -348,7 +348,7 @@ class ExportPass(PassBase):
     def call_map(
         self, f: fx.GraphModule, mapped_args: list[ProxyValue], operands: list[ProxyValue], meta: NodeMetadata
     ) -> ProxyValue:
-        """`map`: the body sees one slice of each mapped argument."""
+        """Emit a `map`, after this pass has transformed its body, which gets one slice of each mapped argument."""
         body = self.call_submodule(f, (*_slices(mapped_args), *operands)).graph_module
         return self._higher_order(torch.ops.higher_order.map_impl, (body, list(mapped_args), list(operands)), meta)
 
@@ -360,7 +360,7 @@ class ExportPass(PassBase):
         additional_inputs: list[object],
         meta: NodeMetadata,
     ) -> ProxyValue:
-        """`while_loop`; condition and body are interpreted by this pass."""
+        """Emit a `while_loop`, after this pass has transformed its condition and its body."""
         inputs = (*carried_inputs, *additional_inputs)
         condition = self.call_submodule(cond_fn, inputs).graph_module
         body = self.call_submodule(body_fn, inputs).graph_module
@@ -375,7 +375,7 @@ class ExportPass(PassBase):
         additional_inputs: list[ProxyValue],
         meta: NodeMetadata,
     ) -> ProxyValue:
-        """`scan`: the body sees the carried values and one slice of each of `xs`."""
+        """Emit a `scan`, after this pass has transformed its body (of carried values and a slice of each `xs`)."""
         body = self.call_submodule(combine_fn, (*init, *_slices(xs), *additional_inputs)).graph_module
         args = (body, list(init), list(xs), list(additional_inputs))
         return self._higher_order(torch.ops.higher_order.scan, args, meta)
@@ -383,7 +383,7 @@ class ExportPass(PassBase):
     def call_delegate(
         self, lowered_module: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata
     ) -> ProxyValue:
-        """A call of a lowered module. Its recorded results are not recomputed."""
+        """Emit a call of a lowered module. The new node keeps the recorded value; nothing is recomputed."""
         return self._emit(
             "call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta, meta.data.get("val")
         )
@@ -392,7 +392,7 @@ class ExportPass(PassBase):
         return self._emit("call_function", target, args, {}, meta, meta.data.get("val"))
 
     def call_submodule(self, graph_module: fx.GraphModule, inputs: tuple[object, ...]) -> PassResult:
-        """Interpret a graph with `inputs` (values or ProxyValues). Return the new graph."""
+        """Interpret a graph with `inputs` (values or ProxyValues). Return the transformed graph module."""
         values = [value.data if isinstance(value, ProxyValue) else value for value in inputs]
         tracer = self.ExportTracer(self, graph_module.graph._codegen)
         mode = (self.tracer.fake_tensor_mode if self._tracers else None) or fake_mode_of(graph_module)

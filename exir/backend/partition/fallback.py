@@ -22,7 +22,7 @@ NO_REASON = "the partitioner does not take it and gives no reason"
 # The runtime computes sizes and scalars itself, for every backend.
 NOT_DELEGATED = ("executorch_prim",)
 
-# A node's name and debug handle, which its copies share: names alone repeat in the graphs of control flow.
+# A node's name and debug handle, which its copies share: the graphs of control flow repeat names.
 NodeKey = tuple[str, object]
 
 _collected: ContextVar[dict[NodeKey, str] | None] = ContextVar("partitioner_reasons", default=None)

@@ -46,7 +46,7 @@ class ToOutVarPass(GraphPass):
         missing: list[tuple[fx.Node, str]] = []
         graphs = list(all_graph_modules(graph_module))
         if not any("spec" in node.meta for module in graphs for node in module.graph.nodes):
-            SpecPropPass()(graph_module)  # users may run this pass alone, on a graph without specs
+            SpecPropPass()(graph_module)  # users may run only this pass, on a graph without specs
         for module in graphs:
             for node in list(module.graph.nodes):
                 if node.op == "call_function" and isinstance(node.target, (OpOverload, EdgeOpOverload)):
