@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Graph of a method's instructions, read from the file alone. Edges follow planned memory, so that views and in-place
+"""Graph of a method's instructions, read only from the file. Edges follow planned memory, so that views and in-place
 values are connected to the calls that wrote their bytes.
 """
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Probe a delegate: run the file's delegate alone on its recorded inputs, with the values of all its operators as
+"""Probe a delegate: run only the file's delegate, on its recorded inputs, with the values of all its operators as
 outputs.
 """
 
