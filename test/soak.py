@@ -103,7 +103,7 @@ def private_memory() -> int:
 
 
 class Soak:
-    """Subjects by turns, each loaded anew now and then."""
+    """Executes the subjects in turn, and reloads each after ``RELOAD_EVERY`` executions."""
 
     def __init__(self, seed: int = 0) -> None:
         self._choice = random.Random(seed)
@@ -122,7 +122,7 @@ class Soak:
         return self._methods[subject.file]
 
     def execute(self) -> None:
-        """One execution of one subject."""
+        """Execute the next subject once."""
         subject = self._subjects[self._runs % len(self._subjects)]
         method = self._method(subject)
         number = self._choice.randint(-1, 1)

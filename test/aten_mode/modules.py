@@ -26,7 +26,7 @@ class Network(torch.nn.Module):
 
 
 class Pooled(Network):
-    """Maxima as well, whose indices nobody reads."""
+    """Also computes maxima; no operator reads their indices."""
 
     def features(self, image: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.max_pool2d(super().features(image), 2)

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Two independent branches of equal work on one thread and on two, measured by turns.
 
-``python test/benchmark/concurrency.py [--rounds N]`` prints the best times of both and of sequential ``execute``, how
-many times faster two threads are than one, and the median of what that is in each round.
+``python test/benchmark/concurrency.py [--rounds N]`` prints the best times of both and of sequential ``execute``, the
+speed-up of two threads over one, and the median of the rounds' speed-ups.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from executorch.runtime import Runtime
 
 
 class TwoBranches(nn.Module):
-    """Each branch: 8 products of matrices, one after the other; of different ones, or they would be computed once."""
+    """Two branches of 8 matrix products in sequence. Their operands differ, so that no product is shared."""
 
     def forward(self, x, y):  # type: ignore[no-untyped-def]
         left, right = x, y

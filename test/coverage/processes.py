@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A process for each case, forked from this one, which has imported the libraries: it may die or be stopped alone."""
+"""Run each case in a process forked from this one, which has imported the libraries: a crash ends only that case."""
 
 from __future__ import annotations
 

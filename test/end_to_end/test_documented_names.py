@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-# module → name → the documented arguments, in order ("" where the name alone is documented).
+# module → name → the documented arguments, in order ("" where only the name is documented).
 NAMES: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("documented_names.json").read_text())
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""State: initial values, written back, separate or shared between methods, exported, given back and reset."""
+"""State: initial values, updates, separate or shared between methods, exported, restored and reset."""
 
 import peer_programs
 import pytest

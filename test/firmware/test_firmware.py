@@ -162,7 +162,7 @@ def test_the_images_of_the_digits_fit_their_limits(printed: dict[str, str]) -> N
 
 
 def test_an_image_without_logging_has_no_text_of_messages(images: Path) -> None:
-    """Those that the host's runtime, with logging, has."""
+    """The messages are those in the host's runtime, which has logging."""
     message = re.compile(r'ET_(?:LOG|EXPECT|CHECK_OR_RETURN_ERROR)\([^;"]*"([^"%\\]{18,})')
     folders = ("runtime", "kernels/portable", "kernels/loops", "kernels/spatial", "kernels/quantized")
     sources = [path.read_text() for folder in folders for path in (ROOT / folder).rglob("*.cpp")]
@@ -175,7 +175,7 @@ def test_an_image_without_logging_has_no_text_of_messages(images: Path) -> None:
 
 
 def test_the_runtime_fits_its_limits(images: Path) -> None:
-    """By the linker's map: what comes of the core library, and of the C library beneath it for its sake."""
+    """The sizes are those of the core library's sections, as the linker's map has them."""
     sizes = {"flash": 0, "ram": 0}
     for line in re.sub(
         r"\n\s+0x", " 0x", (images / "digits.map").read_text().split("Linker script and memory map")[1]

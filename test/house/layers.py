@@ -98,7 +98,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/executor/verify": {"runtime/executor/verify", "runtime/executor/plan", "schema"}
     | {"runtime/core", "runtime/platform"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
-    # Plain types alone: no tensors, no registry. Its formulas of single numbers are the loops' as well.
+    # Has only plain types: no tensors, no registry. The loops use its formulas of single numbers, too.
     "kernels/engine": {"kernels/engine", "runtime/core/function_ref", "runtime/platform"}
     | {"runtime/core/portable_type/half", "runtime/core/portable_type/bfloat16"},
     "kernels/loops": {
@@ -120,13 +120,13 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     | {"extension/memory_allocator/no_memory"},
     "extension": {"extension", "runtime"},
     "extension/executor_runner": {"extension", "runtime", "devtools"},
-    # Kernels, on the parts that all kernels are made of.
+    # Kernels use the parts that all kernels share.
     "extension/llm/custom_ops": {"extension/llm/custom_ops", "kernels/engine", "kernels/loops"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     "extension/module/bundled_module": {"extension", "runtime", "devtools/bundled_program"},
     "extension/pybindings": {"extension", "runtime", "devtools"},
     "devtools": {"devtools", "runtime/core", "runtime/platform"},
-    # It sets a method's inputs and looks at its outputs, and the file is a flatbuffer.
+    # It sets a method's inputs and reads its outputs, and the file is a flatbuffer.
     "devtools/bundled_program": {"devtools/bundled_program", "runtime", "extension/tensor/element_conversion"},
     "examples": {"examples", "runtime", "extension", "devtools", "kernels", "backends"},
     "test": {"test", "runtime", "extension", "devtools", "kernels", "backends", "codegen", "schema", "version"},
@@ -142,7 +142,7 @@ FOR_USERS = {
     "runtime/kernel/thread_parallel_interface",
 }
 MAY_INCLUDE_THEM = FOR_USERS | {
-    # For users' sources alone, as ExecuTorch 1.4 does: EXECUTORCH_OWN_SOURCES is undefined there.
+    # Only users' sources get these includes, as in ExecuTorch 1.4: EXECUTORCH_OWN_SOURCES is undefined there.
     "extension/tensor/tensor_ptr",
     "runtime/core/tensor_layout",
     "runtime/core/exec_aten/testing_util",

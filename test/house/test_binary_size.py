@@ -126,9 +126,7 @@ class Add(torch.nn.Module):
 def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
     size_test: Path, library: str, dtype: torch.dtype, code: int
 ) -> None:
-    """The dtypes of that operator, even if another operator of the library has more: size_selected has int64
-    indices.
-    """
+    """The selection is by operator: another one may have more dtypes, as size_selected has int64 indices."""
     x = torch.ones(3, dtype=dtype)
     program = to_edge(torch.export.export(Add(), (x, x.clone()))).to_executorch().buffer
     assert subprocess.run([size_test.with_name(library)], input=program).returncode == code

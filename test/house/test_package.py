@@ -47,7 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter with the wheel and its base dependencies alone."""
+    """An interpreter with only the wheel and its base dependencies."""
     home = tmp_path_factory.mktemp("empty") / "venv"
     venv.create(home, with_pip=True)
     _run(home / "bin/python", "-m", "pip", "install", "-q", wheel)

@@ -67,7 +67,7 @@ def test_the_runtime_and_kernels_hold_no_malloc_iostream_exceptions_or_abort() -
             # Torch's dispatcher, to which kernels/aten is the bridge, throws and speaks in strings and vectors. Eigen,
             # beneath kernels/linalg, throws where its allocations fail.
             tests = "testing_util" in relative or "/test/" in relative
-            if relative == "runtime/platform/standard_headers.h":  # for users' sources alone
+            if relative == "runtime/platform/standard_headers.h":  # only for users' sources
                 continue
             if tests or "platform/default" in relative or relative.startswith(("kernels/aten/", "kernels/linalg/")):
                 continue

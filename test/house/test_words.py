@@ -79,6 +79,8 @@ def test_a_docstring_that_opens_with_an_adverb_or_a_field_is_found() -> None:
     assert list(refused_openings(code.format(line))) == [(2, FREE_RELATIVE, line)]
     line = "size: in bytes."
     assert list(refused_openings(code.format(line))) == [(2, PARAMETER_FIRST, line)]
+    line = "``size``: in bytes."
+    assert list(refused_openings(code.format(line))) == [(2, PARAMETER_FIRST, line)]
     assert not list(refused_openings(code.format("Ways to lower a view.")))
 
 

@@ -57,7 +57,7 @@ OPENING_VERB = re.compile(
 FREE_RELATIVE = "a docstring that opens with How, Where, Why"
 OPENING_ADVERB = re.compile(r"(How|Where|Why|When) [^?]*$")
 PARAMETER_FIRST = "a docstring that opens with a parameter or field"
-OPENING_PARAMETER = re.compile(r"[a-z_]+(, [a-z_]+)*: ")
+OPENING_PARAMETER = re.compile(r"(`*)[a-z_]+\1(, \1[a-z_]+\1)*: ")
 SUFFIXES = (".py", ".pyi", ".h", ".cpp", ".cc", ".c", ".inc", ".md", ".cmake", ".sh", ".fbs")
 # Notes of old releases, and the files that quote the words.
 LEFT_OUT = ("CHANGELOG.md", "docs/style.md", "test/house/words.py", "test/house/test_words.py")

@@ -118,7 +118,7 @@ BFLOAT16_PRODUCTS = 1e-2  # relative error of products that are computed in bflo
 
 # Quantized computation; shares of the largest magnitude unless they are a Tolerance. See also quanta().
 INT8_MODEL = 0.05  # 8-bit activations, 4- or 8-bit weights
-INT8_WEIGHTS = 0.02  # 8-bit weights alone
+INT8_WEIGHTS = 0.02  # only the weights are in 8 bits
 INT4_LOGITS = 0.2  # 4-bit weights and embeddings
 INT4_OUTPUTS = 0.3  # 4-bit weights of a small layer
 INT8_CACHE = 0.03

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Models whose weights torchao's `quantize_` made integers: on XNNPACK, and with the kernels alone."""
+"""Models whose weights torchao's `quantize_` made integers: on XNNPACK, and with only the kernels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Quantized models run with the kernels alone, as eager runs them."""
+"""Quantized models run with only the kernels, and match eager."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def delegated() -> bytes:
 def test_delegates_beside_each_other_give_the_bits_of_sequential_execution(
     threads: int, mode: int, delegated: bytes
 ) -> None:
-    """On one thread each, and dividing their work on a pool that all share."""
+    """With one thread, and with a pool that all delegates share to divide their work."""
     options = {"XnnpackBackend": {"workspace_sharing_mode": mode}}
     program = Runtime.get().load_program(delegated, threads=threads, backend_options=options)
     method, oracle = program.load_method("forward"), program.load_method("forward")

@@ -111,7 +111,7 @@ def test_inputs_are_released_after_a_failed_call() -> None:
 
 
 class TestWrongInputs:
-    """Each is refused by an error that says what and where, and the method goes on working."""
+    """An error refuses wrong inputs and says what and where; the method then works as before."""
 
     good = np.ones((2, 3), np.float32)
 

@@ -2,7 +2,7 @@
 """The benchmark's models in int8, by each engine's own quantizer.
 
 Nets of convolutions have static activations, others dynamic ones; openvino's are static in both. Calibration uses
-random data of the inputs' shapes: the figures are of time alone.
+random data of the inputs' shapes, so the figures are only of time.
 """
 
 from __future__ import annotations

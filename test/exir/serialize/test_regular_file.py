@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tools read regular files alone, and only those that fit into memory."""
+"""Tools read only regular files, and only those that fit into memory."""
 
 import os
 import socket

@@ -29,7 +29,7 @@ def _fail(self: object) -> bool:
     raise KeyError("no truth")
 
 
-# A bool by its name, as numpy's are.
+# The extension recognizes numpy's bool by this name.
 Untrue = type("numpy.bool_", (), {"__bool__": _fail})
 
 

@@ -128,7 +128,7 @@ def test_outputs_must_be_as_many_as_the_parts() -> None:
 
 
 def test_indices_that_are_overwritten_while_they_are_used_are_refused() -> None:
-    """A damaged program may have placed the output over them: none is used that was checked as another."""
+    """A damaged program may place the output over the indices, so a kernel checks each index when it uses it."""
     huge = torch.full((4,), 1e30, dtype=torch.float64)
     places = torch.zeros(200, dtype=torch.int64)
     out = places.view(torch.float64)[1:101]

@@ -55,7 +55,7 @@ def test_kernels_refuse_what_eager_refuses_of(op: Any) -> None:
     for wrong in op.error_inputs_func(op, "cpu"):
         sample = wrong.sample_input
         checked = KernelsAgainstEager(refusals=True)
-        # Some are refused by the wrappers of torch's own tests alone.
+        # Only the wrappers of torch's own tests refuse some of them.
         with contextlib.suppress(wrong.error_type), torch.no_grad(), checked:
             op(sample.input, *sample.args, **sample.kwargs)
         faults += checked.faults

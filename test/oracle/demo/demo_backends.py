@@ -55,7 +55,7 @@ class SharingDemo(BackendDetails):
         stored = NamedDataStore()
         for name, entry in weights.pte_data.items():
             stored.add_named_data(name, weights.buffers[entry.buffer_index], external_tag=files[0] if files else None)
-        # It belongs to all of them; the first to be written brings it.
+        # The data belong to all results; the first one that is written adds them to the file.
         next(
             result for of in results.values() for result in of
         ).data_store_output = stored.get_named_data_store_output()

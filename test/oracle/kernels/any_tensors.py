@@ -21,7 +21,7 @@ sizes = st.integers(0, 5)
 
 @st.composite
 def shapes(draw: Any, least: int = 0, most: int = 4, size: st.SearchStrategy[int] = sizes) -> list[int]:
-    """Zero-size dimensions and none included."""
+    """Sizes of ``least`` to ``most`` dimensions. A size may be 0."""
     return [draw(size) for _ in range(draw(st.integers(least, most)))]
 
 
@@ -32,7 +32,7 @@ def _plain(shape: list[int], dtype: torch.dtype) -> torch.Tensor:
 
 
 def _sprinkle(tensor: torch.Tensor, values: str) -> None:
-    """Write special floats, or an integer's ends, over every third element or so."""
+    """Write special floats, or the limits of an integer dtype, over about every third element."""
     if tensor.dtype.is_floating_point:
         rare = torch.tensor(_SPECIAL)
     elif values == "extreme" and tensor.dtype is not torch.bool:
@@ -46,7 +46,7 @@ def _sprinkle(tensor: torch.Tensor, values: str) -> None:
 
 @st.composite
 def tensors(draw: Any, shape: list[int], dtype: torch.dtype, values: str | None = None) -> torch.Tensor:
-    """Of ``VALUES``, any if not said; dense, with the dimensions in any order in memory."""
+    """A dense tensor with its dimensions in any order in memory. ``values``: one of ``VALUES``; None: any of them."""
     torch.default_generator.manual_seed(draw(st.integers(0, 999)))
     made = _plain(shape, dtype)
     kind = values or draw(st.sampled_from(VALUES))

@@ -22,14 +22,15 @@ from oracle.kernels.argument_kinds import BOOL, DOUBLE, DTYPE_CODES, INT, INTS, 
 from oracle.kernels.comparison import is_determined, tolerance_of
 from oracle.kernels.dense_memory import dense, dim_order_of
 
-# Replayed under sanitizers, hundreds of times with changes: small calls, and of each kernel and its dtypes a few.
+# The calls are replayed under sanitizers, hundreds of times with changes, so only small calls are recorded, and only a
+# few of each kernel and its dtypes.
 MAX_BYTES = 32 << 10
 MAX_OF_A_KIND = 3
 
 
 @functools.cache
 def recorder() -> CallRecorder | None:
-    """This process's recorder, if a folder is named."""
+    """Return this process's recorder; None unless ``EXECUTORCH_RECORD_CALLS`` names a folder."""
     folder = os.environ.get("EXECUTORCH_RECORD_CALLS")
     return CallRecorder(Path(folder) / f"{os.getpid()}.calls") if folder else None
 
@@ -88,7 +89,7 @@ def _expected(name: str, position: int, value: Any, schema_type: str) -> bytes:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """Arguments as they were before the call, and those that it writes to."""
+    """Arguments before a call: encoded for the record, as values, and those that the call writes to, by position."""
 
     encoded: list[bytes]
     values: list[Any]
@@ -106,7 +107,7 @@ class CallRecorder:
         self._of_a_kind: Counter[tuple[Any, ...]] = Counter()
 
     def inputs(self, schema: torch.FunctionSchema, values: list[Any]) -> _Inputs:
-        """Call it before the kernel call."""
+        """Return what the record needs of the arguments; call this before the kernel writes to them."""
         arguments = [a for a in schema.arguments if not a.is_out]
         encoded = [_value(v, str(a.real_type)) for v, a in zip(values, arguments, strict=True)]
         written = {i: values[i] for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write}
@@ -115,8 +116,8 @@ class CallRecorder:
     def add(
         self, schema: torch.FunctionSchema, inputs: _Inputs, room: list[Any], refused: bool, outputs: list[Any]
     ) -> None:
-        """``room``: the outputs as they were given; ``outputs``: as the kernel left them. A call whose outputs stand in
-        its arguments' memory is left out: its record would not say so."""
+        """Append a call after the kernel ran. Omits a call whose outputs share memory with its arguments, because the
+        record cannot express that. ``room``: the outputs before the call; ``outputs``: after it."""
         if _share_memory(inputs.values, room):
             return
         name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name

@@ -21,8 +21,10 @@ ORDERED = frozenset(
 
 @dataclass(frozen=True)
 class EagerCall:
-    """``arguments``: of the kernel, in its order, without outputs, as they were before the call. ``results``: eager's,
-    one for each output; None where eager refused. ``mutated``: by position, what became of arguments written to."""
+    """A call of a kernel, and the result of the same call in eager.
+
+    ``arguments``: of the kernel, in its order, without outputs, as they were before the call. ``results``: eager's, one
+    for each output; None where eager refused. ``mutated``: position → value after the call of a written argument."""
 
     name: str
     schema: torch.FunctionSchema
@@ -32,7 +34,7 @@ class EagerCall:
 
     @staticmethod
     def of(name: str, schema: torch.FunctionSchema, before: list[Any], after: Sequence[Any], result: Any) -> EagerCall:
-        """From eager's own call: ``before`` and ``after`` are the arguments around it."""
+        """Return the record of a call that eager made. ``before`` and ``after``: its arguments then."""
         outputs = [a for a in schema.arguments if a.is_out]
         lists = any("List[" in str(a.real_type) for a in outputs)
         results = list(result) if isinstance(result, (list, tuple)) and not lists else [result]

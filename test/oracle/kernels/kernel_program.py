@@ -44,7 +44,7 @@ class _Plan:
         return len(self.values) - 1
 
     def tensor(self, tensor: torch.Tensor, places: list[int]) -> int:
-        """Memory is the caller's: no place in an arena. Outputs may turn out smaller."""
+        """Add an input or output in the caller's memory, not in an arena. A result may be smaller than its output."""
         dynamism = s.TensorShapeDynamism.DYNAMIC_BOUND if places is self.outputs else s.TensorShapeDynamism.STATIC
         kind = s.ScalarType(DTYPE_CODES[tensor.dtype])
         described = s.Tensor(kind, 0, list(tensor.shape), dim_order_of(tensor), False, 0, 0, None, dynamism)
@@ -69,14 +69,14 @@ class _Plan:
 
 
 def kernel_program(name: str, schema: torch.FunctionSchema, args: Sequence[Any], outs: Sequence[Any]) -> bytes:
-    """The file. ``args``: of the operator in its order, without outputs; ``outs``: tensors as large as the results."""
+    """Return the program file. ``args``: of the operator in its order, no outputs. ``outs``: of the results' sizes."""
     plan = _Plan()
     inputs = [a for a in schema.arguments if not a.is_out]
     given = [*args, *(a.default_value for a in inputs[len(args) :])]
     operands = [plan.argument(v, str(a.real_type), plan.inputs) for v, a in zip(given, inputs, strict=True)]
     results = [a for a in schema.arguments if a.is_out]
     written = [plan.argument(v, str(a.real_type), plan.outputs) for v, a in zip(outs, results, strict=True)]
-    # As the compiler writes it, the call lists the outputs again as results.
+    # Like the compiler's, the call lists the outputs again, as results.
     operands += [*written, written[0] if len(written) == 1 else plan.add(s.TensorList(written))]
     operator, _, overload = name.partition(".")
     call = s.Instruction(s.KernelCall(0, operands))

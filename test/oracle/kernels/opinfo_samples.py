@@ -31,7 +31,7 @@ DTYPES = (
     torch.uint8,
     torch.bool,
 )
-# jiterator compiles for CUDA alone.
+# jiterator compiles only for CUDA.
 OPERATORS = [op for op in op_db if not op.name.startswith("jiterator")]
 
 

@@ -47,7 +47,7 @@ WINDOWS = {
 
 
 def _model(channels: int, name: str) -> nn.Module:
-    """Beside another layer: alone it would be computed in another way (test_dwconv_chw.py)."""
+    """The layer after a 1x1 convolution: a delegate of only the layer takes another kernel (test_dwconv_chw.py)."""
     kernel, stride, padding, dilation = WINDOWS[name]
     layer = nn.Conv2d(channels, channels, kernel, stride, padding, dilation, groups=channels)
     return nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.Hardtanh(-0.9, 0.8)).eval()

@@ -84,7 +84,7 @@ def test_branches_have_no_order_between_them() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_order_that_the_file_allows_keeps_the_plan(name: str) -> None:
-    """The check by execution accepts random orders of the nodes that obey the pairs alone."""
+    """The check by execution accepts random orders of the nodes that obey only the pairs."""
     program = lower(name)
     ends, pairs = order_of(program)
     module = program.exported_program().graph_module

@@ -70,7 +70,7 @@ def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
     near = torch.tensor([-16.5, -17.25, -40.125, -99.75], dtype=torch.float64)
     output = _result("aten::polygamma.out", n, near, out=torch.empty_like(near))
     torch.testing.assert_close(output, torch.polygamma(n, near), **POLYGAMMA)
-    # From there on only the fraction counts, by some 1 / |x|.
+    # Farther from zero the result depends only on the fraction, up to about 1 / |x|.
     far = near - 2.0**45
     output = _result("aten::polygamma.out", n, far, out=torch.empty_like(far))
     torch.testing.assert_close(output, torch.polygamma(n, near - 10**6), **FEW_ROUNDINGS)
@@ -95,7 +95,7 @@ DIVIDERS = {
 def test_the_ends_of_int32_are_divided_exactly(name: str) -> None:
     ends = torch.tensor([LOWEST, LOWEST + 1, -(2**30) - 1, -7, -2, -1, 1, 3, 2**30, HIGHEST - 1, HIGHEST])
     x, y = (t.flatten().int() for t in torch.meshgrid(ends, ends, indexing="ij"))
-    kept = ~((x == LOWEST) & (y == -1))  # By which processors cannot divide.
+    kept = ~((x == LOWEST) & (y == -1))  # processors trap on this quotient
     x, y = x[kept].repeat(5), y[kept].repeat(5)
     assert torch.equal(_result(name, x, y, out=torch.empty_like(x)), DIVIDERS[name](x, y))
     lowest, minus_one = torch.full((9,), LOWEST).int(), torch.full((9,), -1).int()
