@@ -134,8 +134,8 @@ def _bytes(node: fx.Node) -> int:
 def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
     """Return whether a call converts constants from the dtype in which they are stored to a wider one.
 
-    A single element, or a constant of fewer elements than the call reads, such as the step of a range, is no such
-    constant.
+    A single element does not count, nor does a constant of fewer elements than the call reads, such as the step of a
+    range.
     """
     if node.op != "call_function" or node.target is operator.getitem or node.target._schema.name not in _CONVERSIONS:  # type: ignore[union-attr]
         return False
