@@ -15,7 +15,7 @@ MADE = (
     "The kept results are a part of the sweep, made on 2026-11-26 and 27 with torch 2.13, timm 1.0.31 and transformers "
     "5.24, most in random order: the way `xnnpack` on two thirds of timm, a third of the cases of transformers, "
     "two thirds of `torch.nn` and a few of its functions; the other ways on a small part of `torch.nn` and its "
-    "functions. Rows named `odd, seed 5` and `odd, seed 27` are random cases with widths that are no multiple of 8, "
+    "functions. Rows named `odd, seed 5` and `odd, seed 27` are random cases with widths that are not multiples of 8, "
     "three layers, a batch of 3 and oblong images; with seed 27 they are {odd} of the 1,018 cases of transformers. "
     "Cases that took longer than 25 s of processor time, or 100 s on the busy machine, were mostly left out. Rows "
     "named `seed 41`, and some others, have the peer's result beside. Random cases of all suites were also run in all "
