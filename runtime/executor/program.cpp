@@ -173,7 +173,7 @@ size_t Program::parametric_plan_words(const fb::ExecutionPlan& plan) const {
   }
   uint32_t index = 0;
   const fb::DataSegment* segment = find_parametric_plan(plan, &index);
-  // load_parametric_plan() reports a size that is no multiple of a word.
+  // load_parametric_plan() reports a size that is not a multiple of a word.
   return segment == nullptr ? 0 : static_cast<size_t>(segment->size() / sizeof(uint32_t));
 }
 

@@ -17,7 +17,7 @@ Key = tuple[str, str, str, str]
 
 
 class Outcome(str, Enum):
-    """Result of an attempt, named by the step that failed. Those up to UNSTABLE, except MATCHED, are not our misses."""
+    """Result of an attempt, named by the step that failed. `counted` leaves out those that are not our faults."""
 
     MATCHED = "matched"
     UNBUILT = "not built"  # the generic rule makes no such model
@@ -33,7 +33,7 @@ class Outcome(str, Enum):
 
     @property
     def counted(self) -> bool:
-        """Return true if torch.export took the model: the rest is this project's to get right."""
+        """Return whether torch.export took the model and eager's result is stable, so that the model should match."""
         return self not in (Outcome.UNBUILT, Outcome.UNEXPORTED, Outcome.UNPREPARED, Outcome.UNSTABLE)
 
 

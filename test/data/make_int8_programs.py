@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Writes the programs in `test/data/int8/`: ours, quantized, without delegates.
+"""Write the programs in `test/data/int8/`: quantized by this project, without delegates.
 
     python test/data/make_int8_programs.py test/data/int8
 
-Their parts may run at the same time. images.pte: convolutions, a sum, pooling, a mean and a linear layer in int8, and
-a condition on what they give, (1, 3, 8, 8) → (1, 5). rows.pte: two linear layers quantized while running,
+They are planned for concurrent execution. images.pte: convolutions, a sum, pooling, a mean and a linear layer in int8,
+and a condition on their result, (1, 3, 8, 8) → (1, 5). rows.pte: two dynamically quantized linear layers,
 (2, 12) → (2, 4).
 """
 

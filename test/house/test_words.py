@@ -52,6 +52,7 @@ def test_the_page_on_style_lists_every_refused_word() -> None:
         ("# Of several, the first", "Of several, the …"),
         ("# Of a tensor, without its sizes", "Of several, the …"),
         ("# the output is no tensor", "is no X, where it is not an X"),
+        ("# widths that are no multiple of 8", "is no X, where it is not an X"),
         ("# As load(), for files", "As load(), As above"),
         ("# step 2 makes no sense", "makes no sense"),
         ("# results with elements of operands without.", "without, and no noun after it"),
@@ -66,7 +67,14 @@ def test_a_refused_line_is_found(line: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["# it has not been read", "# Report what differs.", "# `told` is a name", "# Built without it."]
+    "line",
+    [
+        "# it has not been read",
+        "# Report what differs.",
+        "# `told` is a name",
+        "# Built without it.",
+        "# There is no such X.",
+    ],
 )
 def test_a_plain_line_passes(line: str) -> None:
     ((_, text),) = prose("file.py", line + "\n")

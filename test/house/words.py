@@ -26,7 +26,8 @@ REFUSED = {
     "have not, for lack": re.compile(r"\b(have|has|had) not(?= (a|an|the|any|what|all)\b|[.,;:)]|$)", re.I),
     "is no X's": re.compile(r"\b(is|are) no \w+'s?(?!\w)", re.I),
     "is no X, where it is not an X": re.compile(
-        r"(?<!there )(?<!there)\b(is|are|was|were) no (code|extension|file|input|stride|tensor|value|view|words?)\b"
+        r"(?<![Tt]here )(?<![Tt]here)\b(is|are|was|were) no "
+        r"(code|constants?|extension|file|input|multiples?|stride|such \w+|tensor|value|view|words?)\b"
     ),
     "what is there, what it is": re.compile(r"\bwhat (is there|are there|it is|they are|it has|they have)\b", re.I),
     "Of several, the …": re.compile(r"(^|[.:] )Of (several|two|those|these|them|all|what)\b|^\W*Of (?!course)\w"),

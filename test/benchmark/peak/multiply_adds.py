@@ -30,7 +30,7 @@ def product_operations(model: Any, inputs: tuple[Any, ...]) -> int:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    # Without oneDNN, recurrent layers are products; oneDNN has one operator for them, which torch has no formula for.
+    # Without oneDNN, recurrent layers are products. torch has no formula for oneDNN's operator for them.
     with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
         model(*inputs)
     return int(counter.get_total_flops())

@@ -55,7 +55,7 @@ def _method(program: bytes) -> Callable[..., torch.Tensor]:
 
 
 def digits(options: argparse.Namespace) -> Iterator[Figure]:
-    """Accuracy in percent, the mean over models of several seeds; what it lost against float32."""
+    """Accuracy in percent and its loss against float32, each the mean over models of several seeds."""
     limits = {"PTQ": 0.5, "QAT": 0.2, "4-bit weights": 1.0}
     exact, lost = 0.0, dict.fromkeys(limits, 0.0)
     for seed in range(SEEDS):

@@ -131,7 +131,7 @@ def test_the_wrong_operator_is_named(
     edit(file.program, module)
     report = compare(exported, bytes(serialize_pte(file)), (X,))
     assert report.first is not None and report.first.operator == operator
-    if model is not Loop:  # the others are right on what they read; in a loop that is what they made themselves
+    if model is not Loop:  # the others are right for their operands; in a loop these depend on their own results
         assert sum(operator.differs for operator in report.operators) == 1
 
 

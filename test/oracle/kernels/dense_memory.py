@@ -14,7 +14,7 @@ def dim_order_of(tensor: torch.Tensor) -> list[int]:
     step = 1
     for d in reversed(order):
         if tensor.size(d) != 1 and tensor.stride(d) != step:
-            raise ValueError(f"sizes {tuple(tensor.shape)} and strides {tensor.stride()} are no dim order")
+            raise ValueError(f"sizes {tuple(tensor.shape)} and strides {tensor.stride()} are not those of a dim order")
         step *= tensor.size(d)
     return order
 

@@ -19,7 +19,7 @@ aten = torch.ops.aten
 X = torch.arange(24.0).reshape(2, 3, 4) - 7
 VOLUME = torch.arange(144.0).reshape(1, 2, 6, 4, 3).sin()
 WINDOW = ([2] * 3, [2] * 3, [0] * 3)  # size, stride, padding
-# Written in place, for which programs have what follows from functional operators; or gone before the edge dialect.
+# Graphs of programs have the functional forms of the first two; the others disappear before the edge dialect.
 NOT_CALLED_BY_GRAPHS = {"aten::copy_", "aten::index_put_", "aten::detach_copy.out", "aten::lift_fresh_copy.out"}
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {

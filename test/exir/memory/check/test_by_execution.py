@@ -134,13 +134,13 @@ OPS = torch.ops.aten
 @pytest.mark.parametrize(
     ("model", "victim", "mover", "reader"),
     [
-        # In the first cond's branch, over what the second cond takes.
+        # The first cond's branch overwrites an operand of the second cond.
         (Consecutive, (OPS.sin.out,), (OPS.exp.out,), "mm|sub|add"),
-        # In the inner branch, over what the outer graph adds in the end.
+        # The inner branch overwrites an operand of the outer graph's last add.
         (Nested, (OPS.sin.out,), (OPS.exp.out,), "add|mm"),
-        # After the last use in the body, but the next iteration reads it again.
+        # The body overwrites a value after its last use, but the next iteration reads it again.
         (Loops, (OPS.sin.out,), (OPS.cos.out,), "mm|cond|while"),
-        # In the map's body, over what the scan goes over afterwards.
+        # The map's body overwrites the operand of the scan that follows.
         (Goes, (OPS.cos.out,), (OPS.tanh.out,), "scan|map|cos"),
     ],
 )

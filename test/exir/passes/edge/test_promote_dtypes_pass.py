@@ -19,7 +19,7 @@ from executorch.exir import to_edge
 def test_integers_that_become_floating_point_are_not_narrowed_to_each_other(
     function: Callable[..., torch.Tensor],
 ) -> None:
-    # The common dtype of the operands is uint8, which -5 is not among.
+    # The common dtype of the operands is uint8, which cannot represent -5.
     assert_matches_eager(Function(function), (torch.tensor([1, 2, 255], dtype=torch.uint8), torch.tensor(-5)))
 
 

@@ -46,10 +46,10 @@ CASES: dict[str, tuple[Callable[..., Any], int, int]] = {
         5,
         3,
     ),
-    "a conversion that loses": (lambda x: x.sin().to(torch.int32).to(torch.float32).cos(), 4, 4),
-    "what was dequantized alike": (_requantized, 4, 2),
-    "what was dequantized otherwise": (lambda x: _requantized(x, 0.2), 4, 4),
-    "what is clamped": (lambda x: _requantized(x, 0.1, -100), 4, 4),
+    "a lossy conversion": (lambda x: x.sin().to(torch.int32).to(torch.float32).cos(), 4, 4),
+    "a requantization with equal parameters": (_requantized, 4, 2),
+    "a requantization with another scale": (lambda x: _requantized(x, 0.2), 4, 4),
+    "a requantization that clamps": (lambda x: _requantized(x, 0.1, -100), 4, 4),
 }
 
 
