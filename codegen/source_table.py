@@ -33,10 +33,10 @@ def read_table(path: Path) -> dict[str, Any] | None:
 def reached(table: dict[str, Any], sources: Iterable[str]) -> set[str]:
     """The sources and all sources they refer to, transitively."""
     visited: set[str] = set()
-    left = list(sources)
-    while left:
-        source = left.pop()
+    pending = list(sources)
+    while pending:
+        source = pending.pop()
         if source not in visited:
             visited.add(source)
-            left += table["needs"][source]
+            pending += table["needs"][source]
     return visited
