@@ -101,8 +101,8 @@ def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
     if result.meta["val"].dtype == torch.bool:
         zero = low.writer.constant(torch.tensor(0.0))
         value = low.step(node, g.NotEqual, value, zero, shape=shape)
-    left = order if keep else without(order, dims)
-    low.add(reshape(arranged(result.meta["val"].shape, left), value, low.result(result, left)), node)
+    result_order = order if keep else without(order, dims)
+    low.add(reshape(arranged(result.meta["val"].shape, result_order), value, low.result(result, result_order)), node)
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ def _fits(weights: Weights, groups_of: int) -> bool:
     """Return whether weights can stay integers: one scale for each row or each group of a row."""
     if not weights.group:
         return weights.axis in (None, 0)
-    whole = weights.values.shape[1] % weights.group == 0
-    return bool(groups_of) and weights.bits == _NIBBLE and whole and weights.group % groups_of == 0
+    divides_rows = weights.values.shape[1] % weights.group == 0
+    return bool(groups_of) and weights.bits == _NIBBLE and divides_rows and weights.group % groups_of == 0
 
 
 def _integer_filters(low: Lowering, weights: Weights) -> g.ValueId:

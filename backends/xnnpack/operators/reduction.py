@@ -192,9 +192,9 @@ def _keeps_dims(node: Node) -> bool:
 
 def _write_means(low: Lowering, node: Node, means: g.ValueId, order: Order) -> None:
     """Reshape [N, 1, 1, C] to the result of the reduction."""
-    left = order if _keeps_dims(node) else without(order, reduced_dims(node))
-    sizes = arranged(node.meta["val"].shape, left)
-    low.add(reshape(sizes, means, low.result(node, left)), node)
+    result_order = order if _keeps_dims(node) else without(order, reduced_dims(node))
+    sizes = arranged(node.meta["val"].shape, result_order)
+    low.add(reshape(sizes, means, low.result(node, result_order)), node)
 
 
 def _reduce(low: Lowering, node: Node, kind: Callable[[g.ValueId, g.ValueId], object], factor: float) -> None:

@@ -68,8 +68,8 @@ def _refuse_slice(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("its start is dynamic")
     if argument(node, 4, "step", 1) != 1:
         return _refuse_steps(node)
-    whole = isinstance(last, int) and last == _TO_THE_END
-    if whole or (isinstance(size, int) and isinstance(last, int)):
+    reaches_end = isinstance(last, int) and last == _TO_THE_END
+    if reaches_end or (isinstance(size, int) and isinstance(last, int)):
         return None
     return None if isinstance(length, int) else Rejection("its end is dynamic")
 
@@ -147,9 +147,9 @@ def _take_one(low: Lowering, source: Node, node: Node, dim: int, index: int) -> 
     bounds[place_of(dim, order)] = 1
     part = low.writer.value(low.elements(node), bounds)
     low.add(_part(low, source, dim, index, 1, order, part), node)
-    left = _without(order, dim)
-    sizes = [node.meta["val"].shape[place] for place in left]
-    low.add(reshape(sizes, part, low.result(node, left)), node)
+    result_order = _without(order, dim)
+    sizes = [node.meta["val"].shape[place] for place in result_order]
+    low.add(reshape(sizes, part, low.result(node, result_order)), node)
 
 
 def _select(low: Lowering, node: Node) -> None:
