@@ -108,8 +108,8 @@ def _print(options: argparse.Namespace, steps: Sequence[Step], whole: float, run
     print(tabulate(rows, headers=heads, colalign=("left", "right", "right", "right", "left"), disable_numparse=True))
     if len(entries) > len(rows):
         print(f"and {len(entries) - len(rows)} more (--top N)")
-    known = f"{100 * attributed_share(steps):.1f} % of it attributed to the model's operators and modules"
-    print(f"\n{whole:.4f} ms on average of {runs} runs; {known}")
+    attributed = f"{100 * attributed_share(steps):.1f} % of it attributed to the model's operators and modules"
+    print(f"\n{whole:.4f} ms on average of {runs} runs; {attributed}")
 
 
 PROFILE = Command("profile", "run a program and rank its operators by time", _DESCRIPTION, _add, _run)

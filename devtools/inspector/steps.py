@@ -153,8 +153,8 @@ def steps_of(block: EventBlock) -> list[Step]:
             step = _step(event, clock.start(event), clock.length(event), event.perf_data.avg, is_operator=True)
             steps.append(step)
     steps += around
-    left = max(0.0, _perf(whole).avg - sum(step.time for step in steps))
-    steps.append(Step((), RUNTIME, None, None, 0.0, clock.length(whole), left, (), False))
+    remainder = max(0.0, _perf(whole).avg - sum(step.time for step in steps))
+    steps.append(Step((), RUNTIME, None, None, 0.0, clock.length(whole), remainder, (), False))
     return sorted(steps, key=lambda step: step.start)
 
 

@@ -197,14 +197,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--max-samples", type=int, default=10, metavar="N", help="list at most N elements of each tensor (%(default)s)"
     )
-    given = parser.parse_args(arguments)
-    return exit_code("diff_pte", lambda: _show(given))
+    options = parser.parse_args(arguments)
+    return exit_code("diff_pte", lambda: _show(options))
 
 
-def _show(given: argparse.Namespace) -> int:
-    files = [read_regular_file(path) for path in (given.file_a, given.file_b)]
-    result = diff_pte(files[0], files[1], str(given.file_a), str(given.file_b), given.max_samples)
-    print(format_diff_result(result, given.verbose))
+def _show(options: argparse.Namespace) -> int:
+    files = [read_regular_file(path) for path in (options.file_a, options.file_b)]
+    result = diff_pte(files[0], files[1], str(options.file_a), str(options.file_b), options.max_samples)
+    print(format_diff_result(result, options.verbose))
     return 1 if result.error else 0
 
 

@@ -111,7 +111,7 @@ def noise_of_calls(
     }
     power: Counter[CallKey] = Counter()
     noise: Counter[CallKey] = Counter()
-    whole = [0.0, 0.0]
+    result_power = [0.0, 0.0]  # of the exact result, and of its noise
     for inputs in inputs_of_calls(data):
         with torch.no_grad():
             recorder = _Recorder(float_graph, {exact for exact, _ in pairs.values()})
@@ -120,14 +120,14 @@ def noise_of_calls(
             corrected = _Corrected(quantized, exact)
             corrected.run(*inputs)
             first, second = (_first(results) for results in (result, quantized(*inputs)))
-        whole = [whole[0] + _power(first), whole[1] + _power(first - second)]
+        result_power = [result_power[0] + _power(first), result_power[1] + _power(first - second)]
         for key, (before, node) in pairs.items():
             if node in corrected.values and corrected.values[node].shape == recorder.values[before].shape:
                 power[key] += _power(recorder.values[before])  # type: ignore[assignment]
                 noise[key] += _power(recorder.values[before] - corrected.values[node])  # type: ignore[assignment]
     if not power:
         raise ValueError("no data, or no call in common: pass the float model's graph and inputs as for calibration")
-    return {key: decibels(power[key], noise[key]) for key in power}, decibels(*whole)
+    return {key: decibels(power[key], noise[key]) for key in power}, decibels(*result_power)
 
 
 def _first(result: Any) -> torch.Tensor:

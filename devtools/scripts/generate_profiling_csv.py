@@ -21,14 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write the events of a trace as a CSV file.")
     parser.add_argument("--etdump_path", default="./model.etdump", help="the trace (%(default)s)")
     parser.add_argument("--output", default="./model_profiling.csv", help="the file to write (%(default)s)")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     code = exit_code(
         "generate_profiling_csv",
-        lambda: generate_csv(given.etdump_path, given.output),
+        lambda: generate_csv(options.etdump_path, options.output),
         (OSError, RuntimeError, ValueError),
     )
     if code == 0:
-        print(f"Saved CSV to {given.output}")
+        print(f"Saved CSV to {options.output}")
     return code
 
 

@@ -146,9 +146,9 @@ def _shares(module: GraphModule) -> dict[str, _Share]:
             share = shares.setdefault(lowered.backend_id, _Share())
             share.delegates += 1
             _add(share, _operators(lowered.original_module.graph_module))
-    left = _Share()
-    _add(left, _operators(module))
-    return shares | {_KERNELS: left}
+    on_kernels = _Share()
+    _add(on_kernels, _operators(module))
+    return shares | {_KERNELS: on_kernels}
 
 
 def _add(share: _Share, nodes: Iterable[Node]) -> None:

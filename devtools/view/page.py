@@ -98,20 +98,20 @@ def _memory(analysis: RunAnalysis) -> str:
 
 def _constants(analysis: RunAnalysis) -> str:
     """Return the table of constants by module."""
-    whole = sum(analysis.constants.values())
-    if not whole:
+    total = sum(analysis.constants.values())
+    if not total:
         return ""
     largest = max(analysis.constants.values())
     rows = [
         [
             Cell(module or "(no module)", "code"),
             Cell(byte_count(size), "n"),
-            Cell(percent(size / whole), share=size / largest),
+            Cell(percent(size / total), share=size / largest),
         ]
         for module, size in sorted(analysis.constants.items(), key=lambda item: -item[1])
     ]
     return (
-        f"<h3>Constants by module</h3><p>{byte_count(whole)} of weights and other constants, those that delegates keep "
+        f"<h3>Constants by module</h3><p>{byte_count(total)} of weights and other constants, those that delegates keep "
         "included, as the model has them: a delegate may keep them in another form.</p>"
         + table(("module", "bytes", "share"), rows, max_rows=15, title="modules")
     )

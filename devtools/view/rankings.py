@@ -22,10 +22,10 @@ _MAX_NAMED = 3
 
 def rankings(analysis: RunAnalysis) -> str:
     """Return the section's HTML."""
-    known = percent(attributed_share(analysis.steps))
+    attributed = percent(attributed_share(analysis.steps))
     return "".join(
         [
-            f"<p>Averages of {analysis.runs} runs. {known} of the time is attributed to operators and modules. "
+            f"<p>Averages of {analysis.runs} runs. {attributed} of the time is attributed to operators and modules. "
             "The time of a fused operator is part of the operator into which it is fused.</p>",
             "<h3>By operator</h3>",
             _totals(totals(analysis.steps, by_operator), "operator", "operators"),
@@ -74,7 +74,7 @@ def _count(total: Total) -> str:
 
 
 def _calls(analysis: RunAnalysis) -> str:
-    whole = analysis.whole or 1.0
+    total = analysis.whole or 1.0
     ranked = sorted(analysis.steps, key=lambda step: -step.time)
     largest = ranked[0].time if ranked else 1.0
     rows = [
@@ -85,7 +85,7 @@ def _calls(analysis: RunAnalysis) -> str:
             Cell(without_numbers(step.ran), "soft", title=step.ran),
             Cell(_file(step.line), "soft", title=step.line),
             Cell(milliseconds(step.time), "n"),
-            Cell(percent(step.time / whole), share=step.time / (largest or 1.0)),
+            Cell(percent(step.time / total), share=step.time / (largest or 1.0)),
         ]
         for step in ranked
     ]

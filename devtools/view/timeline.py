@@ -17,7 +17,7 @@ _LAST_LABEL = 0.96  # beyond this fraction of the width, a tick lacks room for i
 
 def timeline(analysis: RunAnalysis) -> str:
     """Return the section's HTML."""
-    whole = max((step.length for step in analysis.steps if step.ran == RUNTIME), default=0.0) or analysis.whole
+    duration = max((step.length for step in analysis.steps if step.ran == RUNTIME), default=0.0) or analysis.whole
     operators = [step for step in analysis.steps if step.is_operator]
     colours = colours_of(total.key for total in totals(operators, by_operator) if total.calls > total.fused)
     delegates = {step.instruction for step in analysis.steps if not step.is_operator and step.ran != RUNTIME}
@@ -26,16 +26,16 @@ def timeline(analysis: RunAnalysis) -> str:
         ("inside delegates", [step for step in operators if _is_inside(step, delegates)]),
     ]
     buttons = "".join(f'<button data-zoom="{zoom}">{zoom} x</button>' for zoom in _ZOOMS)
-    rows = "".join(_lane(name, steps, whole, colours) for name, steps in lanes if steps)
+    rows = "".join(_lane(name, steps, duration, colours) for name, steps in lanes if steps)
     named = [(colour, name) for name, colour in colours.items() if colour != OTHERS]
     if len(named) < len(colours):
         named.append((OTHERS, f"{len(colours) - len(named)} other operators"))
     if delegates:
         named.append((_DELEGATE, "a delegate's call"))
     return (
-        f"<p>The run of median time among {analysis.runs}: {milliseconds(whole)}. Hover over a part for details. "
+        f"<p>The run of median time among {analysis.runs}: {milliseconds(duration)}. Hover over a part for details. "
         f'Zoom: <span class="zoom">{buttons}</span></p>'
-        f'<div class="scroll"><div class="time" id="time">{rows}{_axis(whole)}</div></div>{legend(named)}'
+        f'<div class="scroll"><div class="time" id="time">{rows}{_axis(duration)}</div></div>{legend(named)}'
     )
 
 
@@ -43,11 +43,11 @@ def _is_inside(step: Step, delegates: set[int | None]) -> bool:
     return step.is_operator and step.instruction in delegates
 
 
-def _lane(name: str, steps: Sequence[Step], whole: float, colours: Mapping[str, str]) -> str:
-    return f'<div class="lane"><em>{name}</em>{"".join(_part(step, whole, colours) for step in steps)}</div>'
+def _lane(name: str, steps: Sequence[Step], duration: float, colours: Mapping[str, str]) -> str:
+    return f'<div class="lane"><em>{name}</em>{"".join(_part(step, duration, colours) for step in steps)}</div>'
 
 
-def _part(step: Step, whole: float, colours: Mapping[str, str]) -> str:
+def _part(step: Step, duration: float, colours: Mapping[str, str]) -> str:
     label = step.label if step.is_operator else str(step.backend)
     short = _short(label, bool(step.sources[1:]))
     colour = colours[step.label] if step.is_operator else _DELEGATE
@@ -55,7 +55,7 @@ def _part(step: Step, whole: float, colours: Mapping[str, str]) -> str:
     says += [f"module: {step.module or '(the model)'}"] if step.module is not None else []
     says += [step.line] if step.line else []
     says += [f"with {source.operator} of {source.module or '(the model)'}" for source in step.sources[1:]]
-    left, width = 100 * step.start / whole, 100 * min(step.length, whole - step.start) / whole
+    left, width = 100 * step.start / duration, 100 * min(step.length, duration - step.start) / duration
     place = f"left:{left:.4f}%;width:{max(width, 0):.4f}%;background:{colour}"
     return f'<div class="part" style="{place}" title="{escape(chr(10).join(says))}">{escape(short)}</div>'
 
@@ -67,22 +67,22 @@ def _short(label: str, is_more: bool) -> str:
     return name + (" + …" if is_more else "")
 
 
-def _axis(whole: float) -> str:
-    step = _tick(whole)
-    count = int(whole / step * _LAST_LABEL)
+def _axis(duration: float) -> str:
+    step = _tick(duration)
+    count = int(duration / step * _LAST_LABEL)
     ticks = "".join(
-        f'<span style="left:{100 * number * step / whole:.3f}%">{_tick_text(number * step)}</span>'
+        f'<span style="left:{100 * number * step / duration:.3f}%">{_tick_text(number * step)}</span>'
         for number in range(count + 1)
     )
     return f'<div class="axis">{ticks}</div>'
 
 
-def _tick(whole: float) -> float:
-    """A round step that divides the whole into about ten parts."""
-    base: float = 10.0 ** len(str(int(whole))) / 1000 if whole >= 1 else 1e-6
+def _tick(duration: float) -> float:
+    """A round step that divides the duration into about ten parts."""
+    base: float = 10.0 ** len(str(int(duration))) / 1000 if duration >= 1 else 1e-6
     while True:
         for factor in (1, 2, 5):
-            if whole / (base * factor) <= 10:
+            if duration / (base * factor) <= 10:
                 return base * factor
         base *= 10
 
