@@ -53,9 +53,9 @@ def decomposition_table(
     preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False
 ) -> dict[OpOverload, Callable[..., object]]:
     """Return PyTorch's table to Core ATen with our decompositions, without the operators to preserve."""
-    whole = set(preserve)
+    preserved = set(preserve)
     table = {**_tables()[0], **_ours(unroll_recurrent)}
-    return {op: rule for op, rule in table.items() if op not in whole}
+    return {op: rule for op, rule in table.items() if op not in preserved}
 
 
 def _ours(unroll_recurrent: bool) -> dict[OpOverload, Callable[..., object]]:

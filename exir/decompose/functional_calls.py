@@ -153,9 +153,9 @@ def _parts(written: fx.Node, memory: _Memory) -> list[fx.Node]:
     it was before writes replaced it, because that node says which part of the next one it is."""
     parts = [memory.names(written)[0]]
     while parts[-1].target in _SCATTER:
-        whole = parts[-1].args[0]
-        assert isinstance(whole, fx.Node)
-        parts.append(memory.names(whole)[0])
+        container = parts[-1].args[0]
+        assert isinstance(container, fx.Node)
+        parts.append(memory.names(container)[0])
     return parts
 
 

@@ -102,8 +102,8 @@ class _Resources:
         self.base: dict[int, int] = {}
         first: dict[TensorSpec, int] = {}
         for spec, ref in state.spec_values.items():
-            whole = spec.base if isinstance(spec, ViewSpec) else spec
-            self.base[ref.id] = first.setdefault(whole, ref.id)
+            base_spec = spec.base if isinstance(spec, ViewSpec) else spec
+            self.base[ref.id] = first.setdefault(base_spec, ref.id)
 
     def keys(self, value: int, is_written: bool, with_data: bool) -> list[Hashable]:
         return [("value", value), ("data", self.base.get(value, value))] if with_data else [("value", value)]

@@ -134,8 +134,15 @@ class EdgeProgramManager:
         """
         by_method = partitioner if isinstance(partitioner, dict) else dict.fromkeys(self._edge_programs, partitioner)
         origin = self._origin
-        known = set(by_method) <= self.methods and all(isinstance(wanted, Partitioner) for wanted in by_method.values())
-        if origin is not None and known and origin.is_useful_to(by_method) and origin.is_current(self._edge_programs):
+        is_valid = set(by_method) <= self.methods and all(
+            isinstance(wanted, Partitioner) for wanted in by_method.values()
+        )
+        if (
+            origin is not None
+            and is_valid
+            and origin.is_useful_to(by_method)
+            and origin.is_current(self._edge_programs)
+        ):
             from executorch.exir.program.lowering import lower  # returns a manager, so its module imports this one
 
             wanted = {name: [partitioner] for name, partitioner in by_method.items()}

@@ -154,11 +154,11 @@ def _contents(module: LoweredBackendModule) -> str:
 def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> list[str]:
     """Return the names of users' own operators that the program needs and the manifest does not list: kernels to
     link."""
-    known = set(manifest)
+    listed = set(manifest)
     names = {
         op.name()
         for _, op in operators_of(graph_module)
-        if op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES) and op.name() not in known
+        if op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES) and op.name() not in listed
     }
     return sorted(names)
 
@@ -172,9 +172,9 @@ def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
         raise VerificationError(
             "check target", [*((node, rejection.reason) for node, rejection in findings), (None, _HINT)]
         )
-    own = operators_to_link(graph_module, target)
-    if own:
-        _logger.warning("kernels missing from %s: %s; link them into the runner", target.source, ", ".join(own))
+    missing = operators_to_link(graph_module, target)
+    if missing:
+        _logger.warning("kernels missing from %s: %s; link them into the runner", target.source, ", ".join(missing))
 
 
 __all__ = [

@@ -64,7 +64,7 @@ class MemoryHierarchy:
             (spec for spec in specs if spec.mem_id is None),
             key=lambda spec: (-count[spec] / lifespan_of(spec).steps, -spec.nbytes(), spec.lifetime[0]),
         )
-        whole = MemoryAlgoResult({}, [0] * (last + 1), [0] * (last + 1))
+        result = MemoryAlgoResult({}, [0] * (last + 1), [0] * (last + 1))
         in_place = find_in_place(graph_module, specs, graph_signature)
         for mem_id, capacity in enumerate((*self.capacities, None), 1):
             fixed = [spec for spec in chosen if spec.mem_id == mem_id]
@@ -84,10 +84,10 @@ class MemoryHierarchy:
                 movable.pop().mem_id = None
             placed = set(movable)
             waiting = [spec for spec in waiting if spec not in placed]
-            whole.spec_dict |= part.spec_dict
+            result.spec_dict |= part.spec_dict
             if fixed or movable:
-                whole.bufsizes[mem_id], whole.lower_bounds[mem_id] = size, part.lower_bounds[mem_id]
-        return whole
+                result.bufsizes[mem_id], result.lower_bounds[mem_id] = size, part.lower_bounds[mem_id]
+        return result
 
 
 def _accesses(graph_module: GraphModule) -> Counter[TensorSpec]:

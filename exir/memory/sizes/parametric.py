@@ -111,11 +111,15 @@ def make_parametric(
 
 def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | None) -> _InputSizes:
     """Return the dynamic dimensions of the method's inputs, in the order of the inputs."""
-    given = None
+    user_inputs = None
     if signature is not None:
-        given = {input_spec.arg.name for input_spec in signature.input_specs if input_spec.kind is InputKind.USER_INPUT}
+        user_inputs = {
+            input_spec.arg.name for input_spec in signature.input_specs if input_spec.kind is InputKind.USER_INPUT
+        }
     sizes = {}
-    inputs = [n for n in graph_module.graph.nodes if n.op == "placeholder" and (given is None or n.name in given)]
+    inputs = [
+        n for n in graph_module.graph.nodes if n.op == "placeholder" and (user_inputs is None or n.name in user_inputs)
+    ]
     for index, node in enumerate(inputs):
         spec = node.meta.get("spec")
         if isinstance(spec, TensorSpec) and spec.symbolic_shape is not None:

@@ -91,9 +91,9 @@ class SizeSteps:
         """Return a step that rounds a step's result up to a multiple."""
         if multiple == 1:
             return step
-        whole = self.add(Operation.ADD, step, self.constant(multiple - 1))
+        raised = self.add(Operation.ADD, step, self.constant(multiple - 1))
         unit = self.constant(multiple)
-        return self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, whole, unit), unit)
+        return self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, raised, unit), unit)
 
     def expression(self, expr: int | sympy.Expr) -> SizeStep:
         """Return the step of an expression. Raises NotExpressible for unbound symbols and other functions."""
@@ -107,8 +107,8 @@ class SizeSteps:
             return self._folded(Operation.MULTIPLY, [expr.base] * int(expr.exp))
         if isinstance(expr, (Mod, PythonMod)):
             a, b = (self.expression(arg) for arg in expr.args)
-            whole = self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, a, b), b)
-            return self.add(Operation.ADD, a, self._negative(whole))
+            multiple = self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, a, b), b)
+            return self.add(Operation.ADD, a, self._negative(multiple))
         if isinstance(expr, (sympy.Min, TorchMin)):
             return self._negative(self.largest([self._negative(self.expression(arg)) for arg in expr.args]))
         if type(expr) not in _FOLDS:

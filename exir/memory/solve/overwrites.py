@@ -41,5 +41,5 @@ def _chains(problem: Problem) -> list[list[int]]:
 
 def _merged(chain: list[Buffer]) -> Buffer:
     lifespans = [buffer.lifespan for buffer in chain]
-    whole = Lifespan(min(lifespan.first for lifespan in lifespans), max(lifespan.last for lifespan in lifespans))
-    return Buffer(chain[0].size, whole)
+    lifespan = Lifespan(min(lifespan.first for lifespan in lifespans), max(lifespan.last for lifespan in lifespans))
+    return Buffer(chain[0].size, lifespan)

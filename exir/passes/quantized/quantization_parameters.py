@@ -27,11 +27,11 @@ def check_quantization_parameters(program: ExportedProgram) -> None:
 
     A constant scale must be positive and finite. Scales that are computed at run time are not checked.
     """
-    known = constant_tensors(program)
+    constants = constant_tensors(program)
     nodes = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
     findings: list[tuple[Node | str | None, str]] = []
     for node in nodes:
-        rejection = _check(node, known) if _quantizes(node) else None
+        rejection = _check(node, constants) if _quantizes(node) else None
         if rejection is not None:
             findings.append((node, rejection.reason))
     if findings:
@@ -43,10 +43,10 @@ def _quantizes(node: Node) -> bool:
     return node.op == "call_function" and callable(name) and str(name()).startswith(_OPERATORS)
 
 
-def _check(node: Node, known: dict[str, torch.Tensor]) -> Rejection | None:
+def _check(node: Node, constants: dict[str, torch.Tensor]) -> Rejection | None:
     names = {item.name for item in node.target._schema.arguments}  # type: ignore[union-attr]
     for name in names.intersection(_SCALES):
-        bad = _invalid_scale(argument(node, name), known)
+        bad = _invalid_scale(argument(node, name), constants)
         if bad is not None:
             return Rejection(f"its {name} is {bad}, expected positive and finite: {_ADVICE}")
     if {"quant_min", "quant_max"} <= names:
@@ -56,11 +56,11 @@ def _check(node: Node, known: dict[str, torch.Tensor]) -> Rejection | None:
     return None
 
 
-def _invalid_scale(scale: object, known: dict[str, torch.Tensor]) -> str | None:
+def _invalid_scale(scale: object, constants: dict[str, torch.Tensor]) -> str | None:
     """Return the first invalid scale as text, or None."""
     if isinstance(scale, (int, float)):
         return None if math.isfinite(scale) and scale > 0 else str(scale)
-    tensor = known.get(scale.name) if isinstance(scale, Node) else None
+    tensor = constants.get(scale.name) if isinstance(scale, Node) else None
     if tensor is None or not tensor.is_floating_point():
         return None
     flat = tensor.detach().reshape(-1)

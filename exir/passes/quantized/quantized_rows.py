@@ -28,28 +28,28 @@ def look_up_quantized_rows(program: ExportedProgram) -> None:
 
     Helps: quantized embeddings. Only the rows that are looked up are dequantized.
     """
-    known = constant_tensors(program)
+    constants = constant_tensors(program)
     for node in list(program.graph.nodes):
         if node.target is ops.edge.aten.embedding.default:
-            _quantize_table(program, node, known)
-            _look_up(program, node, known)
+            _quantize_table(program, node, constants)
+            _look_up(program, node, constants)
 
 
-def _quantize_table(program: ExportedProgram, node: Node, known: dict[str, torch.Tensor]) -> None:
+def _quantize_table(program: ExportedProgram, node: Node, constants: dict[str, torch.Tensor]) -> None:
     """Compute the integers of a table that the program quantizes itself (`convert_pt2e(fold_quantize=False)`)."""
     table: Any = node.args[0]
     if table.op != "call_function" or _operator(table) not in _TABLES:
         return
     integers: Any = argument(table, "input")
     operator = _operator(integers) if integers.op == "call_function" else ""
-    if operator not in _QUANTIZED or not all(source.name in known for source in integers.all_input_nodes):
+    if operator not in _QUANTIZED or not all(source.name in constants for source in integers.all_input_nodes):
         return
     args, kwargs = pytree.tree_map_only(
-        Node, lambda source: known[source.name].detach(), (integers.args, integers.kwargs)
+        Node, lambda source: constants[source.name].detach(), (integers.args, integers.kwargs)
     )
     computed = integers.target._op(*args, **kwargs)
     constant = add_constant(program, "_quantized_rows", computed, integers.meta["val"], integers)
-    known[constant.name] = computed
+    constants[constant.name] = computed
     replace_by(integers, constant)
 
 
@@ -78,9 +78,9 @@ def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node
     return integers, scales, zero_points
 
 
-def _look_up(program: ExportedProgram, node: Node, known: dict[str, torch.Tensor]) -> None:
+def _look_up(program: ExportedProgram, node: Node, constants: dict[str, torch.Tensor]) -> None:
     table: Any = node.args[0]
-    parameters = _parameters(table, known)
+    parameters = _parameters(table, constants)
     if parameters is None:
         return
     from executorch.exir.operator.quantized import packed  # defines the operators
@@ -88,11 +88,11 @@ def _look_up(program: ExportedProgram, node: Node, known: dict[str, torch.Tensor
     integers, scales, zero_points = parameters
     limits = argument(table, "quant_min"), argument(table, "quant_max")
     bits = _PACKED.get(limits, 8)
-    if known[integers.name].shape[1] % (8 // bits):
+    if constants[integers.name].shape[1] % (8 // bits):
         bits = 8
     kind, value = scales.meta["val"].dtype, node.meta["val"]
     zeros = None if zero_points is None else _constant(program, scales, zero_points.to(kind))
-    weight = integers if bits == 8 else _constant(program, integers, packed(known[integers.name].detach(), bits))
+    weight = integers if bits == 8 else _constant(program, integers, packed(constants[integers.name].detach(), bits))
     operator = getattr(ops.edge.quantized_decomposed, "embedding_byte" if bits == 8 else f"embedding_{bits}bit")
     operands = (weight, scales, zeros, *limits, node.args[1])
     if value.dtype is kind:
