@@ -3,8 +3,8 @@
 
     python test/data/make_int8_programs.py test/data/int8
 
-They are planned for concurrent execution. images.pte: convolutions, a sum, pooling, a mean and a linear layer in int8,
-and a condition on their result, (1, 3, 8, 8) → (1, 5). rows.pte: two dynamically quantized linear layers,
+Their parts may run at the same time. images.pte: convolutions, a sum, pooling, a mean and a linear layer in int8, and
+a condition on what they give, (1, 3, 8, 8) → (1, 5). rows.pte: two linear layers quantized at run time,
 (2, 12) → (2, 4).
 """
 

@@ -5,7 +5,7 @@
 
 two_sizes.pte: one net with convolutions of three kinds and a linear layer, as methods "small" (1, 3, 8, 8) and "large"
 (1, 3, 16, 16) → (1, 5). For inputs of ones, without padding, both return the numbers that this prints.
-four_bits.pte: a linear layer with 4-bit weights and an operand quantized while running, (1, 24) → (1, 8). The engine's
+four_bits.pte: a linear layer with 4-bit weights and an operand quantized at run time, (1, 24) → (1, 8). The engine's
 4-bit products need a multiple of 32 inputs, so that XNNPACK alone computes this layer.
 """
 

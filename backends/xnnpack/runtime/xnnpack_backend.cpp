@@ -66,7 +66,7 @@ class XnnpackBackend final : public runtime::BackendInterface {
     }
     options.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
-    options.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
+    options.threads = benefits_from_threads(payload) ? pool->workers() : nullptr;
     // Do not record operators if values are recorded: readers expect a value with each event, and
     // delegates record no values.
     options.is_profiled =

@@ -14,7 +14,7 @@ bool live_together(const LiveBlock& a, const LiveBlock& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
 
-TEST(MemoryPlan, GivesAChainTheMemoryOfTwoNeighbours) {
+TEST(MemoryPlan, GivesAChainTheMemoryOfTwoNeighbors) {
   std::vector<LiveBlock> chain;
   for (size_t i = 0; i < 10; ++i) {
     chain.push_back({640, i, i + 1});

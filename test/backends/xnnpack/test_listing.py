@@ -19,8 +19,8 @@ pytestmark = needs_xnnpack
         ("two_sizes", r"Convolution .* DWConv in float32: .*float32 \[1, 3, 3, 8\].* -> float32 \[1, 5, 5, 8\]"),
         ("quantized", r".* in float32 to int8: float32 \[1, 3, 8, 8\] -> int8 \[1, 3, 8, 8\]"),
         ("quantized", r"Fully Connected .* in int8: int8 \[1, 8\], int8 \[5, 8\], int32 \[5\] -> int8 \[1, 5\]"),
-        ("quantized_rows", r"Fully Connected .* in int8 by int8, quantized while running: .* -> float32 \[2, 16\]"),
-        ("four_bits", r"Fully Connected .* in int8 by int4, quantized while running: .*int4 \[8, 24\].*"),
+        ("quantized_rows", r"Fully Connected .* in int8 by int8, quantized at run time: .* -> float32 \[2, 16\]"),
+        ("four_bits", r"Fully Connected .* in int8 by int4, quantized at run time: .*int4 \[8, 24\].*"),
     ],
 )
 def test_the_listing_names_precision_and_sizes(program: str, operator: str) -> None:

@@ -49,12 +49,12 @@ void visit_tensors(Tensors* tensors, const Node& node, const Visit& visit) {
 enum class Work : uint8_t {
   None,
   Normal,
-  /// Operands are empty; the operator computes the result from neutral elements in their place.
+  /// Operands are empty, and the operator computes the result from neutral elements instead.
   OnNeutralElements,
 };
 
-/// The work for results, which are without elements or not. Fails if a result has elements although
-/// an operand is empty, and the operator does not compute that.
+/// Returns the work of a step with these sizes. Fails if an operand is empty, a result is not, and
+/// the operator cannot compute that.
 Result<Work> work_of(Tensors tensors, const Node& node, const Operator& op) {
   bool has_elements = false, has_empty = false;
   visit_tensors(&tensors, node, [&](const TensorRef* tensor, uint32_t) {

@@ -40,7 +40,7 @@ class Executor final {
 
   /// Prepares for inputs of these shapes, which infer_shapes() must have accepted and which may be
   /// empty. The caller holds the workspace's lock, also for the functions below.
-  /// @retval Error::NotSupported A node would make elements of an empty operand.
+  /// @retval Error::NotSupported A node would compute elements from an empty operand.
   runtime::Error reshape(runtime::Span<const Shape> inputs, Workspace* workspace);
   /// The shape of an argument after the last reshape().
   runtime::Result<Shape> shape_of(size_t argument) const {

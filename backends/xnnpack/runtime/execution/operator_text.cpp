@@ -6,7 +6,7 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
-/// The dtype of the elements, without the kind of their quantization parameters.
+/// The dtype of the elements, whatever the kind of their quantization parameters.
 const char* dtype_name(Datatype datatype) {
   switch (datatype) {
     case Datatype::Float32:
@@ -57,7 +57,7 @@ std::string precision_text(const Node& node, const Graph& graph,
   }
   const auto datatype = [&](uint32_t id) { return graph.values[id].datatype; };
   const auto* const end = node.operands + node.operand_count;
-  // The booleans of a selection are not the values it computes with.
+  // The condition of a selection does not determine the precision.
   const auto* const operand = std::find_if(node.operands, end, [&](uint32_t id) {
     return id != kNoValue && datatype(id) != Datatype::Bool;
   });
@@ -69,7 +69,7 @@ std::string precision_text(const Node& node, const Graph& graph,
     return from + " to " + dtype_name(datatype(node.result()));
   }
   if (datatype(*operand) == Datatype::QDInt8 && node.operand(1) != kNoValue) {
-    return from + " by " + dtype_name(datatype(node.operand(1))) + ", quantized while running";
+    return from + " by " + dtype_name(datatype(node.operand(1))) + ", quantized at run time";
   }
   return from;
 }

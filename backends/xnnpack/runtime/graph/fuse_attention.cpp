@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Fuses attention. A payload spells it out as a product of queries and keys, a softmax and a
-// product with values; a mask, constant factors and changes of layout or batch may stand between
-// them. A selection may replace scores before the softmax.
+// Fuses attention. A payload expresses it as a product of queries and keys, a softmax and a product
+// with values. Between them may be a mask, constant factors, reshapes of the batch and changes of
+// layout. A selection may replace scores before the softmax.
 #include <string.h>
 
 #include <algorithm>
@@ -39,15 +39,16 @@ class AttentionFusion final : SubgraphFusion {
                                                     kNoValue};
     uint32_t scores = kNoValue;
     FusedAttention attention;
-    /// A reshape of queries that follows a product with a factor, and the value before that
-    /// product.
+    /// The reshape of queries that follows a multiplication by a factor, and the operand of that
+    /// multiplication.
     size_t reshape = SIZE_MAX;
     uint32_t unscaled = kNoValue;
   };
 
   const Shape& shape(uint32_t id) const { return graph_.values[id].declared; }
 
-  /// Returns the node that computes `id` from float32 for one reader; null if there is none.
+  /// Returns the plain producer of `id` if `id` has one reader and is computed from float32; else
+  /// null.
   const Node* maker(uint32_t id) const {
     const Node* const node = plain_producer(id, 1);
     return node != nullptr && is_float(node->operand(0)) ? node : nullptr;
@@ -85,7 +86,8 @@ class AttentionFusion final : SubgraphFusion {
     return id;
   }
 
-  /// Steps back over a product or quotient with a constant number, and multiplies the scale by it.
+  /// Steps back over a multiplication or division by a constant number, and applies it to the
+  /// scale.
   uint32_t skip_factor(AttentionMatch* match, uint32_t id) {
     const Node* const node = maker(id);
     if (node == nullptr || (node->kind != NodeKind::Multiply && node->kind != NodeKind::Div)) {
@@ -111,7 +113,8 @@ class AttentionFusion final : SubgraphFusion {
     return other;
   }
 
-  /// Reads a transposition: dimension d of its result is dimension order[d] of its operand.
+  /// Reads a transposition: dimension d of its result is dimension order[d] of its operand. Returns
+  /// false if the rank differs.
   static bool read_order(const Node& node, size_t rank, uint8_t* order) {
     const auto* from = node.as<fb::StaticTranspose>().perm();
     if (count(from) != rank) {
@@ -303,7 +306,7 @@ class AttentionFusion final : SubgraphFusion {
     }
   }
 
-  /// Replaces the nodes that were found, if the engine takes their tensors.
+  /// Replaces the nodes of a match, if the engine supports their tensors.
   bool commit(size_t index, AttentionMatch* match, bool writes_layout) {
     Node fused = graph_.nodes[index];
     fused.fused = Fused::Attention;
@@ -327,7 +330,7 @@ class AttentionFusion final : SubgraphFusion {
   }
 
   const TakesAttention& takes_;
-  /// By value: a node whose first operand it is, SIZE_MAX if there is none.
+  /// By value: the last node that reads it as first operand; SIZE_MAX if there is none.
   std::vector<size_t> readers_;
 };
 

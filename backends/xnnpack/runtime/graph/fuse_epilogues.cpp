@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Fuses activations and additions into the product before them. Of quantized products, also clamps
-// after the addition.
+// Fuses activations and additions into the product before them, and into quantized products also
+// the clamp after the addition. Also fuses silu(x), which a payload expresses as x * sigmoid(x).
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
@@ -48,7 +48,7 @@ class EpilogueFusion final {
   }
 
  private:
-  /// The product that makes a value with a single reader; null for any other node.
+  /// Returns the product that computes `id`, if `id` has a single reader; null for other producers.
   Node* product_of(uint32_t id) {
     if (uses_[id] != 1 || !graph_.values[id].is_internal() || producers_[id] == SIZE_MAX) {
       return nullptr;
@@ -62,7 +62,7 @@ class EpilogueFusion final {
            graph_.values[b].datatype == Datatype::Float32;
   }
 
-  /// The product takes the place of the node that reads its result.
+  /// Removes the node that reads the product's result; the product computes that node's result.
   void replace(size_t index, Node* product) {
     const Node& node = graph_.nodes[index];
     product->results[0] = node.result();
@@ -108,8 +108,8 @@ class EpilogueFusion final {
            kernels::engine::QSum::can_add(a.scale, b.scale, c.scale);
   }
 
-  /// Moves the product to the place of the addition, because its other operand is computed in
-  /// between.
+  /// Fuses an addition into the product that computes one of its operands. Moves the product to the
+  /// addition's position, because the other operand may be computed in between.
   bool fuse_addition(size_t index) {
     Node& node = graph_.nodes[index];
     if (node.kind != NodeKind::Add || node.fused != Fused::No ||

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Layer norms, which payloads have as a dozen nodes: the difference from the mean, the mean of its
-// squares, and so on, with reshaping between them. RMS norms lack the difference.
+// Fuses layer norms, which a payload expresses as a dozen nodes: the difference from the mean, the
+// mean of its squares, and so on, with reshapes between them. RMS norms lack the difference.
 #include <string.h>
 
 #include <algorithm>
@@ -61,7 +61,8 @@ class NormFusion final : SubgraphFusion {
     return row == length;
   }
 
-  /// Returns true if a product multiplies rows of `length` elements by a column of 1 / length.
+  /// Returns true if a product computes means: it multiplies rows of `length` elements by a column
+  /// of 1 / length.
   bool averages(const Node& product, uint64_t length) const {
     const Value& column = graph_.values[product.operand(1)];
     if (product.operand(2) != kNoValue || !column.is_constant() ||
@@ -76,8 +77,8 @@ class NormFusion final : SubgraphFusion {
     return std::all_of(first, first + length, [&](float value) { return value == factor; });
   }
 
-  /// Returns the value whose rows of norm->length elements have the means `id`. Sets the length
-  /// if it is 0.
+  /// Returns the value whose rows of norm->length elements have the means `id`; kNoValue if there
+  /// is none. Sets the length if it is 0.
   uint32_t averaged(Norm* norm, uint32_t id, const Shape& x) {
     if (const Node* const product = inner(norm, id, NodeKind::FullyConnected, 1)) {
       const uint64_t length = x.rank > 0 ? x.dims[x.rank - 1] : 0;
@@ -172,8 +173,9 @@ class NormFusion final : SubgraphFusion {
     return row == norm.length;
   }
 
-  /// The only reader of `id`, if it multiplies or adds a row of constants, which `row` is set to.
-  size_t row_behind(const Norm& norm, uint32_t id, NodeKind kind, uint32_t* row) const {
+  /// Returns the only reader of `id` if it is of this kind and its other operand is a row of
+  /// constants, which it stores in `row`; else SIZE_MAX.
+  size_t find_affine_node(const Norm& norm, uint32_t id, NodeKind kind, uint32_t* row) const {
     if (!graph_.values[id].is_internal() || uses_[id] != 1) {
       return SIZE_MAX;
     }
@@ -209,9 +211,9 @@ class NormFusion final : SubgraphFusion {
     }
     uint32_t rows[2] = {kNoValue, kNoValue};
     size_t last = product;
-    const NodeKind behind[] = {NodeKind::Multiply, NodeKind::Add};
+    const NodeKind affine[] = {NodeKind::Multiply, NodeKind::Add};
     for (size_t i = 0; i < (norm.kind == Fused::LayerNorm ? 2 : 1); ++i) {
-      const size_t next = row_behind(norm, graph_.nodes[last].result(), behind[i], &rows[i]);
+      const size_t next = find_affine_node(norm, graph_.nodes[last].result(), affine[i], &rows[i]);
       if (next == SIZE_MAX) {
         rows[i] = kNoValue;
         break;
@@ -230,6 +232,7 @@ class NormFusion final : SubgraphFusion {
     fused.epsilon = norm.epsilon;
   }
 
+  /// By value: the last node that reads it; SIZE_MAX if there is none.
   std::vector<size_t> consumers_;
 };
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Rotary position embeddings. Payloads have them as slices of the two channels of each pair, four
-// products with tables of cosines and sines, a difference, a sum and a concatenation:
+// Fuses rotary position embeddings. A payload expresses them as slices of the two channels of each
+// pair, four products with tables of cosines and sines, a difference, a sum and a concatenation:
 //
 //   [low * cos - high * sin, high * cos + low * sin]
 //
@@ -40,7 +40,7 @@ class RotaryFusion final : SubgraphFusion {
   static uint64_t last(const Shape& shape) { return shape.dims[shape.rank - 1]; }
 
   /// True if the first `rank` dimensions are equal.
-  static bool begin_alike(const Shape& a, const Shape& b, size_t rank) {
+  static bool have_equal_leading_dims(const Shape& a, const Shape& b, size_t rank) {
     return a.rank >= rank && b.rank >= rank && std::equal(a.dims, a.dims + rank, b.dims);
   }
 
@@ -49,7 +49,7 @@ class RotaryFusion final : SubgraphFusion {
     const auto* offsets = node.as<fb::StaticSlice>().offsets();
     const Shape &from = shape(node.operand(0)), &to = shape(node.result());
     if (from.rank == 0 || count(offsets) != from.rank || from.rank != to.rank ||
-        !begin_alike(from, to, from.rank - 1)) {
+        !have_equal_leading_dims(from, to, from.rank - 1)) {
       return SIZE_MAX;
     }
     for (uint32_t d = 0; d + 1 < from.rank; ++d) {
@@ -60,7 +60,7 @@ class RotaryFusion final : SubgraphFusion {
     return offsets->Get(static_cast<uint32_t>(from.rank - 1));
   }
 
-  /// Finds the tensor of whose pairs `id` has the first (0) or second (1) channels.
+  /// Finds the tensor whose pairs have the channels of `id` as first (0) or second (1) channels.
   bool find_channels(Rotation* rotation, uint32_t id, size_t which, size_t uses) {
     const Node* part = plain_producer(id, uses);
     if (part == nullptr || shape(id).rank == 0) {
@@ -87,7 +87,8 @@ class RotaryFusion final : SubgraphFusion {
     rotation->reads += are_neighbors ? 0 : 1;
     const bool fits =
         is_float(x) && !graph_.values[x].is_constant() && shape(x).rank == shape(id).rank &&
-        last(shape(x)) == 2 * pairs && begin_alike(shape(x), shape(id), shape(id).rank - 1) &&
+        last(shape(x)) == 2 * pairs &&
+        have_equal_leading_dims(shape(x), shape(id), shape(id).rank - 1) &&
         (rotation->x == kNoValue || (rotation->x == x && rotation->are_neighbors == are_neighbors));
     rotation->x = x;
     rotation->pairs = pairs;
@@ -97,7 +98,7 @@ class RotaryFusion final : SubgraphFusion {
 
   /// True for [..., pairs, 2] and [..., pairs].
   static bool are_pairs(const Shape& split, const Shape& pairs) {
-    return split.rank == pairs.rank + 1 && begin_alike(split, pairs, pairs.rank) &&
+    return split.rank == pairs.rank + 1 && have_equal_leading_dims(split, pairs, pairs.rank) &&
            last(split) == 2;
   }
 
@@ -229,8 +230,8 @@ class RotaryFusion final : SubgraphFusion {
     node.has_tables_of_channels = rotation.has_tables_of_channels;
   }
 
-  /// Where a concatenation appends the other channels of a tensor to its rotated ones, the rotation
-  /// copies them.
+  /// If a concatenation appends a tensor's unrotated channels to its rotated ones, makes the
+  /// rotation copy them instead.
   void append_other_channels(Node* node) {
     const uint32_t turned = node->operand(0);
     const size_t producer = producers_[turned];

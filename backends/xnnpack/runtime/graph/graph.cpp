@@ -20,9 +20,9 @@ using runtime::internal::count;
 
 namespace {
 
-// Subtracted from every integer of four bits, which are stored without signs.
+// The zero point of 4-bit weights, which are stored unsigned.
 constexpr int32_t kNibbleZeroPoint = 8;
-// XNNPACK's kernels need blocks of whole vectors.
+// XNNPACK's kernels support block sizes that are multiples of this.
 constexpr size_t kBlockMultiple = 32;
 
 bool is_valid_scale(float scale) { return std::isnormal(scale) && scale > 0; }
@@ -247,13 +247,13 @@ std::vector<size_t> Graph::count_uses() const {
 }
 
 std::vector<size_t> Graph::producers() const {
-  std::vector<size_t> makers(values.size(), SIZE_MAX);
+  std::vector<size_t> indices(values.size(), SIZE_MAX);
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (size_t r = 0; r < nodes[i].result_count; ++r) {
-      makers[nodes[i].results[r]] = i;
+      indices[nodes[i].results[r]] = i;
     }
   }
-  return makers;
+  return indices;
 }
 
 uint32_t Graph::add_value(Datatype datatype, uint32_t like) {

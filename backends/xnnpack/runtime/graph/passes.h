@@ -55,7 +55,8 @@ void fuse_silu_products(Graph* graph);
 
 /// True if one operator can run a node of attention on tensors of the declared sizes.
 using TakesAttention = std::function<bool(const Graph&, const Node&)>;
-/// Makes one node of each product, softmax and product where the operator takes it.
+/// Fuses each product, softmax and product into one node of attention, if `takes` returns true for
+/// that node.
 void fuse_attention(Graph* graph, const TakesAttention& takes);
 
 /// Moves dequantizations after slices and reshapes.

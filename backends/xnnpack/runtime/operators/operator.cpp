@@ -11,7 +11,7 @@ namespace executorch::backends::xnnpack {
 
 namespace {
 
-// Parameters are pairs of 32 bits.
+// At least the alignment of RowQuantization.
 constexpr size_t kParameterAlignment = 16;
 
 }  // namespace

@@ -106,8 +106,9 @@ extern template IntegerClamp<uint8_t> quantized_clamp<uint8_t>(const Clamp&, con
 /// Quantization parameters of a row of a dynamically quantized tensor.
 using RowQuantization = executorch::kernels::engine::RowQuantization;
 
-/// Copies of the last row's parameters that follow it: XNNPACK's kernels of up to 16 rows compute
-/// the last row again in place of absent ones, with the parameters that they find there.
+/// Number of copies of the last row's parameters after it: XNNPACK's kernels of up to 16 rows
+/// compute the last row again in place of absent rows, with the parameters at the absent rows'
+/// places.
 constexpr size_t kExtraRowParameters = 16;
 
 /// One for each row; they follow the tensor's integers.

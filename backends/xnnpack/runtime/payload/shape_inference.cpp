@@ -411,7 +411,7 @@ bool Step::concatenate(const fb::Concatenate& n) {
 namespace {
 
 /// Logs how an input's shape differs from the declared one.
-void log_misfit(uint32_t input, const Shape& given, const Shape& declared) {
+void log_size_mismatch(uint32_t input, const Shape& given, const Shape& declared) {
   if (given.rank != declared.rank) {
     ET_LOG(Error, "xnnpack: input %" PRIu32 " has %zu dimensions, expected %zu", input, given.rank,
            declared.rank);
@@ -448,7 +448,7 @@ Result<std::vector<Shape>> infer_all_shapes(const Payload& payload, Span<const S
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const uint32_t id = arguments[i];
     if (!shapes.make(id, inputs[i])) {
-      log_misfit(i, inputs[i], shapes.declared(id));
+      log_size_mismatch(i, inputs[i], shapes.declared(id));
       return Error::InvalidArgument;
     }
   }

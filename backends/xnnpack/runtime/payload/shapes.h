@@ -80,7 +80,7 @@ class Shapes final {
   std::vector<Shape> inferred_;
   std::vector<const Shape*> known_;
   /// By id: the declared shape bounds only the number of elements. ExecuTorch declares images that
-  /// are quantized while running in the order of PyTorch, but computes them channels last.
+  /// are quantized at run time in the order of PyTorch, but computes them channels last.
   std::vector<bool> is_count_;
 };
 
@@ -139,8 +139,9 @@ inline bool padding_fits(const Shape& image, const Window& v, const Window& h) {
   return height <= kMaxElements / pixels / std::max<uint64_t>(width, 1);
 }
 
-/// XNNPACK reads padding of a dilated window at the window's first element that is not before the
-/// image. True if that element is one of the `size` elements at all positions of the window.
+/// For padding of a dilated window, XNNPACK reads the window's first element that is not before the
+/// image. Returns true if that element is in the image, of `size` elements, at every position of
+/// the window.
 inline bool reads_image(uint64_t size, const Window& w, uint64_t places) {
   if (places == 0) {
     return false;

@@ -23,7 +23,7 @@ double elements(const fb::TensorValue& tensor) {
 
 }  // namespace
 
-bool gains_by_threads(const Payload& payload) {
+bool benefits_from_threads(const Payload& payload) {
   const size_t nodes = count(payload.graph->xnodes());
   // Work of a node: each weight is used once for each position of the result. A node without
   // weights writes each element once.

@@ -5,8 +5,8 @@
 
 namespace executorch::backends::xnnpack {
 
-/// True if the average node of a payload, at the largest sizes, is large enough that distributing
-/// it gains more time than waking the threads and waiting for them costs.
-bool gains_by_threads(const Payload& payload);
+/// True if the average node of a payload, at the largest sizes, is large enough that dividing it
+/// among threads saves more time than waking them and waiting for them takes.
+bool benefits_from_threads(const Payload& payload);
 
 }  // namespace executorch::backends::xnnpack

@@ -153,7 +153,7 @@ Datatype datatype_at(const Row& row, size_t index, const Precision& precision) {
   }
 }
 
-/// Quantizes the product's first operand while running.
+/// Quantizes the product's first operand at run time.
 void quantize_operand(TestPayload& p, Kind kind) {
   TestNode& product = p.nodes[0];
   product.numbers[kind == Kind::FullyConnected ? 0 : 15] = static_cast<uint32_t>(p.values.size());

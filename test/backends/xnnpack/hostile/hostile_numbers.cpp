@@ -119,7 +119,7 @@ std::vector<HostilePayload> hostile_numbers() {
             p.values[2].quantized_dim = 2;
             p.nodes = {{Kind::Convert, {0, 2}}, {Kind::Convert, {2, 1}}};
           },
-          "quantized while running"),
+          "quantized at run time"),
       changed(
           "AnArgumentIsQuantizedWhileRunning",
           [](P& p) {

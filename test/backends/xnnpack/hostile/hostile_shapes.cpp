@@ -19,7 +19,8 @@ HostilePayload row(std::string name, P payload, std::string refused = "") {
   return {std::move(name), [payload] { return program_of(payload); }, std::move(refused)};
 }
 
-/// input 0 of these sizes, output 1 of those, one node; constants with 4 bytes for each element.
+/// A graph of one node, with input 0 of sizes `in`, output 1 of sizes `out`, and constants with 4
+/// bytes for each element.
 P graph(Dims in, Dims out, TestNode node, const std::vector<Dims>& constants = {}) {
   P p;
   p.values = {input(0, std::move(in)), output(1, std::move(out))};

@@ -267,7 +267,7 @@ def test_a_value_may_be_read_as_float_and_as_integers() -> None:
 
 
 class _Dynamic(nn.Module):
-    """A linear layer whose operand is quantized while running: for the whole tensor, or each row."""
+    """A linear layer whose operand is quantized at run time: for the whole tensor, or each row."""
 
     def __init__(self, layer: QuantizedLayer, by_row: bool) -> None:
         super().__init__()

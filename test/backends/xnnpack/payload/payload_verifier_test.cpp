@@ -193,7 +193,7 @@ const std::vector<Mutation>& values() {
          p.values[5].constant = 1;
          p.nodes.erase(p.nodes.begin());
        },
-       "value 5 is a constant, but is to be quantized while running"},
+       "value 5 is a constant, but is to be quantized at run time"},
       {"NothingQuantizedTogether", by_group, [](P& p) { p.values[5].quantized_dim = 0; },
        "value 5 quantizes over 0 of 2 dimensions"},
       {"MoreDimensionsTogetherThanThereAre", by_group, [](P& p) { p.values[5].quantized_dim = 3; },
@@ -263,11 +263,11 @@ const std::vector<Mutation>& graphs() {
       {"AWrittenConstant", linear, [](P& p) { p.nodes[1].numbers = {3, 3, 1}; },
        "node 1 writes the constant 1"},
       {"QuantizedRowsInASum", by_group, [](P& p) { p.nodes[2].numbers = {5, 5, 4}; },
-       "node 2 (Add) has value 5, quantized while running over 1 of 2 dimensions"},
+       "node 2 (Add) has value 5, quantized at run time over 1 of 2 dimensions"},
       {"QuantizedRowsAsASum", by_group, [](P& p) { p.nodes[2].numbers = {0, 0, 5}; },
-       "node 2 (Add) has value 5, quantized while running"},
+       "node 2 (Add) has value 5, quantized at run time"},
       {"RowsThatAreNotQuantizedOneByOne", by_group, [](P& p) { p.values[5].quantized_dim = 2; },
-       "node 1 (FullyConnected) has value 5, quantized while running over 2 of 2 dimensions"},
+       "node 1 (FullyConnected) has value 5, quantized at run time over 2 of 2 dimensions"},
       {"AConversionToRowsOfNoKind", by_group,
        [](P& p) { p.values[5].quantization = Quantization::Tensor; },
        "value 5 of datatype QDInt8 has quantization parameters PerTensorQuant, expected "
@@ -348,13 +348,13 @@ const std::vector<Mutation>& graphs() {
          p.values[0].quantization = Quantization::Tokens;
          p.values[0].quantized_dim = 1;
        },
-       "node 0 (Conv2d) has value 0, quantized while running over 1 of 4 dimensions"},
+       "node 0 (Conv2d) has value 0, quantized at run time over 1 of 4 dimensions"},
       {"AMatrixQuantizedAsAnImage", by_group,
        [](P& p) {
          p.values[5].dims = {1, 2, 4};
          p.values[5].quantized_dim = 3;
        },
-       "node 1 (FullyConnected) has value 5, quantized while running over 3 of 3"},
+       "node 1 (FullyConnected) has value 5, quantized at run time over 3 of 3"},
   };
   return rows;
 }

@@ -13,7 +13,7 @@ using runtime::Error;
 
 namespace {
 
-/// A batch of matrices behind a change of layout.
+/// A batch of matrices, as they are after a change of layout.
 struct Matrices {
   Shape shape;
   size_t strides[Shape::kMaxRank] = {};
@@ -58,8 +58,8 @@ Matrices stored_as(const Shape& stored, const uint8_t* order) {
   return result;
 }
 
-/// The strides of matrices in a batch: they are broadcast to it, or their only dimension is divided
-/// into its dimensions. False where they are neither.
+/// Computes the strides of matrices in a batch of this shape: either the matrices are broadcast to
+/// it, or their only batch dimension is divided into its dimensions. Returns false if neither fits.
 bool batch_strides(const Matrices& from, const Shape& batch, size_t* strides) {
   const size_t rank = from.shape.rank - 2;
   bool broadcasts = rank <= batch.rank;

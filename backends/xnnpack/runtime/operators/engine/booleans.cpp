@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Selections by booleans, and comparisons that give them. A boolean is a byte; any other than 0 is
-// true. Comparisons with NaN are false, except NotEqual.
+// Selections by booleans, and comparisons, which produce booleans. A boolean is a byte; every byte
+// except 0 is true. Comparisons with NaN are false, except NotEqual.
 #include <string.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using runtime::Error;
 // Minimum number of elements for each thread.
 constexpr size_t kPerTask = size_t{1} << 14;
 
-/// The dimensions of a result without those of size 1, neighbors joined where all operands allow.
-/// The innermost stride of each operand is 0 or 1.
+/// The dimensions of a result, without those of size 1; adjacent dimensions are merged if the
+/// strides of all operands allow it. The innermost stride of each operand is 0 or 1.
 template <size_t kOperands>
 class BroadcastRuns final {
  public:

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Copies, slices, paddings and concatenations: runs of bytes from one box of memory to another.
+// Copies, slices, paddings and concatenations as copies of boxes. A box is a region of a tensor; it
+// consists of runs of contiguous bytes.
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ using runtime::internal::count;
 
 size_t element_bytes(const Value& value) { return bytes_of(value.datatype, {}); }
 
-/// A box of runs of contiguous bytes, each as long as the others. Strides count bytes.
+/// A copy of a box whose runs have `run_bytes` each. Strides count bytes.
 struct BoxCopy {
   size_t rank = 0;
   size_t sizes[Shape::kMaxRank] = {}, from_strides[Shape::kMaxRank] = {},
@@ -70,8 +71,8 @@ struct BoxCopy {
     }
   }
 
-  /// Copies runs of one element, which rotary embeddings of adjacent channels consist of. The
-  /// compiler uses vectors where the distance of two elements is a constant.
+  /// Copies runs of one element, as in rotary embeddings of adjacent channels. The compiler
+  /// vectorizes the loop if both steps are constants.
   template <class Element>
   void copy_elements(const char* from, char* to, size_t part) const {
     constexpr size_t kSize = sizeof(Element);
@@ -257,7 +258,7 @@ class Concatenate final : public Copies {
   size_t operands_;
 };
 
-/// The bits of a padding of a datatype.
+/// The bits of a padding value in the datatype of `value`.
 uint32_t padding_bits(float padding, const Value& value) {
   uint32_t bits = 0;
   switch (value.datatype) {
@@ -336,12 +337,12 @@ bool operands_match(const Node& node, const OperatorContext& context) {
   return true;
 }
 
-template <typename Made, typename... Args>
+template <typename Op, typename... Args>
 OperatorResult create(const Node& node, const OperatorContext& context, const Args&... args) {
   if (!operands_match(node, context)) {
     return refuse_datatypes(node, context);
   }
-  return std::unique_ptr<Operator>(new Made(context, args...));
+  return std::unique_ptr<Operator>(new Op(context, args...));
 }
 
 }  // namespace

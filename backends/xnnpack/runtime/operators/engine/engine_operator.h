@@ -37,7 +37,7 @@ class PoolThreads final : public engine::Threads {
   pthreadpool_t pool_;
 };
 
-/// Keeps the tensors that it is bound to.
+/// An operator on the engine: keeps a thread pool and the tensors that it is bound to.
 class EngineOperator : public Operator {
  public:
   runtime::Error bind(const Tensors& tensors) final {
@@ -84,8 +84,8 @@ class PackedFloats final {
   std::shared_ptr<PackedBlock> own_;
 };
 
-/// Scratch memory, a multiple of 64, of a product that cannot be added to a residual in the
-/// result's place, because one of them is broadcast; 0 otherwise.
+/// Bytes of scratch memory, a multiple of 64, for a product that cannot be written to the result
+/// and added to the residual there, because one of them is broadcast; 0 for other products.
 size_t bytes_of_broadcast_product(const Tensors& tensors, Datatype datatype);
 
 /// Clamp, activation and residual of a product. If the residual has the product's shape, it is part
@@ -100,7 +100,7 @@ class FusedTail final {
   /// The memory that the product writes to.
   float* target(const Tensors& tensors) const;
   engine::Epilogue epilogue(const Tensors& tensors) const;
-  /// To be called after the product.
+  /// Completes a product in scratch memory: adds the residual, clamps and activates.
   void finish(const Tensors& tensors, engine::Threads& threads) const;
 
  private:

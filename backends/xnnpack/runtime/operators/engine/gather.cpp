@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Copies the elements at fixed places of a dimension.
+// Copies the elements at constant indices of a dimension.
 #include <string.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class Gather final : public EngineOperator {
   }
 
  private:
-  /// kBytes: of a run, if known; else 0.
+  /// kBytes is the size of a run if it is known at compile time, else 0.
   template <size_t kBytes>
   void copy(size_t first, size_t last) const {
     const size_t bytes = kBytes == 0 ? run_ : kBytes;

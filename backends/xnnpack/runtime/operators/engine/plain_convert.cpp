@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Conversions between datatypes without XNNPACK: rows of float32 quantized while running, on the
-// engine; for bfloat16 and for builds without XNNPACK, plain loops:
+// Conversions between datatypes without XNNPACK. The engine quantizes rows of float32 at run time;
+// plain loops convert bfloat16 and, in builds without XNNPACK, the other datatypes:
 //
 //   integer = clamp(round(x / scale) + zero_point),  x = (integer - zero_point) * scale
 //
@@ -125,7 +125,7 @@ class PlainConvert final : public EngineOperator {
   size_t total_ = 0;
 };
 
-/// Quantizes each row with parameters computed from its values, after float16 is extended.
+/// Quantizes each row with parameters computed from its values. Converts float16 to float32 first.
 class QuantizeRows final : public EngineOperator {
  public:
   QuantizeRows(const OperatorContext& context, bool is_half)

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Linear layers and convolutions of int8 on the engine: of quantized operands to quantized results,
-// and of operands quantized while running to float32. Linear layers also with 4-bit weights.
+// and of operands quantized at run time to float32. Linear layers also with 4-bit weights.
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
@@ -167,7 +167,7 @@ const Clamp& clamp_of_product(const Node& node) {
   return node.residual == kNoValue ? node.clamp : node.unfused_clamp;
 }
 
-/// The product of rows quantized while running.
+/// The product of rows quantized at run time.
 engine::DynamicQGemmCall dynamic_call(const Tensors& t, size_t rows, const Clamp& clamp,
                                       const PackedFloats& packed) {
   engine::DynamicQGemmCall call;
@@ -243,7 +243,7 @@ class QuantizedLinear final : public EngineOperator {
   PackedFloats packed_;
 };
 
-/// Rows quantized while running times 4-bit weights.
+/// The product of rows quantized at run time and 4-bit weights.
 class Int4Linear final : public EngineOperator {
  public:
   Int4Linear(const Node& node, const OperatorContext& context, const Layer& layer)

@@ -183,7 +183,7 @@ class XnnDeconvolution : public XnnOperator {
   Adjustment adjustment_;
 };
 
-/// One image of a batch that was quantized while running, and its float32 result.
+/// One image of a batch that was quantized at run time, and its float32 result.
 struct QuantizedImage {
   const void* data;
   const xnn_quantization_params* parameters;

@@ -11,7 +11,7 @@
 #include <cpuinfo.h>
 #include <xnnpack.h>
 
-#include <executorch/backends/xnnpack/runtime/operators/xnnpack/reserve.h>
+#include <executorch/backends/xnnpack/runtime/operators/xnnpack/emergency_pool.h>
 #include <executorch/extension/memory_allocator/large_pages.h>
 
 namespace executorch::backends::xnnpack {
@@ -22,24 +22,23 @@ namespace {
 
 void* allocate(void*, size_t size) {
   void* const memory = malloc(size);
-  return memory != nullptr ? memory : take_from_reserve(size, alignof(max_align_t));
+  return memory != nullptr ? memory : take_from_pool(size, alignof(max_align_t));
 }
 void deallocate(void*, void* pointer) {
-  if (is_in_reserve(pointer)) {
-    return_to_reserve(pointer);
+  if (is_in_pool(pointer)) {
+    return_to_pool(pointer);
   } else {
     free(pointer);
   }
 }
 void* reallocate(void* context, void* pointer, size_t size) {
-  void* const grown = is_in_reserve(pointer) ? nullptr : realloc(pointer, size);
+  void* const grown = is_in_pool(pointer) ? nullptr : realloc(pointer, size);
   if (grown != nullptr || size == 0) {
     return grown;
   }
-  void* const moved = take_from_reserve(size, alignof(max_align_t));
+  void* const moved = take_from_pool(size, alignof(max_align_t));
   if (moved != nullptr && pointer != nullptr) {
-    const size_t before =
-        is_in_reserve(pointer) ? size_in_reserve(pointer) : malloc_usable_size(pointer);
+    const size_t before = is_in_pool(pointer) ? size_in_pool(pointer) : malloc_usable_size(pointer);
     memcpy(moved, pointer, std::min(before, size));
     deallocate(context, pointer);
   }
@@ -49,7 +48,7 @@ void* allocate_aligned(void*, size_t alignment, size_t size) {
   const bool is_large = size >= 2 * kLargePage;
   void* memory = nullptr;
   if (posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
-    return take_from_reserve(size, alignment);
+    return take_from_pool(size, alignment);
   }
   if (is_large) {
     prefer_large_pages(memory, size);

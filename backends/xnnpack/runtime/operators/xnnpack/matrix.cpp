@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Linear layers of quantized weights on XNNPACK.
+// Linear layers with quantized weights on XNNPACK.
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/quantized_layer.h>
@@ -42,7 +42,7 @@ struct Creation {
     return create(inputs, outputs, inputs, outputs, parts..., flags, nullptr,
                   weights_cache(context), &handle);
   }
-  /// With the arguments that float results have in common.
+  /// Calls `create` with the arguments that all functions with float results take.
   template <typename Function, typename... Parts>
   xnn_status to_float(Function* create, Parts... parts) {
     return call(create, parts..., any(filter.data), any(bias), node.clamp.min, node.clamp.max);

@@ -51,8 +51,8 @@ XnnDims::XnnDims(const Shape& shape) : count(shape.rank) {
 runtime::Error creation_error(const Node& node, xnn_status status) {
   ET_LOG(Error, "xnnpack refuses node %s: %s", fb_xnnpack::EnumNameXNodeUnion(node.kind),
          status_text(status));
-  // A payload that no writer produces is reported like one that does not fit, whatever XNNPACK's
-  // status is.
+  // XNNPACK refuses only payloads that no writer produces, so the program is invalid whatever the
+  // status.
   return status == xnn_status_out_of_memory ? runtime::Error::MemoryAllocationFailed
                                             : runtime::Error::InvalidProgram;
 }

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Adapter of a session's packed weights to XNNPACK's cache. The offset of a block in XNNPACK's
 // cache is its address here.
+#include <executorch/backends/xnnpack/runtime/operators/xnnpack/emergency_pool.h>
 #include <executorch/backends/xnnpack/runtime/operators/xnnpack/operator.h>
-#include <executorch/backends/xnnpack/runtime/operators/xnnpack/reserve.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 
 namespace executorch::backends::xnnpack {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/operators/xnnpack/reserve.h>
+#include <executorch/backends/xnnpack/runtime/operators/xnnpack/emergency_pool.h>
 
 #include <stdint.h>
 #include <string.h>
@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kSize = 1 << 18;
 constexpr size_t kMaxAlignment = 64;
 
-// Zero pages, until they are touched.
-alignas(kMaxAlignment) uint8_t reserve[kSize];
+// The system provides no memory for these pages until they are written.
+alignas(kMaxAlignment) uint8_t pool[kSize];
 std::mutex mutex;
 size_t used = 0;
 size_t blocks = 0;
@@ -23,7 +23,7 @@ thread_local bool shortage = false;
 
 }  // namespace
 
-void* take_from_reserve(size_t size, size_t alignment) {
+void* take_from_pool(size_t size, size_t alignment) {
   shortage = true;
   const std::lock_guard<std::mutex> lock(mutex);
   if (alignment > kMaxAlignment || size > kSize) {
@@ -35,25 +35,25 @@ void* take_from_reserve(size_t size, size_t alignment) {
   if (start > kSize || size > kSize - start) {
     return nullptr;
   }
-  memcpy(reserve + start - sizeof(size), &size, sizeof(size));
+  memcpy(pool + start - sizeof(size), &size, sizeof(size));
   used = start + size;
   ++blocks;
-  return reserve + start;
+  return pool + start;
 }
 
-bool is_in_reserve(const void* memory) {
+bool is_in_pool(const void* memory) {
   const auto address = reinterpret_cast<uintptr_t>(memory);
-  const auto begin = reinterpret_cast<uintptr_t>(reserve);
+  const auto begin = reinterpret_cast<uintptr_t>(pool);
   return address >= begin && address < begin + kSize;
 }
 
-size_t size_in_reserve(const void* memory) {
+size_t size_in_pool(const void* memory) {
   size_t size = 0;
   memcpy(&size, static_cast<const uint8_t*>(memory) - sizeof(size), sizeof(size));
   return size;
 }
 
-void return_to_reserve(const void*) {
+void return_to_pool(const void*) {
   const std::lock_guard<std::mutex> lock(mutex);
   --blocks;
   used = blocks == 0 ? 0 : used;

@@ -6,15 +6,15 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Allocates from an emergency pool of the process, which lets XNNPACK return after an allocation
-/// failure; null if the pool is exhausted. Afterwards has_run_out() (library.h) is true.
+/// Allocates from the process's pool, so that XNNPACK can return after an allocation failure; null
+/// if the pool is exhausted. Afterwards has_run_out() (library.h) is true.
 /// @param alignment A power of two.
-void* take_from_reserve(size_t size, size_t alignment);
-bool is_in_reserve(const void* memory);
+void* take_from_pool(size_t size, size_t alignment);
+bool is_in_pool(const void* memory);
 /// The requested size of `memory`, which must be in the pool.
-size_t size_in_reserve(const void* memory);
+size_t size_in_pool(const void* memory);
 /// Frees `memory`, which must be in the pool.
-void return_to_reserve(const void* memory);
+void return_to_pool(const void* memory);
 
 /// Records an allocation failure outside the pool.
 void note_shortage();
