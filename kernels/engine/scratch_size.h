@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Sizes of scratch memory that do not wrap around: on 32 bits, operands that fit memory may need
-// more scratch memory than size_t counts. Callers refuse kMaxScratch and more.
+// Sizes of scratch memory, computed without overflow: on 32-bit systems, operands that fit memory
+// may need more scratch memory than size_t can count. Callers refuse kMaxScratch and more.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace executorch::kernels::engine {
 
 inline constexpr size_t kMaxScratch = SIZE_MAX / 2;
 
-/// a * b, at most `most`.
-inline size_t limited_product(size_t a, size_t b, size_t most = kMaxScratch) {
+/// a * b, at most `limit`.
+inline size_t limited_product(size_t a, size_t b, size_t limit = kMaxScratch) {
   size_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? most : std::min(product, most);
+  return __builtin_mul_overflow(a, b, &product) ? limit : std::min(product, limit);
 }
 
 /// The sum of two sizes, each at most kMaxScratch, limited to kMaxScratch.

@@ -41,13 +41,13 @@ class CallingThread final : public Threads {
 /// A worker handles one item at a time, so it may own scratch memory.
 void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size_t)> work);
 
-/// Numbers of an item: enough to be worth a thread's wake-up.
-inline constexpr size_t kNumbersOfItem = size_t{1} << 14;
+/// Elements of an item: enough to be worth waking a thread.
+inline constexpr size_t kElementsOfItem = size_t{1} << 14;
 
-/// Calls f(first, count) for blocks of rows of `length` numbers each.
+/// Calls f(first, count) for blocks of rows of `length` elements each.
 template <class F>
 void for_each_rows(Threads& threads, size_t rows, size_t length, F&& f) {
-  const size_t rows_of_item = std::max(kNumbersOfItem / std::max(length, size_t{1}), size_t{1});
+  const size_t rows_of_item = std::max(kElementsOfItem / std::max(length, size_t{1}), size_t{1});
   for_each_item(threads, divide_up(rows, rows_of_item), [&](size_t item, size_t) {
     f(item * rows_of_item, std::min(rows_of_item, rows - item * rows_of_item));
   });

@@ -83,8 +83,8 @@ int64_t count_items(const Shape& batch, std::initializer_list<const Tensor*> res
 /// `info` is 0, or i if item i - 1 (a pivot, a leading minor) makes the result impossible.
 bool expect_no_error(KernelRuntimeContext& ctx, const char* what, int32_t info);
 
-/// Calls compute(T()), T being double or Complex; a failed allocation of Eigen's is the kernel's
-/// failure.
+/// Calls compute(T()) with double or Complex as T. The kernel fails if Eigen cannot allocate
+/// memory.
 template <typename Compute>
 void visit_numbers(KernelRuntimeContext& ctx, ScalarType dtype, const Compute& compute) {
   try {

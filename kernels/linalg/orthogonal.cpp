@@ -9,7 +9,7 @@
 namespace executorch::kernels::linalg {
 namespace {
 
-/// Turns `matrix` into R with the vectors v below it, and gives the factors tau.
+/// Replaces `matrix` by R, with the vectors v below it. Returns the factors tau.
 template <typename T>
 Vector<T> reflect(Matrix<T>& matrix) {
   const Eigen::Index count = std::min(matrix.rows(), matrix.cols());
@@ -21,7 +21,7 @@ Vector<T> reflect(Matrix<T>& matrix) {
     double beta = 0;
     matrix.col(i).tail(rows).makeHouseholderInPlace(factor, beta);
     matrix(i, i) = beta;
-    // Eigen's reflection is H with H x = beta e; LAPACK's, of the same v, its adjoint.
+    // Eigen's reflection H maps x to beta e. LAPACK's, with the same v, is its adjoint.
     tau(i) = Eigen::numext::conj(factor);
     if (columns > 0) {
       matrix.bottomRightCorner(rows, columns)

@@ -44,7 +44,7 @@ struct ConvCall {
   }
   /// The engine's call of these images and weights, without scratch memory.
   template <class EngineCall>
-  EngineCall where_they_lie() const {
+  EngineCall in_place_call() const {
     EngineCall call;
     call.batch = size_t(g.batch);
     call.input_size = size();

@@ -61,7 +61,7 @@ size_t whole(size_t bytes) { return engine::round_up(bytes, engine::kAlignment);
 /// Depthwise convolutions of NCHW images in place.
 bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
   KernelThreads threads(c.work(), kMinDepthwiseWork);
-  auto call = c.where_they_lie<engine::PlanesCall>();
+  auto call = c.in_place_call<engine::PlanesCall>();
   call.scratch = scratch_for(ctx, threads, [&](size_t count) {
     return engine::planes_scratch_bytes(c.p, c.size(), count);
   });
@@ -111,7 +111,7 @@ bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
       ctx, c, is_nchw, !is_nchw,
       [&](size_t count) { return engine::patches_scratch_bytes(c.p, c.size(), count); },
       [&](const float* input, float* output, float* scratch, KernelThreads& threads) {
-        auto call = c.where_they_lie<engine::NchwCall>();
+        auto call = c.in_place_call<engine::NchwCall>();
         call.in = input;
         call.out = output;
         call.scratch = scratch;
@@ -121,7 +121,7 @@ bool by_patches(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw) {
 
 /// A window over the whole image: a product of a matrix and a vector for each image and group.
 /// Whole products for each thread where there are enough, else all threads on each.
-void of_one_output(const ConvCall& c) {
+void convolve_one_window(const ConvCall& c) {
   const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
   const size_t products = size_t(c.g.batch) * c.p.groups, outputs = c.p.group_outputs;
   const auto multiply = [&](size_t i, engine::Threads& threads) {
@@ -239,13 +239,14 @@ bool convolve_float32(KernelRuntimeContext& ctx, const ConvCall& call, const Str
                                    : by_packing(ctx, call, direct, weights, false);
   }
   if (call.is_depthwise() && g.out_channels == 1) {
-    return engine::planes_gain(call.p, call.size()) ? by_planes(ctx, call)
-                                                    : by_packing(ctx, call, plan, weights, true);
+    return engine::planes_are_faster(call.p, call.size())
+               ? by_planes(ctx, call)
+               : by_packing(ctx, call, plan, weights, true);
   }
   const bool reads_all = g.in[1] == g.kernel[1] && g.in[2] == g.kernel[2] && g.padding[1] == 0 &&
                          g.padding[2] == 0 && g.dilation[1] == 1 && g.dilation[2] == 1;
   if (reads_all) {
-    of_one_output(call);
+    convolve_one_window(call);
     return true;
   }
   // Patches of few outputs cost more than weights.
@@ -260,7 +261,7 @@ namespace {
 /// around: a program chooses padding, strides and dilations freely.
 bool fits_engine(const ConvGeometry& g) {
   constexpr double kMaxBytes = double(SIZE_MAX / 2), kMaxPhases = 1 << 16;
-  // Copies of padded images may be this large, or so many times the tensors.
+  // Limit of the copies of padded images: this many elements, or this multiple of the tensors.
   constexpr double kSmallImages = 1 << 20, kTimesTensors = 64;
   constexpr double kMaxThreads = 64, kMaxPanel = 32, kFrequencies = 16, kMaxRows = 64;
   double padded = 1, inputs = 1, outputs = 1, taps = 1, phases = 1;

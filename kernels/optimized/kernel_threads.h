@@ -17,7 +17,7 @@ class KernelThreads final : public engine::Threads {
   void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override {
     runtime::run_parallel(task, tasks);
   }
-  /// Leaves the calling thread alone.
+  /// Limits the work to the calling thread.
   void limit() { count_ = 1; }
 
  private:

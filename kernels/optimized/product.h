@@ -26,7 +26,7 @@ void multiply_float32(const portable::Product& product, bool is_few, void* scrat
                       engine::Threads& threads);
 
 /// A product of float16 or bfloat16: blocks of the operands are converted to float32, multiplied,
-/// and their sums rounded once. The bits depend on the instruction set alone. Returns false,
+/// and their sums rounded once. The bits depend only on the instruction set. Returns false,
 /// without a result, if temporary memory is missing.
 bool multiply_reduced(KernelRuntimeContext& ctx, const portable::Product& product);
 

@@ -256,7 +256,7 @@ bool convolve_reduced(KernelRuntimeContext& ctx, const ConvGeometry& g, const Te
   }
   const bool is_depthwise = g.in_channels == 1 && g.out_channels == 1 && g.groups > 1;
   if (is_depthwise && layout == ImageLayout::Nchw && !g.transposed && in_index_order(weight) &&
-      engine::planes_gain(params, {size_t(g.in[1]), size_t(g.in[2])})) {
+      engine::planes_are_faster(params, {size_t(g.in[1]), size_t(g.in[2])})) {
     return convolve_channels(ctx, c, params);
   }
   return convolve_converted(ctx, c, params);

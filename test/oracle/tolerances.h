@@ -20,7 +20,7 @@ constexpr double kGates = 2e-6;         // sums of products of sigmoids and tanh
 constexpr double kPixels = 2e-6;        // normalized colours of an image
 constexpr double kGelu = 3e-6;          // of the result
 constexpr double kGeluNearZero = 2e-6;  // where the factor cancels
-constexpr double kActivation = 4e-6;    // an activation or softmax behind a product
+constexpr double kActivation = 4e-6;    // an activation or softmax after a product
 constexpr double kLayer = 1e-5;         // sums of some hundred terms, their means and norms
 constexpr double kAttention = 3e-5;     // two products and the softmax between them
 constexpr double kNormalized = 1e-4;    // differences from a mean, divided by a small deviation
@@ -32,10 +32,10 @@ constexpr double kSubnormal = 1e-37;    // results below the normal numbers may 
 // Numbers of fewer bits.
 constexpr double kRoundedToInteger = 0.501;  // half a quantum, and the rounding of its scale
 constexpr double kOutputQuantum = 5.8e-3;    // of the model quantized.pte
-constexpr double kInt8Rows = 1e-3;          // 8-bit rows and weights, scales computed while running
-constexpr double kRowScales = 1e-4;         // scales of rows, computed in float32
-constexpr double kHalf = 1e-3;              // one operation in float16
-constexpr double kBFloat16Attention = 0.2;  // products of bfloat16
+constexpr double kInt8Rows = 1e-3;           // 8-bit rows and weights, scales computed at run time
+constexpr double kRowScales = 1e-4;          // scales of rows, computed in float32
+constexpr double kHalf = 1e-3;               // one operation in float16
+constexpr double kBFloat16Attention = 0.2;   // products of bfloat16
 
 // Frequencies of some thousand random draws.
 constexpr double kFrequency = 0.03;

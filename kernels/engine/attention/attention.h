@@ -23,8 +23,8 @@ struct AttentionTensor {
   const void* data = nullptr;
   AttentionType type = AttentionType::Float;
   int64_t batch_stride = 0, position_stride = 0, head_stride = 0;
-  /// Int8 alone: number = (integer - zero_point) * scale, one of each for a position and head, at
-  /// the strides below.
+  /// Int8 only: number = (integer - zero_point) * scale. Each position and head has a scale and a
+  /// zero point, at the strides below.
   const float* scales = nullptr;
   const int8_t* zero_points = nullptr;
   int64_t parameter_batch_stride = 0, parameter_position_stride = 0, parameter_head_stride = 0;

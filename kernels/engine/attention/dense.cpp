@@ -29,7 +29,7 @@ constexpr size_t kLineFloats = kAlignment / sizeof(float);
 /// Each part of a worker's memory: their sum does not wrap around.
 constexpr size_t kMaxPart = kMaxScratch / 8;
 
-/// Blocks of nearly equal size, whole panels but for the last one.
+/// Blocks of nearly equal size. All except the last one consist of whole panels.
 size_t keys_of_block(size_t keys) {
   const size_t blocks = std::max(divide_up(keys, kMaxKeys), size_t{1});
   return std::max(round_up(divide_up(keys, blocks), 2 * kLineFloats), 2 * kLineFloats);
@@ -41,7 +41,7 @@ struct Side {
   size_t columns, words;  ///< words: of depth, at most
 
   Side(const DenseAttentionCall& call, size_t all_columns, size_t depth, InstructionSet set)
-      : tiles(&gemm_tiles(set, precision_that_gains(call.precision, all_columns, depth))),
+      : tiles(&gemm_tiles(set, profitable_precision(call.precision, all_columns, depth))),
         columns(all_columns),
         words(tiles->words(depth)) {}
   bool is_narrow() const { return tiles->precision == Precision::BFloat16; }

@@ -58,8 +58,7 @@ struct DenseAttentionCall {
   Precision precision = Precision::Float32;
 };
 
-/// The precision of the factors of scores or results: Float32 where the permitted one gains
-/// nothing.
+/// The precision of the factors of scores or results: Float32 if the permitted one saves no time.
 Precision dense_attention_precision(const DenseAttentionCall& call,
                                     InstructionSet set = instruction_set());
 /// Bytes of scratch memory, aligned to kAlignment, for a call on `threads` threads.

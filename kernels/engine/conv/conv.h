@@ -95,11 +95,11 @@ class Conv2d {
                      Precision precision = Precision::Float32);
 
   const Conv2dParams& params() const { return params_; }
-  /// The precision of the factors: Float32 where rounding was permitted but gains nothing.
+  /// The precision of the factors: Float32 if rounding was permitted but saves no time.
   Precision precision() const;
   ConvAlgorithm algorithm() const { return algorithm_; }
-  /// True if this plan can pack these weights. Winograd refuses weights that are not finite, or
-  /// very large; then use without_winograd(). Winograd plans read all weights; others accept any.
+  /// True if this plan can pack these weights. Winograd refuses infinite, NaN and very large
+  /// weights; then use without_winograd(). Winograd plans read all weights; others accept any.
   bool accepts(const ConvWeights& weights) const;
   /// The same convolution as matrix products.
   Conv2d without_winograd() const;

@@ -71,7 +71,7 @@ void binary(const BinaryCall& call, Threads& threads, InstructionSet set) {
   if (inner * outer == 0) return;
   const RunFunction function = ET_SIMD_FUNCTION(set, binary_function)(call.function);
   // Long runs are divided; short ones are taken several at a time.
-  const size_t parts = divide_up(inner, kNumbersOfItem), part = divide_up(inner, parts);
+  const size_t parts = divide_up(inner, kElementsOfItem), part = divide_up(inner, parts);
   for_each_rows(threads, outer * parts, part, [&](size_t first, size_t count) {
     for (size_t i = first; i < first + count; ++i) {
       const size_t begin = i % parts * part;

@@ -70,8 +70,8 @@ LookupTable::LookupTable(const uint8_t* results) {
 
 void LookupTable::run(const uint8_t* in, uint8_t* out, size_t count, Threads& threads,
                       [[maybe_unused]] InstructionSet set) const {
-  for_each_item(threads, divide_up(count, kNumbersOfItem), [&](size_t item, size_t) {
-    const size_t first = item * kNumbersOfItem, n = std::min(kNumbersOfItem, count - first);
+  for_each_item(threads, divide_up(count, kElementsOfItem), [&](size_t item, size_t) {
+    const size_t first = item * kElementsOfItem, n = std::min(kElementsOfItem, count - first);
 #if defined(__x86_64__)
     if (set >= InstructionSet::Avx2) {
       look_up_avx2(results_, steps_, in + first, out + first, n);

@@ -5,7 +5,7 @@
 //   out[high] = in[high] * cos[second + i] + in[low] * sin[second + i]
 //
 // Pair i < pairs has the channels i and i + pairs or, interleaved, 2 * i and 2 * i + 1. Channels
-// behind the pairs are copied. `out` may be `in`, else no operands overlap. Any size may be 0.
+// after the pairs are copied. `out` may be `in`, else no operands overlap. Any size may be 0.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct RotaryCall {
                *sin_strides = nullptr;
   size_t channels = 0, pairs = 0;
   bool is_interleaved = false;
-  /// Where a row of the tables has the numbers for the second channels of the pairs: 0 or `pairs`.
+  /// Offset, in a row of the tables, of the values for the pairs' second channels: 0 or `pairs`.
   size_t second = 0;
 };
 void rotate_pairs(const RotaryCall& call, Threads& threads, InstructionSet set = instruction_set());

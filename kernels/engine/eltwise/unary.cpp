@@ -36,9 +36,9 @@ MapFunction activation_function(Activation activation, InstructionSet set) {
 
 void unary(const UnaryCall& call, Threads& threads, InstructionSet set) {
   const MapFunction function = ET_SIMD_FUNCTION(set, unary_function)(call.function);
-  for_each_item(threads, divide_up(call.count, kNumbersOfItem), [&](size_t item, size_t) {
-    const size_t first = item * kNumbersOfItem;
-    function(call.in + first, call.out + first, std::min(kNumbersOfItem, call.count - first),
+  for_each_item(threads, divide_up(call.count, kElementsOfItem), [&](size_t item, size_t) {
+    const size_t first = item * kElementsOfItem;
+    function(call.in + first, call.out + first, std::min(kElementsOfItem, call.count - first),
              call.a, call.b);
   });
 }

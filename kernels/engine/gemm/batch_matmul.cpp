@@ -21,7 +21,7 @@ constexpr size_t kPackedBytes = size_t{256} << 10;
 constexpr size_t kNarrowedRows = 60;
 
 const GemmTiles& tiles_of(const BatchMatmulCall& call, InstructionSet set) {
-  return gemm_tiles(set, precision_that_gains(call.precision, call.columns, call.depth));
+  return gemm_tiles(set, profitable_precision(call.precision, call.columns, call.depth));
 }
 
 size_t batch_of(const BatchMatmulCall& call) {

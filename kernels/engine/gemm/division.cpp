@@ -10,8 +10,8 @@ namespace {
 
 /// A quarter of the second-level cache of common processors; 64 to 256 KiB are equally fast.
 constexpr size_t kWeightBytes = size_t{128} << 10;
-/// With fewer columns, or rows of fewer elements, rounding an element takes as long as its products
-/// gain.
+/// With fewer columns, or rows of fewer elements, rounding an element takes as much time as its
+/// products save.
 constexpr size_t kMinNarrowedColumns = 16, kMinNarrowedDepth = 8;
 
 size_t columns_of_item(const GemmTiles& tiles, const DividedProduct& p) {
@@ -22,7 +22,7 @@ size_t columns_of_item(const GemmTiles& tiles, const DividedProduct& p) {
 
 }  // namespace
 
-Precision precision_that_gains(Precision permitted, size_t columns, size_t depth) {
+Precision profitable_precision(Precision permitted, size_t columns, size_t depth) {
   return columns < kMinNarrowedColumns || depth < kMinNarrowedDepth ? Precision::Float32
                                                                     : permitted;
 }

@@ -11,7 +11,7 @@
 
 namespace executorch::kernels::engine {
 
-/// Items for each thread: several, so that a late or interrupted thread delays the call little.
+/// Items for each thread: several, so that a late or interrupted thread causes a short delay only.
 inline constexpr size_t kItemsOfThread = 4;
 
 /// The columns of an item are a multiple of this step, so that items contain complete tiles.
@@ -34,9 +34,9 @@ struct DividedProduct {
   Activation activation = Activation::None;
 };
 
-/// The precision that is permitted, or Float32 where rounding the left operand takes longer than
-/// the product gains by it: few columns, or pairs that are half empty.
-Precision precision_that_gains(Precision permitted, size_t columns, size_t depth);
+/// Returns `permitted`, or Float32 if rounding the left operand takes more time than the product
+/// saves: with few columns, or with half-empty pairs.
+Precision profitable_precision(Precision permitted, size_t columns, size_t depth);
 
 Division divide(const GemmTiles& tiles, const DividedProduct& product, size_t threads);
 

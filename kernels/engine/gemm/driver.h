@@ -33,8 +33,8 @@ struct Product {
   /// Other memory that is read after this product, for products without `prefetches`.
   Prefetch next_read = {};
 
-  /// Sets the place of the result, from element `at` of a tensor on, and its epilogue, but for the
-  /// activation. stride: floats from row to row.
+  /// Sets the place of the result, from element `at` of a tensor on, and its epilogue, except for
+  /// the activation. stride: floats from row to row.
   void write_to(float* tensor, size_t at, size_t stride, const Epilogue& epilogue) {
     out = tensor + at;
     out_stride = stride * sizeof(float);

@@ -14,7 +14,7 @@ namespace executorch::kernels::engine {
 
 Gemm Gemm::plan(size_t columns, size_t depth, InstructionSet set, Precision precision) {
   Gemm gemm;
-  gemm.tiles_ = &gemm_tiles(set, precision_that_gains(precision, columns, depth));
+  gemm.tiles_ = &gemm_tiles(set, profitable_precision(precision, columns, depth));
   gemm.columns_ = columns;
   gemm.depth_ = depth;
   return gemm;

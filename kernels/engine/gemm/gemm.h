@@ -9,7 +9,7 @@
 // Packed operand: panels of kernels().panel columns; a panel is its biases, then for each d a row
 // of its weights. A last panel with fewer columns is filled up with zeros. Within a tile (rows of
 // `left` x columns of one or two panels) each sum is one chain of fused multiply-adds along d, so
-// its bits depend on the instruction set alone, not on tiles, blocks or threads.
+// its bits depend only on the instruction set, not on tiles, blocks or threads.
 // A plan may round the factors to bfloat16 (precision.h): a panel's rows are then pairs of d, and
 // `left` is rounded into scratch memory at every call, unless it is pairs already (bf16.h).
 // Strides count floats. No operand is read or written beyond its rows and columns. `out` must not
@@ -59,7 +59,7 @@ class Gemm {
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
-  /// The precision of the factors: Float32 where rounding was permitted but gains nothing.
+  /// The precision of the factors: Float32 if rounding was permitted but saves no time.
   Precision precision() const;
   /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the
   /// key where packed operands are cached.
@@ -93,7 +93,7 @@ struct BatchMatmulCall {
   Precision precision = Precision::Float32;
 };
 
-/// The precision of the factors: Float32 where the permitted one gains nothing.
+/// The precision of the factors: Float32 if the permitted one saves no time.
 Precision batch_matmul_precision(const BatchMatmulCall& call,
                                  InstructionSet set = instruction_set());
 /// Scratch memory of a call on `threads` threads, in bytes, to be aligned to kAlignment.

@@ -97,7 +97,7 @@ InterleaveBytes interleave_function_for([[maybe_unused]] InstructionSet set) {
 template <typename T, class F>
 void for_parts_of_images(const TransposeOf<T>& call, Threads& threads, F&& f) {
   const size_t columns = call.columns, area = kPlanes * columns;
-  const size_t parts = divide_up(columns, kNumbersOfItem), part = divide_up(columns, parts);
+  const size_t parts = divide_up(columns, kElementsOfItem), part = divide_up(columns, parts);
   for_each_item(threads, call.batch * parts, [&](size_t item, size_t) {
     const size_t begin = item % parts * part, at = item / parts * area;
     if (begin >= columns) return;

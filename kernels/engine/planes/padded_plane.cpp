@@ -11,7 +11,7 @@ namespace executorch::kernels::engine {
 namespace {
 
 /// Elements 0, 2, … to `even`, elements 1, 3, … to `odd`.
-void deal_pairs(const float* from, size_t count, float* even, float* odd) {
+void deinterleave(const float* from, size_t count, float* even, float* odd) {
   const size_t whole = count / 8 * 8;
   for (size_t i = 0; i < whole; i += 8) {
     const Four low = load_four(from + i), high = load_four(from + i + 4);
@@ -62,7 +62,7 @@ void PaddedPlane::fill(const float* image, float* plane) const {
     if (step == 1) {
       std::memcpy(plane + place(top + y, left), image, columns * sizeof(float));
     } else if (step == 2) {
-      deal_pairs(image, columns, plane + place(top + y, left), plane + place(top + y, left + 1));
+      deinterleave(image, columns, plane + place(top + y, left), plane + place(top + y, left + 1));
     } else {
       for (size_t x = 0; x < columns; ++x) plane[place(top + y, left + x)] = image[x];
     }

@@ -56,7 +56,7 @@ size_t worker_floats(const PaddedPlane& plane) {
 
 }  // namespace
 
-bool planes_gain(const Conv2dParams& p, ImageSize input) {
+bool planes_are_faster(const Conv2dParams& p, ImageSize input) {
   if (p.transposed || p.group_inputs != 1 || p.group_outputs != 1) return false;
   return stays_in_place(p)
              ? input.width >= kMinWidthInPlace

@@ -22,7 +22,7 @@ struct PlanesCall : NchwCall {
 
 /// True if measurements predict that planes are faster than Conv2d with its layout changes, for
 /// images of this size.
-bool planes_gain(const Conv2dParams& params, ImageSize input);
+bool planes_are_faster(const Conv2dParams& params, ImageSize input);
 
 size_t planes_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads);
 void convolve_planes(const Conv2dParams& params, const PlanesCall& call, Threads& threads,

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Rows of int8 depthwise convolutions for AVX-512 with VNNI. Four taps of 64 channels are moved by
+// Rows of int8 depthwise convolutions for AVX-512 with VNNI. Four taps of 64 channels are offset by
 // 128 and interleaved, so that one instruction multiplies and adds the four taps of 16 channels.
 // Neighbouring windows of 3 x 3 points share the interleaved columns that they have in common.
 #include <executorch/kernels/engine/qdepthwise/row.h>

@@ -1,14 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products of int8 rows, quantized while running, with constant 4-bit weights that have a scale for
+// Products of int8 rows, quantized at run time, with constant 4-bit weights that have a scale for
 // each group along depth:
 //
 //   sum[r, c, g] = sum over d of group g of (left[r, d] - zero_point[r]) * (nibble[c, d] - 8)
 //   out[r, c] = clamp(row_scale[r] * sum over g of sum[r, c, g] * scale[c, g] + bias[c])
 //
 // Sums of groups are exact; they are added up in float32 in the order of groups. A decode step is
-// bound by reading the weights, so the packed form has nothing but nibbles, scales, and 8 bytes for
-// each column: panels of 16 columns; of a panel, for each group, the nibbles and then the scales;
-// after all groups the weights' sum times scale and the bias of each column (float32).
+// bound by reading the weights, so the packed form has only nibbles, scales, and 8 bytes for each
+// column. It consists of panels of 16 columns. A panel has the nibbles and then the scales of each
+// group; after all groups, the weights' sum times scale and the bias of each column (float32).
 //
 // There are kernels for AVX2 and for AVX-512 with VNNI; their packed form and results are the same.
 // Depth and group are multiples of 32.

@@ -14,7 +14,7 @@ inline constexpr size_t kRows = 6, kPanel = 16;
 /// cache with a panel of weights. Rows are 64 bytes off a multiple of 4 KiB: at equal offsets in 4
 /// KiB, loads would wait for stores.
 inline constexpr size_t kMaxBytes = 4096, kRowBytes = 4160;
-static_assert(kRowBytes == kMaxBytes + 64, "the assembly has the number, too");
+static_assert(kRowBytes == kMaxBytes + 64, "the assembly repeats the value of kRowBytes");
 
 /// Rows or pieces of rows. The size of each part is a multiple of four bytes.
 struct PreparedRows {
@@ -97,8 +97,8 @@ enum class PanelForm { BytePairs, WordPairs, ByteFours };
                    : "memory", "cc", "xmm12", "xmm13", "xmm14", "xmm15")
 // clang-format on
 
-/// Two vectors for each row. The assembly takes them in registers, so that a tile's sums are in
-/// memory neither before nor after.
+/// Two vectors for each row. The assembly receives and returns them in registers, so a tile's sums
+/// are never in memory.
 using TileSums = __m256i[2 * kRows];
 
 #define SUM(i) [s##i] "+x"(sums[i])
@@ -124,8 +124,8 @@ using TileSums = __m256i[2 * kRows];
     ADD_PRODUCTS(rows, , 32, SUMS_##rows);                  \
   }
 
-/// Adds the products of kUsed rows, which must all be readable, and a panel's columns or the first
-/// half of them. Returns the end of the weights.
+/// Adds the products of kUsed rows and a panel's columns (kIsHalf: its first eight) to `sums`. All
+/// of these rows must be readable. kUsed is 1, 3 or 6. Returns the end of the panel's weights.
 template <PanelForm kForm, size_t kUsed, bool kIsHalf>
 ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t groups, const int8_t* w,
                                           TileSums& sums) {

@@ -2,7 +2,7 @@
 // Two-dimensional convolutions of int8 images in NHWC: the sums of conv.h, without transposition,
 // of (in - zero point) and weights, quantized as qgemm.h says. Padding is the zero point. Strides
 // count elements. Groups of one input and one output are computed by a depthwise kernel
-// (qdepthwise/qdepthwise.h), all others as matrix products or, where it gains, by Winograd's
+// (qdepthwise/qdepthwise.h), all others as matrix products or, if it is faster, by Winograd's
 // algorithm (qwinograd/qwinograd.h).
 #pragma once
 
@@ -36,7 +36,7 @@ struct QConv2dCall {
   void* scratch = nullptr;
 };
 
-/// Images quantized while running, to float32.
+/// A convolution of images that were quantized at run time. The result is float32.
 struct DynamicQConv2dCall {
   size_t batch = 0;
   ImageSize input_size;

@@ -6,16 +6,17 @@
 //   out[r, c] = min(max(round(sum[r, c] * scale[c]) + output_zero_point, out_min), out_max)
 // and, with a residual, the sum of out and residual (eltwise/qsum.h).
 //
-// Dynamic, int8 rows quantized while running to float32:
+// Dynamic, int8 rows that were quantized at run time, to float32:
 //   sum[r, c] = sum over d of (left[r, d] - zero_point[r]) * right[d, c]
 //   out[r, c] = clamp((sum[r, c] * row_scale[r]) * scale[c] + bias[c])
 //
-// Sums are of int32 and wrap; rounding is to the nearest, halves to even. Every instruction set
-// gives the same integers; of dynamic products the last multiply-add is fused where the set has it.
-// Packed operand: panels of columns. A panel is the initial values of its sums (int32), then for
-// each `interleave` elements of depth as many bytes of each column, then scales and, for dynamic
-// products, biases (float32). Zeros pad depth to a multiple of `interleave`. Strides count
-// elements. Nothing is read or written beyond rows and columns; any size may be 0.
+// Sums are int32 and wrap; rounding is to the nearest, halves to even. Integers are the same on
+// every instruction set. The last multiply-add of a dynamic product is fused if the set has FMA.
+// Packed operand: panels of columns. A panel begins with the initial values of its sums (int32).
+// For each group of `interleave` elements of depth, `interleave` bytes of each column follow; then
+// come scales and, for dynamic products, biases (float32). Zeros pad depth to a multiple of
+// `interleave`. Strides count elements. Nothing is read or written beyond rows and columns; any
+// size may be 0.
 #pragma once
 
 #include <cmath>

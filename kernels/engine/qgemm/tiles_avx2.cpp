@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tiles of up to 6 rows and panels of 16 columns for AVX2, and for AVX2 with AVX-VNNI. Rows are
 // prepared once for all columns: extended to 16 bits, so that one multiplication is two steps along
-// depth, or moved by 128 for AVX-VNNI, whose products of bytes take one operand without a sign, and
-// are four steps. Multiplying bytes with AVX2 alone (vpmaddubsw) takes 3/4 of the instructions, but
-// its sums of two products exceed 16 bits where two weights add up to more than 128: the largest
-// weight of a column is 127, so nearly every column has such a pair. No sum is added up across a
-// register.
+// depth, or offset by 128 for AVX-VNNI, whose products of bytes take one operand without a sign,
+// and are four steps. Multiplying bytes without VNNI (vpmaddubsw) takes 3/4 of the instructions,
+// but its sums of two products exceed 16 bits where two weights add up to more than 128: the
+// largest weight of a column is 127, so nearly every column has such a pair. Sums are never added
+// across the lanes of a register.
 #include <executorch/kernels/engine/qgemm/store_avx2.h>
 #include <executorch/kernels/engine/qgemm/tiles.h>
 
@@ -58,7 +58,7 @@ struct Words {
   }
 };
 
-/// Elements moved by 128, and groups of four products, for AVX-VNNI.
+/// Elements offset by 128, and groups of four products, for AVX-VNNI.
 struct Bytes {
   static constexpr PanelForm kForm = PanelForm::ByteFours;
   static constexpr size_t kInterleave = 4;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tiles of up to 8 rows and panels of 32 columns for AVX-512 with VNNI, whose products of bytes
-// take one operand without a sign: the rows are moved by 128 once for all columns, and depth is
+// take one operand without a sign: the rows are offset by 128 once for all columns, and depth is
 // filled up to a multiple of 4.
 #include <executorch/kernels/engine/qgemm/tiles.h>
 #include <executorch/kernels/engine/simd/avx512.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kRows = 8, kPanel = 32, kHalf = 16, kLine = 64;
 constexpr int32_t kOffset = 128;
 static_assert(kReadBeyond + 1 == kHalf, "parts are read in vectors of 16 bytes");
-/// Bytes of a row that are moved at once: 3 x 3 points of 512 channels fit.
+/// Bytes of a row that are offset at once: 3 x 3 points of 512 channels fit.
 constexpr size_t kMaxMoved = 4608, kRowBytes = kMaxMoved + kLine;
 
 /// Rows, or pieces of them, with 128 added; each part is padded to a multiple of four bytes.
@@ -66,8 +66,8 @@ INLINE void move_vector(const int8_t* from, uint8_t* to) {
   }
 }
 
-/// Moves all parts in vectors of kBytes. The last vector of a part reads beyond it or, where that
-/// is not allowed, overlaps the one before. Returns the number of bytes.
+/// Offsets all parts by 128 in vectors of kBytes. The last vector of a part reads beyond it or,
+/// where that is not allowed, overlaps the one before. Returns the number of bytes.
 template <size_t kBytes>
 VNNI __attribute__((noinline)) size_t move_vectors(const QLeftRows& left, Moved& to) {
   const size_t depth = left.depth, padded = fours(depth);
@@ -89,7 +89,8 @@ VNNI __attribute__((noinline)) size_t move_vectors(const QLeftRows& left, Moved&
   return left.parts * padded;
 }
 
-/// Moves as many parts, or as much of one part, as there is room for; returns the number of bytes.
+/// Offsets as many parts, or as much of one part, as there is room for; returns the number of
+/// bytes.
 VNNI __attribute__((noinline)) size_t move_next(const QLeftRows& left, Place& place, Moved& to) {
   size_t filled = 0;
   while (place.part < left.parts && filled < kMaxMoved) {

@@ -17,16 +17,19 @@ using qgemm_avx2::kPanel;
 using qgemm_avx2::kRows;
 using qgemm_avx2::PreparedRows;
 
-/// Minimum sizes for which it gains (measured): transforms take as long as the products of few
-/// channels or tiles save.
+/// Minimum sizes for which Winograd is faster than direct sums (measured). Below them, the
+/// transforms take more time than the smaller products save.
 constexpr size_t kMinChannels = 48, kMinOutputs = 32, kMinTiles = 32, kChannelStep = 16;
-/// Transformed points have room in prepared rows; sums times four have 32 bits.
+/// With at most this many channels, the transformed points of a frequency fit prepared rows, and
+/// sums times four fit 32 bits.
 constexpr size_t kMaxChannels = kMaxBytes / sizeof(int16_t);
 static_assert(kMaxChannels * 9 * 128 * 128 * 4 < size_t{1} << 31);
-/// Transformed points of an item share the second-level cache with products and weights.
+/// Limits of an item's transformed points, which share the second-level cache with products and
+/// weights.
 constexpr size_t kBlockBytes = size_t{256} << 10, kMaxBlockTiles = 96;
 constexpr size_t kItemsOfThread = 4;
-/// All transformed kernels are in scratch memory, in 32 bytes for nine of int8.
+/// Limit of the transformed kernels, all of which are in scratch memory: 32 bytes for each 3 x 3
+/// kernel.
 constexpr size_t kMaxKernelBytes = size_t{16} << 20;
 
 QWinogradWork work_of(const Conv2dParams& p, size_t batch, ImageSize input, size_t threads) {
@@ -56,7 +59,8 @@ QWinogradWork work_of(const Conv2dParams& p, size_t batch, ImageSize input, size
   return work;
 }
 
-/// Scratch memory: padding, transformed kernels, and for each worker points and products.
+/// Sizes of the parts of scratch memory, in bytes: padding, transformed kernels, and for each
+/// worker points and products.
 struct Scratch {
   size_t padding_stride, padding, kernels, points, products;
 

@@ -4,11 +4,13 @@
 //
 //   4 * sum = A^T ((G' g G'^T) * (B^T d B)) A, summed over channels before A; G' = 2 G
 //
-// Transformed kernels are at most 1,152 in magnitude and transformed points 512, so that both have
-// 16 bits and no rounding: results are those of the direct sums (qgemm.h), bit for bit. It gains on
-// AVX2 alone, which multiplies 16 bits anyway. It reads the panels that QConv2d packs for direct
-// sums and transforms them at every call, so packed weights are no larger, and the choice may
-// depend on the size of an image. QConv2d (qgemm/qconv.h) calls these functions.
+// Transformed kernels are at most 1,152 in magnitude and transformed points 512. Both fit 16 bits
+// without rounding, so results are those of the direct sums (qgemm.h), bit for bit. Only AVX2
+// without VNNI becomes faster: its direct sums multiply 16-bit elements too. Kernels are
+// transformed at each call, from the panels that QConv2d packs for direct sums. So packed weights
+// need no more memory, and QConv2d can choose by the size of an image. Kernels that were
+// transformed once would need 3.6 times the bytes, and reading these takes as long as transforming.
+// QConv2d (qgemm/qconv.h) calls these functions.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Data that the steps of an int8 Winograd convolution share (qwinograd.h). Sizes count bytes, or
-// elements where nothing is said.
+// Data that the steps of an int8 Winograd convolution share (qwinograd.h). Members named *_bytes
+// count bytes, all other sizes and strides count elements.
 #pragma once
 
 #include <executorch/kernels/engine/qgemm/qconv.h>

@@ -11,7 +11,7 @@
 #define ET_VECTOR_INLINE inline __attribute__((always_inline))
 
 namespace executorch::kernels {
-namespace {  // Compiled for several instruction sets: no copy may stand for another.
+namespace {  // Compiled for several instruction sets: the linker must not merge the copies.
 
 template <class To, class From>
 ET_VECTOR_INLINE To bits_as(From from) {

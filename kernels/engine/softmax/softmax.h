@@ -3,7 +3,8 @@
 //
 //   softmax(x)[i] = exp(x[i] - max(x)) / sum of exp(x - max(x));  log_softmax is its logarithm
 //
-// A row with NaN or +infinity becomes NaN, as does one of -infinity alone. `out` may be `in`.
+// A row with NaN or +infinity becomes NaN, as does a row that has only -infinity. `out` may be
+// `in`.
 #pragma once
 
 #include <cstddef>

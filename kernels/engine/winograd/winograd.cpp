@@ -13,8 +13,8 @@
 namespace executorch::kernels::engine {
 namespace {
 
-// Minimum sizes for which Winograd gains (measured): the transforms' share of the time falls with
-// the number of channels and outputs, and each block of tiles reads 16 weights in place of 9.
+// Minimum sizes for which Winograd is faster (measured): the transforms' share of the time falls
+// with the number of channels and outputs, and each block of tiles reads 16 weights instead of 9.
 constexpr size_t kMinChannels = 48, kMinOutputs = 32, kMinTiles = 32;
 /// Transformed tiles share the second-level cache with weights. Fewer tiles would read the weights
 /// too often, so a block has as many as fit the upper limit.
@@ -127,7 +127,7 @@ void activate_points(const WinogradWork& work, const WinogradTiles& tiles, size_
 
 }  // namespace
 
-bool winograd_gains(const Conv2dParams& p, size_t batch, ImageSize input, InstructionSet set) {
+bool winograd_is_faster(const Conv2dParams& p, size_t batch, ImageSize input, InstructionSet set) {
   const bool has_transforms = set != InstructionSet::Scalar;
   const size_t tiles = batch * tiles_along(input.height + p.pad_top + p.pad_bottom) *
                        tiles_along(input.width + p.pad_left + p.pad_right);

@@ -5,18 +5,18 @@
 //   out = A^T ((G g G^T) * (B^T d B)) A, summed over channels before A
 //
 // Each 2 x 2 points of the result come from a tile d of 4 x 4 points of the input in 16
-// multiplications a channel and output instead of 36. For all tiles these are 16 matrix products,
-// one for each of the 4 x 4 frequencies, by the tiles of gemm.h; blocks of image tiles are such
-// that they stay in the second-level cache.
+// multiplications a channel and output instead of 36. For all tiles together these are 16 matrix
+// products, one for each of the 4 x 4 frequencies, by the tiles of gemm.h. A block of image tiles
+// stays in the second-level cache.
 //
-// Sums have another order than one product's, so bits differ; errors are no larger, as each sum is
-// as long as there are channels, not nine times that. But each input of a tile enters all its
-// results, and subtraction removes it from most of them. An input that is not finite, or above 2^41
-// (possibly above 2^36), would absorb others or overflow a sum, so such tiles are computed
-// directly. Their weights are recovered from the transformed ones, with exact signs and zeros, and
-// an error of one rounding of the kernel's largest weight. winograd_accepts() refuses weights that
-// are not finite or above 2^50. Conv2d (conv.h) plans and calls these functions; callers use
-// Conv2d.
+// The order of additions differs from that of a direct convolution, so bits differ. Errors are not
+// larger: a sum has one term for each channel, a direct sum nine. But each input of a tile enters
+// all results of the tile, and subtraction removes it from most of them. An input that is infinite,
+// NaN or above 2^41 (possibly above 2^36) would absorb others or overflow a sum, so such tiles are
+// computed directly. The direct computation recovers the weights from the transformed ones: with
+// exact signs and zeros, and an error of one rounding of the kernel's largest weight.
+// winograd_accepts() refuses weights that are infinite, NaN or above 2^50. Conv2d (conv.h) plans
+// and calls these functions; callers use Conv2d.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@
 namespace executorch::kernels::engine {
 
 /// True if Winograd's algorithm supports the convolution on this set, and is faster.
-bool winograd_gains(const Conv2dParams& params, size_t batch, ImageSize input, InstructionSet set);
+bool winograd_is_faster(const Conv2dParams& params, size_t batch, ImageSize input,
+                        InstructionSet set);
 bool winograd_accepts(const Conv2dParams& params, const ConvWeights& weights);
 
 size_t winograd_packed_bytes(const Conv2dParams& params, InstructionSet set);

@@ -26,7 +26,8 @@ inline int64_t as_int(const Scalar& number) {
 /// follows the rules of its parts.
 bool fits(const Scalar& number, ScalarType dtype);
 
-/// The dtype in which ATen computes with numbers beside 16-bit floats; any other dtype itself.
+/// The dtype in which ATen computes if a number is combined with a tensor of this dtype: float32
+/// for 16-bit floats, any other dtype itself.
 inline ScalarType opmath_dtype(ScalarType dtype) {
   return dtype == ScalarType::Half || dtype == ScalarType::BFloat16 ? ScalarType::Float : dtype;
 }

@@ -117,7 +117,7 @@ inline constexpr bool is_approximated = false;
 template <class Exact, class Fast, class Covers>
 inline constexpr bool is_approximated<Approximated<Exact, Fast, Covers>> = true;
 
-/// Converts to C alone.
+/// Converts only to C.
 template <class C>
 struct Exactly {
   template <class T, class = std::enable_if_t<std::is_same_v<T, C>>>

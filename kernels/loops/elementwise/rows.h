@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Computes rows of an elementwise operator: reads inputs as a compute type, does the mathematics,
-// and writes results as out's dtype. For elementwise.cpp alone, which chooses the rows.
+// and writes results as out's dtype. Only elementwise.cpp includes it and chooses the rows.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/convert.h>
@@ -110,7 +110,8 @@ class Source {
     load_ = load(dtype, compute);
     direct_ = dtype == dtype_of(compute) && stride == width_;
     // If the common dtype is narrower than the compute type, inputs of other dtypes are narrowed to
-    // it first: uint8 + 300 wraps. As in torch, numbers beside 16-bit floats keep full precision.
+    // it first: uint8 + 300 wraps. As in torch, numbers combined with 16-bit floats keep full
+    // precision.
     const bool kept = is_floating(plan.common) && zero_dim && !plan.operation.gives_bool;
     if (compute != Compute::Bool && dtype != plan.common && dtype_of(compute) != plan.common &&
         !kept) {

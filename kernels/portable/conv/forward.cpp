@@ -17,8 +17,8 @@ constexpr int64_t kLimit = int64_t(1) << 31;
 bool check_channels(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                     const std::optional<Tensor>& bias, const ConvArguments& a, ConvGeometry* g) {
   // Before the products, which a wild number of groups would overflow.
-  if (!ET_EXPECT(ctx, a.groups > 0 && a.groups < kLimit, "groups must be positive, found %" PRId64,
-                 a.groups)) {
+  if (!ET_EXPECT(ctx, a.groups > 0 && a.groups < kLimit,
+                 "groups must be from 1 to 2^31 - 1, found %" PRId64, a.groups)) {
     return false;
   }
   const int64_t channels = input.size(g->batched ? 1 : 0);

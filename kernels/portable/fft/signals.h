@@ -13,8 +13,8 @@ namespace executorch::kernels::portable::fft {
 
 inline constexpr int64_t kLanes = 8;
 typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
-// Maximum number of elements of all lanes together; with more, lanes cost more cache than they
-// gain.
+// Maximum number of elements of all lanes together. With more, cache misses take more time than
+// lanes save.
 inline constexpr int64_t kLanesLimit = 32768;
 
 /// Lines that are transformed along one dimension. `n` is the length of the signal; the real
@@ -59,7 +59,7 @@ void with_lanes(int64_t lanes, F&& f) {
 
 /// Transposes four lines of two complex numbers into four vectors over the lines (real, imaginary,
 /// real, imaginary), and back.
-inline void turn(FourFloats* lines) {
+inline void transpose_pairs(FourFloats* lines) {
   using V = FourFloats;
   const V even[] = {__builtin_shufflevector(lines[0], lines[1], 0, 4, 1, 5),
                     __builtin_shufflevector(lines[0], lines[1], 2, 6, 3, 7)};
@@ -76,7 +76,7 @@ inline void read_turned(const char* const* lines, int64_t offset, const Parts<fl
                         int64_t step) {
   FourFloats line[4];
   for (int k = 0; k < 4; ++k) line[k] = *reinterpret_cast<const FourFloats*>(lines[k] + offset);
-  turn(line);
+  transpose_pairs(line);
   items<FourFloats>(to.re) = line[0], items<FourFloats>(to.im) = line[1];
   items<FourFloats>(to.re + step) = line[2], items<FourFloats>(to.im + step) = line[3];
 }
@@ -86,7 +86,7 @@ inline void write_turned(char* const* lines, int64_t offset, const Parts<float>&
   FourFloats line[] = {items<FourFloats>(from.re) * scale, items<FourFloats>(from.im) * scale,
                        items<FourFloats>(from.re + step) * scale,
                        items<FourFloats>(from.im + step) * scale};
-  turn(line);
+  transpose_pairs(line);
   for (int k = 0; k < 4; ++k) *reinterpret_cast<FourFloats*>(lines[k] + offset) = line[k];
 }
 

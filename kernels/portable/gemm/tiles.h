@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The innermost loops of a matrix product as values, so that an instruction set is chosen while
-// running.
+// The innermost loops of a matrix product as values, so that an instruction set is chosen at run
+// time.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/selection.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Elements counted by their values: histograms.
+// Histograms: histc counts elements by ranges of values, bincount by value.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/loops/memory/loop_nest.h>
@@ -14,7 +14,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// Calls f(values, n) for all elements as C.
+/// Calls f(values, n) for blocks of n elements, converted to C.
 template <class C, class F>
 void for_each_block(const Strided& from, F&& f) {
   Reader<C> reader(from.dtype);
@@ -85,8 +85,8 @@ Tensor& histc_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t bins, c
   if (!ET_EXPECT(ctx, is_floating(dtype), "self must be floating point, found %s",
                  name_of(dtype)) ||
       !expect_same_dtype(ctx, "self", self, "out", out) ||
-      !ET_EXPECT(ctx, bins > 0 && bins <= INT32_MAX, "bins must be positive, found %" PRId64,
-                 bins) ||
+      !ET_EXPECT(ctx, bins > 0 && bins <= INT32_MAX,
+                 "bins must be from 1 to 2^31 - 1, found %" PRId64, bins) ||
       !expect_fits(ctx, "min", min, dtype) || !expect_fits(ctx, "max", max, dtype) ||
       !resize(ctx, out, shape)) {
     return out;
@@ -105,8 +105,8 @@ Tensor& histc_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t bins, c
 
 namespace {
 
-/// Adds weights (1 without any) to the counts of the values. The values may have changed since the
-/// counts got their size.
+/// Adds the weight of each value (1 if `weights` is null) to the value's count. Checks the values
+/// again: they may share memory with the counts, which were cleared.
 template <class W>
 void add_up(KernelRuntimeContext& ctx, const Strided& values, const Strided* weights,
             const Strided& to) {
@@ -135,7 +135,7 @@ Tensor& bincount_out(KernelRuntimeContext& ctx, const Tensor& self,
                  "self must be a vector of integers, found %s of shape %s", name_of(dtype),
                  ShapeText(self).text) ||
       !ET_EXPECT(ctx, minlength >= 0 && minlength <= INT32_MAX,
-                 "minlength must not be negative, found %" PRId64, minlength)) {
+                 "minlength must be from 0 to 2^31 - 1, found %" PRId64, minlength)) {
     return out;
   }
   const Strided values(self);
@@ -149,7 +149,7 @@ Tensor& bincount_out(KernelRuntimeContext& ctx, const Tensor& self,
   for (int64_t i = 0; i < values.numel(); ++i) {
     const auto value = read<int64_t>(values.data + i * values.strides[0], dtype);
     if (!ET_EXPECT(ctx, value >= 0 && value < INT32_MAX,
-                   "self[%" PRId64 "] = %" PRId64 " is no count's place", i, value)) {
+                   "self[%" PRId64 "] = %" PRId64 ", expected 0 to 2^31 - 2", i, value)) {
       return out;
     }
     shape.sizes[0] = std::max(shape.sizes[0], value + 1);

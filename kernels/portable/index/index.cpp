@@ -144,9 +144,9 @@ bool adjacent(uint32_t mask) {
   return (mask & (mask + 1)) == 0;
 }
 
-/// Checks the indices against self, whose strides the offsets are made of. False after failing the
-/// context. int32, int64, bool and uint8 (as bool) indices; an absent one leaves its dimension
-/// whole.
+/// Checks the indices against self's sizes and computes offsets from self's strides. Returns false
+/// after failing the context. Indices are int32, int64, bool or uint8 (as bool); an absent index
+/// selects its whole dimension.
 bool resolve(KernelRuntimeContext& ctx, const Strided& self,
              ArrayRef<std::optional<Tensor>> indices, Indexing* indexing) {
   IndexList list;

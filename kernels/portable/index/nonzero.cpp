@@ -84,8 +84,8 @@ Tensor& nonzero_static_out(KernelRuntimeContext& ctx, const Tensor& self, int64_
   shape.append(size);
   shape.append(from.rank);
   if (!expect_truth(ctx, self, out) ||
-      !ET_EXPECT(ctx, size >= 0 && size <= INT32_MAX, "size must not be negative, found %" PRId64,
-                 size) ||
+      !ET_EXPECT(ctx, size >= 0 && size <= INT32_MAX,
+                 "size must be from 0 to 2^31 - 1, found %" PRId64, size) ||
       !resize(ctx, out, shape)) {
     return out;
   }

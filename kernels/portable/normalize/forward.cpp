@@ -214,7 +214,8 @@ bool expect_layers(KernelRuntimeContext& ctx, const Tensor& input,
     fits = shape.sizes[shape.rank - trailing + d] == normalized_shape[d];
   }
   return expect_floating(ctx, "input", input) &&
-         ET_EXPECT(ctx, fits, "normalized_shape is not the end of input's sizes %s",
+         ET_EXPECT(ctx, fits,
+                   "normalized_shape must be the last sizes of input, whose sizes are %s",
                    ShapeText(shape).text);
 }
 
@@ -223,10 +224,10 @@ bool expect_groups(KernelRuntimeContext& ctx, const Tensor& input, int64_t N, in
   int64_t inner = 1;
   for (int d = 2; d < int(input.dim()); ++d) inner *= input.size(d);
   return expect_floating(ctx, "input", input) &&
-         ET_EXPECT(
-             ctx, input.dim() >= 2 && input.size(0) == N && input.size(1) == C && inner == HxW,
-             "N %" PRId64 ", C %" PRId64 " and HxW %" PRId64 " are not those of input's sizes %s",
-             N, C, HxW, ShapeText(input).text) &&
+         ET_EXPECT(ctx,
+                   input.dim() >= 2 && input.size(0) == N && input.size(1) == C && inner == HxW,
+                   "N %" PRId64 ", C %" PRId64 " and HxW %" PRId64 " do not match input's sizes %s",
+                   N, C, HxW, ShapeText(input).text) &&
          ET_EXPECT(ctx, group > 0 && C % group == 0,
                    "C %" PRId64 " must be a multiple of group %" PRId64, C, group);
 }

@@ -139,7 +139,8 @@ constexpr auto pow_math =
 #define KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN) \
   KERNEL(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN)           \
   KERNEL(NAME##SCALAR_OVERLOAD, Scalar, NAME, DOMAIN)
-// A row: an operator of tensors alone. With it and a line in functions.yaml it is complete.
+// A row: an operator whose operands are all tensors. It needs only this row and a line in
+// functions.yaml.
 #define TENSORS(NAME, DOMAIN, ...) \
   MATH(NAME, __VA_ARGS__)          \
   KERNEL(NAME##_out, Tensor, NAME, DOMAIN)
@@ -206,7 +207,7 @@ constexpr const Elementwise& kPower =
 
 constexpr auto cube_math = [](auto x) { return x * x * x; };
 
-/// The number as an element of a dtype of 16 bits, which some operators make of it first in eager.
+/// Rounds the number to the dtype if that has 16 bits, as some operators do first in eager.
 Scalar as_element(ScalarType dtype, const Scalar& number) {
   if constexpr (is_selected(ScalarType::Half)) {
     if (dtype == ScalarType::Half) {
@@ -237,7 +238,7 @@ bool expect_alpha(KernelRuntimeContext& ctx, const Scalar& alpha, ScalarType com
     }
   }
   return ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
-                   "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
+                   "alpha may be a bool only for bool inputs, found inputs of dtype %s",
                    name_of(common)) &&
          expect_fits(ctx, "alpha", alpha, common);
 }

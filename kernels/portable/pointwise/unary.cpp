@@ -275,7 +275,7 @@ Scalar whole_number(ScalarType dtype, const Scalar& bound) {
   return bound;
 }
 
-/// Activations give their input's dtype, and are defined on floating point alone.
+/// Activations give their input's dtype, and are defined only on floating point.
 Tensor& activation(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
                    Tensor& out, const Parameters& parameters = {}) {
   if (!ET_EXPECT(ctx, is_floating(self.scalar_type()),

@@ -42,7 +42,7 @@ inline void natural_logs(const double* x, double* log) {
 }
 
 /// Cosine and sine of 2πu, 0 ≤ u < 1: by Taylor's series within an eighth of a turn.
-inline void on_circle(const double* u, double* cosine, double* sine) {
+inline void cosine_and_sine(const double* u, double* cosine, double* sine) {
   int quarter[kPairs];
   double x[kPairs], square[kPairs];
   for (int i = 0; i < kPairs; ++i) {
@@ -74,7 +74,7 @@ inline void make_normals(const double* uniform, double* normal) {
   double u[kPairs], angle[kPairs], log[kPairs], cosine[kPairs], sine[kPairs];
   for (int i = 0; i < kPairs; ++i) u[i] = 1 - uniform[2 * i], angle[i] = uniform[2 * i + 1];
   natural_logs(u, log);
-  on_circle(angle, cosine, sine);
+  cosine_and_sine(angle, cosine, sine);
   for (int i = 0; i < kPairs; ++i) {
     const double radius = std::sqrt(-2 * log[i]);
     normal[2 * i] = radius * cosine[i], normal[2 * i + 1] = radius * sine[i];

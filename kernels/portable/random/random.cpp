@@ -293,7 +293,7 @@ Tensor& bernoulli_out(KernelRuntimeContext& ctx, const Tensor& self,
     valid = valid && p >= 0 && p <= 1;
     return int64_t{stream.uniform(32) < p};
   });
-  static_cast<void>(ET_EXPECT(ctx, valid, "self must hold numbers of [0, 1] alone"));
+  static_cast<void>(ET_EXPECT(ctx, valid, "self must hold only numbers in [0, 1]"));
   return out;
 }
 

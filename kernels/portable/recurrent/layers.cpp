@@ -130,7 +130,7 @@ bool resize_results(KernelRuntimeContext& ctx, const RecurrentLayers& a, const S
   return true;
 }
 
-/// A tensor of the user's as sequences.
+/// Views a tensor as sequences.
 SequenceView sequences_of(const Tensor& tensor, bool batch_first) {
   const Strided memory(tensor);
   const int steps = batch_first ? 1 : 0;

@@ -15,11 +15,11 @@ namespace {
 
 using Factor = std::optional<double>;
 
-/// How an operator names the result's size: as such, or by factors. Both as ATen passes them.
+/// The result's size, as ATen passes it: spatial sizes, factors, or both.
 struct ResizeArguments {
   std::optional<ArrayRef<int64_t>> output_size;  ///< spatial sizes
-  /// One factor a spatial dimension, if given: as input to the size (the .vec overloads) or beside
-  /// it.
+  /// One factor for each spatial dimension, if given. The .vec overloads compute the sizes from
+  /// them; others have both.
   Factor scales[kSpatial];
 };
 

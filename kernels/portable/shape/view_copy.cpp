@@ -124,7 +124,7 @@ bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& 
 
 /// Reinterprets the memory as elements of a dtype of the same width or narrower; false if the
 /// elements to split are not adjacent.
-bool seen_as(Strided& memory, ScalarType dtype) {
+bool reinterpret_as(Strided& memory, ScalarType dtype) {
   const int64_t width = memory.element_size();
   const int last = memory.rank - 1;
   memory.dtype = dtype;
@@ -166,7 +166,7 @@ Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& self, Scala
   if (!resize(ctx, out, shape)) return out;
   Strided to(out);
   const ScalarType narrower = width < wanted ? self.scalar_type() : dtype;
-  if (ET_EXPECT(ctx, seen_as(from, narrower) && seen_as(to, narrower),
+  if (ET_EXPECT(ctx, reinterpret_as(from, narrower) && reinterpret_as(to, narrower),
                 "elements of the last dimension must be neighbours in memory")) {
     copy(ctx, to, from);
   }

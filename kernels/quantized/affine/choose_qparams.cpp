@@ -120,8 +120,8 @@ double bounded_scale(double scale, double eps) {
   return scale < smallest ? smallest : scale;
 }
 
-/// Subtracts in int32 as the reference does, which overflows for values that are not finite.
-int64_t less(int64_t quant_min, double rounded) {
+/// Subtracts in int32, as the reference does, whose subtraction wraps for infinities and NaN.
+int64_t subtract_wrapping(int64_t quant_min, double rounded) {
   const int32_t taken =
       std::isnan(rounded) ? std::numeric_limits<int32_t>::min() : cast<int32_t>(rounded);
   return static_cast<int32_t>(static_cast<uint32_t>(quant_min) - static_cast<uint32_t>(taken));
@@ -151,7 +151,7 @@ Pair choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, i
   const double scale = bounded_scale(
       rounded_to(steps, static_cast<float>(width) / static_cast<float>(per_step)), eps);
   const float descaled = static_cast<float>(range.min) / static_cast<float>(scale);
-  const int64_t zero_point = less(quant_min, std::nearbyint(descaled));
+  const int64_t zero_point = subtract_wrapping(quant_min, std::nearbyint(descaled));
   write_first(scale_out, scale);
   write_first(zero_point_out, between(zero_point, quant_min, quant_max));
   return result;

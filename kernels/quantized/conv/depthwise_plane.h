@@ -26,9 +26,10 @@ class DepthwisePlane {
 
   const IntegerLoops& loops_;
   const FusedLayer& layer_;
-  int64_t rows_, phase_, row_;  ///< rows, columns of a remainder, columns of all of them
-  int64_t taps_;                ///< rounded up to pairs
-  int64_t plane_, sums_;        ///< factors of a plane, bytes of a row's sums
+  int64_t rows_;
+  int64_t phase_, row_;   ///< columns of one remainder modulo the stride, and of all
+  int64_t taps_;          ///< rounded up to pairs
+  int64_t plane_, sums_;  ///< factors of a plane, bytes of a row's sums
 };
 
 }  // namespace executorch::kernels::quantized

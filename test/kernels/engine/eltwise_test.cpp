@@ -290,7 +290,7 @@ TEST(Lookup, GivesTheTablesResultOfEveryByte) {
   const LookupTable table(results);
   ManyThreads threads(2);
   for (const size_t count :
-       {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{300}, kNumbersOfItem + 129}) {
+       {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{300}, kElementsOfItem + 129}) {
     std::unique_ptr<uint8_t[]> in(new uint8_t[count]), out(new uint8_t[count]);
     for (size_t i = 0; i < count; ++i) in[i] = static_cast<uint8_t>(i);
     for (const InstructionSet set : instruction_sets()) {

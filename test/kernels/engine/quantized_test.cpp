@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products of int8, static and dynamic, sums, and rows quantized while running.
+// Products of int8, static and dynamic, sums, and rows quantized at run time.
 #include <executorch/kernels/engine/eltwise/quantize_rows.h>
 
 #include "quantized.h"

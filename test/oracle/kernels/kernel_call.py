@@ -105,7 +105,7 @@ def computed_wider(call: EagerCall, func: Any, args: Sequence[Any], kwargs: dict
     """The call with what eager gives when 16-bit floats are computed in float32 and rounded at last, if there are any.
 
     Eager rounds some intermediates to 16 bits (the sums of a transposed convolution, a quotient before it is truncated,
-    where in an image a sample lies); kernels need not. Of kernels in COARSE_IN_EAGER, computed in float64.
+    where in an image a sample lies); kernels need not. For kernels in COARSE_IN_EAGER, computed in float64.
     """
     coarse = call.name in COARSE_IN_EAGER
     if call.mutated or call.results is None or not (coarse or _has_16_bits([*args, *call.results])):

@@ -29,15 +29,11 @@ void keep_message(et_timestamp_t, et_pal_log_level_t, const char*, const char*, 
   *messages += '\n';
 }
 
-}  // namespace
-
-namespace {
-
-/// The values of one call, and all that they refer to.
+/// The values of one call, and all data that they refer to.
 class Arguments {
  public:
   EValue make(const OracleValue& from);
-  /// After the call: sizes as the kernel left them.
+  /// Copies the tensors' sizes and strides after the call to their OracleTensors.
   void write_sizes_back();
 
  private:
@@ -58,7 +54,7 @@ class Arguments {
   };
   std::deque<Tensor> tensors_;
   std::deque<List<int64_t, int64_t>> int_lists_;
-  std::deque<List<aten::Tensor, char>> tensor_lists_;  // A Tensor cannot be made empty.
+  std::deque<List<aten::Tensor, char>> tensor_lists_;  // Tensor has no default constructor.
   std::deque<List<std::optional<aten::Tensor>, std::optional<aten::Tensor>>> optional_lists_;
   std::deque<std::vector<char>> bytes_;
   std::deque<std::vector<double>> doubles_;
@@ -134,14 +130,14 @@ void Arguments::write_sizes_back() {
   }
 }
 
-/// True if tensors can have the sizes of a value, or of its items.
-bool can_be_made(const OracleValue& value) {
+/// True if the sizes of a tensor value, or of each tensor in a list, are valid.
+bool has_valid_sizes(const OracleValue& value) {
   switch (value.kind) {
     case kTensor:
       return aten::safe_numel(value.tensor->sizes, value.tensor->rank).ok();
     case kTensorList:
     case kOptionalTensorList:
-      return std::all_of(value.items, value.items + value.integer, can_be_made);
+      return std::all_of(value.items, value.items + value.integer, has_valid_sizes);
     default:
       return true;
   }
@@ -157,7 +153,7 @@ KernelRun run_kernel(const char* name, OracleValue* values, int64_t count,
   static const bool registered [[maybe_unused]] =
       rt::register_pal(rt::PalImpl::create(keep_message, "kernel_entry.cpp"));
   messages = &log;
-  if (!std::all_of(values, values + count, can_be_made)) return {Error::InvalidArgument, false};
+  if (!std::all_of(values, values + count, has_valid_sizes)) return {Error::InvalidArgument, false};
   Arguments arguments;
   std::deque<EValue> storage;
   std::vector<EValue*> stack;
@@ -180,9 +176,9 @@ KernelRun run_kernel(const char* name, OracleValue* values, int64_t count,
 
 extern "C" {
 
-/// oracle::run_kernel for ctypes: `temp` is the kernel's temporary memory; `message` gets the log
-/// messages, cut to its size. Returns the Error; `ran` becomes 0 if it occurred before the kernel
-/// ran.
+/// oracle::run_kernel for ctypes. `temp` is the kernel's temporary memory. `message` receives the
+/// log messages, cut to its size. Returns the Error. Sets `ran` to 0 if the error occurred before
+/// the kernel ran, else to 1.
 int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_t* temp,
                     int64_t temp_bytes, char* message, int64_t message_bytes, int32_t* ran) {
   executorch::runtime::MemoryAllocator allocator(static_cast<uint32_t>(temp_bytes), temp);
@@ -195,8 +191,8 @@ int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_
   return static_cast<int32_t>(run.error);
 }
 
-/// Limits kernels to vectors of that kind: 1 is every processor's, 2 AVX2, 3 AVX-512. Returns the
-/// limit before; 0 for a build or a processor without a choice of that kind.
+/// Limits the vectors that kernels use: 1 for those that every processor has, 2 for AVX2, 3 for
+/// AVX-512. Returns the previous limit, or 0 if the build or the processor does not support `kind`.
 int32_t limit_vectors([[maybe_unused]] int32_t kind) {
 #if ET_WIDE_VECTORS
   using executorch::kernels::Vectors;
@@ -210,7 +206,7 @@ int32_t limit_vectors([[maybe_unused]] int32_t kind) {
 #endif
 }
 
-/// Registered kernels, and the i-th one's name.
+/// The number of registered kernels, and the name of kernel `index`.
 int64_t kernel_count() {
   return static_cast<int64_t>(executorch::runtime::registered_kernel_count());
 }

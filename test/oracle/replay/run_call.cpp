@@ -63,7 +63,7 @@ class Structures {
  private:
   OracleTensor* tensor(Tensor& from) {
     auto& strides = strides_.emplace_back(from.sizes.size());
-    int64_t step = 1;  // behind the outermost dimension, it may not fit a stride
+    int64_t step = 1;  // after the outermost dimension, it may not fit a stride
     for (size_t i = from.sizes.size(); i-- > 0;) {
       strides[from.dim_order[i]] = static_cast<int32_t>(step);
       step *= from.sizes[from.dim_order[i]] > 1 ? from.sizes[from.dim_order[i]] : 1;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Makes one node of a depthwise convolution of float32 and the changes of layout before and after
-// it, which can take longer than the convolution.
+// Fuses a depthwise convolution of float32 with the changes of layout before and after it, which
+// can take longer than the convolution.
 #include <iterator>
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
@@ -35,7 +35,7 @@ bool is_constant_float(const Value& value) {
   return value.is_constant() && value.datatype == Datatype::Float32;
 }
 
-bool gains(const Graph& graph, const Node& node) {
+bool is_faster(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::DepthwiseConv2d || node.fused != Fused::No ||
       (node.flags & kSamePadding) != 0 || !is_constant_float(graph.values[node.operand(1)]) ||
       (node.operand(2) != kNoValue && !is_constant_float(graph.values[node.operand(2)]))) {
@@ -43,9 +43,9 @@ bool gains(const Graph& graph, const Node& node) {
   }
   const Value& images = graph.values[node.operand(0)];
   return images.datatype == Datatype::Float32 &&
-         engine::planes_gain(convolution_params(node),
-                             {static_cast<size_t>(images.declared.dims[1]),
-                              static_cast<size_t>(images.declared.dims[2])});
+         engine::planes_are_faster(convolution_params(node),
+                                   {static_cast<size_t>(images.declared.dims[1]),
+                                    static_cast<size_t>(images.declared.dims[2])});
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void fuse_planes(Graph* graph) {
   };
   std::vector<bool> erased(graph->nodes.size());
   for (Node& node : graph->nodes) {
-    if (!gains(*graph, node) || !is_inner(node.operand(0)) || !is_inner(node.result())) {
+    if (!is_faster(*graph, node) || !is_inner(node.operand(0)) || !is_inner(node.result())) {
       continue;
     }
     const size_t before = producers[node.operand(0)], behind = consumers[node.result()];

@@ -13,7 +13,8 @@ namespace executorch::kernels::engine {
 namespace {
 
 constexpr size_t kSide = 16;
-/// Panels above this size, if they are read later, leave the caches before that.
+/// Panels of at least this size that are read later would leave the caches before, so they are
+/// stored past the caches.
 constexpr size_t kStreamedBytes = size_t{1} << 14;
 
 INLINE __mmask16 mask_of(size_t count) { return __mmask16((1u << count) - 1); }

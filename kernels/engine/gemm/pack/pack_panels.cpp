@@ -11,9 +11,9 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// Copies whole panels of contiguous columns. A row of all panels is read at once, because rows may
-/// lie in different pages, which hardware does not prefetch; the width is a constant, so that a
-/// copy is a few instructions.
+/// Copies whole panels of contiguous columns. Each row is copied to all panels before the next row:
+/// rows may lie in different pages, across which hardware does not prefetch. The panel's width is a
+/// constant, so a copy takes a few instructions.
 template <size_t kPanel>
 void copy_panels(const RightMatrix& right, size_t panels, size_t depth, float* to, size_t apart) {
   constexpr size_t kRowsAhead = 16, kLineFloats = 16;
@@ -29,7 +29,7 @@ void copy_panels(const RightMatrix& right, size_t panels, size_t depth, float* t
   }
 }
 
-/// The same for the panel of the tiles.
+/// The same for the width of the tiles' panels.
 void copy_panels(size_t panel, const RightMatrix& right, size_t panels, size_t depth, float* to,
                  size_t apart) {
   switch (panel) {
