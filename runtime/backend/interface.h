@@ -36,7 +36,7 @@ using DelegateHandle = void;
 
 /// Working memory that a delegate took beyond the allocators it was given.
 struct Scratch {
-  /// Identifies the memory: equal for delegates that share it; null without any.
+  /// Identifies the memory: equal for delegates that share it; null if there is none.
   const void* memory = nullptr;
   size_t size = 0;
 };

@@ -80,14 +80,14 @@ class Method final {
   /// memory to compare them in); other methods may share it too.
   size_t delegate_scratch_size() const;
 
-  /// Visits the operators of each delegate, of which the first is 0, as far as its backend
-  /// describes them (BackendInterface::describe).
+  /// Visits the operators of each delegate whose backend describes them
+  /// (BackendInterface::describe). Delegates count from 0.
   [[nodiscard]] Error describe_delegates(
       FunctionRef<void(size_t delegate, const DelegateOperator&)> visit) const;
 
-  /// Sets an input. A tensor must be of the input's dtype and rank, dense in its dim order, and of
-  /// its sizes (of a dynamic tensor: at most those). If the plan has memory for the input
-  /// (TensorInfo::is_memory_planned()) it is copied there; else the method uses the given memory,
+  /// Sets an input. A tensor must be dense in the input's dim order and have its dtype, rank and
+  /// sizes (for a dynamic input: at most its sizes). If the plan has memory for the input
+  /// (TensorInfo::is_memory_planned()), it is copied there; else the method uses the given memory,
   /// which must outlive the execution. Ints, doubles, bools and strings are part of the program:
   /// they are set from the start, and only the same value is accepted. An input stays set for
   /// further executions, except where the plan uses its memory for other values as well.
@@ -98,7 +98,8 @@ class Method final {
   /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
   /// Unsets all inputs that use the caller's memory, which may then be freed. Outputs and
-  /// attributes that show this memory have none until the next execution.
+  /// attributes that show this memory have none until the next execution. Other views without
+  /// planned memory may have none either.
   /// @retval Error::InvalidState An execution has begun.
   [[nodiscard]] Error release_inputs();
   /// Returns true if the method may write to the memory that set_input() gives it: the plan lacks
@@ -110,7 +111,7 @@ class Method final {
   bool is_input_unaliased(size_t input_idx) const;
   /// Like set_input(), for an input with planned memory, but without a copy: the method reads the
   /// caller's tensor, which must not change until execution has ended.
-  /// @retval Error::InvalidState Not is_input_unaliased(), or step() has begun an execution.
+  /// @retval Error::InvalidState is_input_unaliased() is false, or step() has begun an execution.
   [[nodiscard]] Error bind_input_data(const EValue& input_evalue, size_t input_idx);
   /// Earlier names, kept for one release.
   bool input_stands_alone(size_t input_idx) const { return is_input_unaliased(input_idx); }
@@ -125,14 +126,15 @@ class Method final {
   /// the use of the output.
   /// @retval Error::InvalidState The plan has memory for the output.
   /// @retval Error::InvalidType The output is not a tensor.
-  /// @retval Error::InvalidArgument `size` is less than the bytes of the output (of a dynamic one:
-  ///     its largest), the memory is not aligned to its elements, or the output does not exist.
+  /// @retval Error::InvalidArgument `size` is less than the bytes of the output (for a dynamic
+  ///     output: at its largest sizes), the memory is not aligned to its elements, or the output
+  ///     does not exist.
   [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
   /// Returns true if the plan has memory for the output, and no other value depends on its place.
   bool is_output_unaliased(size_t output_idx) const;
   /// Like set_output_data_ptr() for an output with planned memory: from now on the method writes it
   /// to the caller's memory instead.
-  /// @retval Error::InvalidState Not is_output_unaliased().
+  /// @retval Error::InvalidState is_output_unaliased() is false.
   [[nodiscard]] Error replace_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 
   /// Output `i`, which must exist. Tensors refer to the method's memory: valid until it is executed

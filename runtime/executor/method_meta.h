@@ -27,7 +27,7 @@ class TensorInfo final {
  public:
   TensorInfo() = delete;
 
-  /// The sizes; of a dynamic tensor, the largest. 0 stands for an unbounded size.
+  /// The sizes; for a dynamic tensor, the largest ones. 0 stands for an unbounded size.
   Span<const int32_t> sizes() const { return sizes_; }
   Span<const uint8_t> dim_order() const { return dim_order_; }
   executorch::aten::ScalarType scalar_type() const { return scalar_type_; }

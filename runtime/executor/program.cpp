@@ -82,7 +82,7 @@ Program::Program(const DataLoader* loader, size_t segment_base, FreeableBuffer&&
       data_map_(loader, program, segment_base) {}
 
 Result<Program> Program::load(DataLoader* loader, Verification) {
-  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "no loader of a program");
+  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "program: the data loader is null");
   const ProgramHeader header = ET_UNWRAP(load_header(*loader));
   // Offsets in a flatbuffer have 31 bits. Checked before allocating: the file may be sparse.
   ET_CHECK_OR_RETURN_ERROR(header.flatbuffer_size <= INT32_MAX, InvalidProgram,
@@ -128,7 +128,7 @@ Result<const NamedDataMap*> Program::get_named_data_map() const {
 }
 
 size_t Program::num_methods() const {
-  // Without data the program was moved from.
+  // A program that was moved from has no data.
   return program_data_.size() == 0 ? 0 : count(program_->execution_plan());
 }
 
@@ -140,7 +140,7 @@ Result<const char*> Program::get_method_name(size_t method_index) const {
 
 const fb::ExecutionPlan* Program::find_plan(const char* method_name) const {
   if (method_name == nullptr) {
-    ET_LOG(Error, "no name of a method");
+    ET_LOG(Error, "method name is null");
     return nullptr;
   }
   // Start at the last method found: queries in the order of the file share one walk.
@@ -187,7 +187,7 @@ Result<Method> Program::load_method(const char* method_name, MemoryManager* memo
   }
   ET_CHECK_OR_RETURN_ERROR(
       memory_manager != nullptr && memory_manager->method_allocator() != nullptr, InvalidArgument,
-      "method '%s': no memory manager, or none with a method allocator", method_name);
+      "method '%s': the memory manager or its method allocator is null", method_name);
   return MethodLoader::load({*this, *plan, *memory_manager, event_tracer, named_data_map,
                              backend_options, kernel_registry});
 }

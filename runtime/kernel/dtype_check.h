@@ -56,7 +56,7 @@ bool serves_dtypes(KernelRuntimeContext& ctx, const Tensors&... tensors) {
   return error == Error::Ok;
 }
 
-/// Same as make_kernel(), for tensors of these dtypes alone (bit i: the dtype with value i).
+/// Same as make_kernel(), only for tensors of these dtypes (bit i: the dtype with value i).
 template <auto kFunction, uint64_t kDtypes>
 constexpr Kernel make_kernel_for_dtypes(const char* name, KernelKey key = {}) {
   Kernel kernel = make_kernel<kFunction>(name, key);

@@ -101,7 +101,7 @@ struct Candidates {
 
   const Kernel* best() const { return specialized != nullptr ? specialized : fallback; }
 
-  void look_in(Span<const Kernel> kernels, const Query& query) {
+  void search(Span<const Kernel> kernels, const Query& query) {
     for (const Kernel& kernel : kernels) {
       if (!query.names(kernel)) {
         continue;
@@ -118,7 +118,7 @@ struct Candidates {
     for (size_t i = 0; i < g_num_tables; ++i) {
       const Table& table = g_tables[i];
       if (table.priority == priority) {
-        look_in(possible(table.kernels, table.sorted, query.name()), query);
+        search(possible(table.kernels, table.sorted, query.name()), query);
       }
     }
   }
@@ -213,7 +213,7 @@ Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_
   Candidates candidates;
   candidates.look_in_tables(KernelPriority::Override, query);
   candidates.look_in_tables(KernelPriority::Preferred, query);
-  candidates.look_in(copied_kernels(), query);
+  candidates.search(copied_kernels(), query);
   candidates.look_in_tables(KernelPriority::Default, query);
 #ifdef USE_ATEN_LIB
   if (candidates.best() == nullptr && g_kernel_source != nullptr) {
@@ -248,7 +248,7 @@ Result<OpFunction> get_op_function_from_registry(const char* name, Span<const Te
 const Kernel* internal::find_in_list(const char* name, Span<const TensorMeta> meta_list,
                                      Span<const Kernel> kernel_list) {
   Candidates candidates;
-  candidates.look_in(kernel_list, Query(name, meta_list));
+  candidates.search(kernel_list, Query(name, meta_list));
   return candidates.best();
 }
 

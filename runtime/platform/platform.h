@@ -39,7 +39,7 @@ typedef enum {
 /// Called by runtime_init() and, if registered, by register_pal(); may be called more than once.
 void et_pal_init(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
-/// Ends the program. Reached from programming errors alone, never from a file or an input.
+/// Ends the program. Only programming errors lead here, never the contents of a file or an input.
 ET_NORETURN void et_pal_abort(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 /// A clock that never runs backwards, in ticks.

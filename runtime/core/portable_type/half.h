@@ -8,7 +8,7 @@
 #include <executorch/runtime/core/portable_type/bit_cast.h>
 #include <executorch/runtime/core/portable_type/small_float.h>
 
-// The type whose conversions the processor has. GCC 12 has _Float16 in C++ on x86 alone.
+// The type whose conversions the processor has. GCC 12 has _Float16 in C++ only on x86.
 #if defined(__ARM_FP16_FORMAT_IEEE)
 #define ET_NATIVE_HALF __fp16
 #elif defined(__FLT16_MANT_DIG__) && defined(__F16C__)

@@ -205,8 +205,9 @@ Error Method::bind_input_data(const EValue& input_evalue, size_t input_idx) {
   // An input that is bound already has passed this check.
   const bool can_bind = input.planned != nullptr || is_input_unaliased(input_idx);
   ET_CHECK_OR_RETURN_ERROR(can_bind, InvalidState,
-                           "method '%s': input %zu is not alone in planned memory", name(),
-                           input_idx);
+                           "method '%s': input %zu cannot be bound, because "
+                           "is_input_unaliased() is false; use set_input()",
+                           name(), input_idx);
   ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument,
                            "method '%s', input %zu: a value of tag %u, expected a tensor", name(),
                            input_idx, static_cast<unsigned>(input_evalue.tag));
@@ -292,8 +293,8 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
                            "method '%s': output %zu has planned memory", name(), output_idx);
   const bool is_input = (block_.flags[static_cast<size_t>(index)] & internal::kInputValue) != 0;
   ET_CHECK_OR_RETURN_ERROR(is_input || !grows_unless_input(*tensor), InvalidState,
-                           "method '%s': the sizes of output %zu have no bound, the dynamic "
-                           "allocator gives its memory",
+                           "method '%s': output %zu is unbounded, so the dynamic allocator "
+                           "provides its memory",
                            name(), output_idx);
   return give_output_memory(buffer, size, output_idx);
 }
@@ -307,8 +308,9 @@ bool Method::is_output_unaliased(size_t output_idx) const {
 Error Method::replace_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_output(output_idx));
   ET_CHECK_OR_RETURN_ERROR(is_output_unaliased(output_idx), InvalidState,
-                           "method '%s': output %zu is not alone in planned memory", name(),
-                           output_idx);
+                           "method '%s': the memory of output %zu cannot be replaced, because "
+                           "is_output_unaliased() is false",
+                           name(), output_idx);
   return give_output_memory(buffer, size, output_idx);
 }
 

@@ -7,8 +7,8 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// Ends the use of the caller's memory for an input with planned memory: its tensor refers to that
-/// again, with the program's sizes, for which it has room.
+/// Undoes Method::bind_input_data(): points the input's tensor to its planned memory again, and
+/// resizes it to the program's sizes, for which that memory has room.
 [[nodiscard]] Error use_planned_memory(Input& input);
 
 }  // namespace internal

@@ -17,8 +17,8 @@ namespace internal {
 /// in the program's size, plus sorting inputs and outputs by their places.
 ///
 /// An output is unaliased if it is the last argument of one instruction, an argument of no other,
-/// not an input, and alone in its planned memory. Then no value depends on where it is. (Arguments
-/// of kernels and delegates end with what they write.) An input is unaliased if it has constant
+/// not an input, and alone in its planned memory. Then no value depends on where it is. (Kernels
+/// and delegates list the arguments that they write last.) An input is unaliased if it has constant
 /// sizes, only delegates read it, nothing writes to it, and it is alone in its planned memory. (A
 /// kernel may write to any of its arguments.)
 ///

@@ -161,15 +161,15 @@ class AliasModel final {
   const MethodBlock& block_;
   executorch::runtime::internal::WorkBudget budget_;
   Node* nodes_ = nullptr;
-  /// The first of the instruction's values, and the first of those that are written to, which come
-  /// after all others.
+  /// Heads of the linked list of the instruction's values, and of its tail: the values that the
+  /// instruction writes to.
   uint32_t list_ = 0;
   uint32_t written_ = 0;
   size_t index_ = 0;
   /// A range around all inputs with planned memory.
   PlannedRange inputs_{0, UINT64_MAX, 0};
 #if ET_SHORTCUTS
-  /// The bytes of the last tensor: many have as many elements of the same type.
+  /// The size of the last tensor. The next one often has the same type and number of elements.
   struct Bytes {
     ssize_t numel;
     executorch::aten::ScalarType type;

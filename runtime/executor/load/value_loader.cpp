@@ -123,7 +123,7 @@ ET_INLINE_UNLESS_SMALL Error ValueLoader::load_tensor(const fb::Tensor& tensor) 
     return load_bounded(tensor);
   }
   ET_CHECK_OR_RETURN_ERROR(&load_unbounded_tensor != nullptr, NotSupported,
-                           "method '%s', tensor %zu: this runtime has no tensors without bound",
+                           "method '%s', tensor %zu: this build does not support unbounded tensors",
                            text(plan_.name()), used_.value);
   return load_unbounded_tensor(*this, tensor);
 }

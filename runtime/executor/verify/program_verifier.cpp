@@ -12,7 +12,8 @@ namespace {
 
 namespace fb = executorch_flatbuffer;
 
-/// A file of many methods has at least some hundred bytes for each.
+/// Maximum number of comparisons that look-ups of parametric plans may take for each byte of the
+/// file. Valid files need fewer: each method takes some hundred bytes.
 constexpr uint64_t kSearchesPerByte = 8;
 
 Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
@@ -29,7 +30,7 @@ Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
   return Error::Ok;
 }
 
-/// `owner` names the list for messages.
+/// `owner` names the list in messages.
 Error verify_subsegments(const fb::Program& program, const fb::SubsegmentOffsets& offsets,
                          const char* owner, WorkBudget* budget) {
   const size_t segments = count(program.segments());
@@ -80,7 +81,8 @@ Error verify_named_data(const fb::Program& program, size_t flatbuffer_size) {
       searched += count(program.execution_plan());
     }
   }
-  // Metadata of each method searches the plans: all searches together take time linear in the file.
+  // The metadata of each method searches all plans. Bounded so that all these searches together
+  // take time linear in the size of the file.
   ET_CHECK_OR_RETURN_ERROR(searched / kSearchesPerByte <= flatbuffer_size, InvalidProgram,
                            "%zu methods have too many parametric plans for a file of %zu bytes",
                            count(program.execution_plan()), flatbuffer_size);

@@ -89,7 +89,7 @@ Result<int> half(int value) {
 }
 Result<int> quarter(int value) {
   const int once = ET_UNWRAP(half(value));
-  return ET_UNWRAP(half(once), "%d is no multiple of 4", value);
+  return ET_UNWRAP(half(once), "%d is not a multiple of 4", value);
 }
 
 TEST(ResultTest, UnwrapGivesTheValueOrReturnsTheError) {
@@ -98,7 +98,7 @@ TEST(ResultTest, UnwrapGivesTheValueOrReturnsTheError) {
   EXPECT_EQ(quarter(3).error(), Error::InvalidArgument);
   EXPECT_TRUE(log.messages().empty());
   EXPECT_EQ(quarter(6).error(), Error::InvalidArgument);
-  EXPECT_EQ(log.text(), "6 is no multiple of 4\n");
+  EXPECT_EQ(log.text(), "6 is not a multiple of 4\n");
 }
 
 TEST(ResultDeathTest, TakingAValueThatIsNotThereEndsTheProgram) {

@@ -19,7 +19,7 @@ using executorch::runtime::testing::TensorFactory;
 namespace {
 
 static_assert(std::is_trivially_copyable_v<EValue>, "copied like two words");
-static_assert(!std::is_constructible_v<EValue, int*>, "a pointer is no bool");
+static_assert(!std::is_constructible_v<EValue, int*>, "a pointer is not a bool");
 
 TEST(EValueTest, HoldsNumbers) {
   EXPECT_TRUE(EValue().isNone());

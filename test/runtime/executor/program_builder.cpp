@@ -249,7 +249,7 @@ ProgramFile::ProgramFile(const TestProgram& program) {
     memcpy(data(), builder.GetBufferPointer(), flatbuffer);
     return;
   }
-  // Root offset and identifier stay in front; the rest moves behind the header.
+  // Root offset and identifier stay in front; the rest moves after the header.
   constexpr size_t kFront = 8;
   const size_t flatbuffer_end = flatbuffer + kHeaderBlock;
   const size_t base = round_up(flatbuffer_end, 16);

@@ -76,7 +76,7 @@ TEST(PlatformTest, TicksBecomeNanosecondsWithoutOverflowOnTheWay) {
   register_pal(before);
 }
 
-TEST(PlatformTest, DefaultMemoryIsGivenAndTaken) {
+TEST(PlatformTest, DefaultMemoryCanBeAllocatedAndFreed) {
   void* memory = pal_allocate(16);
   EXPECT_NE(memory, nullptr);
   pal_free(memory);

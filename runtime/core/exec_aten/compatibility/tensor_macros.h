@@ -23,7 +23,7 @@
 #define ET_PRI_SIZES_AND_STRIDES PRId64
 #endif
 
-/// `index` counted from the front.
+/// Converts a negative index, which counts from the end.
 #define ET_NORMALIZE_IX(index, size) ((index) < 0 ? (index) + (size) : (index))
 
 #define ET_CHECK_VALID_IX(index, size) ET_INTERNAL_CHECK_RANGE("index", index, size)
@@ -37,7 +37,7 @@
 #define ET_CHECK_NON_ZERO_DIM_SIZE(dim, tensor) \
   ET_CHECK(::executorch::runtime::tensor_has_non_empty_dim(tensor, dim))
 
-// One shape: tensors of one element match whatever their rank.
+// Tensors of one element have the same shape, whatever their rank.
 #define ET_CHECK_SAME_SHAPE2(a, b) \
   ET_CHECK_MSG(::executorch::runtime::tensors_have_same_shape(a, b), ET_TENSOR_CHECK_PREFIX__)
 #define ET_CHECK_SAME_SHAPE3(a, b, c) \

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Facts about element types.
+// Properties of element types: C++ type, size, kind, promotion.
 #pragma once
 
 #include <stddef.h>
@@ -135,7 +135,8 @@ struct is_integral_type
 
 #ifdef USE_ATEN_LIB
 
-// ATen's own: a call finds them by the argument's namespace too.
+// ATen's functions. Definitions of our own would be ambiguous: argument-dependent lookup finds
+// c10's, too.
 using c10::canCast;
 using c10::elementSize;
 using c10::isBitsType;

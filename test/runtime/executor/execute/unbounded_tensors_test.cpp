@@ -36,7 +36,7 @@ class Ledger final : public runtime::DynamicAllocator {
     return piece;
   }
   void free(void* piece) override {
-    EXPECT_EQ(pieces_.erase(piece), 1u) << "it is not ours, or was freed already";
+    EXPECT_EQ(pieces_.erase(piece), 1u) << "the piece was not allocated here, or was freed before";
     ::free(piece);
   }
 

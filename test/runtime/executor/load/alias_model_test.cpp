@@ -242,7 +242,7 @@ TEST(AliasModel, InputsAreConsumedByWhatIsWrittenWhereTheyAre) {
   EXPECT_TRUE(log.contains("input 1 is not set")) << log.text();
 }
 
-/// The inputs that an execution consumes, as further executions say.
+/// Finds the inputs that an execution consumes: the next execution reports them as not set.
 std::vector<size_t> consumed_inputs(Method& method) {
   FloatTensor values({1, 2, 3, 4});
   const auto set = [&](size_t input) {
@@ -317,8 +317,8 @@ TEST(AliasModel, FindsTheConsumedInputsAmongTensorsAnywhere) {
   }
 }
 
-/// Two kernels of one operator: one for all dtypes, which forbids its operands to be where the
-/// result is, and one for float, which allows it.
+/// Two kernels of one operator: one for all dtypes, whose operands must not share memory with the
+/// result, and one for float, whose operands may.
 TEST(AliasModel, UsesTheKernelOfEachInstruction) {
   const auto general = [](runtime::KernelRuntimeContext&, runtime::Span<EValue*>) {};
   const auto special = [](runtime::KernelRuntimeContext& context, runtime::Span<EValue*>) {

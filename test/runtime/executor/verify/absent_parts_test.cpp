@@ -15,13 +15,13 @@ using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 using runtime::Error;
 
-ProgramFile finished(FlatBufferBuilder& b, Offset<fb::Program> root) {
+ProgramFile finish(FlatBufferBuilder& b, Offset<fb::Program> root) {
   b.Finish(root, "ET12");
   return ProgramFile(std::string(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()));
 }
 
 ProgramFile program_of(FlatBufferBuilder& b, const std::vector<Offset<fb::ExecutionPlan>>& plans) {
-  return finished(b, fb::CreateProgram(b, 0, b.CreateVector(plans)));
+  return finish(b, fb::CreateProgram(b, 0, b.CreateVector(plans)));
 }
 
 Error load_forward(LoadedProgram& program) {
@@ -29,16 +29,16 @@ Error load_forward(LoadedProgram& program) {
   return program->load_method("forward", &memory.manager()).error();
 }
 
-TEST(AbsentParts, AProgramOfNothingHasNoMethods) {
+TEST(AbsentParts, AnEmptyProgramHasNoMethods) {
   FlatBufferBuilder b;
-  LoadedProgram program(finished(b, fb::CreateProgram(b)));
+  LoadedProgram program(finish(b, fb::CreateProgram(b)));
   ASSERT_TRUE(program.ok());
   EXPECT_EQ(program->num_methods(), 0u);
   EXPECT_EQ(program->method_meta("forward").error(), Error::InvalidArgument);
   EXPECT_EQ(program->get_named_data_map().error(), Error::NotFound);
 }
 
-TEST(AbsentParts, AMethodOfANameAloneIsExecuted) {
+TEST(AbsentParts, AMethodWithOnlyANameRuns) {
   FlatBufferBuilder b;
   const std::vector<Offset<fb::Chain>> chains = {fb::CreateChain(b)};
   const auto chain = b.CreateVector(chains);
@@ -58,7 +58,7 @@ TEST(AbsentParts, TablesWithoutOffsetsReferToNoData) {
   const std::vector<Offset<fb::SubsegmentOffsets>> tables = {fb::CreateSubsegmentOffsets(b)};
   const auto states = b.CreateVector(tables);
   EXPECT_TRUE(
-      LoadedProgram(finished(b, fb::CreateProgram(b, 0, 0, 0, 0, 0, constants, states))).ok());
+      LoadedProgram(finish(b, fb::CreateProgram(b, 0, 0, 0, 0, 0, constants, states))).ok());
 }
 
 TEST(AbsentParts, AMethodWithoutEncodingsOfItsOutputsReturnsAnError) {
@@ -102,7 +102,7 @@ TEST(AbsentParts, DelegatesWithoutDataOrSpecsAreRefused) {
     const std::vector<Offset<fb::ExecutionPlan>> plans = {
         fb::CreateExecutionPlan(b, b.CreateString("forward"), 0, 0, 0, 0, 0, 0, all)};
     const auto segments = b.CreateVector(segment);
-    return finished(b, fb::CreateProgram(b, 0, b.CreateVector(plans), 0, 0, segments));
+    return finish(b, fb::CreateProgram(b, 0, b.CreateVector(plans), 0, 0, segments));
   };
   const LogCapture log;
   EXPECT_EQ(load_error(program_with(fb::DataLocation::INLINE)), Error::InvalidProgram);

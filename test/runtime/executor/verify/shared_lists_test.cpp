@@ -20,7 +20,7 @@ constexpr size_t kMany = 2000;
 
 enum class List { Inputs, Outputs, BufferSizes, Offsets };
 
-ProgramFile finished(flatbuffers::FlatBufferBuilder& b, Offset<fb::Program> root) {
+ProgramFile finish(flatbuffers::FlatBufferBuilder& b, Offset<fb::Program> root) {
   b.Finish(root, "ET12");
   return ProgramFile(std::string(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()));
 }
@@ -54,7 +54,7 @@ ProgramFile sharing(List list, size_t methods, size_t items) {
   const auto all_plans = b.CreateVector(plans);
   const auto segments = b.CreateVector(segment);
   const auto all_tables = b.CreateVector(tables);
-  return finished(b, fb::CreateProgram(b, 0, all_plans, 0, 0, segments, 0, all_tables));
+  return finish(b, fb::CreateProgram(b, 0, all_plans, 0, 0, segments, 0, all_tables));
 }
 
 /// A program of `operators` operators that have one name of `characters` characters.
@@ -66,7 +66,7 @@ ProgramFile sharing_a_name(size_t operators, size_t characters) {
   const auto forward = b.CreateString("forward");
   const std::vector<Offset<fb::ExecutionPlan>> plans = {
       fb::CreateExecutionPlan(b, forward, 0, 0, 0, 0, 0, b.CreateVector(all))};
-  return finished(b, fb::CreateProgram(b, 0, b.CreateVector(plans)));
+  return finish(b, fb::CreateProgram(b, 0, b.CreateVector(plans)));
 }
 
 TEST(SharedStrings, AreRefusedBeyondTheSizeOfTheFile) {
