@@ -8,7 +8,7 @@
 namespace executorch::extension {
 
 #ifdef __linux__
-void keep_to_share_of_processors(size_t index, size_t count) {
+void bind_to_processor_share(size_t index, size_t count) {
   cpu_set_t usable;
   // The call fails with more processors than a cpu_set_t holds; the thread then stays unbound.
   if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
@@ -27,7 +27,7 @@ void keep_to_share_of_processors(size_t index, size_t count) {
                           &share);  // on failure the thread stays unbound, which is only slower
 }
 #else
-void keep_to_share_of_processors(size_t, size_t) {}
+void bind_to_processor_share(size_t, size_t) {}
 #endif
 
 }  // namespace executorch::extension

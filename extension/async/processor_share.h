@@ -9,6 +9,6 @@ namespace executorch::extension {
 /// Binds the calling thread, number `index` of `count`, to its own share of the allowed processors.
 /// Otherwise schedulers leave two threads that wake together on one processor for milliseconds
 /// while another is idle. Does nothing with fewer processors than threads, and outside Linux.
-void keep_to_share_of_processors(size_t index, size_t count);
+void bind_to_processor_share(size_t index, size_t count);
 
 }  // namespace executorch::extension

@@ -24,9 +24,9 @@ namespace {
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeader = 3;
 /// With more tasks, the order matrix (a bit for each pair) and the search for shared memory cost
-/// more than concurrency gains.
+/// more time than concurrency saves.
 constexpr size_t kMaxTasks = 1 << 14;
-constexpr size_t kMaxMeetings = 1 << 26;
+constexpr size_t kMaxComparisons = 1 << 26;
 
 /// (earlier, later)
 using Pair = std::pair<uint32_t, uint32_t>;
@@ -121,8 +121,8 @@ Error check_jumps(const std::vector<uint32_t>& ends, const char* method, const M
 
 /// Finds pairs of tasks that access the same position, at least one of them writing; false if there
 /// are too many.
-bool find_meetings(std::vector<MemoryEffect> effects, const std::vector<uint32_t>& ends,
-                   std::vector<Pair>* pairs) {
+bool find_conflicts(std::vector<MemoryEffect> effects, const std::vector<uint32_t>& ends,
+                    std::vector<Pair>* pairs) {
   std::sort(
       effects.begin(), effects.end(), [](const MemoryEffect& left, const MemoryEffect& right) {
         return std::make_pair(left.space, left.begin) < std::make_pair(right.space, right.begin);
@@ -138,7 +138,7 @@ bool find_meetings(std::vector<MemoryEffect> effects, const std::vector<uint32_t
          j < effects.size() && effects[j].space == effect.space && effects[j].begin < effect.end;
          ++j) {
       const MemoryEffect& other = effects[j];
-      if (++looks > kMaxMeetings) return false;
+      if (++looks > kMaxComparisons) return false;
       if (effect.instruction != other.instruction && (effect.is_written || other.is_written)) {
         pairs->push_back(std::minmax(effect.instruction, other.instruction));
       }
@@ -212,7 +212,7 @@ Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPl
   if (!collect_memory_effects(plan, block, &effects)) {
     return undivided(method, instructions, "tensors are moved, or views are of several buffers");
   }
-  if (ends.size() > kMaxTasks || !find_meetings(std::move(effects), ends, &pairs)) {
+  if (ends.size() > kMaxTasks || !find_conflicts(std::move(effects), ends, &pairs)) {
     return undivided(method, instructions, "it has too many tasks");
   }
   return make_order(std::move(ends), std::move(pairs));

@@ -108,7 +108,7 @@ void TaskThreads::post(Task& task, TaskScope& scope) {
 
 void* TaskThreads::serve(void* self) {
   TaskThreads& pool = *static_cast<TaskThreads*>(self);
-  keep_to_share_of_processors(pool.queue_->started.fetch_add(1), pool.count_);
+  bind_to_processor_share(pool.queue_->started.fetch_add(1), pool.count_);
   const threadpool::ThreadPoolScope scope(pool.kernels_);
   std::optional<threadpool::NoThreadPoolGuard> guard;
   if (pool.kernels_ == nullptr) guard.emplace();

@@ -169,9 +169,9 @@ typedef struct et_embedded_program {
   const void* kernels;
 } et_embedded_program;
 
-/* As et_program_load(). Its methods take their kernels from its own table: nothing has to be
- * registered. Their memory is static, of the exact size: <program's name>_<method's name>_memory.
- */
+/* Like et_program_load(), but methods find their kernels in the program's own table, so none has to
+ * be registered. The memory of a method is static, of the exact size:
+ * <program's name>_<method's name>_memory. */
 et_error et_program_load_embedded(et_program* program, const et_embedded_program* embedded);
 
 #ifdef __cplusplus

@@ -184,7 +184,7 @@ void run(const Program& program, const Options& options) {
   record.write();
 }
 
-int run_as_asked(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   if (options.help) {
     print_help();
@@ -220,7 +220,7 @@ int main(int argc, char** argv) {
   executorch::runtime::runtime_init();
   collect_messages();
   try {
-    const int code = run_as_asked(argc, argv);
+    const int code = run_command_line(argc, argv);
     // A full disk shows when buffered text is written.
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
       fail(std::string("cannot write to standard output: ") + strerror(errno));

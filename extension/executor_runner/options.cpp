@@ -201,7 +201,7 @@ constexpr Row kRows[] = {
     {"debug_output_path", "FILE",
      "with --etdump_path: write the bytes of every operator's outputs to this file",
      [](Options& options, const char* text) { options.debug_output_path = text; }},
-    {"debug_buffer_size", "BYTES", "limit of those bytes; default: 67108864",
+    {"debug_buffer_size", "BYTES", "limit of the bytes for --debug_output_path; default: 67108864",
      [](Options& options, const char* text) {
        options.debug_buffer_size = positive_number("debug_buffer_size", text);
      }},

@@ -63,7 +63,8 @@ Result<const TensorLayout> layout_of(const fb::TensorLayout& layout) {
 }  // namespace
 
 Result<FlatTensorDataMap> FlatTensorDataMap::load(DataLoader* loader) {
-  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "no loader of a data file");
+  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument,
+                           "data file: the data loader is null");
   const size_t file_size = ET_UNWRAP(loader->size());
   const size_t head_size = std::min(file_size, internal::FlatTensorHeader::kSize);
   internal::FlatTensorHeader header;

@@ -7,7 +7,7 @@
 #pragma once
 
 #ifdef USE_ATEN_LIB
-#error "TensorPtr is part of lean mode alone: in ATen mode, an at::Tensor owns its data"
+#error "TensorPtr exists only in lean mode: in ATen mode, an at::Tensor owns its data"
 #endif
 
 #include <functional>
@@ -165,7 +165,7 @@ TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesTyp
 inline TensorPtr make_tensor_ptr(const TensorPtr& tensor, std::vector<aten::SizesType> sizes = {},
                                  std::vector<aten::DimOrderType> dim_order = {},
                                  std::vector<aten::StridesType> strides = {}) {
-  ET_CHECK_MSG(tensor != nullptr, "a view of a null TensorPtr");
+  ET_CHECK_MSG(tensor != nullptr, "make_tensor_ptr: the tensor to view is null");
   return make_tensor_ptr(*tensor, std::move(sizes), std::move(dim_order), std::move(strides),
                          [tensor](void*) {});
 }
@@ -178,22 +178,23 @@ inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {
   return clone_tensor_ptr(tensor, tensor.scalar_type());
 }
 inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type) {
-  ET_CHECK_MSG(tensor != nullptr, "a copy of a null TensorPtr");
+  ET_CHECK_MSG(tensor != nullptr, "clone_tensor_ptr: the tensor is null");
   return clone_tensor_ptr(*tensor, type);
 }
 inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
-  ET_CHECK_MSG(tensor != nullptr, "a copy of a null TensorPtr");
+  ET_CHECK_MSG(tensor != nullptr, "clone_tensor_ptr: the tensor is null");
   return clone_tensor_ptr(*tensor);
 }
 
-#ifndef USE_ATEN_LIB
-/// A copy on `target`, with memory of its own. One of the two devices must be the CPU, or both the
-/// same; the allocator of the other must be registered (runtime/core/device_allocator.h).
+/// A copy on `target`, with memory of its own. The tensor's device or `target` must be the CPU, or
+/// both must be the same device. Other devices need a registered allocator
+/// (runtime/core/device_allocator.h).
 TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target);
-#endif
 
-/// Gives the tensor other sizes, within its rank, its dynamism and the number of elements that it
-/// was made with; NotSupported beyond that, InvalidArgument for a null TensorPtr.
+/// Resizes the tensor. Its rank stays, and `sizes` may not need more elements than the tensor was
+/// made with, or change the sizes of a static tensor.
+/// @retval Error::NotSupported Other sizes.
+/// @retval Error::InvalidArgument The TensorPtr is null.
 [[nodiscard]] runtime::Error resize_tensor_ptr(TensorPtr& tensor,
                                                const std::vector<aten::SizesType>& sizes);
 

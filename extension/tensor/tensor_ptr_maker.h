@@ -24,7 +24,7 @@ inline std::vector<aten::SizesType> sizes_of(const aten::Tensor& tensor) {
 inline std::vector<aten::StridesType> strides_of(const aten::Tensor& tensor) {
   return {tensor.strides().begin(), tensor.strides().end()};
 }
-inline aten::ScalarType type_or_that_of(aten::ScalarType type, const aten::Tensor& tensor) {
+inline aten::ScalarType resolve_type(aten::ScalarType type, const aten::Tensor& tensor) {
   return type == aten::ScalarType::Undefined ? tensor.scalar_type() : type;
 }
 
@@ -140,7 +140,7 @@ inline TensorPtr empty_like(const TensorPtr& other,
                             aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
   return empty_strided(internal::sizes_of(*other), internal::strides_of(*other),
-                       internal::type_or_that_of(type, *other), dynamism);
+                       internal::resolve_type(type, *other), dynamism);
 }
 
 /// Every element is `fill_value`, converted to `type`.
@@ -157,7 +157,7 @@ inline TensorPtr full_like(const TensorPtr& other, aten::Scalar fill_value,
                            aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
   return full_strided(internal::sizes_of(*other), internal::strides_of(*other), fill_value,
-                      internal::type_or_that_of(type, *other), dynamism);
+                      internal::resolve_type(type, *other), dynamism);
 }
 
 /// One element and no dimensions.
@@ -215,7 +215,7 @@ inline TensorPtr rand_like(const TensorPtr& other,
                            aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
   return rand_strided(internal::sizes_of(*other), internal::strides_of(*other),
-                      internal::type_or_that_of(type, *other), dynamism);
+                      internal::resolve_type(type, *other), dynamism);
 }
 
 /// Normal, of mean 0 and standard deviation 1.
@@ -232,7 +232,7 @@ inline TensorPtr randn_like(const TensorPtr& other,
                             aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
   return randn_strided(internal::sizes_of(*other), internal::strides_of(*other),
-                       internal::type_or_that_of(type, *other), dynamism);
+                       internal::resolve_type(type, *other), dynamism);
 }
 
 /// Uniform among the integers low, …, high - 1; low must be less than high.
@@ -250,7 +250,7 @@ inline TensorPtr randint_like(const TensorPtr& other, int64_t low, int64_t high,
                               aten::ScalarType type = aten::ScalarType::Undefined,
                               aten::TensorShapeDynamism dynamism = kDefaultDynamism) {
   return randint_strided(low, high, internal::sizes_of(*other), internal::strides_of(*other),
-                         internal::type_or_that_of(type, *other), dynamism);
+                         internal::resolve_type(type, *other), dynamism);
 }
 
 }  // namespace executorch::extension

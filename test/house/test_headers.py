@@ -133,4 +133,4 @@ def test_a_tensor_pointer_in_aten_mode_is_refused_by_name(tmp_path: Path) -> Non
     source = "#include <executorch/extension/tensor/tensor_ptr.h>\n"
     done = subprocess.run(command, input=source, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "TensorPtr is part of lean mode alone" in done.stderr
+    assert "TensorPtr exists only in lean mode" in done.stderr

@@ -98,7 +98,7 @@ int run(const Flags& flags) {
     const Error verified = (*module)->verify_method_outputs(method, flags.testset_idx,
                                                             kRelativeTolerance, kAbsoluteTolerance);
     if (verified != Error::Ok) {
-      return fail("the outputs are not those expected", verified);
+      return fail("the outputs differ from the expected ones", verified);
     }
     std::printf("Model verified successfully.\n");
   }

@@ -85,7 +85,7 @@ bool expect_floats(RuntimeContext& ctx, const char* name, const Tensor& tensor, 
 }
 
 /// True if `a` and `b` agree in their leading `count` sizes.
-bool begin_alike(const Tensor& a, const Tensor& b, int count) {
+bool have_equal_leading_dims(const Tensor& a, const Tensor& b, int count) {
   return std::equal(a.sizes().begin(), a.sizes().begin() + count, b.sizes().begin());
 }
 
@@ -97,15 +97,17 @@ bool expect_operands(RuntimeContext& ctx, const Tensor& query, const Tensor& key
          expect_floats(ctx, "decay", decay, int(decay.dim())) &&
          expect_floats(ctx, "beta", beta, 3) && expect_floats(ctx, "initial_state", state, 4) &&
          ET_EXPECT(ctx,
-                   begin_alike(query, key, 4) && begin_alike(query, value, 3) &&
-                       begin_alike(query, beta, 3) && begin_alike(query, decay, int(decay.dim())),
+                   have_equal_leading_dims(query, key, 4) &&
+                       have_equal_leading_dims(query, value, 3) &&
+                       have_equal_leading_dims(query, beta, 3) &&
+                       have_equal_leading_dims(query, decay, int(decay.dim())),
                    "expected query, key, value, decay and beta of one batch, one number of heads "
                    "and of positions, and one number of channels of query, key and a decay by "
                    "channels, found %s, %s, %s, %s and %s",
                    ShapeText(query).text, ShapeText(key).text, ShapeText(value).text,
                    ShapeText(decay).text, ShapeText(beta).text) &&
          ET_EXPECT(ctx,
-                   begin_alike(query, state, 2) && state.size(2) == query.size(3) &&
+                   have_equal_leading_dims(query, state, 2) && state.size(2) == query.size(3) &&
                        state.size(3) == value.size(3),
                    "initial_state: expected [batch, heads, channels of key, channels of value], "
                    "found %s",

@@ -73,7 +73,7 @@ bool is_bool(py::handle object) {
 bool truth_of(py::handle object, const ArgumentPlace& place) {
   const int truth = PyObject_IsTrue(object.ptr());
   if (truth < 0) {
-    raise_from_python(place.text() + " is no bool");
+    raise_from_python(place.text() + " is not a bool");
   }
   return truth != 0;
 }
@@ -163,7 +163,7 @@ EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind
     if (type.access == TensorAccess::None) {
       refuse(runtime::Error::InvalidType, place, expected(), type_name_of(object));
     }
-    kind.saw_input(object, type);
+    kind.record_input(object, type);
     view_ = view_tensor(object, type, place, keep_alive_);
     return tensor_value(place, lends_planned);
   }
@@ -260,12 +260,12 @@ EValue InputSlot::scalar_value(const ArgumentPlace& place) {
     if (PyErr_Occurred() == nullptr) {
       return EValue(value);
     }
-    raise_from_python(place.text() + " is no int");
+    raise_from_python(place.text() + " is not an int");
   }
   if (tag_ == Tag::Double && PyNumber_Check(object) != 0 && !is_bool(object_)) {
     const double value = PyFloat_AsDouble(object);
     if (PyErr_Occurred() != nullptr) {
-      raise_from_python(place.text() + " is no float");
+      raise_from_python(place.text() + " is not a float");
     }
     return EValue(value);
   }

@@ -52,7 +52,7 @@ py::object numpy_view(const SharedTensor& tensor, const py::object& dtype) {
 
 }  // namespace
 
-void OutputKind::saw_input(py::handle object, TensorType type) {
+void OutputKind::record_input(py::handle object, TensorType type) {
   if (kind_ != Kind::Unknown) {
     return;
   }

@@ -14,7 +14,7 @@ namespace executorch::extension::pybindings {
 class OutputKind final {
  public:
   /// Records an input tensor and its type.
-  void saw_input(pybind11::handle object, TensorType type);
+  void record_input(pybind11::handle object, TensorType type);
 
   /// Returns a Python tensor with a copy of `view`, which must be dense.
   pybind11::object make_copy(const StridedView& view);

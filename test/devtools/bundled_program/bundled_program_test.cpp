@@ -14,7 +14,7 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "devtools/bundled_program/made_bundle.h"
+#include "devtools/bundled_program/bundle_builder.h"
 
 namespace {
 
@@ -25,13 +25,13 @@ using executorch::runtime::Error;
 using executorch::runtime::Method;
 using executorch::runtime::Program;
 using executorch::runtime::Result;
+using executorch::testing::AlignedBundle;
 using executorch::testing::bundle_bytes;
+using executorch::testing::BundledCase;
+using executorch::testing::BundledTensor;
 using executorch::testing::kOnes;
 using executorch::testing::kUp;
 using executorch::testing::kUpAndOne;
-using executorch::testing::MadeBundle;
-using executorch::testing::MadeCase;
-using executorch::testing::MadeTensor;
 using executorch::testing::Numbers;
 
 /// A bundle's program with its method loaded.
@@ -44,7 +44,7 @@ class Loaded {
 
   Method& method() { return *method_; }
 
-  MadeBundle bundle;
+  AlignedBundle bundle;
   Error status = Error::Ok;
 
  private:
@@ -66,7 +66,7 @@ class Loaded {
 };
 
 Error open(const std::vector<uint8_t>& bytes) {
-  MadeBundle bundle(bytes);
+  AlignedBundle bundle(bytes);
   return Bundle::open({bundle.data(), bundle.size}).error();
 }
 
@@ -101,7 +101,7 @@ TEST(BundledProgramTest, StatisticsAreOfAllNumbers) {
 }
 
 TEST(BundledProgramTest, AnOutputInAnotherDimOrderIsComparedByIndex) {
-  MadeTensor columns(Numbers{1, 4, 2, 5, 3, 6});
+  BundledTensor columns(Numbers{1, 4, 2, 5, 3, 6});
   columns.dim_order = {1, 0};
   Loaded loaded(bundle_bytes({{{kOnes, kUp}, {columns}}}));
   ASSERT_EQ(load_bundled_input(loaded.method(), loaded.bundle.data(), 0), Error::Ok);
@@ -125,10 +125,10 @@ TEST(BundledProgramTest, NaNIsCloseOnlyToNaN) {
 }
 
 TEST(BundledProgramTest, InputsAndOutputsThatAreNotTheMethodsAreRefused) {
-  MadeTensor flat(kUp);
+  BundledTensor flat(kUp);
   flat.sizes = {6};
   flat.dim_order = {0};
-  MadeTensor integers(kUp);
+  BundledTensor integers(kUp);
   integers.scalar_type = 3;
   Loaded loaded(bundle_bytes({{{kOnes}, {kUp}},
                               {{kOnes, flat}, {kUp}},
@@ -169,8 +169,8 @@ TEST(BundledProgramTest, CopiesOfInputsOutliveTheBundle) {
 }
 
 TEST(BundledProgramTest, TheBundleIsNotLentToAMethodThatWritesToItsInput) {
-  const MadeTensor flat = [] {
-    MadeTensor tensor(kUp);
+  const BundledTensor flat = [] {
+    BundledTensor tensor(kUp);
     tensor.sizes = {6};
     tensor.dim_order = {0};
     return tensor;
@@ -222,8 +222,10 @@ TEST(BundledProgramTest, AFileOfExecuTorch14IsRead) {
 }
 
 TEST(BundledProgramTest, TensorsThatCannotBeAreRefused) {
-  const auto with = [](const MadeTensor& tensor) { return open(bundle_bytes({{{tensor}, {}}})); };
-  MadeTensor tensor(kUp);
+  const auto with = [](const BundledTensor& tensor) {
+    return open(bundle_bytes({{{tensor}, {}}}));
+  };
+  BundledTensor tensor(kUp);
   EXPECT_EQ(with(tensor), Error::Ok);
   tensor.sizes = {2, 4};
   EXPECT_EQ(with(tensor), Error::InvalidProgram) << "more than there is data";

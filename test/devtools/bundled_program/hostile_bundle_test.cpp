@@ -17,7 +17,7 @@
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "devtools/bundled_program/made_bundle.h"
+#include "devtools/bundled_program/bundle_builder.h"
 #include "runtime/log_capture.h"
 
 namespace {
@@ -32,7 +32,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 using Value = flatbuffers::Offset<fb::Value>;
 
 /// A value of a test case; a tensor of `data_bytes` bytes unless it is a number.
-struct MadeValue {
+struct HostileValue {
   fb::ValueUnion kind = fb::ValueUnion::Tensor;
   int64_t number = 0;
   int8_t scalar_type = 6;
@@ -43,8 +43,8 @@ struct MadeValue {
 
 struct Suite {
   std::string method = "forward";
-  std::vector<std::vector<MadeValue>> inputs = {{{}, {}}};
-  std::vector<std::vector<MadeValue>> expected = {{{}}};
+  std::vector<std::vector<HostileValue>> inputs = {{{}, {}}};
+  std::vector<std::vector<HostileValue>> expected = {{{}}};
 };
 
 struct Row {
@@ -56,7 +56,7 @@ struct Row {
 };
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
-Value add(Builder& b, const MadeValue& value) {
+Value add(Builder& b, const HostileValue& value) {
   switch (value.kind) {
     case fb::ValueUnion::Int:
       return fb::CreateValue(b, value.kind, fb::CreateInt(b, value.number).Union());
@@ -77,9 +77,9 @@ Value add(Builder& b, const MadeValue& value) {
 
 std::vector<uint8_t> bytes_of(const std::vector<Suite>& suites) {
   Builder b;
-  const auto values = [&](const std::vector<MadeValue>& list) {
+  const auto values = [&](const std::vector<HostileValue>& list) {
     std::vector<Value> offsets;
-    for (const MadeValue& value : list) offsets.push_back(add(b, value));
+    for (const HostileValue& value : list) offsets.push_back(add(b, value));
     return b.CreateVector(offsets);
   };
   std::vector<flatbuffers::Offset<fb::BundledMethodTestSuite>> suite_offsets;
@@ -101,15 +101,15 @@ std::vector<uint8_t> bytes_of(const std::vector<Suite>& suites) {
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 
-std::function<void(std::vector<Suite>&)> input(std::function<void(MadeValue&)> change) {
+std::function<void(std::vector<Suite>&)> input(std::function<void(HostileValue&)> change) {
   return [change](std::vector<Suite>& suites) { change(suites[0].inputs[0][1]); };
 }
-std::function<void(std::vector<Suite>&)> output(std::function<void(MadeValue&)> change) {
+std::function<void(std::vector<Suite>&)> output(std::function<void(HostileValue&)> change) {
   return [change](std::vector<Suite>& suites) { change(suites[0].expected[0][0]); };
 }
 
-void number(MadeValue& value) { value.kind = fb::ValueUnion::Int; }
-void elements(MadeValue& value, std::vector<int32_t> sizes) {
+void number(HostileValue& value) { value.kind = fb::ValueUnion::Int; }
+void elements(HostileValue& value, std::vector<int32_t> sizes) {
   value.data_bytes = 4;
   value.dim_order.clear();
   for (const int32_t size : sizes) {
@@ -133,30 +133,33 @@ const std::vector<Row>& rows() {
       {"ACaseHasNoInputs", [](auto& s) { s[0].inputs[0].clear(); }, "", kBad},
       {"ACaseHasManyOutputs", [](auto& s) { s[0].expected[0].resize(1000); }, "", Error::Ok, kBad},
       {"AnInputIsANumber", input(number), "", kBad},
-      {"AnInputIsABool", input([](MadeValue& v) { v.kind = fb::ValueUnion::Bool; }), "", kBad},
+      {"AnInputIsABool", input([](HostileValue& v) { v.kind = fb::ValueUnion::Bool; }), "", kBad},
       {"AnOutputIsANumber", output(number), "", Error::Ok, Error::InvalidType},
-      {"AnInputIsOfAnotherDtype", input([](MadeValue& v) { v.scalar_type = 3; }), "", kBad},
-      {"AnOutputIsOfAnotherDtype", output([](MadeValue& v) { v.scalar_type = 3; }), "", Error::Ok,
-       Error::InvalidType},
-      {"AnInputIsLarger", input([](MadeValue& v) { elements(v, {4, 3}); }), "", kBad},
-      {"AnInputIsSmaller", input([](MadeValue& v) { elements(v, {1, 3}); }), "", kBad},
-      {"AnInputHasNoElements", input([](MadeValue& v) { elements(v, {0, 3}); }), "", kBad},
-      {"AnInputHasAnotherRank", input([](MadeValue& v) { elements(v, {6}); }), "", kBad},
-      {"AnOutputIsLarger", output([](MadeValue& v) { elements(v, {4, 3}); }), "", Error::Ok, kBad},
-      {"AnOutputHasNoElements", output([](MadeValue& v) { elements(v, {0, 3}); }), "", Error::Ok,
+      {"AnInputIsOfAnotherDtype", input([](HostileValue& v) { v.scalar_type = 3; }), "", kBad},
+      {"AnOutputIsOfAnotherDtype", output([](HostileValue& v) { v.scalar_type = 3; }), "",
+       Error::Ok, Error::InvalidType},
+      {"AnInputIsLarger", input([](HostileValue& v) { elements(v, {4, 3}); }), "", kBad},
+      {"AnInputIsSmaller", input([](HostileValue& v) { elements(v, {1, 3}); }), "", kBad},
+      {"AnInputHasNoElements", input([](HostileValue& v) { elements(v, {0, 3}); }), "", kBad},
+      {"AnInputHasAnotherRank", input([](HostileValue& v) { elements(v, {6}); }), "", kBad},
+      {"AnOutputIsLarger", output([](HostileValue& v) { elements(v, {4, 3}); }), "", Error::Ok,
        kBad},
-      {"AnInputIsInAnotherDimOrder", input([](MadeValue& v) { v.dim_order = {1, 0}; }), "", kBad},
-      {"AnOutputIsInAnotherDimOrder", output([](MadeValue& v) { v.dim_order = {1, 0}; }), ""},
-      {"ATensorHasMoreBytes", input([](MadeValue& v) { v.data_bytes = 25; }), "expected 24"},
-      {"ATensorHasFewerBytes", output([](MadeValue& v) { v.data_bytes = 23; }), "expected 24"},
-      {"ATensorHasNoBytes", input([](MadeValue& v) { v.data_bytes = 0; }), "expected 24"},
-      {"ATensorsSizesOverflow", input([](MadeValue& v) { v.sizes = {INT32_MAX, INT32_MAX}; }),
+      {"AnOutputHasNoElements", output([](HostileValue& v) { elements(v, {0, 3}); }), "", Error::Ok,
+       kBad},
+      {"AnInputIsInAnotherDimOrder", input([](HostileValue& v) { v.dim_order = {1, 0}; }), "",
+       kBad},
+      {"AnOutputIsInAnotherDimOrder", output([](HostileValue& v) { v.dim_order = {1, 0}; }), ""},
+      {"ATensorHasMoreBytes", input([](HostileValue& v) { v.data_bytes = 25; }), "expected 24"},
+      {"ATensorHasFewerBytes", output([](HostileValue& v) { v.data_bytes = 23; }), "expected 24"},
+      {"ATensorHasNoBytes", input([](HostileValue& v) { v.data_bytes = 0; }), "expected 24"},
+      {"ATensorsSizesOverflow", input([](HostileValue& v) { v.sizes = {INT32_MAX, INT32_MAX}; }),
        "expected"},
-      {"ATensorsSizeIsNegative", input([](MadeValue& v) { v.sizes = {-2, -3}; }), kNoTensor},
-      {"ATensorsDimOrderRepeats", input([](MadeValue& v) { v.dim_order = {0, 0}; }), kNoTensor},
-      {"ATensorsDtypeIsBeyondTheEnum", output([](MadeValue& v) { v.scalar_type = 99; }), kNoTensor},
-      {"ATensorHasManyDims", input([](MadeValue& v) { elements(v, std::vector<int32_t>(255, 1)); }),
+      {"ATensorsSizeIsNegative", input([](HostileValue& v) { v.sizes = {-2, -3}; }), kNoTensor},
+      {"ATensorsDimOrderRepeats", input([](HostileValue& v) { v.dim_order = {0, 0}; }), kNoTensor},
+      {"ATensorsDtypeIsBeyondTheEnum", output([](HostileValue& v) { v.scalar_type = 99; }),
        kNoTensor},
+      {"ATensorHasManyDims",
+       input([](HostileValue& v) { elements(v, std::vector<int32_t>(255, 1)); }), kNoTensor},
   };
   return all;
 }
@@ -167,7 +170,7 @@ TEST_P(HostileBundleTest, IsRefusedOrItsErrorsAreValues) {
   executorch::runtime::runtime_init();
   std::vector<Suite> suites(1);
   GetParam().change(suites);
-  executorch::testing::MadeBundle file(bytes_of(suites));
+  executorch::testing::AlignedBundle file(bytes_of(suites));
   const LogCapture log;
   const auto bundle = Bundle::open({file.data(), file.size});
   if (!GetParam().refused.empty()) {

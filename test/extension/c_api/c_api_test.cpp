@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "devtools/bundled_program/made_bundle.h"
+#include "devtools/bundled_program/bundle_builder.h"
 #include "run_add.h"
 #include "runtime/log_capture.h"
 #include "test_paths.h"

@@ -22,11 +22,12 @@ Tensor& same_out(const Tensor&, Tensor& out) { return out; }
 
 EXECUTORCH_LIBRARY(my_ops, "mul3.out", my_ops::mul3_out);
 EXECUTORCH_LIBRARY(my_ops, "same.out", &my_ops::same_out);
-// Beside the first two, before and after: for float32 vectors alone.
+// Partial kernels for float32 vectors, registered after and before the fallback kernel of their
+// operator.
 EXECUTORCH_PARTIAL_LIBRARY(my_ops, "same.out", "v1/6;0|6;0", my_ops::mul3_out);
 EXECUTORCH_PARTIAL_LIBRARY(my_ops, "part.out", "v1/6;0|6;0", my_ops::mul3_out);
 EXECUTORCH_LIBRARY(my_ops, "part.out", my_ops::same_out);
-// A second time: logged, and the first stays.
+// A duplicate: the registry logs it and keeps the first kernel.
 EXECUTORCH_LIBRARY(my_ops, "mul3.out", my_ops::same_out);
 
 namespace {

@@ -5,14 +5,14 @@
 
 #include <fstream>
 
-#include "devtools/bundled_program/made_bundle.h"
+#include "devtools/bundled_program/bundle_builder.h"
 
 namespace {
 
 using executorch::extension::BundledModule;
 using executorch::runtime::Error;
 
-std::string written(const std::vector<uint8_t>& bytes) {
+std::string write_bundle(const std::vector<uint8_t>& bytes) {
   const std::string path = testing::TempDir() + "bundled_module_test.bpte";
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()),
@@ -21,7 +21,7 @@ std::string written(const std::vector<uint8_t>& bytes) {
 }
 
 TEST(BundledModuleTest, ItRunsAndComparesTheCasesOfAFile) {
-  auto module = BundledModule::from_file(written(executorch::testing::three_cases()));
+  auto module = BundledModule::from_file(write_bundle(executorch::testing::three_cases()));
   ASSERT_TRUE(module.ok());
   const auto outputs = (*module)->execute("forward", 0);
   ASSERT_TRUE(outputs.ok());
@@ -33,7 +33,7 @@ TEST(BundledModuleTest, ItRunsAndComparesTheCasesOfAFile) {
 }
 
 TEST(BundledModuleTest, ItRunsFromBytesThatWereVerified) {
-  executorch::testing::MadeBundle bundle(executorch::testing::three_cases());
+  executorch::testing::AlignedBundle bundle(executorch::testing::three_cases());
   const void* program = nullptr;
   size_t size = 0;
   ASSERT_EQ(
@@ -51,7 +51,7 @@ TEST(BundledModuleTest, ANullPointerIsAnError) {
 }
 
 TEST(BundledModuleTest, TheProgramOutlivesTheModule) {
-  auto module = BundledModule::from_file(written(executorch::testing::three_cases()));
+  auto module = BundledModule::from_file(write_bundle(executorch::testing::three_cases()));
   ASSERT_EQ((*module)->load(), Error::Ok);
   const auto program = (*module)->program();
   module->reset();
@@ -59,7 +59,7 @@ TEST(BundledModuleTest, TheProgramOutlivesTheModule) {
 }
 
 TEST(BundledModuleTest, OtherBytesThanABundleAreRefused) {
-  EXPECT_EQ(BundledModule::from_file(written(executorch::testing::add_program())).error(),
+  EXPECT_EQ(BundledModule::from_file(write_bundle(executorch::testing::add_program())).error(),
             Error::NotSupported);
   EXPECT_EQ(BundledModule::from_file("/no/such/file.bpte").error(), Error::NotFound);
 }

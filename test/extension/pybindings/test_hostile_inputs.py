@@ -43,7 +43,7 @@ def method_of(module: torch.nn.Module, inputs: tuple[Any, ...], **options: Any) 
 @pytest.mark.parametrize("inputs", [[Untrue(), True], [np.ones((), np.bool_), Untrue()]])
 def test_a_bool_that_raises_is_refused(inputs: list[Any]) -> None:
     method = method_of(Both(), (torch.ones((), dtype=torch.bool), True))
-    with pytest.raises(InvalidArgumentError, match="is no bool") as error:
+    with pytest.raises(InvalidArgumentError, match="is not a bool") as error:
         method.execute(inputs)
     assert isinstance(error.value.__cause__, KeyError)
     assert method.execute([np.ones((), np.bool_), True])[0]

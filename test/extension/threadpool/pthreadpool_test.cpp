@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Our pthreadpool beside nested loops, which <pthreadpool.h> says that each function stands for.
+// Compares each function of our pthreadpool with the nested loops that <pthreadpool.h> states for
+// it.
 #if __has_include(<pthreadpool.h>)
 #include <pthreadpool.h>
 
@@ -18,7 +19,7 @@
 
 namespace {
 
-// The arguments of one call, but for the context.
+// The arguments of one call, except the context.
 using Place = std::vector<size_t>;
 
 /// The arguments that the tasks of one call received.

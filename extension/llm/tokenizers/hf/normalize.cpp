@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Steps of normalizers.
+// The steps of a normalizer.
 #include <utf8proc.h>
 
 #include <cstdlib>
@@ -49,7 +49,7 @@ std::string lowercased(std::string_view text) {
     const size_t length = character_length(text);
     const uint32_t point = code_point(text, length);
     if (point == 0x130) {
-      result += "i\xCC\x87";  // the only character whose lower case has two
+      result += "i\xCC\x87";  // the only character with two characters as lower case
     } else {
       append_code_point(result, uint32_t(utf8proc_tolower(utf8proc_int32_t(point))));
     }
@@ -96,7 +96,7 @@ bool is_nmt_space(uint32_t point) {
          point == 0x2581 || point == 0xFEFF || point == 0xFFFD;
 }
 
-/// Appends the result of a step that maps each character separately.
+/// Appends the result of a step that handles each character separately.
 void append_character(Kind kind, std::string_view character, uint32_t point, std::string& text) {
   const auto category = utf8proc_category(utf8proc_int32_t(point));
   const bool is_nonspacing = category == UTF8PROC_CATEGORY_MN;
@@ -157,7 +157,9 @@ std::string_view first_grapheme(std::string_view text) {
   return text.substr(0, end);
 }
 
-/// As in the package "tokenizers", the value of its first key replaces a short grapheme.
+/// Replaces text by the map. As in the package "tokenizers", the value of the shortest key that a
+/// grapheme begins with replaces the whole grapheme, if that has fewer than kLongGrapheme bytes. In
+/// other graphemes, characters are replaced one by one.
 Result<std::string> mapped(std::string_view text, const CharMap& map, TextBudget& budget) {
   constexpr size_t kLongGrapheme = 6;
   std::string result;

@@ -247,7 +247,7 @@ Error read_decoder(const Json& step, HfModel& model) {
     // Texts are decoded piece by piece: their end is unknown, and the first piece may have fewer
     // characters to strip.
     if (result.has_whole_text && (result.start > 1 || result.stop != 0)) {
-      return refuse_json("Strip behind Fuse: expected start 0 or 1 and stop 0, found start " +
+      return refuse_json("Strip after Fuse: expected start 0 or 1 and stop 0, found start " +
                          std::to_string(result.start) + " and stop " + std::to_string(result.stop));
     }
     model.decoders.push_back(std::move(result));

@@ -23,27 +23,27 @@ constexpr Numbers kOnes = {1, 1, 1, 1, 1, 1};
 constexpr Numbers kUp = {0, 1, 2, 3, 4, 5};
 constexpr Numbers kUpAndOne = {1, 2, 3, 4, 5, 6};
 
-/// A tensor to store. The number of its bytes follows from `numbers`, not from the sizes.
-struct MadeTensor {
+/// A tensor of a bundle. It has the bytes of `numbers`, even if they do not fit its sizes.
+struct BundledTensor {
   std::vector<float> numbers;
   std::vector<int32_t> sizes = {2, 3};
   std::vector<uint8_t> dim_order = {0, 1};
   int8_t scalar_type = 6;
 
-  MadeTensor(const Numbers& from) : numbers(from.begin(), from.end()) {}  // NOLINT: implicit
+  BundledTensor(const Numbers& from) : numbers(from.begin(), from.end()) {}  // NOLINT: implicit
 };
 
-struct MadeCase {
-  std::vector<MadeTensor> inputs;
-  std::vector<MadeTensor> expected;
+struct BundledCase {
+  std::vector<BundledTensor> inputs;
+  std::vector<BundledTensor> expected;
 };
 
-/// Bytes aligned to 64, as a file mapped or read would be.
-struct MadeBundle {
+/// A bundle in memory that is aligned to 64 bytes, like a file that was mapped or read.
+struct AlignedBundle {
   std::vector<uint8_t> memory;
   size_t size;
 
-  explicit MadeBundle(const std::vector<uint8_t>& bytes)
+  explicit AlignedBundle(const std::vector<uint8_t>& bytes)
       : memory(bytes.size() + 64), size(bytes.size()) {
     std::copy(bytes.begin(), bytes.end(), data());
   }
@@ -76,14 +76,14 @@ inline std::vector<uint8_t> program_that_writes_to_its_input() {
   return bytes;
 }
 
-inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
+inline std::vector<uint8_t> bundle_bytes(const std::vector<BundledCase>& cases,
                                          const char* method = "forward", uint32_t version = 2,
                                          const std::vector<uint8_t>& program = add_program()) {
   namespace fb = bundled_program_flatbuffer;
   flatbuffers::FlatBufferBuilder builder;
-  const auto values_of = [&](const std::vector<MadeTensor>& tensors) {
+  const auto values_of = [&](const std::vector<BundledTensor>& tensors) {
     std::vector<flatbuffers::Offset<fb::Value>> values;
-    for (const MadeTensor& tensor : tensors) {
+    for (const BundledTensor& tensor : tensors) {
       const auto* bytes = reinterpret_cast<const uint8_t*>(tensor.numbers.data());
       builder.ForceVectorAlignment(tensor.numbers.size() * sizeof(float), 1, 16);
       const auto data = builder.CreateVector(bytes, tensor.numbers.size() * sizeof(float));
@@ -96,7 +96,7 @@ inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
     return builder.CreateVector(values);
   };
   std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> case_offsets;
-  for (const MadeCase& test_case : cases) {
+  for (const BundledCase& test_case : cases) {
     const auto inputs = values_of(test_case.inputs);
     case_offsets.push_back(
         fb::CreateBundledMethodTestCase(builder, inputs, values_of(test_case.expected)));
