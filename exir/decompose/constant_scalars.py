@@ -39,9 +39,9 @@ def states_of(programs: Collection[ExportedProgram]) -> set[str]:
 def compute_constant_scalars(program: ExportedProgram, states: Collection[str] = ()) -> ExportedProgram:
     """Return the program, or a copy whose outermost graph has these scalars and the sizes that follow from them.
 
-    states: names of parameters and buffers that other methods update, which are not constants.
-    Returns the program unchanged if torch cannot recompute the values of later calls, or if the program returns such a
-    scalar, because its signature says that the output depends on data.
+    states: names of parameters and buffers that other methods update, and which are not constant.
+    The program stays as it is where torch cannot compute the values of later calls again, and where it returns such a
+    scalar: its signature says that the output depends on data.
     """
     if not any(node.target in _ITEMS for node in program.graph.nodes):
         return program

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Names that documented code uses after it has included one header: those of kernels.
+// Names that documented kernels use with kernel_includes.h as their only header.
 #include <executorch/runtime/kernel/kernel_includes.h>
 // Programs hold planned buffers by this type.
 using PlannedBuffer = std::unique_ptr<uint8_t[]>;

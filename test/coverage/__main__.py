@@ -4,11 +4,11 @@
 ``python -m test.coverage [--suites NAME ...] [--ways NAME ...] [--match REGEX] [--rule NAME] [--seed N]
 [--results FILE] [--page FILE]``
 
-An interrupted run continues: cases with a record in ``--results`` are skipped (``--again`` repeats those that did not
-match). ``--rule odd`` makes models with widths that are not multiples of 8, three layers, other lengths and other
-sizes of images. ``--sample SECONDS`` repeats a part of the cases that matched, another one each day, and fails if one
-no longer matches. ``--peer PYTHON`` names an interpreter with the peer installed, which runs the same exported
-programs.
+An interrupted run goes on where it was: records that ``--results`` has are not made again (``--again`` makes those that
+did not match). ``--rule odd`` makes models with widths that are not multiples of 8, three layers, other lengths and
+other sizes of images. ``--sample SECONDS`` tries another part of the cases that matched each day, and fails if one
+does not match any more. ``--peer PYTHON`` names an interpreter with the peer installed, which is given the same
+exported programs.
 """
 
 from __future__ import annotations

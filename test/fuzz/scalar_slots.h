@@ -16,7 +16,7 @@ struct Slot {
   size_t width;
 };
 
-/// All numbers in the tables and vectors of a valid program, but for the data of constants. A
+/// All numbers in the tables and vectors of a valid program, except the data of constants. A
 /// change of one of them leaves the file a well-formed flatbuffer: only its meaning can be wrong.
 std::vector<Slot> find_scalar_slots(runtime::Span<const uint8_t> program);
 

@@ -57,7 +57,7 @@ def test_models_of_half_weights_are_delegated(name: str) -> None:
     torch.testing.assert_close(run(lowered, x), model(*x), **LAYER)
     for _, module, _ in get_lowered_submodules(lowered.exported_program().graph_module):
         nodes = deserialize_payload(module.processed_bytes)[0].xnodes
-        assert not any(isinstance(node.xnode_union, Convert) for node in nodes), "weights are converted while running"
+        assert not any(isinstance(node.xnode_union, Convert) for node in nodes), "weights are converted at run time"
 
 
 def test_without_a_delegate_the_results_are_the_same() -> None:

@@ -82,7 +82,7 @@ def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weig
     integers: Any = argument(node, "input")
     tensor = constants.value(integers)
     if tensor is None:
-        return Rejection("its weights are computed while running")
+        return Rejection("its weights are computed at run time")
     if tensor.dtype is not torch.int8 or argument(node, "dtype") is not torch.int8:
         return Rejection(f"its weights are {tensor.dtype}, and fused operators take torch.int8")
     kind = operator(node).removeprefix("quantized_decomposed::dequantize_per_").removesuffix(".default")
@@ -91,7 +91,7 @@ def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weig
     elif kind == "channel" and argument(node, "axis") == (1 if groups_of_inputs else 0):
         parameters = [constants.value(argument(node, name)) for name in ("scales", "zero_points")]
         if parameters[0] is None:
-            return Rejection("the scales of its weights are computed while running")
+            return Rejection("the scales of its weights are computed at run time")
         scales, zeros = parameters[0], torch.zeros(1) if parameters[1] is None else parameters[1]
     else:
         return Rejection(f"its weights have scales per {kind}, and fused operators take one for each output channel")

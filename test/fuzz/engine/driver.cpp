@@ -3,11 +3,11 @@
 //
 //   TARGET [--seconds=N] [--runs=N] [--seed=N] [--findings=FOLDER] [--keep=FOLDER] CORPUS...
 //
-// Runs the files of the corpus (files and folders), then changed ones, until the time is over or so
-// many have run (0: the corpus alone). The work is done in a child process: an input that ends it
-// is written to FOLDER, once for each place that is reported, and a new child goes on. --keep
-// writes inputs that did something new, from which later children go on. Ends with 1 if there was a
-// finding.
+// Runs the files of the corpus (files and folders), then changed copies of them, until --seconds
+// have passed or --runs inputs have run (--runs=0: only the corpus). A child process does the work.
+// An input that ends it is written to the folder of --findings, once for each reported place, and a
+// new child continues. --keep writes inputs with new features, from which later children continue.
+// The exit status is 1 if there was a finding.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Well-formed programs that try to reach memory which is not theirs, one row a class of attack.
+// Well-formed programs that try to access memory outside their tensors. Each row is a class of
+// attacks.
 #pragma once
 
 #include <stdint.h>

@@ -8,7 +8,7 @@ using W = MethodWriter;
 using Rows = std::vector<HostileProgram>;
 constexpr Type kFloat = Type::FLOAT;
 
-/// A program of two inputs and an output, 2 floats each, which `change` has yet to connect.
+/// The values of a program: two inputs and an output of 2 floats each. `change` connects them.
 struct Three {
   int32_t a;
   int32_t b;

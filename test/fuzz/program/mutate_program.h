@@ -23,8 +23,9 @@ void add_parametric_plan(ProgramEditor& editor);
 /// A program of a few such calls.
 testing::TestProgram generate_program(Random& random);
 
-/// Gives planned tensors that do not overlap planned buffers of their own, each of the smallest
-/// size, so that a sanitizer sees accesses beyond a tensor.
+/// Moves each planned tensor, or group of overlapping ones, to a planned buffer of its own, of the
+/// smallest size, so that a sanitizer detects accesses beyond it. Programs with a parametric plan
+/// stay unchanged.
 void separate_planned(testing::TestProgram& program);
 
 /// For LLVMFuzzerCustomMutator of targets whose inputs are programs and scripts.

@@ -165,7 +165,7 @@ void ProgramEditor::make_constant(TestTensor& tensor) {
     program.segments.emplace_back(program.segment_data.size(), 0);
     program.constant_buffer.clear();
   }
-  // A segment of its own at the end, with what the constants have had.
+  // Move the constants' segment to the end of the file, where it can grow.
   auto& segment =
       program.segments[std::min<size_t>(program.constants.segment, program.segments.size() - 1)];
   std::string all = segment.first <= program.segment_data.size()

@@ -14,7 +14,7 @@ struct Range {
   uint64_t end;
 };
 
-/// Buffer 1 belongs to a parametric plan, where there is one.
+/// True if the program has a parametric plan, which determines the offsets in buffer 1.
 bool has_parametric_plan(const TestProgram& program) {
   return std::any_of(program.named_data.begin(), program.named_data.end(), [](const auto& entry) {
     return entry.first.rfind("executorch.plan.", 0) == 0;
