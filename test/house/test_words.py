@@ -51,8 +51,11 @@ def test_the_page_on_style_lists_every_refused_word() -> None:
         ("# What a backend returns", "a sentence that opens with What, Which, Whether or Who"),
         ("# Of several, the first", "Of several, the …"),
         ("# Of a tensor, without its sizes", "Of several, the …"),
+        ("# Fuses products. Of quantized ones, also clamps", "Of several, the …"),
         ("# the output is no tensor", "is no X, where it is not an X"),
-        ("# widths that are no multiple of 8", "is no X, where it is not an X"),
+        ("# a size that is no multiple of a word", "is no X, where it is not an X"),
+        ("# where it gains, by Winograd's algorithm", "where it gains"),
+        ("# rows quantized while running", "while running, for run time"),
         ("# As load(), for files", "As load(), As above"),
         ("# step 2 makes no sense", "makes no sense"),
         ("# results with elements of operands without.", "without, and no noun after it"),
@@ -97,3 +100,23 @@ def test_a_docstring_in_the_third_person_is_found() -> None:
     assert list(third_person_docstrings(code.format("Returns the sum."))) == [(2, "Returns the sum.")]
     assert not list(third_person_docstrings(code.format("Return the sum.")))
     assert not list(third_person_docstrings(code.format("Copies of the arguments.")))
+
+
+@pytest.mark.parametrize("line", ["# There is no such file.", "# errors are no larger"])
+def test_no_that_does_not_stand_for_not_passes(line: str) -> None:
+    assert not REFUSED["is no X, where it is not an X"].search(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("  int a;  /// A byte count", "A byte count"),
+        ("/* As load(), for bytes */", "As load(), for bytes"),
+        (" * registered. */", "registered."),
+        ('  fail("self[%" PRId64 "] is no index of a row", i);', "self[%] is no index of a row"),
+        ("  a *= b;", ""),
+        ('  name("short");', ""),
+    ],
+)
+def test_comments_and_messages_of_c_sources_are_read(line: str, text: str) -> None:
+    assert list(prose("file.h", line + "\n")) == [(1, text)]

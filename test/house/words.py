@@ -23,14 +23,17 @@ RECORD = Path(__file__).with_name("words.json")
 REFUSED = {
     "told, tells, is asked": re.compile(r"\b(told|tells|(is|are|was|were|be|been) asked(?! for))\b", re.I),
     "its kin": re.compile(r"\bkin\b", re.I),
+    "where it gains": re.compile(r"\b(it|they|that|Winograd) gains?\b|\bgains? by\b", re.I),
+    "while running, for run time": re.compile(
+        r"\b(chosen|computed|converted|quantized) while (running|it runs)\b", re.I
+    ),
     "have not, for lack": re.compile(r"\b(have|has|had) not(?= (a|an|the|any|what|all)\b|[.,;:)]|$)", re.I),
     "is no X's": re.compile(r"\b(is|are) no \w+'s?(?!\w)", re.I),
     "is no X, where it is not an X": re.compile(
-        r"(?<![Tt]here )(?<![Tt]here)\b(is|are|was|were) no "
-        r"(code|constants?|extension|file|input|multiples?|stride|such \w+|tensor|value|view|words?)\b"
+        r"(?<!there )\b(is|are|was|were) no (?!(longer|more|less|one|such|\w+er)\b)[a-z]\w*", re.I
     ),
     "what is there, what it is": re.compile(r"\bwhat (is there|are there|it is|they are|it has|they have)\b", re.I),
-    "Of several, the …": re.compile(r"(^|[.:] )Of (several|two|those|these|them|all|what)\b|^\W*Of (?!course)\w"),
+    "Of several, the …": re.compile(r"(^\W*|[.:;] )Of (?!course)\w"),
     "As load(), As above": re.compile(r"^\W*As (above|below|before|eager|torch|the (package|reference)|[\w:]+\(\))"),
     "makes no sense": re.compile(r"\bmakes? no sense\b", re.I),
     "without, and no noun after it": re.compile(r"\bwithout(?=[.,;:)])"),
@@ -46,6 +49,7 @@ _HAS_A_WORD = re.compile(
     r"\b(told|tells|asked|kin|not|no|what|of|as|makes? no sense|else|which|whether|who|whose|without|were|had|go)\b",
     re.I,
 )
+_HAS_A_VERB = re.compile(r"\b(gains?|running|runs)\b", re.I)
 # The first word of a function's docstring; nouns of the same form ("Copies of …") stand before "of".
 THIRD_PERSON = "a function's docstring that opens with Returns, Gives, Writes"
 OPENING_VERB = re.compile(
@@ -92,9 +96,13 @@ def _python(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
+    mark = rf"(?:^|\s){mark}+!?\s?(.*)" + (r"|^\s*/?\*+\s(.*?)(?:\*/)?$" if mark == "//" else "")
     for number, line in enumerate(text.splitlines(), 1):
-        match = re.search(rf"(?:^|\s){mark}+!?\s?(.*)", line)
-        yield number, " ".join([match[1] if match else "", *re.findall(r'"([^"]{25,})"', line)]).strip()
+        match = re.search(mark, line)
+        comment = next((part for part in match.groups() if part is not None), "") if match else ""
+        # Macros such as PRId64 divide a message into several strings.
+        message = "".join(re.findall(r'"([^"]*)"', line))
+        yield number, f"{comment} {message if len(message) >= 25 else ''}".strip()
 
 
 def _markdown(text: str) -> Iterator[tuple[int, str]]:
@@ -148,7 +156,7 @@ def places() -> list[tuple[str, int, str, str]]:
     for name in _files():
         text = (ROOT / name).read_text()
         for number, line in prose(name, text):
-            if _HAS_A_WORD.search(line):
+            if _HAS_A_WORD.search(line) or _HAS_A_VERB.search(line):
                 violations += [
                     (name, number, words, line) for words, pattern in REFUSED.items() if pattern.search(line)
                 ]
