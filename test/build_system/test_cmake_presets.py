@@ -69,13 +69,30 @@ def test_a_build_folder_that_is_the_install_prefix_too_has_one_package_file(tmp_
     assert list(tmp_path.glob("*-config*.cmake")) == []
 
 
+RISCV = "-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/riscv64_linux.cmake"
+EVENTS, TRACER = "EXECUTORCH_BUILD_RISCV_ETDUMP", "EXECUTORCH_ENABLE_EVENT_TRACER"
+
+
 @pytest.mark.parametrize(("events", "tracer"), [("OFF", "OFF"), ("ON", "ON")])
 def test_the_preset_for_riscv_records_events_on_demand(tmp_path: Path, events: str, tracer: str) -> None:
-    file = "-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/riscv64_linux.cmake"
-    done = configure(tmp_path, file, WITHOUT_XNNPACK, f"-DEXECUTORCH_BUILD_RISCV_ETDUMP={events}")
+    done = configure(tmp_path, RISCV, WITHOUT_XNNPACK, f"-D{EVENTS}={events}")
     assert done.returncode == 0, done.stdout
     cache = cached(tmp_path)
-    assert (cache["EXECUTORCH_BUILD_EXECUTOR_RUNNER"], cache["EXECUTORCH_ENABLE_EVENT_TRACER"]) == ("ON", tracer)
+    assert (cache["EXECUTORCH_BUILD_EXECUTOR_RUNNER"], cache[TRACER]) == ("ON", tracer)
+
+
+def test_configuring_again_replaces_what_the_preset_chose_and_keeps_what_the_user_chose(tmp_path: Path) -> None:
+    def tracer_after(*options: str) -> str:
+        done = configure(tmp_path, RISCV, WITHOUT_XNNPACK, *options)
+        assert done.returncode == 0, done.stdout
+        return cached(tmp_path)[TRACER]
+
+    assert tracer_after() == "OFF"
+    assert tracer_after(f"-D{EVENTS}=ON") == "ON"
+    assert tracer_after() == "ON"
+    assert tracer_after(f"-D{EVENTS}=OFF") == "OFF"
+    assert tracer_after(f"-D{TRACER}=OFF") == "OFF"
+    assert tracer_after(f"-D{EVENTS}=ON") == "OFF"
 
 
 @pytest.mark.parametrize("name", ["zephyr", "arm_baremetal"])

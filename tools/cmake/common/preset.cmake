@@ -19,9 +19,21 @@ function(define_overridable_option name description type default)
 endfunction()
 
 # set_overridable_option(NAME VALUE): sets an option unless the command line or a preset that was included before has set it.
+# Configuring a folder again replaces the value that a preset chose there before.
 function(set_overridable_option name value)
+  get_property(is_chosen GLOBAL PROPERTY executorch_preset_chose_${name})
+  if(DEFINED ${name} AND DEFINED CACHE{executorch_preset_chose_${name}} AND NOT is_chosen)
+    get_property(help CACHE ${name} PROPERTY HELPSTRING)
+    if("${help}" STREQUAL "No help, variable specified on the command line.")
+      unset(executorch_preset_chose_${name} CACHE)
+    elseif("$CACHE{${name}}" STREQUAL "${executorch_preset_chose_${name}}")
+      unset(${name} CACHE)
+    endif()
+  endif()
   if(NOT DEFINED CACHE{${name}} AND NOT DEFINED ${name})
     set(${name} "${value}" CACHE STRING "Set by a preset")
+    set(executorch_preset_chose_${name} "${value}" CACHE INTERNAL "")
+    set_property(GLOBAL PROPERTY executorch_preset_chose_${name} TRUE)
   endif()
 endfunction()
 
