@@ -138,9 +138,9 @@ function(gen_selected_ops)
   executorch_expect_arguments(gen_selected_ops)
   list(REMOVE_ITEM ARG_OPS_SCHEMA_YAML "")
   list(REMOVE_ITEM ARG_OPS_FROM_MODEL "")
-  if(ARG_DTYPE_SELECTIVE_BUILD AND NOT ARG_OPS_FROM_MODEL)
-    message(FATAL_ERROR "gen_selected_ops: DTYPE_SELECTIVE_BUILD of ${ARG_LIB_NAME} requires programs that determine the dtypes "
-                        "from (OPS_FROM_MODEL), found none")
+  if(ARG_DTYPE_SELECTIVE_BUILD AND NOT ARG_OPS_FROM_MODEL AND NOT ARG_OPS_SCHEMA_YAML)
+    message(FATAL_ERROR "gen_selected_ops: DTYPE_SELECTIVE_BUILD of ${ARG_LIB_NAME} requires programs (OPS_FROM_MODEL) or a "
+                        "selection with dtypes (OPS_SCHEMA_YAML), found neither")
   endif()
   set(selection ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/selected_operators.yaml)
   set(inputs)

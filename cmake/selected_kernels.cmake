@@ -4,7 +4,7 @@
 set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "Build the kernels of the operators in this yaml")
 set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Build the kernels of these operators: aten::add.out,aten::mm.out")
 set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Build the kernels of the operators of this program (.pte; several: ;)")
-option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Compile kernels only for the dtypes of EXECUTORCH_SELECT_OPS_MODEL" OFF)
+option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Compile kernels only for the selected dtypes" OFF)
 # Names of the same options in other documented pages.
 set(EXECUTORCH_SELECT_OPS_FROM_MODEL "" CACHE FILEPATH "Another name of EXECUTORCH_SELECT_OPS_MODEL")
 option(EXECUTORCH_DTYPE_SELECTIVE_BUILD "Another name of EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD" OFF)
@@ -16,8 +16,8 @@ if(EXECUTORCH_SELECT_OPS_FROM_MODEL AND NOT EXECUTORCH_SELECT_OPS_MODEL)
 endif()
 if(NOT EXECUTORCH_SELECT_OPS_YAML AND NOT EXECUTORCH_SELECT_OPS_LIST AND NOT EXECUTORCH_SELECT_OPS_MODEL)
   if(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD)
-    message(FATAL_ERROR "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD requires programs that determine the dtypes "
-                        "(EXECUTORCH_SELECT_OPS_MODEL), found none")
+    message(FATAL_ERROR "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD requires programs (EXECUTORCH_SELECT_OPS_MODEL) or a "
+                        "selection with dtypes (EXECUTORCH_SELECT_OPS_YAML), found neither")
   endif()
   return()
 endif()

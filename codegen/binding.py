@@ -60,21 +60,22 @@ def bind_kernels(
             with ``selected_dtypes.h``; loading a program with other dtypes fails.
 
     Returns:
-        The operators that the selection's programs use and this library lacks; another library must register them.
+        The selected operators that this library lacks and that no one requested by name; another library must register
+        them.
 
     Raises:
-        CodegenError: for an error in a yaml, an unknown operator requested by name, selected dtypes without a program,
-            or a complete library that lacks kernels.
+        CodegenError: for an error in a yaml, an unknown operator requested by name, ``dtype_selective`` with a
+            selection without dtypes, or a complete library that lacks kernels.
     """
     rows = read_rows(library)
     from_aten = _aten_operators(library, rows)
-    if dtype_selective and (selection is None or not selection.dtypes):
-        raise CodegenError(f"{library.name}: selecting dtypes requires a program, found none")
+    if dtype_selective and (selection is None or not selection.compiled_dtypes):
+        raise CodegenError(f"{library.name}: selecting dtypes requires a selection with dtypes, found none")
     served = selection if dtype_selective else None
     chosen, missing = choose(rows, selection, from_aten, are_dtypes_selected=dtype_selective)
     if library.complete and missing:
         raise CodegenError(
-            f"{library.name}: a complete library requires all kernels of its programs; it lacks {', '.join(missing)}"
+            f"{library.name}: a complete library requires all selected kernels; it lacks {', '.join(missing)}"
         )
     primitives = _primitives(selection) if library.complete and selection is not None else []
     source = ", ".join(path.name for path in (library.functions_yaml, *library.custom_yamls) if path is not None)
@@ -95,7 +96,8 @@ def bind_kernels(
     _write_if_changed(folder / "RegisterKernels.cpp", table)
     if served is not None:
         by_kernel = kernel_dtypes(_own_rows(), served) if _has_our_kernels_alone(library) else {}
-        _write_if_changed(folder / "selected_dtypes.h", sources.selected_dtypes(served.dtypes, by_kernel, library.name))
+        header = sources.selected_dtypes(served.compiled_dtypes, by_kernel, library.name)
+        _write_if_changed(folder / "selected_dtypes.h", header)
     return missing
 
 
@@ -127,7 +129,7 @@ def choose(
     *,
     are_dtypes_selected: bool,
 ) -> tuple[list[KernelRow], list[str]]:
-    """Selected rows, and the programs' operators without a row. With ``are_dtypes_selected``, a row for specific dtypes
+    """Selected rows, and selected operators without a row. With ``are_dtypes_selected``, a row for specific dtypes
     is selected only if the selection has its operator with these dtypes.
 
     Raises ``CodegenError`` for an operator without a row that was requested by name.

@@ -26,8 +26,8 @@ _PORTABLE = f"{NAMESPACE}portable::"
 
 
 def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[str, frozenset[str]]:
-    """Kernel (``add_out``) or source below kernels/ (``portable/gemm/gemm.cpp``) → dtypes, if fewer than the
-    selection's. Kernels and sources that are absent support all dtypes of the selection.
+    """Kernel (``add_out``) or source below kernels/ (``portable/gemm/gemm.cpp``) → dtypes, if fewer than
+    ``selection.compiled_dtypes``. Kernels and sources that are absent support all of these.
 
     Args:
         rows: all rows of our libraries, portable and quantized.
@@ -50,4 +50,5 @@ def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[st
         for name in reached(table, [source]):
             sources[name] |= dtypes
     restrictions = kernels if table is None else kernels | sources
-    return {name: frozenset(dtypes) for name, dtypes in sorted(restrictions.items()) if dtypes < selection.dtypes}
+    compiled = selection.compiled_dtypes
+    return {name: frozenset(dtypes) for name, dtypes in sorted(restrictions.items()) if dtypes < compiled}

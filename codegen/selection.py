@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from executorch.codegen.program_use import read_program_use
 from executorch.codegen.schema import qualified
 
 _KEYS = ("include_all_operators", "operators", "dtypes")
+_OPERATOR_KEYS = ("is_root_operator", "include_all_dtypes", "dtypes")
+_EVERY_DTYPE = frozenset(SCALAR_TYPE_CODES)
 
 
 @dataclass(frozen=True)
@@ -25,22 +27,27 @@ class Selection:
     operators: name → whether it was requested by name. Other operators come from programs and may belong to another
         library.
     include_all: register every operator of the libraries, regardless of ``operators``.
-    dtypes: dtypes of the programs, by torch's names; empty without a program.
-    operator_dtypes: operator → dtypes of its tensors in the programs.
+    dtypes: dtypes of the programs and of requests, by torch's names; empty without any.
+    operator_dtypes: operator → the only dtypes that it needs. Operators that are absent need all of ``dtypes``.
+    all_dtypes: operators that support every dtype, also those outside of ``dtypes``.
     """
 
     operators: dict[str, bool] = field(default_factory=dict)
     include_all: bool = False
     dtypes: frozenset[str] = frozenset()
     operator_dtypes: dict[str, frozenset[str]] = field(default_factory=dict)
+    all_dtypes: frozenset[str] = frozenset()
+
+    @property
+    def compiled_dtypes(self) -> frozenset[str]:
+        """Dtypes that at least one operator supports."""
+        return _EVERY_DTYPE if self.all_dtypes else self.dtypes
 
     def dtypes_of(self, operator: str) -> frozenset[str]:
-        """Dtypes for which an operator is compiled: those of its tensors in the programs. All dtypes of the selection
-        for an operator requested by name or not selected.
-        """
-        if self.include_all or self.operators.get(operator, True):
-            return self.dtypes
-        return self.operator_dtypes.get(operator, self.dtypes)
+        """Dtypes for which an operator is compiled."""
+        if operator in self.all_dtypes:
+            return _EVERY_DTYPE
+        return self.dtypes if self.include_all else self.operator_dtypes.get(operator, self.dtypes)
 
     def save(self, path: Path) -> None:
         """Write the yaml that ``load`` reads, unless the file is up to date."""
@@ -60,7 +67,9 @@ class Selection:
 
     def _facts(self, operator: str) -> dict[str, bool | list[str]]:
         facts: dict[str, bool | list[str]] = {"is_root_operator": self.operators[operator]}
-        if operator in self.operator_dtypes:
+        if operator in self.all_dtypes:
+            facts["include_all_dtypes"] = True
+        elif operator in self.operator_dtypes:
             facts["dtypes"] = _in_order(self.operator_dtypes[operator])
         return facts
 
@@ -69,16 +78,22 @@ class Selection:
         """Read a ``selected_operators.yaml``. Raises ``CodegenError``."""
         entries = read_located(path).mapping("the selection", _KEYS)
         operators = entries["operators"].mapping("operators") if "operators" in entries else {}
-        all_of_them = entries.get("include_all_operators")
-        named, met = {}, {}
+        named: dict[str, bool] = {}
+        limited: dict[str, frozenset[str]] = {}
+        unlimited: set[str] = set()
         for name, value in operators.items():
-            facts = value.mapping(f"operator {name}", ("is_root_operator", "dtypes"))
-            root = facts.get("is_root_operator")
-            named[name] = root is None or root.boolean("is_root_operator")
-            if "dtypes" in facts:
-                met[name] = _read_dtypes(facts)
-        include_all = all_of_them is not None and all_of_them.boolean("include_all_operators")
-        return Selection(named, include_all, _read_dtypes(entries), met)
+            facts = value.mapping(f"operator {name}", _OPERATOR_KEYS)
+            named[name] = _flag(facts, "is_root_operator", default=True)
+            if _flag(facts, "include_all_dtypes"):
+                unlimited.add(name)
+            elif "dtypes" in facts:
+                limited[name] = _read_dtypes(facts)
+        include_all = _flag(entries, "include_all_operators")
+        return Selection(named, include_all, _read_dtypes(entries), limited, frozenset(unlimited))
+
+
+def _flag(entries: Mapping[str, Located], key: str, *, default: bool = False) -> bool:
+    return entries[key].boolean(key) if key in entries else default
 
 
 def _in_order(dtypes: Iterable[str]) -> list[str]:
@@ -111,31 +126,50 @@ def select_operators(
             saved selections (``selected_operators.yaml``).
         program_paths: ``.pte`` files: operators and dtypes of all methods, without delegates.
         include_all: select every operator of the libraries.
-        operator_dtypes: operator → its dtypes; an empty set selects all dtypes.
+        operator_dtypes: operators requested by name → their dtypes; an empty set selects every dtype.
 
     Raises:
         CodegenError: for an unreadable file, or an empty request.
     """
-    chosen: dict[str, bool] = {}
-    met: dict[str, frozenset[str]] = {}
     programs = [read_program_use(path) for path in program_paths]
-    for program in programs:
-        chosen.update(dict.fromkeys(program.operators, False))
-        met |= {name: met.get(name, frozenset()) | dtypes for name, dtypes in program.operators.items()}
-    saved_dtypes: frozenset[str] = frozenset()
+    parts = [
+        Selection(dict.fromkeys(program.operators, False), False, program.dtypes, dict(program.operators))
+        for program in programs
+    ]
     for path in yaml_paths:
-        if not isinstance(read_located(path).value, dict):
-            chosen.update(dict.fromkeys(operator_names(path), True))
-            continue
-        saved = Selection.load(path)
-        chosen.update({name: named or chosen.get(name, False) for name, named in saved.operators.items()})
-        met |= {name: met.get(name, frozenset()) | dtypes for name, dtypes in saved.operator_dtypes.items()}
-        include_all = include_all or saved.include_all
-        saved_dtypes |= saved.dtypes
-    for name, dtypes in (operator_dtypes or {}).items():
-        chosen[name] = chosen.get(name, False) or not dtypes
-        met[name] = met.get(name, frozenset()) | (dtypes or frozenset(SCALAR_TYPE_CODES))
-    chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
-    if not chosen and not include_all and not programs:
+        is_selection = isinstance(read_located(path).value, dict)
+        parts.append(Selection.load(path) if is_selection else Selection(dict.fromkeys(operator_names(path), True)))
+    parts += [_request(name, dtypes) for name, dtypes in (operator_dtypes or {}).items()]
+    parts.append(Selection({qualified(name.strip()): True for name in operators if name.strip()}, include_all))
+    selection = _union(parts)
+    if not selection.operators and not selection.include_all and not programs:
         raise CodegenError("the selection is empty: expected operators, a yaml, a program, or all operators")
-    return Selection(chosen, include_all, saved_dtypes.union(*met.values()), met)
+    return selection
+
+
+def _request(operator: str, dtypes: frozenset[str]) -> Selection:
+    """Select one operator for certain dtypes, or for every dtype if there are none."""
+    if not dtypes:
+        return Selection({operator: True}, all_dtypes=frozenset({operator}))
+    return Selection({operator: True}, dtypes=dtypes, operator_dtypes={operator: dtypes})
+
+
+def _union(parts: Sequence[Selection]) -> Selection:
+    """Select what any of the parts selects. An operator's dtypes are limited if every part that has it limits them."""
+    operators: dict[str, bool] = {}
+    limited: dict[str, frozenset[str]] = {}
+    unlimited: set[str] = set()
+    for part in parts:
+        for name, is_named in part.operators.items():
+            operators[name] = is_named or operators.get(name, False)
+            if name in part.operator_dtypes:
+                limited[name] = limited.get(name, frozenset()) | part.operator_dtypes[name]
+            else:
+                unlimited.add(name)
+    return Selection(
+        operators,
+        any(part.include_all for part in parts),
+        frozenset().union(*(part.dtypes for part in parts)),
+        {name: dtypes for name, dtypes in limited.items() if name not in unlimited},
+        frozenset().union(*(part.all_dtypes for part in parts)),
+    )

@@ -20,6 +20,10 @@ file(WRITE ${CMAKE_BINARY_DIR}/main.cpp "int main() {}")
 add_library(own_backend STATIC ${CMAKE_BINARY_DIR}/main.cpp)
 executorch_target_link_options_shared_lib(own_backend)
 target_link_options_shared_lib(chosen)
+file(WRITE ${CMAKE_BINARY_DIR}/floats.yaml "operators: {'aten::add.out': {dtypes: [Float]}}\\ndtypes: [Float]\\n")
+gen_selected_ops(LIB_NAME floats OPS_SCHEMA_YAML ${CMAKE_BINARY_DIR}/floats.yaml DTYPE_SELECTIVE_BUILD ON)
+generate_bindings_for_kernels(LIB_NAME floats FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
+                              DTYPE_SELECTIVE_BUILD ON)
 executorch_target_link_options_shared_lib(quantized_ops_lib)
 executorch_target_link_options_shared_lib(optimized_native_cpu_ops_lib)
 add_executable(product ${CMAKE_BINARY_DIR}/main.cpp)
@@ -67,6 +71,9 @@ def _check_helpers(build: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "executorch::kernels::optimized::" in (build / "merged/merged.yaml").read_text()
     assert "aten::add.out" in (build / "chosen/selected_operators.yaml").read_text()
+    done = run("ninja", "-C", build, "generate_floats")
+    assert done.returncode == 0, done.stdout
+    assert "#define EXECUTORCH_SELECTED_DTYPES 0x40ull" in (build / "floats/selected_dtypes.h").read_text()
 
 
 def test_a_project_calls_the_helpers_on_the_source_tree(tmp_path: Path) -> None:

@@ -152,8 +152,8 @@ def test_a_programs_operator_of_another_library_is_reported(tmp_path: Path) -> N
     assert len(_table(tmp_path)) == 1
 
 
-def test_dtypes_need_a_program(tmp_path: Path) -> None:
-    with pytest.raises(CodegenError, match="requires a program"):
+def test_selecting_dtypes_requires_dtypes(tmp_path: Path) -> None:
+    with pytest.raises(CodegenError, match="requires a selection with dtypes"):
         bind_kernels(PORTABLE, tmp_path, Selection({"aten::add.out": True}), dtype_selective=True)
 
 

@@ -2,6 +2,7 @@
 """The documented command lines of code generation."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 import torch
 import yaml
 
-from executorch.codegen.binding import portable_rows
+from executorch.codegen import CodegenError, Library, bind_kernels
+from executorch.codegen.binding import PORTABLE_YAML, portable_rows
+from executorch.codegen.dtypes import SCALAR_TYPE_CODES, mask
 from executorch.codegen.library_yaml import read_library
 from executorch.codegen.selection import Selection
 from executorch.codegen.tools import gen_all_oplist, gen_oplist, gen_ops_def, gen_selected_op_variants, merge_yaml
@@ -31,9 +34,31 @@ def test_operators_with_dtypes_become_a_selection(tmp_path: Path) -> None:
     dtypes = '{"aten::add.out": ["v1/3;0,1|3;0,1|6;0,1", "Bool"], "mul.out": []}'
     assert gen_oplist.main(["--output_path", str(file), "--ops_dict", dtypes]) == 0
     selection = Selection.load(file)
-    assert selection.operators == {"aten::add.out": False, "aten::mul.out": True}
-    assert selection.dtypes_of("aten::add.out") == {"Int", "Float", "Bool"}
+    assert selection.operators == {"aten::add.out": True, "aten::mul.out": True}
+    assert selection.dtypes == selection.dtypes_of("aten::add.out") == {"Int", "Float", "Bool"}
     assert {"Half", "Long"} < selection.dtypes_of("aten::mul.out")
+
+
+def test_a_misspelt_operator_with_dtypes_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "selected_operators.yaml"
+    assert gen_oplist.main(["--output_path", str(file), "--ops_dict", '{"aten::ad.out": ["Float"]}']) == 0
+    with pytest.raises(CodegenError, match=r"aten::ad\.out; did you mean aten::add\.out"):
+        bind_kernels(Library("mine", "mine", PORTABLE_YAML), tmp_path, Selection.load(file), dtype_selective=True)
+
+
+def test_a_library_is_bound_for_the_dtypes_of_a_list(tmp_path: Path) -> None:
+    file = tmp_path / "selected_operators.yaml"
+    dtypes = '{"aten::add.out": ["Float"], "aten::mul.out": []}'
+    assert gen_oplist.main(["--output_path", str(file), "--ops_dict", dtypes, "--root_ops", "aten::sub.out"]) == 0
+    bind_kernels(Library("mine", "mine", PORTABLE_YAML), tmp_path, Selection.load(file), dtype_selective=True)
+    table = (tmp_path / "mine" / "RegisterKernels.cpp").read_text()
+    masks = dict(re.findall(r"portable::(\w+), (0x\w+)>", table))
+    every = f"{mask(SCALAR_TYPE_CODES):#x}"
+    assert masks == {"add_out": "0x40", "mul_out": every, "sub_out": "0x40"}
+    header = (tmp_path / "mine" / "selected_dtypes.h").read_text()
+    assert f"#define EXECUTORCH_SELECTED_DTYPES {every}ull" in header
+    rows = dict(re.findall(r'ROW\("(\w+)", (0x\w+)ull\)', header))
+    assert rows == {"add_out": "0x40", "sub_out": "0x40"}
 
 
 @pytest.mark.parametrize(

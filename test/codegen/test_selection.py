@@ -57,6 +57,22 @@ def test_a_saved_selection_is_part_of_another(tmp_path: Path) -> None:
     assert select_operators([], [saved]).include_all
 
 
+def test_an_operators_dtypes_are_limited_if_every_request_limits_them(tmp_path: Path) -> None:
+    half = {"aten::add.out": frozenset({"Half"})}
+    selection = select_operators(program_paths=[PEER / "add.pte"], operator_dtypes=half)
+    assert selection.operators == {"aten::add.out": True}
+    assert selection.dtypes_of("aten::add.out") == {"Float", "Half"}
+    byte = {"aten::mul.out": frozenset({"Byte"})}
+    selection = select_operators(["add.out"], program_paths=[PEER / "add.pte"], operator_dtypes=byte)
+    assert selection.dtypes_of("aten::add.out") == {"Float", "Byte"}
+    assert selection.dtypes_of("aten::mul.out") == {"Byte"}
+    selection = select_operators(["add.out"], operator_dtypes=half | {"aten::mul.out": frozenset()})
+    assert selection.dtypes_of("aten::add.out") == {"Half"} < selection.dtypes_of("aten::mul.out")
+    saved = tmp_path / "selected_operators.yaml"
+    selection.save(saved)
+    assert Selection.load(saved) == select_operators([], [saved]) == selection
+
+
 def test_dtypes_include_those_to_which_operands_promote(tmp_path: Path) -> None:
     class Compare(torch.nn.Module):
         def forward(self, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -118,6 +134,7 @@ def test_an_empty_selection_is_an_error() -> None:
         ("operatos: {}\n", ":1: unknown key 'operatos'"),
         ("operators: {}\ndtypes: [Flot]\n", ":2: unknown dtype 'Flot'"),
         ("operators:\n  aten::add.out: {is_root_operator: 1}\n", ":2: expected is_root_operator"),
+        ("operators:\n  aten::add.out: {include_all_dtypes: 1}\n", ":2: expected include_all_dtypes"),
     ],
 )
 def test_a_wrong_selection_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
