@@ -206,6 +206,7 @@ class PostedTasks final : public RunningTasks {
 }  // namespace internal
 
 Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState, "method '%s': an execution is in progress",
                            name());
   ET_CHECK_OR_RETURN_ERROR(!internal::tracing(event_tracer_), NotSupported,
@@ -220,7 +221,7 @@ Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
   std::unique_ptr<internal::PostedTasks> running = ET_UNWRAP(
       internal::PostedTasks::make(*this, static_cast<internal::TaskState&>(*async_state_), pool));
   ET_CHECK_OK_OR_RETURN_ERROR(begin());
-  next_ = kElsewhere;
+  runs_elsewhere_.store(true, std::memory_order_relaxed);
   running->start();
   return Execution(std::move(running));
 }
@@ -233,7 +234,7 @@ void Method::end_async(Error result) {
   if (result != Error::Ok) {
     restore_values();
   }
-  next_ = 0;
+  runs_elsewhere_.store(false, std::memory_order_release);
 }
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -54,7 +54,8 @@ struct AsyncState {
 /// failed execution the method can be used again: set the inputs and execute. (Buffers that the
 /// model itself updates keep what the failed execution wrote.)
 ///
-/// Functions of a method that was moved from return Error::InvalidState.
+/// Functions of a method that was moved from, or that execute_async() has not finished, return
+/// Error::InvalidState.
 class Method final {
  public:
   Method(Method&& other) noexcept;
@@ -203,8 +204,6 @@ class Method final {
   friend class MethodLoader;
   friend class internal::RunningTasks;
 
-  /// Value of next_ while other threads execute.
-  static constexpr size_t kElsewhere = SIZE_MAX;
   static constexpr size_t kUsedUp = SIZE_MAX;
 
   Method(const Program* program, const executorch_flatbuffer::ExecutionPlan* plan,
@@ -217,7 +216,7 @@ class Method final {
         block_() {}  // value initialization: cleared at once, not array by array
 
   const char* name() const { return method_meta().name(); }
-  /// InvalidState if the method was moved from.
+  /// InvalidState if the method was moved from, or other threads execute it.
   Error check_usable() const;
   /// Ok if input `index` exists and may be changed now.
   Error check_input(size_t index) const;
@@ -294,6 +293,8 @@ class Method final {
     void* context = nullptr;
   };
   LoopLimits loop_limits_;
+  /// Other threads execute the method. The last one clears it.
+  std::atomic<bool> runs_elsewhere_{false};
   /// State of searches, so that a query for every index is linear in total.
   struct Cache {
     /// The first value that get_attribute() compares.

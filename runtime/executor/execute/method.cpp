@@ -57,6 +57,8 @@ Method::~Method() {
 
 Error Method::check_usable() const {
   ET_CHECK_OR_RETURN_ERROR(program_ != nullptr, InvalidState, "method '%s' was moved from", name());
+  ET_CHECK_OR_RETURN_ERROR(!runs_elsewhere_.load(std::memory_order_acquire), InvalidState,
+                           "method '%s': execute_async() has not finished", name());
   return Error::Ok;
 }
 

@@ -38,6 +38,7 @@ Error use_planned_memory(Input& input) {
 }  // namespace internal
 
 Error Method::release_inputs() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(next_ == 0 || next_ == block_.instructions.size(), InvalidState,
                            "method '%s': an execution has begun, which uses its inputs", name());
   bool may_be_shown = false;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/async/task_order.h>
@@ -219,8 +220,47 @@ TEST(ExecutionTest, WhileItRunsTheMethodDoesNothingElse) {
   ASSERT_TRUE(execution.ok());
   EXPECT_EQ(method->execute_async(pool).error(), Error::InvalidState);
   EXPECT_EQ(method->execute(), Error::InvalidState);
+  EXPECT_EQ(method->step(), Error::InvalidState);
+  EXPECT_EQ(method->reset_execution(), Error::InvalidState);
+  EXPECT_EQ(method->set_input(x.value(), 0), Error::InvalidState);
+  EXPECT_EQ(set_inputs(*method, {x.value()}), Error::InvalidState);
+  EXPECT_EQ(method->bind_input_data(x.value(), 0), Error::InvalidState);
+  EXPECT_EQ(method->clear_input(0), Error::InvalidState);
+  EXPECT_EQ(method->release_inputs(), Error::InvalidState);
+  float out[2] = {};
+  EXPECT_EQ(method->set_output_data_ptr(out, sizeof(out), 0), Error::InvalidState);
+  EXPECT_EQ(method->replace_output_data_ptr(out, sizeof(out), 0), Error::InvalidState);
   pool.run_all();
+  EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
   EXPECT_EQ(method->execute(), Error::Ok);
+}
+
+TEST(ExecutionTest, ASetterOfAnotherThreadFailsUntilTheExecutionHasEnded) {
+  auto pool = extension::TaskThreads::start(2);
+  ASSERT_TRUE(pool.ok());
+  LoadedMethod method(branches(kOrder));
+  FloatTensor x({1, 2}), other({3, 4});
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+    auto execution = method->execute_async(**pool);
+    ASSERT_TRUE(execution.ok());
+    Error error;
+    do {
+      error = method->set_input(other.value(), 0);
+      ASSERT_TRUE(error == Error::InvalidState || error == Error::Ok);
+    } while (error != Error::Ok);
+    ASSERT_EQ(execution->wait(), Error::Ok);
+    EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+  }
+}
+
+TEST(ExecutionTest, AMethodThatWasMovedFromDoesNotStart) {
+  LoadedMethod method(branches(kOrder));
+  const runtime::Method moved(std::move(*method));
+  ManualPool pool;
+  EXPECT_EQ(method->execute_async(pool).error(), Error::InvalidState);
+  EXPECT_EQ(method->release_inputs(), Error::InvalidState);
 }
 
 TEST(ExecutionTest, ADamagedOrderIsRefused) {
