@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <executorch/extension/llm/runner/decoder_inputs.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
@@ -67,13 +68,8 @@ Error AsrRunner::load_methods() {
         kEncoder, kDecoder, method);
     ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(method));
   }
-  const auto decoder = module_->method(kDecoder);
-  ET_CHECK_OK_OR_RETURN_ERROR(decoder.error());
-  for (size_t i = 0; i < (*decoder)->inputs_size(); ++i) {
-    // The encoder's states may be a constant of the program; the position ends the loop.
-    ET_CHECK_OR_RETURN_ERROR(!(*decoder)->writes_to_given_input(i), InvalidProgram,
-                             "method '%s': it writes to its input %zu", kDecoder, i);
-  }
+  // The encoder's states may be a constant of the program; the position ends the loop.
+  ET_CHECK_OK_OR_RETURN_ERROR(llm::check_inputs_are_read_only(*module_, kDecoder));
   if (load_tokenizer_) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_tokenizer_(*this));
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/llm/runner/decoder_inputs.h>
 #include <executorch/extension/llm/sampler/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/log.h>
@@ -27,13 +28,8 @@ Result<DecoderSignature> read_decoder_signature(Module& module, const std::strin
   ET_CHECK_OK_OR_RETURN_ERROR(meta.error());
   DecoderSignature signature;
   signature.num_inputs = meta->num_inputs();
-  const auto loaded = module.method(method);
-  ET_CHECK_OK_OR_RETURN_ERROR(loaded.error());
-  for (size_t i = 0; i < signature.num_inputs; ++i) {
-    // Embeddings may be a constant of the program.
-    ET_CHECK_OR_RETURN_ERROR(!(*loaded)->writes_to_given_input(i), InvalidProgram,
-                             "method '%s': it writes to its input %zu", method.c_str(), i);
-  }
+  // Embeddings may be a constant of the program.
+  ET_CHECK_OK_OR_RETURN_ERROR(check_inputs_are_read_only(module, method));
   ET_CHECK_OR_RETURN_ERROR(signature.num_inputs == 1 || signature.num_inputs == 2, InvalidProgram,
                            "method '%s': expected inputs for tokens and a position, found %zu",
                            method.c_str(), signature.num_inputs);
@@ -91,8 +87,7 @@ TextDecoderRunner::TextDecoderRunner(Module* module, IOManager* io_manager, std:
       stats_(stats) {}
 
 Error TextDecoderRunner::load() {
-  ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(method_name_));
-  ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(prefill_method_name_));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_inputs_are_read_only(*module_, method_name_));
   const auto signature = read_decoder_signature(*module_, prefill_method_name_, 2);
   ET_CHECK_OK_OR_RETURN_ERROR(signature.error());
   ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->load(prefill_method_name_, method_name_));

@@ -1,0 +1,20 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/llm/runner/decoder_inputs.h>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::extension::llm {
+
+using runtime::Error;
+
+Error check_inputs_are_read_only(Module& module, const std::string& method) {
+  const auto loaded = module.method(method);
+  ET_CHECK_OK_OR_RETURN_ERROR(loaded.error());
+  for (size_t i = 0; i < (*loaded)->inputs_size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(!(*loaded)->writes_to_given_input(i), InvalidProgram,
+                             "method '%s': it writes to its input %zu", method.c_str(), i);
+  }
+  return Error::Ok;
+}
+
+}  // namespace executorch::extension::llm
