@@ -4,12 +4,16 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${EXECUTORCH_VENV:-$root/.venv}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 HF_HUB_OFFLINE=1
-# Precompiled headers are cached too where the compiler reports their contents by its own preprocessing.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+# Precompiled headers are cached too where the compiler reports their contents by its own preprocessing. The locale changes
+# messages only.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,locale
 
 # CMake options of builds with ASan and UBSan.
 sanitized_options=(-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1"
   -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python")
+
+# Flags of 32-bit builds. The folder has the headers of Linux (asm/errno.h), which g++-multilib links into /usr/include.
+bits32_flags="-m32 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu"
 
 step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS" >&2; }
 
@@ -34,6 +38,15 @@ need_packages() {
   fi
   "${sudo[@]}" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# need_32_bit_compiler: installs what -m32 needs for the default g++. Debian removes g++-multilib when a cross compiler is
+# installed, and the reverse; g++-12-multilib and the like stay.
+need_32_bit_compiler() {
+  need_packages g++
+  local version
+  version=$(g++ -dumpversion)
+  need_packages "g++-${version%%.*}-multilib"
 }
 
 # want_packages NAME...: the same for packages that only save time; continues without them.

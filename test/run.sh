@@ -3,9 +3,10 @@
 # Installs what testing needs and runs every check and every test.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
-need_packages g++ g++-multilib make git libeigen3-dev libgtest-dev libssl-dev libpcre2-dev libutf8proc-dev nlohmann-json3-dev \
+need_packages make git libeigen3-dev libgtest-dev libssl-dev libpcre2-dev libutf8proc-dev nlohmann-json3-dev \
   chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
   libstdc++-arm-none-eabi-newlib qemu-system-arm
+need_32_bit_compiler
 want_packages ccache
 make_venv
 
@@ -13,7 +14,7 @@ make_venv
 compile_sanitized() {
   cmake --fresh -S . -B build/sanitized "${sanitized_options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
   cmake --build build/sanitized --parallel 2
-  cmake --fresh -S . -B build/bits32 "${sanitized_options[@]}" -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON
+  cmake --fresh -S . -B build/bits32 "${sanitized_options[@]}" -DCMAKE_CXX_FLAGS="$bits32_flags" -DEXECUTORCH_BUILD_REPLAY=ON
   cmake --build build/bits32 --parallel 2 --target replay_portable
 }
 

@@ -53,6 +53,18 @@ def test_without_dpkg_packages_count_as_installed(programs: Path) -> None:
     assert _sourced(programs, "need_packages g++ && echo done") == (0, "done ")
 
 
+@pytest.mark.parametrize("version", ["12", "13.2.0"])
+def test_the_32_bit_compiler_is_a_package_that_cross_compilers_leave_installed(programs: Path, version: str) -> None:
+    _program(programs / "dpkg-query", 'case "$4" in g++) echo "install ok installed";; *) exit 1;; esac')
+    _program(programs / "g++", f'[ "$1" = -dumpversion ] && echo {version}')
+    _, text = _sourced(programs, "need_32_bit_compiler")
+    assert f"missing packages: g++-{version[:2]}-multilib;" in text
+
+
+def test_compiled_files_are_found_again_in_another_locale(programs: Path) -> None:
+    assert "locale" in _sourced(programs, 'echo "$CCACHE_SLOPPINESS"')[1].strip().split(",")
+
+
 def _environment(place: Path, *, pip_of: Path, version: str) -> Path:
     """A folder that `venv_is_sound` accepts as a virtual environment."""
     _program(place / "bin/python", f"echo '{version}'")
