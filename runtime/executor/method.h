@@ -260,7 +260,8 @@ class Method final {
   /// Resets values to their state after loading: loop counters, and tensors that were
   /// moved.
   void restore_values();
-  void unbind_views();
+  /// Takes the memory of the views among `values`; planned views keep theirs if `are_planned_kept`.
+  void unbind_views(internal::ValueRange values, bool are_planned_kept);
   // Linked with executions on other threads.
   void log_failure(size_t instruction, Error error);
   void end_async(Error result);
@@ -280,6 +281,8 @@ class Method final {
   size_t external_made_ = 0;
   /// Views show nothing when an execution begins: see AliasModel::unbinds_views().
   bool unbinds_views_ = false;
+  /// See AliasModel.
+  internal::ValueRange views_of_given_inputs_;
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
   struct LoopLimits {

@@ -17,7 +17,6 @@ namespace ET_RUNTIME_NAMESPACE {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::items;
-using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 
@@ -61,12 +60,8 @@ Error Method::release_inputs() {
       may_be_shown = true;
     }
   }
-  for (size_t i = 0; may_be_shown && i < block_.flags.size(); ++i) {
-    // A planned view shows planned memory.
-    if ((block_.flags[i] & internal::kViewValue) != 0 &&
-        tensor_source(*tensor_at(*plan_, i)) == TensorSource::None) {
-      internal::reset_data_ptr(block_.values[i].toTensor());
-    }
+  if (may_be_shown) {
+    unbind_views(views_of_given_inputs_, /*are_planned_kept=*/true);
   }
   return Error::Ok;
 }

@@ -117,8 +117,30 @@ inline Error AliasModel::check_all() {
   for (uint32_t i = 0; i < related; ++i) {
     block_.flags[i] |= is_tensor(i) ? block_.flags[find(i)] & kConstantValue : 0;
   }
+  if (has_views_) {
+    find_views_of_given_inputs();
+  }
   consume_inputs();
   return Error::Ok;
+}
+
+inline void AliasModel::find_views_of_given_inputs() {
+  for (uint8_t& flags : block_.flags) {
+    flags &= static_cast<uint8_t>(~kShowsGivenInput);
+  }
+  for (const Input& input : block_.inputs) {
+    const uint32_t value = index_of(input.value);
+    if (input.tensor != nullptr && nodes_[value].has(Node::kGiven)) {
+      block_.flags[find(value)] |= kShowsGivenInput;
+    }
+  }
+  ValueRange& views = views_of_given_inputs_;
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    if ((block_.flags[i] & kViewValue) != 0 && (block_.flags[find(i)] & kShowsGivenInput) != 0) {
+      views.begin = views.end == 0 ? i : views.begin;
+      views.end = i + 1;
+    }
+  }
 }
 
 /// Several kernels may have the name, for example for certain dtypes.

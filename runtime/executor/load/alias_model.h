@@ -37,6 +37,8 @@ class AliasModel final {
   /// Returns true if a view of one execution could be used in the next one before it is made
   /// again. Then every execution starts with empty views.
   bool unbinds_views() const { return has_views_ && views_outlive_; }
+  /// The values among which are all views of inputs whose memory is the caller's.
+  ValueRange views_of_given_inputs() const { return views_of_given_inputs_; }
 
  private:
   using Indices = Span<const int32_t>;
@@ -105,6 +107,7 @@ class AliasModel final {
   Error touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
   Error touch(size_t argument, uint32_t value, uint32_t role);
   Error check_places();
+  void find_views_of_given_inputs();
   uint32_t list_places();
   uint32_t merge_places(uint32_t left, uint32_t right);
   void consume_inputs();
@@ -192,6 +195,7 @@ class AliasModel final {
   uint8_t seen_flags_ = 0;
   bool has_views_ = false;
   bool views_outlive_ = false;
+  ValueRange views_of_given_inputs_;
 };
 
 }  // namespace internal

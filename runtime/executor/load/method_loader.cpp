@@ -59,6 +59,7 @@ Error MethodLoader::run() {
   internal::AliasModel model(plan, method_.block_, request_.program.program_data_.size());
   ET_CHECK_OK_OR_RETURN_ERROR(model.check());
   method_.unbinds_views_ = model.unbinds_views();
+  method_.views_of_given_inputs_ = model.views_of_given_inputs();
   return Error::Ok;
 }
 

@@ -105,10 +105,19 @@ enum ValueFlag : uint8_t {
   /// While loading: a call writes to it, or to a value that may be the same tensor, and may resize
   /// it.
   kResizedValue = 64,
+  /// While loading, once all instructions are checked: represents a class with an input whose
+  /// memory is the caller's.
+  kShowsGivenInput = 64,
   /// Once mark_unaliased_values() has run: no value depends on where the input is.
   kUnaliasedInput = 64,
   /// Has no memory until an execution gives it some.
   kLateValue = 128,
+};
+
+/// The values from `begin` to before `end`.
+struct ValueRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
 };
 
 /// The arrays of a method. Elements are not constructed by laying the block out.

@@ -188,6 +188,28 @@ TEST(AliasModel, PlannedViewsShowNothingWhenAnExecutionBegins) {
   EXPECT_EQ(execute_if(*method, false, given), Error::InvalidState);
 }
 
+TEST(AliasModel, OnlyViewsOfGivenInputsShowNothingOnceInputsAreReleased) {
+  // kView shows kSecond, which is planned; kAdded and kAdded + 1 are views of a view of an input.
+  TestProgram program = related_program();
+  for (int i = 0; i < 2; ++i) {
+    plan(program).values.push_back(plan(program).values[kView]);
+  }
+  plan(program).inputs = {kSecond, kGiven};
+  plan(program).outputs = {kView, kAdded, kAdded + 1};
+  code(program) = {view_of(kGiven, kAdded), view_of(kSecond, kView), view_of(kAdded, kAdded + 1)};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  FloatTensor planned({1, 2}), given({3, 4});
+  ASSERT_EQ(set_inputs(*method, {planned.value(), given.value()}), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(method->get_output(1).toTensor().const_data_ptr(), given.data());
+  EXPECT_EQ(method->get_output(2).toTensor().const_data_ptr(), given.data());
+  ASSERT_EQ(method->release_inputs(), Error::Ok);
+  EXPECT_EQ(floats(method->get_output(0)), (Floats{1, 2}));
+  EXPECT_EQ(method->get_output(1).toTensor().const_data_ptr(), nullptr);
+  EXPECT_EQ(method->get_output(2).toTensor().const_data_ptr(), nullptr);
+}
+
 TEST(AliasModel, AViewThatIsUsedBeforeItIsMadeShowsNothing) {
   TestProgram program = conditional_view();
   plan(program).inputs = {kGiven};
