@@ -50,38 +50,27 @@ using ::executorch::runtime::etensor::BFloat16;
 }  // namespace torch::executor
 
 template <>
-class std::numeric_limits<executorch::runtime::etensor::BFloat16> {
+class std::numeric_limits<executorch::runtime::etensor::BFloat16>
+    : public executorch::runtime::etensor::internal::SmallFloatLimits<
+          executorch::runtime::etensor::BFloat16> {
   using BFloat16 = executorch::runtime::etensor::BFloat16;
 
  public:
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
-  static constexpr bool has_infinity = true;
-  static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = true;
   static constexpr bool is_iec559 = false;
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
-  static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr int digits = 8;
   static constexpr int digits10 = 2;
   static constexpr int max_digits10 = 4;
-  static constexpr int radix = 2;
   static constexpr int min_exponent = -125;
   static constexpr int min_exponent10 = -37;
   static constexpr int max_exponent = 128;
   static constexpr int max_exponent10 = 38;
-  static constexpr bool traps = false;
 
-  static constexpr BFloat16 min() { return BFloat16(0x0080, BFloat16::from_bits()); }
-  static constexpr BFloat16 lowest() { return BFloat16(0xff7f, BFloat16::from_bits()); }
-  static constexpr BFloat16 max() { return BFloat16(0x7f7f, BFloat16::from_bits()); }
-  static constexpr BFloat16 epsilon() { return BFloat16(0x3c00, BFloat16::from_bits()); }
-  static constexpr BFloat16 round_error() { return BFloat16(0x3f00, BFloat16::from_bits()); }
-  static constexpr BFloat16 infinity() { return BFloat16(0x7f80, BFloat16::from_bits()); }
-  static constexpr BFloat16 quiet_NaN() { return BFloat16(0x7fc0, BFloat16::from_bits()); }
-  static constexpr BFloat16 signaling_NaN() { return BFloat16(0x7f81, BFloat16::from_bits()); }
-  static constexpr BFloat16 denorm_min() { return BFloat16(0x0001, BFloat16::from_bits()); }
+  static constexpr BFloat16 min() { return of(0x0080); }
+  static constexpr BFloat16 lowest() { return of(0xff7f); }
+  static constexpr BFloat16 max() { return of(0x7f7f); }
+  static constexpr BFloat16 epsilon() { return of(0x3c00); }
+  static constexpr BFloat16 round_error() { return of(0x3f00); }
+  static constexpr BFloat16 infinity() { return of(0x7f80); }
+  static constexpr BFloat16 quiet_NaN() { return of(0x7fc0); }
+  static constexpr BFloat16 signaling_NaN() { return of(0x7f81); }
 };

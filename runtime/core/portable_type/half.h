@@ -86,38 +86,27 @@ using ::executorch::runtime::etensor::Half;
 }  // namespace torch::executor
 
 template <>
-class std::numeric_limits<executorch::runtime::etensor::Half> {
+class std::numeric_limits<executorch::runtime::etensor::Half>
+    : public executorch::runtime::etensor::internal::SmallFloatLimits<
+          executorch::runtime::etensor::Half> {
   using Half = executorch::runtime::etensor::Half;
 
  public:
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
-  static constexpr bool has_infinity = true;
-  static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = true;
   static constexpr bool is_iec559 = true;
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
-  static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr int digits = 11;
   static constexpr int digits10 = 3;
   static constexpr int max_digits10 = 5;
-  static constexpr int radix = 2;
   static constexpr int min_exponent = -13;
   static constexpr int min_exponent10 = -4;
   static constexpr int max_exponent = 16;
   static constexpr int max_exponent10 = 4;
-  static constexpr bool traps = false;
 
-  static constexpr Half min() { return Half(0x0400, Half::from_bits()); }
-  static constexpr Half lowest() { return Half(0xfbff, Half::from_bits()); }
-  static constexpr Half max() { return Half(0x7bff, Half::from_bits()); }
-  static constexpr Half epsilon() { return Half(0x1400, Half::from_bits()); }
-  static constexpr Half round_error() { return Half(0x3800, Half::from_bits()); }
-  static constexpr Half infinity() { return Half(0x7c00, Half::from_bits()); }
-  static constexpr Half quiet_NaN() { return Half(0x7e00, Half::from_bits()); }
-  static constexpr Half signaling_NaN() { return Half(0x7d00, Half::from_bits()); }
-  static constexpr Half denorm_min() { return Half(0x0001, Half::from_bits()); }
+  static constexpr Half min() { return of(0x0400); }
+  static constexpr Half lowest() { return of(0xfbff); }
+  static constexpr Half max() { return of(0x7bff); }
+  static constexpr Half epsilon() { return of(0x1400); }
+  static constexpr Half round_error() { return of(0x3800); }
+  static constexpr Half infinity() { return of(0x7c00); }
+  static constexpr Half quiet_NaN() { return of(0x7e00); }
+  static constexpr Half signaling_NaN() { return of(0x7d00); }
 };

@@ -1,8 +1,37 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The arithmetic that Half and BFloat16 share: everything is computed in float and rounded once.
+// What Half and BFloat16 share: arithmetic, which is computed in float and rounded once, and limits.
 #pragma once
 
+#include <stdint.h>
+
+#include <limits>
 #include <type_traits>
+
+namespace executorch::runtime::etensor::internal {
+
+/// The members of std::numeric_limits that both types share.
+template <typename Type>
+struct SmallFloatLimits {
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = true;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool has_infinity = true;
+  static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = true;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr int radix = 2;
+  static constexpr bool traps = false;
+
+  static constexpr Type denorm_min() { return of(0x0001); }
+
+ protected:
+  static constexpr Type of(uint16_t bits) { return Type(bits, Type::from_bits()); }
+};
+
+}  // namespace executorch::runtime::etensor::internal
 
 // Defines the operators of `Type`, which converts to float and explicitly from it. Macro, because
 // friends of a template base would make every conversion ambiguous.
