@@ -237,23 +237,41 @@ void QConv2d::pack(const QConvWeights& weights, const QColumns& columns, void* p
   }
 }
 
-size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
-  if (is_qdepthwise(params_)) return qdepthwise_scratch_bytes(params_, batch, input, threads);
-  if (const QWinograd* const winograd = qwinograd_that_gains(*tiles_, params_, batch, input)) {
-    return winograd->scratch_bytes(params_, batch, input, threads);
+template <class Depthwise, class Winograd, class Product>
+auto QConv2d::by_algorithm(size_t batch, ImageSize input, const Depthwise& depthwise,
+                           const Winograd& winograd, const Product& product) const {
+  if (is_qdepthwise(params_)) return depthwise();
+  if constexpr (kHasQWinograd) {
+    if (qwinograd_gains(*tiles_, params_, batch, input)) return winograd();
   }
-  const ImageSize output = output_size(params_, input);
-  return batch * (zero_bytes(params_) + padded_bytes(params_, input)) +
-         threads * worker_pointers(*tiles_, params_, output.height * output.width) *
-             sizeof(int8_t*);
+  return product();
+}
+
+size_t QConv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
+  return by_algorithm(
+      batch, input, [&] { return qdepthwise_scratch_bytes(params_, batch, input, threads); },
+      [&] { return qwinograd_scratch_bytes(params_, batch, input, threads); },
+      [&] {
+        const ImageSize output = output_size(params_, input);
+        return batch * (zero_bytes(params_) + padded_bytes(params_, input)) +
+               threads * worker_pointers(*tiles_, params_, output.height * output.width) *
+                   sizeof(int8_t*);
+      });
 }
 
 void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
-  if (is_qdepthwise(params_)) return qdepthwise(params_, call, threads, set_);
-  if (const QWinograd* const winograd =
-          qwinograd_that_gains(*tiles_, params_, call.batch, call.input_size)) {
-    return winograd->run(params_, call, threads);
-  }
+  by_algorithm(
+      call.batch, call.input_size, [&] { qdepthwise(params_, call, threads, set_); },
+      [&] { qwinograd(params_, call, threads); }, [&] { multiply(call, threads); });
+}
+
+void QConv2d::run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const {
+  by_algorithm(
+      call.batch, call.input_size, [&] { dynamic_qdepthwise(params_, call, threads, set_); },
+      [&] { dynamic_qwinograd(params_, call, threads); }, [&] { multiply(call, threads); });
+}
+
+void QConv2d::multiply(const QConv2dCall& call, Threads& threads) const {
   const AddResidual add = residual_kernel(set_);
   convolve(
       *tiles_, params_, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
@@ -267,12 +285,7 @@ void QConv2d::run(const QConv2dCall& call, Threads& threads) const {
       });
 }
 
-void QConv2d::run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const {
-  if (is_qdepthwise(params_)) return dynamic_qdepthwise(params_, call, threads, set_);
-  if (const QWinograd* const winograd =
-          qwinograd_that_gains(*tiles_, params_, call.batch, call.input_size)) {
-    return winograd->run_dynamic(params_, call, threads);
-  }
+void QConv2d::multiply(const DynamicQConv2dCall& call, Threads& threads) const {
   convolve(
       *tiles_, params_, call, threads,
       [&](size_t image) { return int8_t(call.parameters[image].zero_point); },

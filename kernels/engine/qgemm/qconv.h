@@ -65,6 +65,14 @@ class QConv2d {
   void run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const;
 
  private:
+  /// Calls the function for the algorithm that computes these images, the only place that chooses.
+  template <class Depthwise, class Winograd, class Product>
+  auto by_algorithm(size_t batch, ImageSize input, const Depthwise& depthwise,
+                    const Winograd& winograd, const Product& product) const;
+  /// Convolutions as matrix products.
+  void multiply(const QConv2dCall& call, Threads& threads) const;
+  void multiply(const DynamicQConv2dCall& call, Threads& threads) const;
+
   Conv2dParams params_;
   const QGemmTiles* tiles_ = nullptr;
   InstructionSet set_ = InstructionSet::Scalar;

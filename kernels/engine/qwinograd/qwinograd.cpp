@@ -134,7 +134,10 @@ void convolve(const Conv2dParams& p, const Call& call, Threads& threads) {
   });
 }
 
-bool gains(const QGemmTiles& tiles, const Conv2dParams& p, size_t batch, ImageSize input) {
+}  // namespace
+
+bool qwinograd_gains(const QGemmTiles& tiles, const Conv2dParams& p, size_t batch,
+                     ImageSize input) {
   const bool is_supported = tiles.set == InstructionSet::Avx2 && p.groups == 1 &&
                             p.kernel_height == 3 && p.kernel_width == 3 && p.stride_height == 1 &&
                             p.stride_width == 1 && p.dilation_height == 1 &&
@@ -147,26 +150,17 @@ bool gains(const QGemmTiles& tiles, const Conv2dParams& p, size_t batch, ImageSi
          batch * divide_up(output.height, 2) * divide_up(output.width, 2) >= kMinTiles;
 }
 
-size_t scratch_bytes(const Conv2dParams& p, size_t batch, ImageSize input, size_t threads) {
+size_t qwinograd_scratch_bytes(const Conv2dParams& p, size_t batch, ImageSize input,
+                               size_t threads) {
   return Scratch(work_of(p, batch, input, threads), batch).bytes(threads);
 }
 
-constexpr QWinograd kWinograd = {scratch_bytes, convolve<QConv2dCall>,
-                                 convolve<DynamicQConv2dCall>};
-
-}  // namespace
-
-const QWinograd* qwinograd_that_gains(const QGemmTiles& tiles, const Conv2dParams& params,
-                                      size_t batch, ImageSize input) {
-  return gains(tiles, params, batch, input) ? &kWinograd : nullptr;
+void qwinograd(const Conv2dParams& p, const QConv2dCall& call, Threads& threads) {
+  convolve(p, call, threads);
 }
 
-}  // namespace executorch::kernels::engine
-#else
-namespace executorch::kernels::engine {
-
-const QWinograd* qwinograd_that_gains(const QGemmTiles&, const Conv2dParams&, size_t, ImageSize) {
-  return nullptr;
+void dynamic_qwinograd(const Conv2dParams& p, const DynamicQConv2dCall& call, Threads& threads) {
+  convolve(p, call, threads);
 }
 
 }  // namespace executorch::kernels::engine

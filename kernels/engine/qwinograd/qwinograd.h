@@ -20,14 +20,21 @@
 
 namespace executorch::kernels::engine {
 
-struct QWinograd {
-  size_t (*scratch_bytes)(const Conv2dParams&, size_t batch, ImageSize input, size_t threads);
-  void (*run)(const Conv2dParams&, const QConv2dCall&, Threads&);
-  void (*run_dynamic)(const Conv2dParams&, const DynamicQConv2dCall&, Threads&);
-};
+/// True on processors that have kernels for it. On others, the functions below are not defined.
+#if defined(__x86_64__)
+inline constexpr bool kHasQWinograd = true;
+#else
+inline constexpr bool kHasQWinograd = false;
+#endif
 
-/// Null unless it supports the convolution with these tiles, and is faster than direct sums.
-const QWinograd* qwinograd_that_gains(const QGemmTiles& tiles, const Conv2dParams& params,
-                                      size_t batch, ImageSize input);
+/// True if it supports the convolution with these tiles, and is faster than direct sums. All other
+/// functions require it.
+bool qwinograd_gains(const QGemmTiles& tiles, const Conv2dParams& params, size_t batch,
+                     ImageSize input);
+size_t qwinograd_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
+                               size_t threads);
+void qwinograd(const Conv2dParams& params, const QConv2dCall& call, Threads& threads);
+void dynamic_qwinograd(const Conv2dParams& params, const DynamicQConv2dCall& call,
+                       Threads& threads);
 
 }  // namespace executorch::kernels::engine
