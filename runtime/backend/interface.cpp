@@ -10,6 +10,13 @@ constexpr size_t kMaxBackends = 16;
 Backend g_backends[kMaxBackends];
 size_t g_num_backends = 0;
 
+Result<BackendInterface*> registered_backend(const char* name) {
+  BackendInterface* const backend = get_backend_class(name);
+  ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound, "no backend %s is registered",
+                           name == nullptr ? "(null)" : name);
+  return backend;
+}
+
 }  // namespace
 
 BackendInterface::~BackendInterface() = default;
@@ -49,17 +56,13 @@ Result<const char*> get_backend_name(size_t index) {
 }
 
 Error set_option(const char* backend_name, Span<executorch::runtime::BackendOption> options) {
-  BackendInterface* const backend = get_backend_class(backend_name);
-  ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound, "no backend %s is registered",
-                           backend_name == nullptr ? "(null)" : backend_name);
+  BackendInterface* const backend = ET_UNWRAP(registered_backend(backend_name));
   BackendOptionContext context;
   return backend->set_option(context, options);
 }
 
 Error get_option(const char* backend_name, Span<executorch::runtime::BackendOption> options) {
-  BackendInterface* const backend = get_backend_class(backend_name);
-  ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound, "no backend %s is registered",
-                           backend_name == nullptr ? "(null)" : backend_name);
+  BackendInterface* const backend = ET_UNWRAP(registered_backend(backend_name));
   BackendOptionContext context;
   return backend->get_option(context, options);
 }
