@@ -17,22 +17,10 @@ struct Groups {
 };
 
 /// Arguments of the creation functions of all convolutions.
-struct Creation {
-  const Node& node;
-  const OperatorContext& context;
-  const Value &operand, &filter, &result;
-  const void* bias;
+struct Creation : LayerCreation {
   Groups groups;
-  uint32_t flags;
-  xnn_operator_t handle = nullptr;
 
-  Creation(const Node& of, const OperatorContext& in)
-      : node(of),
-        context(in),
-        operand(in.graph.values[of.operand(0)]),
-        filter(in.graph.values[of.operand(1)]),
-        result(in.graph.values[of.result()]),
-        bias(of.operand(2) == kNoValue ? nullptr : in.graph.values[of.operand(2)].data) {
+  Creation(const Node& of, const OperatorContext& in) : LayerCreation(of, in) {
     const auto& n = of.as<fb::Convolution>();
     groups = {n.groups(), n.group_input_channels(), n.group_output_channels()};
     flags = n.flags() & kWindowFlags;

@@ -11,23 +11,11 @@ namespace {
 // The only flag of a payload that is passed to XNNPACK.
 constexpr uint32_t kMatrixFlags = XNN_FLAG_TRANSPOSE_WEIGHTS;
 
-struct Creation {
-  const Node& node;
-  const OperatorContext& context;
-  const Value &operand, &filter, &result;
-  const void* bias;
+struct Creation : LayerCreation {
   size_t inputs, outputs;
-  uint32_t flags;
-  xnn_operator_t handle = nullptr;
 
-  Creation(const Node& of, const OperatorContext& in)
-      : node(of),
-        context(in),
-        operand(in.graph.values[of.operand(0)]),
-        filter(in.graph.values[of.operand(1)]),
-        result(in.graph.values[of.result()]),
-        bias(of.operand(2) == kNoValue ? nullptr : in.graph.values[of.operand(2)].data),
-        flags(of.flags & kMatrixFlags) {
+  Creation(const Node& of, const OperatorContext& in) : LayerCreation(of, in) {
+    flags = of.flags & kMatrixFlags;
     const bool transposed = flags != 0;
     inputs = static_cast<size_t>(filter.declared.dims[transposed ? 0 : 1]);
     outputs = static_cast<size_t>(filter.declared.dims[transposed ? 1 : 0]);

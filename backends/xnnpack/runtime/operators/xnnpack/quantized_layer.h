@@ -7,6 +7,24 @@
 
 namespace executorch::backends::xnnpack {
 
+/// What the creation of a linear layer and of a convolution have in common.
+struct LayerCreation {
+  const Node& node;
+  const OperatorContext& context;
+  const Value &operand, &filter, &result;
+  const void* bias;
+  uint32_t flags = 0;
+  xnn_operator_t handle = nullptr;
+
+  LayerCreation(const Node& of, const OperatorContext& in)
+      : node(of),
+        context(in),
+        operand(in.graph.values[of.operand(0)]),
+        filter(in.graph.values[of.operand(1)]),
+        result(in.graph.values[of.result()]),
+        bias(of.operand(2) == kNoValue ? nullptr : in.graph.values[of.operand(2)].data) {}
+};
+
 template <typename T>
 struct Quantized {
   T operand_zero_point, result_zero_point;
