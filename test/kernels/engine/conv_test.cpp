@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "random_window.h"
 #include "support.h"
 
 namespace {
@@ -191,14 +192,8 @@ Case random_case(Random& random, size_t groups, size_t inputs, size_t outputs) {
   c.params.group_outputs = outputs;
   c.params.kernel_height = random.size(1, 5);
   c.params.kernel_width = random.size(1, 5);
-  c.params.stride_height = random.size(1, 3);
-  c.params.stride_width = random.size(1, 3);
-  c.params.dilation_height = random.size(1, 2);
-  c.params.dilation_width = random.size(1, 2);
-  c.params.pad_top = random.size(0, 3);
-  c.params.pad_left = random.size(0, 3);
-  c.params.pad_bottom = random.size(0, 3);
-  c.params.pad_right = random.size(0, 3);
+  draw_steps(random, 3, c.params);
+  draw_padding(random, 3, c.params);
   c.batch = random.size(1, 2);
   c.input = {random.size(1, 12), random.size(1, 12)};
   c.input_gap = random.size(0, 2) == 0 ? 3 : 0;
@@ -283,10 +278,7 @@ Case winograd_case(Random& random) {
   c.params.group_inputs = random.size(48, 70);
   c.params.group_outputs = random.size(32, 90);
   c.params.kernel_height = c.params.kernel_width = 3;
-  c.params.pad_top = random.size(0, 2);
-  c.params.pad_left = random.size(0, 2);
-  c.params.pad_bottom = random.size(0, 2);
-  c.params.pad_right = random.size(0, 2);
+  draw_padding(random, 2, c.params);
   c.batch = random.size(1, 2);
   c.input = {random.size(12, 18), random.size(12, 18)};
   c.output_gap = random.size(0, 1);

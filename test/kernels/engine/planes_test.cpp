@@ -2,6 +2,7 @@
 #include <executorch/kernels/engine/conv/patches.h>
 #include <executorch/kernels/engine/planes/planes.h>
 
+#include "random_window.h"
 #include "support.h"
 
 namespace {
@@ -41,10 +42,7 @@ TEST(Planes, MatchDoublePrecisionForEveryWindowAndKeepNaN) {
       p.dilation_height = random.size(1, 2);
       p.dilation_width = random.size(1, 3);
     }
-    p.pad_top = random.size(0, 2);
-    p.pad_left = random.size(0, 2);
-    p.pad_bottom = random.size(0, 2);
-    p.pad_right = random.size(0, 2);
+    draw_padding(random, 2, p);
     PlanesCall call;
     call.batch = 2;
     call.input_size = {random.size(1, 12), random.size(1, 70)};
@@ -108,10 +106,7 @@ TEST(Patches, MatchDoublePrecisionForEveryWindow) {
     p.group_outputs = random.size(1, 20);
     p.kernel_height = random.size(1, 3);
     p.kernel_width = random.size(1, 4);
-    p.stride_height = random.size(1, 3);
-    p.stride_width = random.size(1, 3);
-    p.dilation_height = random.size(1, 2);
-    p.dilation_width = random.size(1, 2);
+    draw_steps(random, 3, p);
     if (i % 3 != 0) {
       p.pad_top = p.pad_bottom = random.size(0, 2);
       p.pad_left = p.pad_right = random.size(0, 2);

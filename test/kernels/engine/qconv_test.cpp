@@ -3,6 +3,7 @@
 #include <executorch/kernels/engine/qwinograd/qwinograd.h>
 
 #include "quantized.h"
+#include "random_window.h"
 
 namespace {
 
@@ -88,14 +89,8 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
     p.group_outputs = random.size(1, 40);
     p.kernel_height = random.size(1, 4);
     p.kernel_width = random.one_of<size_t>({random.size(1, 4), 7, 11});
-    p.stride_height = random.size(1, 2);
-    p.stride_width = random.size(1, 2);
-    p.dilation_height = random.size(1, 2);
-    p.dilation_width = random.size(1, 2);
-    p.pad_top = random.size(0, 2);
-    p.pad_left = random.size(0, 2);
-    p.pad_bottom = random.size(0, 2);
-    p.pad_right = random.size(0, 2);
+    draw_steps(random, 2, p);
+    draw_padding(random, 2, p);
     check_convolution(p, {random.size(1, 10), random.size(1, 10)}, random);
   }
 }
@@ -108,10 +103,7 @@ TEST(QConv2d, LargeWindowsOfThreeByThreeGiveTheSameIntegersOnEveryInstructionSet
     p.group_inputs = random.one_of<size_t>({48, 64, 144});
     p.group_outputs = random.one_of<size_t>({32, 40, random.size(32, 70)});
     p.kernel_height = p.kernel_width = 3;
-    p.pad_top = random.size(0, 2);
-    p.pad_left = random.size(0, 2);
-    p.pad_bottom = random.size(0, 2);
-    p.pad_right = random.size(0, 2);
+    draw_padding(random, 2, p);
     check_convolution(p, {random.size(8, 15), random.size(8, 15)}, random);
   }
 }
@@ -163,14 +155,8 @@ TEST(QConv2d, DepthwiseGivesTheSameIntegersOnEveryInstructionSet) {
     const size_t window = random.one_of<size_t>({3, random.size(1, 5)});
     p.kernel_height = window;
     p.kernel_width = random.one_of<size_t>({window, random.size(1, 5)});
-    p.stride_height = random.size(1, 3);
-    p.stride_width = random.size(1, 3);
-    p.dilation_height = random.size(1, 2);
-    p.dilation_width = random.size(1, 2);
-    p.pad_top = random.size(0, 2);
-    p.pad_left = random.size(0, 2);
-    p.pad_bottom = random.size(0, 2);
-    p.pad_right = random.size(0, 2);
+    draw_steps(random, 3, p);
+    draw_padding(random, 2, p);
     check_convolution(p, {random.size(1, 10), random.size(1, 10)}, random);
   }
 }
