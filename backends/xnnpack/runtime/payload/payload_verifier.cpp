@@ -174,8 +174,8 @@ Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
                            "xnnpack payload: value %zu is a constant without elements", id);
   // Operators read parameters of rows after the elements.
   ET_CHECK_OR_RETURN_ERROR(tensor.datatype() != Datatype::QDInt8, InvalidProgram,
-                           "xnnpack payload: value %zu is a constant, but is to be quantized while "
-                           "running",
+                           "xnnpack payload: value %zu is a constant, but is to be "
+                           "quantized at run time",
                            id);
   return Error::Ok;
 }
@@ -307,7 +307,7 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
                                  takes_quantized(node.xnode_union_type(), row.role, id),
                              InvalidProgram,
                              "xnnpack payload: node %zu (%s) has value %" PRIu32
-                             ", quantized while running over %" PRId32 " of %zu dimensions",
+                             ", quantized at run time over %" PRId32 " of %zu dimensions",
                              index, fb::EnumNameXNodeUnion(node.xnode_union_type()), id,
                              together_[id], count(values_[id]->dims()));
     ET_CHECK_OR_RETURN_ERROR(left_out || datatype(id) != Datatype::Bool || takes_booleans(node),

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // What linear layers and convolutions of int8 on the engine share: of quantized operands to
-// quantized results, and of operands quantized while running to float32.
+// quantized results, and of operands quantized at run time to float32.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Linear layers of int8 on the engine; those of rows quantized while running also with 4-bit
-// weights.
+// Linear layers of int8 on the engine; those of rows quantized at run time also with 4-bit weights.
 #include <executorch/backends/xnnpack/runtime/operators/engine/quantized_layer.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
@@ -31,7 +30,7 @@ bool has_int4_kernel(const Node& node, const QuantizedLayer& layer) {
   return engine::Int4Gemm::is_available(inputs, group_of(layer, inputs));
 }
 
-/// The product of rows quantized while running.
+/// The product of rows quantized at run time.
 engine::DynamicQGemmCall dynamic_call(const Tensors& t, size_t rows, const Clamp& clamp,
                                       const PackedFloats& packed) {
   engine::DynamicQGemmCall call;
@@ -107,7 +106,7 @@ class QuantizedLinear final : public EngineOperator {
   PackedFloats packed_;
 };
 
-/// Rows quantized while running times 4-bit weights.
+/// The product of rows quantized at run time and 4-bit weights.
 class Int4Linear final : public EngineOperator {
  public:
   Int4Linear(const Node& node, const OperatorContext& context, const QuantizedLayer& layer)
