@@ -54,7 +54,7 @@ struct AsyncState {
 /// failed execution the method can be used again: set the inputs and execute. (Buffers that the
 /// model itself updates keep what the failed execution wrote.)
 ///
-/// Functions of a method that was moved from, or that execute_async() has not finished, return
+/// Functions of a method that was moved from, or that other threads still execute, return
 /// Error::InvalidState.
 class Method final {
  public:

@@ -19,7 +19,7 @@
 
 namespace executorch::kernels::engine {
 
-/// True on processors that have kernels for it. On others, the functions below are not defined.
+/// False on processors for which there are no kernels. The functions below are not defined there.
 #if defined(__x86_64__)
 inline constexpr bool kHasQWinograd = true;
 #else

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a method says about its delegates and attributes between executions.
+// Queries between executions: a method's delegates and attributes.
 #include <algorithm>
 #include <functional>
 

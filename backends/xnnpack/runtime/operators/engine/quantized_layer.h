@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What linear layers and convolutions of int8 on the engine share: of quantized operands to
-// quantized results, and of operands quantized at run time to float32.
+// Shared by linear layers and convolutions of int8 on the engine: operands, packed columns, and the
+// addition of a residual. Operands and results are quantized, or operands are quantized at run time
+// and results are float32.
 #pragma once
 
 #include <memory>

@@ -7,7 +7,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// What the creation of a linear layer and of a convolution have in common.
+/// The operands and flags with which XNNPACK creates a linear layer or a convolution.
 struct LayerCreation {
   const Node& node;
   const OperatorContext& context;
