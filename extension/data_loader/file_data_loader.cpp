@@ -3,24 +3,11 @@
 
 namespace executorch::extension {
 
-using executorch::runtime::Error;
-using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
 
 Result<FileDataLoader> FileDataLoader::from(const char* file_name, size_t alignment) {
   ET_CHECK_OK_OR_RETURN_ERROR(internal::check_alignment(alignment));
   return FileDataLoader(ET_UNWRAP(internal::FileDescriptor::open(file_name)), alignment);
 }
-
-Result<FreeableBuffer> FileDataLoader::load(size_t offset, size_t size, const SegmentInfo&) const {
-  return file_.read(offset, size, alignment_);
-}
-
-Error FileDataLoader::load_into(size_t offset, size_t size, const SegmentInfo&,
-                                void* buffer) const {
-  return file_.read(offset, size, buffer);
-}
-
-Result<size_t> FileDataLoader::size() const { return file_.size(); }
 
 }  // namespace executorch::extension

@@ -5,13 +5,12 @@
 
 #include <utility>
 
-#include <executorch/extension/data_loader/file_descriptor.h>
-#include <executorch/runtime/core/data_loader.h>
+#include <executorch/extension/data_loader/copying_loader.h>
 
 namespace executorch::extension {
 
 /// A DataLoader that reads pieces of a file into separate memory, which may outlive the loader.
-class FileDataLoader final : public executorch::runtime::DataLoader {
+class FileDataLoader final : public internal::CopyingLoader {
  public:
   /// Opens the file. Pieces are aligned to `alignment`, a power of two. NotFound if the file does
   /// not exist, AccessFailed if it cannot be read, InvalidArgument for a null name or an invalid
@@ -27,18 +26,9 @@ class FileDataLoader final : public executorch::runtime::DataLoader {
 
   FileDataLoader(FileDataLoader&&) noexcept = default;
 
-  executorch::runtime::Result<executorch::runtime::FreeableBuffer> load(
-      size_t offset, size_t size, const SegmentInfo& segment_info) const override;
-  executorch::runtime::Error load_into(size_t offset, size_t size, const SegmentInfo& segment_info,
-                                       void* buffer) const override;
-  executorch::runtime::Result<size_t> size() const override;
-
  private:
   FileDataLoader(internal::FileDescriptor file, size_t alignment)
-      : file_(std::move(file)), alignment_(alignment) {}
-
-  internal::FileDescriptor file_;
-  size_t alignment_;
+      : CopyingLoader(std::move(file), alignment) {}
 };
 
 }  // namespace executorch::extension

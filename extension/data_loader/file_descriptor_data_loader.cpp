@@ -5,8 +5,6 @@
 
 namespace executorch::extension {
 
-using executorch::runtime::Error;
-using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
 
 namespace {
@@ -35,17 +33,5 @@ Result<FileDescriptorDataLoader> FileDescriptorDataLoader::fromFileDescriptorUri
   return FileDescriptorDataLoader(
       ET_UNWRAP(internal::FileDescriptor::adopt(fd, file_descriptor_uri)), alignment);
 }
-
-Result<FreeableBuffer> FileDescriptorDataLoader::load(size_t offset, size_t size,
-                                                      const SegmentInfo&) const {
-  return file_.read(offset, size, alignment_);
-}
-
-Error FileDescriptorDataLoader::load_into(size_t offset, size_t size, const SegmentInfo&,
-                                          void* buffer) const {
-  return file_.read(offset, size, buffer);
-}
-
-Result<size_t> FileDescriptorDataLoader::size() const { return file_.size(); }
 
 }  // namespace executorch::extension
