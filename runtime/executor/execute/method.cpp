@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Execution of a method. Its inputs and outputs are in method_io.cpp, queries in method_queries.cpp.
+// Execution of a method. Its inputs and outputs are in method_io.cpp, queries in
+// method_queries.cpp.
 #include <executorch/runtime/executor/method.h>
 
 #include <utility>

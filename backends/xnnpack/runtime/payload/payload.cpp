@@ -38,8 +38,8 @@ Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
                            reinterpret_cast<const char*>(head + 4));
   const Span<const uint8_t> graph_bytes =
       ET_UNWRAP(part_of(bytes, "the graph", read<uint32_t>(head + 10), read<uint32_t>(head + 14)));
-  const Span<const uint8_t> constants =
-      ET_UNWRAP(part_of(bytes, "the constants", read<uint32_t>(head + 18), read<uint64_t>(head + 22)));
+  const Span<const uint8_t> constants = ET_UNWRAP(
+      part_of(bytes, "the constants", read<uint32_t>(head + 18), read<uint64_t>(head + 22)));
   ET_CHECK_OR_RETURN_ERROR(graph_bytes.size() >= 8, InvalidProgram,
                            "xnnpack payload: the graph has %zu bytes, expected at least 8",
                            graph_bytes.size());

@@ -13,7 +13,8 @@ namespace {
 
 class QuantizedConvolution final : public EngineOperator {
  public:
-  QuantizedConvolution(const Node& node, const OperatorContext& context, const QuantizedLayer& layer)
+  QuantizedConvolution(const Node& node, const OperatorContext& context,
+                       const QuantizedLayer& layer)
       : EngineOperator(
             layer.is_dynamic() ? "Convolution (NHWC, QD8, F32, QC8W) IGEMM" : label(node), context),
         is_dynamic_(layer.is_dynamic()),
