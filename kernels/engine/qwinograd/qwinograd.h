@@ -8,8 +8,9 @@
 // without rounding, so results are those of the direct sums (qgemm.h), bit for bit. Only AVX2
 // without VNNI becomes faster: its direct sums multiply 16-bit elements too. Kernels are
 // transformed at each call, from the panels that QConv2d packs for direct sums. So packed weights
-// need no more memory, and QConv2d can choose by the size of an image. QConv2d (qgemm/qconv.h)
-// calls these functions.
+// need no more memory, and QConv2d can choose by the size of an image. Kernels that were
+// transformed once would need 3.6 times the bytes, and reading these takes as long as transforming.
+// QConv2d (qgemm/qconv.h) calls these functions.
 #pragma once
 
 #include <cstddef>
