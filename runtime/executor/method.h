@@ -99,8 +99,7 @@ class Method final {
   /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
   /// Unsets all inputs that use the caller's memory, which may then be freed. Outputs and
-  /// attributes that show this memory have none until the next execution. Other views without
-  /// planned memory may have none either.
+  /// attributes that may show this memory have none until the next execution.
   /// @retval Error::InvalidState An execution has begun.
   [[nodiscard]] Error release_inputs();
   /// Returns true if the method may write to the memory that set_input() gives it: the plan lacks
@@ -260,8 +259,8 @@ class Method final {
   /// Resets values to their state after loading: loop counters, and tensors that were
   /// moved.
   void restore_values();
-  /// Takes the memory of the views among `values`; planned views keep theirs if `are_planned_kept`.
-  void unbind_views(internal::ValueRange values, bool are_planned_kept);
+  /// Takes the memory of those of the first `count` values that have all `flags`.
+  void unbind_views(uint8_t flags, size_t count);
   // Linked with executions on other threads.
   void log_failure(size_t instruction, Error error);
   void end_async(Error result);
@@ -279,10 +278,7 @@ class Method final {
   /// Numbers of delegates and external buffers made so far, which must be freed.
   size_t delegates_made_ = 0;
   size_t external_made_ = 0;
-  /// Views show nothing when an execution begins: see AliasModel::unbinds_views().
-  bool unbinds_views_ = false;
-  /// See AliasModel.
-  internal::ValueRange views_of_given_inputs_;
+  internal::ViewFacts view_facts_ = {};
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
   struct LoopLimits {

@@ -13,7 +13,6 @@
 #include <executorch/runtime/executor/load/delegate_loader.h>
 #include <executorch/runtime/executor/load/value_loader.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
-#include <executorch/runtime/executor/plan/tensor_source.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/kernel/platform_memory_allocator.h>
 #include <executorch/runtime/platform/log.h>
@@ -35,8 +34,7 @@ Method::Method(Method&& other) noexcept
       parametric_plan_(other.parametric_plan_),
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
-      unbinds_views_(other.unbinds_views_),
-      views_of_given_inputs_(other.views_of_given_inputs_),
+      view_facts_(other.view_facts_),
       next_(other.next_),
       loop_limits_(other.loop_limits_),
       async_state_(std::exchange(other.async_state_, nullptr)) {
@@ -80,9 +78,8 @@ Error Method::begin() {
   }
   internal::release_growing(block_);
   loop_limits_.left = loop_limits_.budget;
-  if (ET_UNLIKELY(unbinds_views_)) {
-    const auto size = static_cast<uint32_t>(block_.values.size());
-    unbind_views({0, size}, /*are_planned_kept=*/false);
+  if (ET_UNLIKELY(view_facts_.outlive != 0)) {
+    unbind_views(internal::kViewValue, block_.flags.size());
   }
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
@@ -90,12 +87,9 @@ Error Method::begin() {
   return Error::Ok;
 }
 
-void Method::unbind_views(internal::ValueRange values, bool are_planned_kept) {
-  namespace lean = executorch::runtime::internal;
-  for (uint32_t i = values.begin; i < values.end; ++i) {
-    if ((block_.flags[i] & internal::kViewValue) != 0 &&
-        !(are_planned_kept &&
-          lean::tensor_source(*lean::tensor_at(*plan_, i)) != lean::TensorSource::None)) {
+void Method::unbind_views(uint8_t flags, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if ((block_.flags[i] & flags) == flags) {
       internal::reset_data_ptr(block_.values[i].toTensor());
     }
   }

@@ -61,7 +61,7 @@ Error Method::release_inputs() {
     }
   }
   if (may_be_shown) {
-    unbind_views(views_of_given_inputs_, /*are_planned_kept=*/true);
+    unbind_views(internal::kViewValue | internal::kGivenView, view_facts_.given_end);
   }
   return Error::Ok;
 }

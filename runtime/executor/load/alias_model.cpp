@@ -62,8 +62,10 @@ inline void AliasModel::set_up() {
       const uint32_t traits = ((flags & kResizableValue) != 0 ? Node::kResizable : uint32_t{0}) |
                               ((flags & kLateValue) != 0 ? Node::kGiven : uint32_t{0});
       new (&nodes_[i]) Node{i, i, kEnd << Role::kBits, tensors++ << Node::kTraitBits | traits};
-      flags &= static_cast<uint8_t>(~kResizableValue);
-      const PlannedRange own = (flags & kInputValue) != 0 ? range(i) : PlannedRange();
+      flags &= static_cast<uint8_t>(~(kResizableValue | kGivenView));
+      const bool is_input = (flags & kInputValue) != 0;
+      const PlannedRange own = is_input ? range(i) : PlannedRange();
+      flags |= is_input && (flags & kLateValue) != 0 ? kShowsGivenInput : 0;
       if (own.buffer != 0) {
         inputs_ = {own.buffer, own.begin < inputs_.begin ? own.begin : inputs_.begin,
                    own.end > inputs_.end ? own.end : inputs_.end};
@@ -113,33 +115,29 @@ inline Error AliasModel::check_all() {
     ET_CHECK_OK_OR_RETURN_ERROR(check_instruction(block_.instructions[index_]));
   }
   // Without views and moves, each value is a class of its own.
-  const size_t related = has_views_ || views_outlive_ ? block_.flags.size() : 0;
-  for (uint32_t i = 0; i < related; ++i) {
-    block_.flags[i] |= is_tensor(i) ? block_.flags[find(i)] & kConstantValue : 0;
-  }
-  if (has_views_) {
-    find_views_of_given_inputs();
+  if (!ET_SHORTCUTS || has_views_ || views_outlive_) {
+    complete_flags();
   }
   consume_inputs();
   return Error::Ok;
 }
 
-inline void AliasModel::find_views_of_given_inputs() {
+/// Gives flags of classes to their values.
+inline void AliasModel::complete_flags() {
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    if (!is_tensor(i)) {
+      continue;
+    }
+    uint8_t& flags = block_.flags[i];
+    const uint8_t class_flags = block_.flags[find(i)];
+    flags |= class_flags & kConstantValue;
+    if ((flags & kViewValue) != 0 && (class_flags & kShowsGivenInput) != 0) {
+      flags |= kGivenView;
+      given_views_end_ = i + 1;
+    }
+  }
   for (uint8_t& flags : block_.flags) {
     flags &= static_cast<uint8_t>(~kShowsGivenInput);
-  }
-  for (const Input& input : block_.inputs) {
-    const uint32_t value = index_of(input.value);
-    if (input.tensor != nullptr && nodes_[value].has(Node::kGiven)) {
-      block_.flags[find(value)] |= kShowsGivenInput;
-    }
-  }
-  ValueRange& views = views_of_given_inputs_;
-  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    if ((block_.flags[i] & kViewValue) != 0 && (block_.flags[find(i)] & kShowsGivenInput) != 0) {
-      views.begin = views.end == 0 ? i : views.begin;
-      views.end = i + 1;
-    }
   }
 }
 
@@ -203,7 +201,8 @@ ET_INLINE_UNLESS_SMALL Error AliasModel::link(Instruction& loaded) {
     }
     nodes_[joined].root = root;
   }
-  block_.flags[root] |= (block_.flags[joined] | block_.flags[to]) & (kConstantValue | kLateValue);
+  block_.flags[root] |=
+      (block_.flags[joined] | block_.flags[to]) & (kConstantValue | kLateValue | kShowsGivenInput);
   return Error::Ok;
 }
 

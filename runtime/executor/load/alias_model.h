@@ -34,11 +34,7 @@ class AliasModel final {
   /// @retval Error::InvalidProgram After a message with method, instruction and value.
   Error check();
 
-  /// Returns true if a view of one execution could be used in the next one before it is made
-  /// again. Then every execution starts with empty views.
-  bool unbinds_views() const { return has_views_ && views_outlive_; }
-  /// The values among which are all views of inputs whose memory is the caller's.
-  ValueRange views_of_given_inputs() const { return views_of_given_inputs_; }
+  ViewFacts view_facts() const { return {has_views_ && views_outlive_, given_views_end_}; }
 
  private:
   using Indices = Span<const int32_t>;
@@ -107,7 +103,7 @@ class AliasModel final {
   Error touch_list(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
   Error touch(size_t argument, uint32_t value, uint32_t role);
   Error check_places();
-  void find_views_of_given_inputs();
+  void complete_flags();
   uint32_t list_places();
   uint32_t merge_places(uint32_t left, uint32_t right);
   void consume_inputs();
@@ -195,7 +191,7 @@ class AliasModel final {
   uint8_t seen_flags_ = 0;
   bool has_views_ = false;
   bool views_outlive_ = false;
-  ValueRange views_of_given_inputs_;
+  uint32_t given_views_end_ = 0;
 };
 
 }  // namespace internal

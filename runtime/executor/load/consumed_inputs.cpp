@@ -116,8 +116,8 @@ void AliasModel::consume_inputs() {
     return;
   }
   for (Input& input : block_.inputs) {
-    input.is_consumed =
-        input.tensor != nullptr && (block_.flags[index_of(input.value)] & kConsumedInput) != 0;
+    const uint32_t value = index_of(input.value);
+    input.is_consumed = (block_.flags[value] & (kConsumedInput | kLateValue)) == kConsumedInput;
   }
 }
 

@@ -58,8 +58,7 @@ Error MethodLoader::run() {
   ET_CHECK_OK_OR_RETURN_ERROR(load_delegates());
   internal::AliasModel model(plan, method_.block_, request_.program.program_data_.size());
   ET_CHECK_OK_OR_RETURN_ERROR(model.check());
-  method_.unbinds_views_ = model.unbinds_views();
-  method_.views_of_given_inputs_ = model.views_of_given_inputs();
+  method_.view_facts_ = model.view_facts();
   return Error::Ok;
 }
 

@@ -89,14 +89,18 @@ enum ValueFlag : uint8_t {
   /// The result of a view: shows another value's memory from when it is made.
   kViewValue = 2,
   kInputValue = 4,
-  /// Destination of a MoveCall of a tensor.
+  /// Destination of a MoveCall of a tensor, which is not a view.
   kMovedValue = 8,
+  /// A view that may show an input whose memory is the caller's.
+  kGivenView = 8,
   /// Until AliasModel reads it: the tensor may be resized.
   kResizableValue = 16,
   /// While loading: an earlier instruction makes the view.
   kMadeView = 16,
-  /// While loading: the plan reuses the memory of the input, which is not a view, for another
-  /// value.
+  /// While loading, of the representative of a class: the class has an input whose memory is the
+  /// caller's.
+  kShowsGivenInput = 16,
+  /// While loading: the plan reuses the memory of the input, which is planned, for another value.
   kConsumedInput = 16,
   /// Once mark_unaliased_values() has run: no value depends on where the output is.
   kUnaliasedOutput = 16,
@@ -105,19 +109,19 @@ enum ValueFlag : uint8_t {
   /// While loading: a call writes to it, or to a value that may be the same tensor, and may resize
   /// it.
   kResizedValue = 64,
-  /// While loading, once all instructions are checked: represents a class with an input whose
-  /// memory is the caller's.
-  kShowsGivenInput = 64,
   /// Once mark_unaliased_values() has run: no value depends on where the input is.
   kUnaliasedInput = 64,
   /// Has no memory until an execution gives it some.
   kLateValue = 128,
 };
 
-/// The values from `begin` to before `end`.
-struct ValueRange {
-  uint32_t begin = 0;
-  uint32_t end = 0;
+/// Results of AliasModel for all views.
+struct ViewFacts {
+  /// A view of one execution could be used in the next one before it is made again. Then every
+  /// execution starts with empty views.
+  uint32_t outlive : 1;
+  /// The number of values up to the last one with kGivenView.
+  uint32_t given_end : 31;
 };
 
 /// The arrays of a method. Elements are not constructed by laying the block out.

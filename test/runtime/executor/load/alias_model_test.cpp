@@ -210,6 +210,35 @@ TEST(AliasModel, OnlyViewsOfGivenInputsShowNothingOnceInputsAreReleased) {
   EXPECT_EQ(method->get_output(2).toTensor().const_data_ptr(), nullptr);
 }
 
+TEST(AliasModel, APlannedViewOfWhatAMovePassedOnShowsNothingOnceInputsAreReleased) {
+  TestProgram program = related_program();
+  plan(program).values.push_back(plan(program).values[kTarget]);
+  plan(program).inputs = {kGiven};
+  plan(program).outputs = {kAdded};
+  code(program) = {move(kGiven, kTarget), view_of(kTarget, kAdded)};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  FloatTensor given({3, 4});
+  ASSERT_EQ(set_inputs(*method, {given.value()}), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  ASSERT_EQ(method->get_output(0).toTensor().const_data_ptr(), given.data());
+  ASSERT_EQ(method->release_inputs(), Error::Ok);
+  EXPECT_EQ(method->get_output(0).toTensor().const_data_ptr(), nullptr);
+}
+
+TEST(AliasModel, APlannedInputIsNotConsumedBecauseAGivenOneMayTakeItsPlace) {
+  TestProgram program = related_program();
+  plan(program).inputs = {kFirst, kGiven};
+  code(program) = {move(kFirst, kTarget), move(kGiven, kTarget),
+                   kernel(kApart, {kTarget, kTarget, kOther, kOther})};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  FloatTensor planned({1, 2}), given({3, 4});
+  ASSERT_EQ(set_inputs(*method, {planned.value(), given.value()}), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
 TEST(AliasModel, AViewThatIsUsedBeforeItIsMadeShowsNothing) {
   TestProgram program = conditional_view();
   plan(program).inputs = {kGiven};
