@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What Half and BFloat16 share: arithmetic, which is computed in float and rounded once, and limits.
+// Shared by Half and BFloat16: numeric limits, and arithmetic, which is computed in float and
+// rounded once.
 #pragma once
 
 #include <stdint.h>
