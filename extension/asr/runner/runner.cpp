@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <executorch/extension/llm/runner/decoder_inputs.h>
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>

@@ -28,6 +28,10 @@ struct DecoderSignature {
   int64_t vocab_size = 0;
 };
 
+/// Loads a method whose inputs may be constants of the program or memory of the runner, and checks
+/// that it does not write to them. InvalidProgram if it does.
+runtime::Error check_inputs_are_read_only(Module& module, const std::string& method);
+
 /// Limit of tokens in one execution of a method with this input, whose second dimension counts
 /// them; INT32_MAX if the method sets none.
 int64_t max_tokens(const runtime::TensorInfo& input);

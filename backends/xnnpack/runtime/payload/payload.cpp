@@ -5,7 +5,6 @@
 
 #include <executorch/backends/xnnpack/runtime/payload/graph_copy.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
-#include <executorch/backends/xnnpack/runtime/payload/payload_verifier.h>
 #include <executorch/backends/xnnpack/runtime/payload/shared_parts.h>
 #include <executorch/runtime/platform/log.h>
 

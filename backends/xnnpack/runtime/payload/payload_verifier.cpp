@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/backends/xnnpack/runtime/payload/payload_verifier.h>
-
+// Checks of a payload's graph.
 #include <inttypes.h>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <executorch/extension/llm/runner/decoder_inputs.h>
 #include <executorch/extension/llm/sampler/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/log.h>

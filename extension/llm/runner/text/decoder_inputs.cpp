@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/llm/runner/decoder_inputs.h>
-
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::extension::llm {
