@@ -192,6 +192,11 @@ def pickled(value: object) -> bytes:
     return file.getvalue()
 
 
+def outside() -> torch.Tensor:
+    """A sparse tensor whose element lies behind its end."""
+    return torch.sparse_coo_tensor(torch.tensor([[1 << 40]]), torch.ones(1), (4,), check_invariants=False)
+
+
 @pytest.mark.parametrize(
     ("entry", "content", "says"),
     [
@@ -203,8 +208,12 @@ def pickled(value: object) -> bytes:
         ("representative_inputs", pickled([Code()]), "expected tensors"),
         ("edge_dialect_exported_program/forward_constants", pickled({"x": Code()}), "expected tensors"),
         ("edge_dialect_exported_program/forward", b'{"expr_str": "exec(chr(35))"}', "expression of symbols"),
+        ("edge_dialect_exported_program/forward", b'{"expr_str": "Matrix(99, 99)"}', "expression of symbols"),
+        ("edge_dialect_exported_program/forward", b'{"expr_str": "9**9**9"}', "exponents of a size"),
         ("edge_dialect_exported_program/forward", b"\xff\xfe", "cannot be read"),
         ("exported_program_state_dict", b"PK", "cannot be read"),
+        ("representative_inputs", pickled([outside()]), "inconsistent with indices"),
+        ("edge_dialect_exported_program/forward_constants", pickled({"x": outside()}), "inconsistent with indices"),
     ],
 )
 def test_a_damaged_record_names_the_entry_and_runs_no_code(entry: str, content: bytes, says: str) -> None:
