@@ -12,6 +12,7 @@ import torch
 
 _INDEX = "model.safetensors.index.json"
 _WRAPPERS = ("model", "state_dict")
+_MAX_REPEATS = 8  # of a tensor's bytes: layers may share their weights
 
 
 class CheckpointFileError(ValueError):
@@ -55,12 +56,13 @@ def _shards(index: Path) -> list[Path]:
 
 def _read(file: Path) -> dict[str, torch.Tensor]:
     if file.suffix == ".safetensors":
-        import safetensors
         import safetensors.torch
 
         try:
             return safetensors.torch.load_file(file)
-        except safetensors.SafetensorError as error:
+        except OSError:
+            raise
+        except Exception as error:  # torch and Python refuse sizes and names that safetensors takes
             raise CheckpointFileError(f"{file}: {error}") from error
     return _tensors(file, _unpickle(file))
 
@@ -83,8 +85,20 @@ def _tensors(file: Path, read: Any) -> dict[str, torch.Tensor]:
             read = read[wrapper]
     if not isinstance(read, dict):
         raise CheckpointFileError(f"{file}: expected a dictionary of tensors, found {type(read).__name__}")
-    others = [(name, value) for name, value in read.items() if not isinstance(value, torch.Tensor)]
-    if others:
-        name, value = others[0]
-        raise CheckpointFileError(f"{file}: {name!r}: expected a tensor, found {type(value).__name__}")
+    for name, value in read.items():
+        if not isinstance(value, torch.Tensor):
+            raise CheckpointFileError(f"{file}: {name!r}: expected a tensor, found {type(value).__name__}")
+        # torch's operators trust the indices of a sparse tensor.
+        if value.layout is not torch.strided or value.is_nested:
+            raise CheckpointFileError(f"{file}: {name!r}: expected a dense tensor, found {value.layout}")
+    _check_size(file, read)
     return read
+
+
+def _check_size(file: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Refuse tensors that together describe far more than their memory: each may repeat the same bytes."""
+    memory = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors.values()}
+    together = sum(tensor.nbytes for tensor in tensors.values())
+    limit = _MAX_REPEATS * sum(memory.values())
+    if together > limit:
+        raise CheckpointFileError(f"{file}: expected tensors of at most {limit} bytes, found {together}")
