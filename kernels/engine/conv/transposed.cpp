@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
@@ -20,16 +21,11 @@ struct Taps {
 
 /// Tap k reaches point y if (y + padding - k * dilation) is a multiple of the stride.
 Taps taps_of(size_t phase, size_t kernel, size_t stride, size_t dilation, size_t padding) {
-  Taps taps;
-  size_t second = kernel;
-  for (size_t k = 0; k < kernel; ++k) {
-    if ((phase + padding + k * dilation * (stride - 1)) % stride != 0) continue;
-    if (taps.count == 0) taps.first = k;
-    if (taps.count == 1) second = k;
-    ++taps.count;
-  }
-  if (taps.count > 1) taps.step = second - taps.first;
-  return taps;
+  const int64_t first =
+      first_multiple(int64_t(dilation), int64_t(phase + padding), int64_t(stride));
+  if (first < 0 || size_t(first) >= kernel) return {};
+  const size_t step = stride / std::gcd(stride, dilation);
+  return {size_t(first), step, (kernel - 1 - size_t(first)) / step + 1};
 }
 
 struct Phase {
@@ -51,14 +47,41 @@ size_t panels_of(const GemmTiles& tiles, const Conv2dParams& p) {
   return divide_up(p.group_outputs, tiles.panel);
 }
 
-/// Floats of a group's phases before `index`.
-size_t floats_before(const GemmTiles& tiles, const Conv2dParams& p, size_t index) {
-  size_t floats = 0;
-  for (size_t i = 0; i < index; ++i) {
-    floats += panels_of(tiles, p) * panel_floats(tiles, phase_of(p, i).taps() * p.group_inputs);
-  }
-  return floats;
+/// Floats of phases that read `taps` together.
+size_t floats_of(const GemmTiles& tiles, const Conv2dParams& p, size_t phases, size_t taps) {
+  return panels_of(tiles, p) * tiles.panel * (phases + taps * p.group_inputs);
 }
+
+/// Floats of a group: each tap is in one phase of its dimension.
+size_t group_floats(const GemmTiles& tiles, const Conv2dParams& p) {
+  return floats_of(tiles, p, phases_of(p), p.kernel_height * p.kernel_width);
+}
+
+/// The taps that the phases before each one read, in both dimensions.
+struct TapsBefore {
+  size_t *down, *across;
+
+  TapsBefore(const Conv2dParams& p, void* memory)
+      : down(static_cast<size_t*>(memory)), across(down + p.stride_height) {
+    size_t taps = 0;
+    for (size_t y = 0; y < p.stride_height; ++y) {
+      down[y] = taps;
+      taps += taps_of(y, p.kernel_height, p.stride_height, p.dilation_height, p.pad_top).count;
+    }
+    taps = 0;
+    for (size_t x = 0; x < p.stride_width; ++x) {
+      across[x] = taps;
+      taps += taps_of(x, p.kernel_width, p.stride_width, p.dilation_width, p.pad_left).count;
+    }
+  }
+  static size_t bytes(const Conv2dParams& p) {
+    return round_up((p.stride_height + p.stride_width) * sizeof(size_t), kAlignment);
+  }
+
+  size_t of(const Conv2dParams& p, const Phase& phase) const {
+    return down[phase.y] * p.kernel_width + phase.down.count * across[phase.x];
+  }
+};
 
 size_t zero_floats(const Conv2dParams& p) {
   return round_up(p.group_inputs, kAlignment / sizeof(float));
@@ -104,8 +127,7 @@ void fill_line(const Conv2dParams& p, const Conv2dCall& call, const Phase& phase
 }  // namespace
 
 size_t transposed_packed_bytes(const GemmTiles& tiles, const Conv2dParams& p) {
-  const size_t floats = p.groups * floats_before(tiles, p, phases_of(p));
-  return round_up(floats * sizeof(float), kAlignment);
+  return round_up(p.groups * group_floats(tiles, p) * sizeof(float), kAlignment);
 }
 
 void pack_transposed(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeights& weights,
@@ -136,7 +158,7 @@ void pack_transposed(const GemmTiles& tiles, const Conv2dParams& p, const ConvWe
 
 size_t transposed_scratch_bytes(const Conv2dParams& p, ImageSize input, size_t threads) {
   const size_t pointers = line_pointers(p, output_size(p, input));
-  return limited_sum(zero_floats(p) * sizeof(float),
+  return limited_sum(zero_floats(p) * sizeof(float) + TapsBefore::bytes(p),
                      limited_product(threads, limited_product(pointers, sizeof(float*))));
 }
 
@@ -145,20 +167,23 @@ void convolve_transposed(const GemmTiles& tiles, const Conv2dParams& p, const Co
   const ImageSize output = output_size(p, call.input_size);
   float* const zero = static_cast<float*>(call.scratch);
   std::memset(zero, 0, zero_floats(p) * sizeof(float));
-  auto* const tables = reinterpret_cast<const float**>(zero + zero_floats(p));
+  float* const after = zero + zero_floats(p);
+  const TapsBefore taps_before(p, after);
+  auto* const tables =
+      reinterpret_cast<const float**>(after + TapsBefore::bytes(p) / sizeof(float));
   const size_t pointers = line_pointers(p, output);
-  const size_t of_group = floats_before(tiles, p, phases_of(p));
+  const size_t of_group = group_floats(tiles, p);
   const size_t image_floats =
       call.input_size.height * call.input_size.width * call.input_pixel_stride;
   const auto activate = activation_function(call.epilogue.activation, tiles.set);
   // An item is a line of points of one phase.
-  const size_t items = call.batch * p.groups * output.height * p.stride_width;
+  const size_t phases_across = std::min(p.stride_width, output.width);
+  const size_t items = call.batch * p.groups * output.height * phases_across;
   for_each_item(threads, items, [&](size_t item, size_t worker) {
-    const size_t phase_x = item % p.stride_width;
-    const size_t y = item / p.stride_width % output.height;
-    const size_t group = item / p.stride_width / output.height % p.groups;
-    const size_t image = item / p.stride_width / output.height / p.groups;
-    if (phase_x >= output.width) return;
+    const size_t phase_x = item % phases_across;
+    const size_t y = item / phases_across % output.height;
+    const size_t group = item / phases_across / output.height % p.groups;
+    const size_t image = item / phases_across / output.height / p.groups;
     const size_t index = y % p.stride_height * p.stride_width + phase_x;
     const Phase phase = phase_of(p, index);
     Product product;
@@ -174,7 +199,8 @@ void convolve_transposed(const GemmTiles& tiles, const Conv2dParams& p, const Co
     product.table = table;
     product.zero = zero;
     product.offset = (image * image_floats + group * p.group_inputs) * sizeof(float);
-    product.packed = call.packed + group * of_group + floats_before(tiles, p, index);
+    product.packed =
+        call.packed + group * of_group + floats_of(tiles, p, index, taps_before.of(p, phase));
     const size_t at =
         ((image * output.height + y) * output.width + phase_x) * call.output_pixel_stride +
         group * p.group_outputs;

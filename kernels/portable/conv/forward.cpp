@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolution: its arguments checked and turned into loops, its matrix products and depthwise sums.
+#include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 #include <executorch/kernels/portable/conv/depthwise.h>
@@ -249,8 +250,8 @@ WindowAxis ConvGeometry::axis(int d, int64_t phase) const {
   }
   // Output o meets input i through tap t where o + padding = i * stride + t * dilation.
   const int64_t tap_step = stride[d] / std::gcd(stride[d], dilation[d]);
-  int64_t tap = 0;
-  while (tap < kernel[d] && (phase + padding[d] - tap * dilation[d]) % stride[d] != 0) ++tap;
+  const int64_t first = engine::first_multiple(dilation[d], phase + padding[d], stride[d]);
+  const int64_t tap = first < 0 || first >= kernel[d] ? kernel[d] : first;
   const int64_t taps = tap < kernel[d] ? (kernel[d] - 1 - tap) / tap_step + 1 : 0;
   return {in[d],    (out[d] - 1 - phase) / stride[d] + 1,
           phase,    stride[d],
@@ -301,7 +302,9 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeomet
               Tensor& out) {
   if (out.numel() == 0) return;
   const ScalarType dtype = input.scalar_type();
-  const bool is_fast = fast != nullptr && is_floating(dtype) && dtype != ScalarType::Double;
+  // Padding alone, around an image without pixels, has outputs: the fast function needs pixels.
+  const bool is_fast =
+      fast != nullptr && input.numel() > 0 && is_floating(dtype) && dtype != ScalarType::Double;
   if (is_fast && fast(ctx, g, input, weight, bias, out)) return;
   Convolution c = {g,  Images(input, g.spatial), {Strided(weight), g},
                    {}, Images(out, g.spatial),   false};

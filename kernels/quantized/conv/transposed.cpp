@@ -6,6 +6,8 @@
 #include <executorch/kernels/quantized/conv/layer_product.h>
 #include <executorch/kernels/quantized/int8/operands.h>
 
+#include <algorithm>
+
 namespace executorch::kernels::quantized {
 
 using namespace portable;
@@ -104,6 +106,8 @@ Tensor& transposed_convolution_out(KernelRuntimeContext& ctx, const Tensor& inpu
       !resize(ctx, out, g.out_shape()) || out.numel() == 0) {
     return out;
   }
+  // Without channels, the taps contribute nothing: none is visited.
+  if (g.in_channels == 0) std::fill_n(g.kernel, kSpatial, 0);
   const WindowLoops largest = largest_phase(g);
   const int64_t channels = g.groups * g.out_channels;
   auto* const rows = allocate<int8_t>(ctx, channels * g.in_channels * largest.taps());

@@ -139,6 +139,48 @@ std::vector<Call> images() {
   };
 }
 
+/// One channel of an image without rows or columns, whose padding alone has results.
+std::vector<Call> paddings() {
+  const auto convolution = [](std::string name, Type type, const Sizes& image, const Sizes& weight,
+                              std::vector<int64_t> padding, const Sizes& result) -> Call {
+    return {std::move(name),
+            "aten::convolution.out",
+            {in(type, image), in(type, weight), nil(), ints({1, 1}), ints(padding), ints({1, 1}),
+             flag(false), ints({0, 0}), num(1), out(type, result)}};
+  };
+  const auto transposed = [](std::string name, Type type, const Sizes& image, const Sizes& weight,
+                             const Sizes& result) -> Call {
+    return {std::move(name),
+            "aten::convolution.out",
+            {in(type, image), in(type, weight), nil(), ints({1, 1}), ints({0, 0}), ints({1, 1}),
+             flag(true), ints({0, 0}), num(1), out(type, result)}};
+  };
+  const Sizes flat = {1, 1, 0, 5}, thin = {1, 1, 5, 0};
+  std::vector<Call> calls;
+  for (const auto& [name, type] : std::vector<std::pair<std::string, Type>>{
+           {"", F}, {"OfHalves", Type::HALF}, {"OfDoubles", Type::DOUBLE}}) {
+    calls.insert(
+        calls.end(),
+        {
+            convolution("ConvolutionOfNoRows" + name, type, flat, {2, 1, 3, 3}, {2, 2},
+                        {1, 2, 2, 7}),
+            convolution("ConvolutionOfNoColumns" + name, type, thin, {2, 1, 3, 3}, {2, 2},
+                        {1, 2, 7, 2}),
+            convolution("ConvolutionToOneChannelOfNoRows" + name, type, flat, {1, 1, 3, 3}, {2, 2},
+                        {1, 1, 2, 7}),
+            convolution("WideConvolutionOfNoRows" + name, type, flat, {40, 1, 3, 3}, {9, 9},
+                        {1, 40, 16, 21}),
+            convolution("PointsOfNoRows" + name, type, flat, {2, 1, 1, 1}, {1, 1}, {1, 2, 2, 7}),
+            convolution("ALineOfNoColumns" + name, type, thin, {2, 1, 1, 2}, {0, 2}, {1, 2, 5, 3}),
+            transposed("TransposedConvolutionOfNoRows" + name, type, flat, {1, 2, 5, 5},
+                       {1, 2, 4, 9}),
+            transposed("TransposedConvolutionOfNoColumns" + name, type, thin, {1, 2, 5, 5},
+                       {1, 2, 9, 4}),
+        });
+  }
+  return calls;
+}
+
 std::vector<Call> languages() {
 #ifdef FUZZ_HAS_CUSTOM_OPS
   const auto sdpa = [](std::string name, const Sizes& query, const Sizes& key) -> Call {
@@ -240,7 +282,8 @@ std::vector<Call> matrices() {
 
 std::vector<HostileProgram> hostile_empty_library_calls() {
   std::vector<HostileProgram> rows;
-  for (std::vector<Call> calls : {quantized_rows(), images(), languages(), matrices()}) {
+  for (std::vector<Call> calls :
+       {quantized_rows(), images(), paddings(), languages(), matrices()}) {
     for (Call& call : calls) call.name += "WithoutElements";
     add_rows(calls, &rows);
   }

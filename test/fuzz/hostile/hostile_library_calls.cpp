@@ -254,6 +254,31 @@ std::vector<Call> quantized() {
   };
 }
 
+/// Transposed convolutions on one line, with more phases or taps than tensors have elements.
+std::vector<Call> wide_windows() {
+  constexpr int32_t kLine = 1 << 16;
+  const auto transposed = [](std::string name, Type type, int32_t channels, int32_t taps,
+                             int64_t stride, int64_t padding) -> Call {
+    return {std::move(name),
+            "aten::convolution.out",
+            {in(type, {1, channels, 1, 1}), in(type, {channels, 1, 1, taps}), nil(),
+             ints({1, stride}), ints({0, padding}), ints({1, 1}), flag(true), ints({0, 0}), num(1),
+             out(type, {1, 1, 1, kLine})}};
+  };
+  const int64_t half = (kWide - kLine) / 2;
+  return {
+      transposed("TransposedConvolutionOfAStrideAsWideAsTheWindow", F, 1, kLine, kLine, 0),
+      transposed("TransposedConvolutionOfDoublesOfAWideStride", Type::DOUBLE, 1, kLine, kLine, 0),
+      transposed("TransposedConvolutionOfNoChannelsAndAWideWindow", L, 0, kWide, 1 << 20, half),
+      transposed("TransposedConvolutionOfNoFloatsAndAWideWindow", F, 0, kWide, 1 << 20, half),
+      {"QuantizedTransposedConvolutionOfNoChannelsAndAWideWindow",
+       "quantized_fused::transposed_convolution.out",
+       {in(C, {1, 0, 1, 1}), num(0), in(C, {0, 1, 1, kWide}), in(F, {1}), in(F, {1}),
+        ints({1, 1 << 20}), ints({0, half}), ints({1, 1}), ints({0, 0}), num(1), num(0), num(-128),
+        num(127), out(C, {1, 1, 1, kLine})}},
+  };
+}
+
 std::vector<Call> products() {
   const auto grouped = [](std::string name, const Sizes& left, const Sizes& right, const Arg& ends,
                           const Sizes& result) -> Call {
@@ -382,7 +407,8 @@ void add_rows_in_place(const std::vector<Call>& calls, std::vector<HostileProgra
 
 std::vector<HostileProgram> hostile_library_calls() {
   std::vector<HostileProgram> rows;
-  for (const auto& calls : {language_models(), quantized(), products(), images(), matrices()}) {
+  for (const auto& calls :
+       {language_models(), quantized(), wide_windows(), products(), images(), matrices()}) {
     add_rows(calls, &rows);
     add_rows_in_place(calls, &rows);
   }

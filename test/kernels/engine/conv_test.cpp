@@ -240,6 +240,22 @@ TEST(Conv2d, TransposedConvolutionsMatchDoublePrecision) {
   }
 }
 
+TEST(Conv2d, TransposedConvolutionsOfWideStridesMatchDoublePrecision) {
+  Random random(18);
+  for (int i = 0; i < 40; ++i) {
+    Case c = random_case(random, random.size(1, 2), random.size(1, 3), random.size(1, 20));
+    c.params.transposed = true;
+    c.params.stride_height = random.size(1, 9);
+    c.params.stride_width = random.size(1, 9);
+    c.params.dilation_height = random.size(1, 12);
+    c.params.dilation_width = random.size(1, 12);
+    c.params.kernel_width = random.size(1, 12);
+    c.input = {random.size(1, 3), random.size(1, 5)};
+    expect_everywhere(c, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Conv2d, DepthwiseConvolutionsMatchDoublePrecision) {
   Random random(14);
   for (int i = 0; i < 50; ++i) {
