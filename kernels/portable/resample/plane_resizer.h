@@ -59,7 +59,7 @@ struct AxisTaps {
     const T reach = T(filter.taps()) / 2 * std::max(ratio, T(1));
     const bool single = axis.in == 1 && axis.out == 1;
     taps = single             ? 1
-           : filter.antialias ? int64_t(std::min(std::ceil(reach) * 2 + 1, T(axis.in)))
+           : filter.antialias ? std::min(int64_t(std::ceil(reach) * 2 + 1), axis.in)
                               : filter.taps();
     pixels = allocate<int64_t>(ctx, axis.out * taps);
     if (pixels) weights = allocate<T>(ctx, axis.out * taps);
@@ -118,7 +118,10 @@ struct AxisTaps {
 
   void antialias(const ResizeAxis& axis, const Filter& filter, T reach, T center, int64_t* p,
                  T* w) const {
-    const auto pixel = [&](T at) { return int64_t(std::clamp(at + T(0.5), T(0), T(axis.in))); };
+    // T may round the size up.
+    const auto pixel = [&](T at) {
+      return std::min(int64_t(std::clamp(at + T(0.5), T(0), T(axis.in))), axis.in);
+    };
     const int64_t begin = std::min(pixel(center - reach), axis.in - 1);
     const int64_t n = std::clamp<int64_t>(pixel(center + reach) - begin, 1, taps);
     const T narrow = T(filter.taps()) / 2 / reach;
