@@ -103,13 +103,22 @@ Shape vector_of(int64_t n) {
   return shape;
 }
 
+/// Slices without elements cannot be compared.
+bool expect_elements(KernelRuntimeContext& ctx, const Tensor& self, const Unique& how) {
+  return !how.dim.has_value() || self.numel() > 0 ||
+         ET_EXPECT(ctx, self.size(*how.dim) == 0,
+                   "self of sizes %s has slices along dimension %d without elements",
+                   ShapeText(self).text, *how.dim);
+}
+
 std::tuple<Tensor&, Tensor&, Tensor&> unique(KernelRuntimeContext& ctx, const Tensor& self,
                                              const Unique& how, Tensor& out, Tensor& inverse,
                                              Tensor& counts) {
   std::tuple<Tensor&, Tensor&, Tensor&> result(out, inverse, counts);
   const Strided from(self);
   Items items;
-  if (!expect_number(ctx, "self", self) || !expect_same_dtype(ctx, "self", self, "out0", out) ||
+  if (!expect_number(ctx, "self", self) || !expect_elements(ctx, self, how) ||
+      !expect_same_dtype(ctx, "self", self, "out0", out) ||
       !expect_dtype(ctx, "out1", inverse, ScalarType::Long) ||
       !expect_dtype(ctx, "out2", counts, ScalarType::Long) || !read_items(ctx, from, how, &items)) {
     return result;

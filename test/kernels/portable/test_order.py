@@ -165,6 +165,8 @@ WILD = [
     ("aten::searchsorted.Tensor_out", (torch.ones(3), torch.ones(4, dtype=torch.complex64)), LONG),
     ("aten::bucketize.Tensor_out", (torch.ones(4), torch.ones(2, 2)), LONG),
     ("aten::unique_dim.out", (torch.ones(4), 1), [torch.empty(4), LONG, LONG]),
+    ("aten::unique_dim.out", (torch.ones(4, 0), 0), [torch.empty(4, 0), LONG, LONG]),
+    ("aten::unique_consecutive.out", (torch.ones(4, 0), True, True, 0), [torch.empty(4, 0), LONG, LONG]),
 ]
 
 
