@@ -232,7 +232,8 @@ Rows names() {
         std::move(refused));
   };
   return {
-      {"TwoMethodsHaveOneName", [] { return two_methods("forward", "forward"); }, ""},
+      {"TwoMethodsHaveOneName", [] { return two_methods("forward", "forward"); },
+       "methods 0 and 1 have the name 'forward'"},
       {"AMethodHasNoName", [] { return two_methods("forward", ""); }, ""},
       {"AMethodsNameContainsFormats", [] { return two_methods("%s%n", "%1000000d"); }, ""},
       {"AMethodsNameIsLong", [] { return two_methods("forward", std::string(1 << 16, 'x')); }, ""},
