@@ -2,6 +2,7 @@
 // Patterns of tokenizers, matched by PCRE2 with Unicode's properties.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,20 @@ namespace tokenizers::internal {
 /// Bytes of a match, from `first` to before `second`.
 using Range = std::pair<size_t, size_t>;
 
+/// Limits the steps that all matches in one text take together: each alone may be short of PCRE2's
+/// own limit. Published patterns take a few steps for each byte of a long word.
+class StepBudget {
+ public:
+  explicit StepBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}
+
+  uint64_t left() const { return left_; }
+  void spend(uint64_t steps) { left_ -= steps; }
+
+ private:
+  static constexpr uint64_t kBase = uint64_t{1} << 25, kTimes = 64;
+  uint64_t left_;
+};
+
 /// Copies share the compiled pattern.
 class Regex {
  public:
@@ -22,8 +37,8 @@ class Regex {
   static Result<Regex> compile(const std::string& pattern);
 
   /// All matches that are not empty, from left to right. RegexFailure for text that is not UTF-8,
-  /// or that takes too many steps to match.
-  Result<std::vector<Range>> find_all(std::string_view text) const;
+  /// or that takes more steps to match than are left.
+  Result<std::vector<Range>> find_all(std::string_view text, StepBudget& steps) const;
 
  private:
   struct Code;

@@ -4,16 +4,18 @@
 #include <cstddef>
 #include <string>
 
+#include <executorch/extension/llm/tokenizers/regex.h>
 #include <executorch/runtime/platform/log.h>
 #include <pytorch/tokenizers/result.h>
 
 namespace tokenizers::internal {
 
-/// Limits the bytes that all steps of a file produce from one text together. Otherwise a few steps
-/// that double the text would take all memory.
+/// Limits the bytes that all steps of a file produce from one text together, and the steps of their
+/// patterns. Otherwise a few steps that double the text would take all memory.
 class TextBudget {
  public:
-  explicit TextBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}
+  explicit TextBudget(size_t text_bytes)
+      : left_(kBase + kTimes * text_bytes), matching_(text_bytes) {}
 
   /// EncodeFailure, after a log message, if `bytes` more exceed the limit.
   [[nodiscard]] Error spend(size_t bytes) {
@@ -25,10 +27,13 @@ class TextBudget {
     return Error::Ok;
   }
 
+  StepBudget& matching() { return matching_; }
+
  private:
   /// Each step of a published file spends one to four bytes for each byte of text.
   static constexpr size_t kBase = size_t{1} << 16, kTimes = 256;
   size_t left_;
+  StepBudget matching_;
 };
 
 /// Returns `text` with each `from` replaced by `to`. Spends the bytes of `to` each time.

@@ -40,7 +40,8 @@ bool is_word_character(std::string_view character) {
     return compiled.ok() ? new Regex(std::move(*compiled)) : nullptr;
   }();
   if (word == nullptr || character.empty()) return false;
-  const auto matches = word->find_all(character);
+  internal::StepBudget steps(character.size());
+  const auto matches = word->find_all(character, steps);
   return matches.ok() && !matches->empty();
 }
 

@@ -16,7 +16,7 @@ using Kind = Normalizer::Kind;
 
 Result<std::string> replaced_pattern(const std::string& text, const Regex& pattern,
                                      const std::string& to, TextBudget& budget) {
-  const auto matches = pattern.find_all(text);
+  const auto matches = pattern.find_all(text, budget.matching());
   if (!matches.ok()) return matches.error();
   std::string result;
   size_t at = 0;

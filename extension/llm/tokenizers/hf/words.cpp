@@ -136,7 +136,7 @@ Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, 
         error = split_metaspace(step, std::move(word), budget, result);
         if (error != Error::Ok) return error;
       } else if (step.pattern.has_value()) {
-        const auto matches = step.pattern->find_all(word.text);
+        const auto matches = step.pattern->find_all(word.text, budget.matching());
         if (!matches.ok()) return matches.error();
         cut(step, word, *matches, result);
       } else {

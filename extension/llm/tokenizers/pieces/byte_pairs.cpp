@@ -57,9 +57,10 @@ Error BytePairs::finish(const std::string& pattern) {
   return Error::Ok;
 }
 
-Error BytePairs::encode_ordinary(const std::string& text, std::vector<uint64_t>& tokens) const {
+Error BytePairs::encode_ordinary(const std::string& text, StepBudget& steps,
+                                 std::vector<uint64_t>& tokens) const {
   if (text.empty()) return Error::Ok;
-  const auto words = pattern_->find_all(text);
+  const auto words = pattern_->find_all(text, steps);
   if (!words.ok()) return words.error();
   std::string piece;
   for (const auto& [first, last] : *words) {
@@ -88,6 +89,7 @@ Error BytePairs::encode(const std::string& text, std::vector<uint64_t>& tokens) 
     ET_LOG(Error, "tokenizer: expected text in UTF-8");
     return Error::EncodeFailure;
   }
+  StepBudget steps(text.size());
   size_t from = 0;
   for (size_t at = 0; at < text.size();) {
     const auto [length, id] = special_index_.longest(std::string_view(text).substr(at));
@@ -95,13 +97,13 @@ Error BytePairs::encode(const std::string& text, std::vector<uint64_t>& tokens) 
       ++at;
       continue;
     }
-    const Error error = encode_ordinary(text.substr(from, at - from), tokens);
+    const Error error = encode_ordinary(text.substr(from, at - from), steps, tokens);
     if (error != Error::Ok) return error;
     tokens.push_back(id);
     at += length;
     from = at;
   }
-  return encode_ordinary(text.substr(from), tokens);
+  return encode_ordinary(text.substr(from), steps, tokens);
 }
 
 const std::string* BytePairs::bytes_of(uint64_t id) const {

@@ -34,7 +34,8 @@ class BytePairs {
 
  private:
   Error insert(const std::string& bytes, uint64_t id);
-  Error encode_ordinary(const std::string& text, std::vector<uint64_t>& tokens) const;
+  Error encode_ordinary(const std::string& text, StepBudget& steps,
+                        std::vector<uint64_t>& tokens) const;
 
   KeyedMap<std::string, uint64_t> ids_, special_;
   KeyedMap<uint64_t, std::string> bytes_;

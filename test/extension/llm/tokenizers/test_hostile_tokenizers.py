@@ -71,6 +71,16 @@ def test_long_pieces_are_decoded_in_linear_time(decoder, text, tmp_path):
     assert opened(tmp_path, model={**PAIRS, "vocab": {LONG: 0}, "unk_token": None}, decoder=decoder).decode([0]) == text
 
 
+@pytest.mark.parametrize("begins", [[], [{"type": "Split", "pattern": {"Regex": "b"}, "behavior": "Removed"}]])
+def test_a_pattern_that_takes_many_steps_at_each_byte_is_refused(begins, tmp_path):
+    # Each match alone takes half of PCRE2's limit.
+    split = {"type": "Split", "pattern": {"Regex": "(?:a|a){22}c|a"}, "behavior": "Isolated"}
+    ours = opened(tmp_path, pre_tokenizer={"type": "Sequence", "pretokenizers": [*begins, split]})
+    assert ours.encode("ab" * 1000)
+    with pytest.raises(InvalidArgumentError, match="text cannot be matched"):
+        ours.encode(("a" * 24 + "b") * 400)
+
+
 @pytest.mark.parametrize("pattern", [r"\C", r"^\C", r"(?:a|\C)"])
 def test_a_pattern_that_divides_characters_is_refused(pattern, tmp_path):
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed"}
