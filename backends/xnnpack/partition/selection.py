@@ -71,11 +71,16 @@ class Selection:
         precision = None if self._precisions is None else self._precision(node)
         if self._precisions is not None and precision is not None and precision not in self._precisions:
             return Rejection(f"config_precisions excludes {precision.name}")
+        if self._precisions is not None and precision is None and all(map(self._is_excluded, node.users)):
+            return Rejection("config_precisions excludes every reader of this constant")
         if self._names is None or self._is_named(node):
             return None
         if operator_of(node) in quantization.RULES and any(self._is_named(layer) for layer in self._served(node)):
             return None
         return Rejection("configs excludes this operator")
+
+    def _is_excluded(self, reader: Node) -> bool:
+        return reader.op == "call_function" and self.refusal(reader) is not None
 
     def _refuse_newer(self, node: Node) -> Rejection | None:
         for value in (node, *tensors_of(node)):

@@ -85,6 +85,14 @@ def test_a_partitioner_of_one_precision_delegates_only_that_precision() -> None:
     assert len(get_delegates(dynamic.exported_program().graph)) == 1
 
 
+def test_a_quantized_weight_is_delegated_only_with_its_layer() -> None:
+    lowered = _lowered(XnnpackFloatingPointPartitioner(), _Mixed(), torch.randn(2, 6))
+    assert "per_channel" in "".join(_left(lowered))
+    assert all(
+        delegate.args[1:] for delegate in lowered.exported_program().graph.nodes if "call_delegate" in delegate.name
+    )
+
+
 def test_only_configured_operators_are_delegated() -> None:
     class Round(XNNPartitionerConfig):
         target_name = "round.default"
