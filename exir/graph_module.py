@@ -66,8 +66,11 @@ def bfs_trace_with_node_process(gm: GraphModule, node_op: Callable[[Node], None]
             node_op(node)
 
 
-def copy_graph_module(graph_module: GraphModule) -> GraphModule:
-    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared."""
+def copy_graph_module(graph_module: GraphModule, kind: type[GraphModule] = GraphModule) -> GraphModule:
+    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared.
+
+    kind: the class of the copy. Subgraphs are GraphModules.
+    """
     from torch.fx import Graph
 
     graph = Graph()
@@ -76,7 +79,7 @@ def copy_graph_module(graph_module: GraphModule) -> GraphModule:
     for node in graph_module.graph.nodes:
         mapped[node] = graph.node_copy(node, lambda argument: mapped[argument])
         mapped[node].name = node.name  # also where a fresh graph would avoid the name: signatures refer to it
-    copied = GraphModule(graph_module, graph)
+    copied = kind(graph_module, graph)
     for name, module, _ in get_control_flow_submodules(graph_module):
         setattr(copied, name, copy_graph_module(module))
     copied.meta.update(graph_module.meta)

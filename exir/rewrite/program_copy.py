@@ -8,6 +8,7 @@ from dataclasses import replace
 from torch.export import ExportedProgram
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.export.graph_signature import ExportGraphSignature
+from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from executorch.exir.graph_module import copy_graph_module
 from executorch.exir.rewrite.program_signature import signature_of_graph
@@ -21,7 +22,8 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     copy.deepcopy of a program renames inputs that have a Python name, such as `input`, in the graph but not in the
     signature: the copy's signature has the names of the graph.
     """
-    graph_module = copy_graph_module(program.graph_module)
+    # ExportedProgram makes a module of its own from the graph and generates its code: code of this one is never run.
+    graph_module = copy_graph_module(program.graph_module, _LazyGraphModule)
     signature, calls = program.graph_signature, program.module_call_graph
     names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
     if names != [spec.arg.name for spec in signature.input_specs]:
