@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -58,6 +59,23 @@ def _stage(outcome: Outcome) -> Iterator[None]:
         raise
     except Exception as error:
         raise Ended(outcome, error) from error
+
+
+@contextmanager
+def _fails_at_limit(what: str) -> Iterator[None]:
+    """Raise TimeoutError inside at the limit of processor time, which would end the process.
+
+    The system sends the signal again each second, should the code inside catch the error.
+    """
+
+    def fail(*_: object) -> None:
+        raise TimeoutError(f"{what} was not done at the limit of processor time")
+
+    previous = signal.signal(signal.SIGXCPU, fail)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGXCPU, previous)
 
 
 def warm_up(way_names: Iterable[str]) -> None:
@@ -214,7 +232,7 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
         args, kwargs = calls[0]
         shapes = _varying_dims(calls, max(_SIZES[way.dynamic]))
     started = time.process_time()
-    with _stage(Outcome.UNEXPORTED):
+    with _stage(Outcome.UNEXPORTED), _fails_at_limit("torch.export"):
         program = _export(module, args, kwargs, shapes)
     record.export_cpu_seconds = time.process_time() - started
     if way.quantize:

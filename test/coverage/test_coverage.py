@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,6 +74,22 @@ def test_a_case_that_dies_or_hangs_leaves_the_others_alone() -> None:
         ("works", "portable"): Outcome.MATCHED,
         ("works", "xnnpack"): Outcome.MATCHED,
     }
+
+
+class _ExportedForever(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        while torch.compiler.is_exporting():
+            pass
+        return x + 1
+
+
+def test_a_time_limit_that_torch_export_reaches_is_no_miss() -> None:
+    case = Case("suite", "endless", lambda: Example(_ExportedForever(), (torch.ones(2),)))
+    (record,) = attempts(
+        [(case, ["portable"])], partial(attempt, on_exported=lambda *_: None), jobs=1, limit=2, patience=60
+    )
+    assert record.outcome is Outcome.UNEXPORTED
+    assert record.message == "TimeoutError: torch.export was not done at the limit of processor time"
 
 
 def test_the_limit_of_an_attempt_is_of_processor_time() -> None:
