@@ -138,8 +138,9 @@ def _blaming_torch(
 def excusing_rounding(
     judge: nn.Module, calls: list[Arguments], calls_expected: list[tuple[Any, ...]], bound: float
 ) -> Iterator[None]:
-    """Do not count a difference where eager in float64, on inputs that differ by the last digit or by a millionth, or
-    with equal elements sorted in another order exceeds the bound too: rounding or PyTorch's choice among ties decides.
+    """Do not count a difference where eager in float64, on inputs that differ by the last digit or by a millionth, with
+    weights that differ by a millionth, or with equal elements sorted in another order exceeds the bound too: rounding
+    or PyTorch's choice among ties decides.
     """
     try:
         yield
@@ -173,16 +174,27 @@ def _on_neighbors(judge: nn.Module, call: Arguments) -> tuple[Any, ...]:
     return _eager(judge, *pytree.tree_map(neighbor, call))
 
 
+def _nearby(value: Any, generator: torch.Generator) -> Any:
+    """A float32 tensor multiplied by 1 - 1e-6 or 1 + 1e-6, element by element; anything else as it is."""
+    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
+        return value
+    return value * (1 + 1e-6 * (2 * torch.randint(2, value.shape, generator=generator) - 1))
+
+
 def _on_inputs_nearby(judge: nn.Module, call: Arguments) -> tuple[Any, ...]:
-    """The outputs for inputs multiplied by 1 - 1e-6 or 1 + 1e-6, as much as sums in another order differ."""
+    """The outputs for inputs that differ by a millionth, as much as sums in another order differ."""
     generator = torch.Generator().manual_seed(0)
+    return _eager(judge, *pytree.tree_map(lambda value: _nearby(value, generator), call))
 
-    def nearby(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
-            return value
-        return value * (1 + 1e-6 * (2 * torch.randint(2, value.shape, generator=generator) - 1))
 
-    return _eager(judge, *pytree.tree_map(nearby, call))
+def _with_weights_nearby(judge: nn.Module, call: Arguments) -> tuple[Any, ...]:
+    """The outputs with weights that differ by a millionth: inputs of integers, such as tokens, cannot."""
+    generator = torch.Generator().manual_seed(0)
+    changed = deepcopy(judge)
+    with torch.no_grad():
+        for weight in [*changed.parameters(), *changed.buffers()]:
+            weight.copy_(_nearby(weight, generator))
+    return _eager(changed, *call)
 
 
 class StableSorts(TorchDispatchMode):
@@ -205,6 +217,7 @@ _OTHER_EAGERS: dict[str, Callable[[nn.Module, Arguments], tuple[Any, ...]]] = {
     "in float64": _in_float64,
     "on inputs that differ in the last digit": _on_neighbors,
     "on inputs that differ by a millionth": _on_inputs_nearby,
+    "with weights that differ by a millionth": _with_weights_nearby,
     "with stable sorts": _with_stable_sorts,
 }
 

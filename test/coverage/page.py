@@ -28,8 +28,8 @@ A *case* counts once torch.export has taken the model and PyTorch gets eager's n
 1e-2 (half), 5e-2 (bfloat16) and twice eager's own error in that precision; 5e-2 for int8, whose reference is the
 quantized model in eager. With dynamic scales, twice that model's own error, at most 0.2, is added, because a delegate
 chooses a scale for each row and eager one for all. A difference that eager has too in float64, on inputs
-that differ in the last digit or by a millionth, or if it sorts equal elements in another order (*decided by
-rounding*), does not count.
+that differ in the last digit or by a millionth, with weights that differ by a millionth, or if it sorts equal elements
+in another order (*decided by rounding*), does not count.
 *Lowering*: seconds of processor time, with one thread.
 
 """

@@ -23,7 +23,8 @@ class Outcome(str, Enum):
     UNBUILT = "not built"  # the generic rule makes no such model
     UNEXPORTED = "not exported"  # torch.export refuses it
     UNPREPARED = "not quantized"  # torchao's quantization of the exported model fails, or eager cannot run the result
-    # Eager differs as much in float64, on inputs changed in the last digit or by a millionth, or with stable sorts.
+    # Eager differs as much in float64, on inputs changed in the last digit or by a millionth, with weights changed by a
+    # millionth, or with stable sorts.
     UNSTABLE = "decided by rounding"
     NOT_LOWERED = "not lowered"
     NOT_RUN = "not run"

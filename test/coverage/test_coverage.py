@@ -183,6 +183,27 @@ def test_a_difference_that_eager_has_too_by_rounding_does_not_count(module: nn.M
     assert end.value.outcome is outcome and outcome.counted is (outcome is Outcome.DIFFERS)
 
 
+class _SignOfWeight(nn.Module):
+    """The sign of the difference of a token's weight from a limit."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(8))
+        self.limit = limit
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return torch.sign(self.weight[tokens] - self.limit)
+
+
+@pytest.mark.parametrize("limit, outcome", [(1.0, Outcome.UNSTABLE), (1.00001, Outcome.DIFFERS)])
+def test_rounding_decides_also_where_the_inputs_are_integers(limit: float, outcome: Outcome) -> None:
+    module, args = _SignOfWeight(limit), (torch.tensor([1, 2, 5]),)
+    with pytest.raises(Ended) as end, excusing_rounding(module, [(args, {})], [(module(*args),)], COVERED):
+        raise Ended(Outcome.DIFFERS, "0.5 of the largest value")
+    assert end.value.outcome is outcome
+    assert torch.equal(module.weight, torch.ones(8))
+
+
 def test_a_large_error_of_dynamic_scales_does_not_excuse_every_result() -> None:
     ones = torch.ones(3)
     assert slack_of_scales((ones * 0.99,), (ones,)) == pytest.approx(0.02)
