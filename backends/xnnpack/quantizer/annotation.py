@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
-from torch.fx import GraphModule, Node
+from torch._ops import OpOverload
+from torch.fx import Graph, GraphModule, Node
 from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped]
     QuantizationAnnotation,
     QuantizationConfig,
@@ -99,6 +100,24 @@ def _is_constant(node: Node) -> bool:
     return node.op == "get_attr" or (
         node.op == "call_function" and bool(node.all_input_nodes) and all(map(_is_constant, node.all_input_nodes))
     )
+
+
+def constants_of(graph: Graph) -> set[Node]:
+    """Return the nodes that compute the same value at every call: from parameters, buffers and sizes alone."""
+    constants: set[Node] = set()
+    for node in graph.nodes:
+        is_read_only = node.op == "get_attr" and not any(_is(user, "mutable") for user in node.users)
+        is_call = node.op == "call_function" and constants.issuperset(node.all_input_nodes)
+        if is_read_only or (is_call and not _is(node, "random")):
+            constants.add(node)
+    return constants
+
+
+def _is(node: Node, kind: Literal["mutable", "random"]) -> bool:
+    op = node.target
+    if not isinstance(op, OpOverload):
+        return False
+    return op._schema.is_mutable if kind == "mutable" else torch.Tag.nondeterministic_seeded in op.tags
 
 
 def _groups(node: Node) -> int:

@@ -20,7 +20,14 @@ from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped
     Quantizer,
 )
 
-from executorch.backends.xnnpack.quantizer.annotation import annotate, is_annotated, is_dynamic, pass_on, refusal
+from executorch.backends.xnnpack.quantizer.annotation import (
+    annotate,
+    constants_of,
+    is_annotated,
+    is_dynamic,
+    pass_on,
+    refusal,
+)
 from executorch.backends.xnnpack.quantizer.captured_sizes import explain_sizes
 from executorch.backends.xnnpack.quantizer.choice import Choices, described
 from executorch.backends.xnnpack.quantizer.patterns import PATTERN_OF, Kind, is_float32
@@ -55,6 +62,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         self._choices = Choices()
         self._filter: Callable[[Node], bool] = lambda node: True
         self._reasons: list[str] = []
+        self._constants: set[Node] = set()
         self._bodies: weakref.WeakSet[GraphModule] = weakref.WeakSet()
 
     def set_global(self, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
@@ -110,9 +118,11 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             check_factors(model)
         self._reasons = []
         explain_sizes(model)
+        self._constants = constants_of(model.graph)
         for node in model.graph.nodes:
             if node.op == "call_function" and not is_annotated(node):
                 self._decide(node)
+        self._constants = set()
         return model
 
     def _config(self, node: Node) -> QuantizationConfig | None:
@@ -129,6 +139,11 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             return
         if config is None or not self._filter(node):
             self._reasons.append(f"{described(node)}: no configuration matches it, or the filter excludes it")
+            return
+        if node in self._constants:
+            # Lowering computes it once in float. Masks of large negative numbers and the angles of positions would
+            # leave a range of 8 bits no precision for the other values.
+            self._reasons.append(f"{described(node)}: it computes a constant")
             return
         rejection = refusal(node, pattern, config)
         if rejection is None:

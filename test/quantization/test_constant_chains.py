@@ -1,0 +1,78 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Calls that compute from constants alone stay in float."""
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+
+class _BiasAndMask(nn.Module):
+    """Attention with a learned bias and a mask of -100, as windows that are shifted have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(0.3 * torch.randn(1, 1, 4, 4))
+        self.mask: torch.Tensor
+        self.register_buffer("mask", torch.where(torch.ones(4, 4).tril() > 0, 0.0, -100.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=self.bias + self.mask)
+
+
+class _AnglesOfPositions(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        positions = torch.ones(1, 4, 4).cumsum(1) * 6.28
+        return x + (positions * 5).sin()
+
+
+class _Written(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.state: torch.Tensor
+        self.register_buffer("state", torch.ones(1, 4, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.state.add_(x)
+        return self.state + self.state
+
+
+def _quantized(module: nn.Module, x: torch.Tensor) -> torch.fx.GraphModule:
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config())
+    prepared = prepare_pt2e(export(module.eval(), (x,)).module(), quantizer)
+    prepared(x)
+    return convert_pt2e(prepared)
+
+
+def _quantized_calls(graph_module: torch.fx.GraphModule) -> list[str]:
+    """The operators whose result is quantized."""
+    return [
+        str(node.args[0].target)
+        for node in graph_module.graph.nodes
+        if "quantized_decomposed.quantize_per_tensor" in str(node.target) and node.args[0].op == "call_function"
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:nothing of the model is quantized")
+def test_a_bias_keeps_its_precision_beside_a_mask() -> None:
+    torch.manual_seed(0)
+    module, x = _BiasAndMask().eval(), torch.randn(1, 1, 4, 4)
+    with torch.no_grad():
+        torch.testing.assert_close(_quantized(module, x)(x), module(x), rtol=1e-4, atol=1e-4)
+
+
+def test_the_angles_of_positions_stay_in_float() -> None:
+    torch.manual_seed(0)
+    module, x = _AnglesOfPositions(), torch.randn(1, 4, 4)
+    converted = _quantized(module, x)
+    assert "aten.mul.Tensor" not in _quantized_calls(converted)
+    assert "aten.add.Tensor" in _quantized_calls(converted)
+    torch.testing.assert_close(converted(x), module(x), rtol=0, atol=0.05)
+
+
+def test_a_buffer_that_is_written_is_no_constant() -> None:
+    converted = _quantized(_Written(), torch.ones(1, 4, 4))
+    assert "aten.add.Tensor" in _quantized_calls(converted)
