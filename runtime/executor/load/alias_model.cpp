@@ -111,12 +111,13 @@ inline Error AliasModel::check_all() {
       ET_CHECK_OK_OR_RETURN_ERROR(link(block_.instructions[index_]));
     }
   }
-  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_instruction(block_.instructions[index_]));
-  }
-  // Without views and moves, each value is a class of its own.
+  // Without views and moves, each value is a class of its own. Before the check, which gives the bit
+  // of kShowsGivenInput the meaning of kMadeView.
   if (!ET_SHORTCUTS || has_views_ || views_outlive_) {
     complete_flags();
+  }
+  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_instruction(block_.instructions[index_]));
   }
   consume_inputs();
   return Error::Ok;

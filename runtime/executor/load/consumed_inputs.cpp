@@ -117,7 +117,9 @@ void AliasModel::consume_inputs() {
   }
   for (Input& input : block_.inputs) {
     const uint32_t value = index_of(input.value);
-    input.is_consumed = (block_.flags[value] & (kConsumedInput | kLateValue)) == kConsumedInput;
+    // Inputs in the caller's memory may still have kShowsGivenInput, which is the same bit.
+    input.is_consumed =
+        !nodes_[value].has(Node::kGiven) && (block_.flags[value] & kConsumedInput) != 0;
   }
 }
 

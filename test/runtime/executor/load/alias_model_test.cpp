@@ -293,6 +293,19 @@ TEST(AliasModel, InputsAreConsumedByWhatIsWrittenWhereTheyAre) {
   EXPECT_TRUE(log.contains("input 1 is not set")) << log.text();
 }
 
+TEST(AliasModel, AnInputWithAViewIsConsumedLikeAnyOther) {
+  TestProgram program = related_program();  // kView is a view of kFirst, at byte 0
+  plan(program).values.push_back(planned(1, 4));
+  code(program).push_back(kernel(kSplit, {kResult, kOperands, kOperands}));
+  plan(program).values[kOperands].list = {kAdded};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  ASSERT_EQ(execute(*method), Error::Ok);
+  const LogCapture log;
+  EXPECT_EQ(method->execute(), Error::InvalidState);
+  EXPECT_TRUE(log.contains("input 0 is not set")) << log.text();
+}
+
 /// Finds the inputs that an execution consumes: the next execution reports them as not set.
 std::vector<size_t> consumed_inputs(Method& method) {
   FloatTensor values({1, 2, 3, 4});
