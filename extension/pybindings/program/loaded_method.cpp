@@ -104,8 +104,7 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
     raise_error(error, "cannot load the method '" + name + "' of the program from " +
                            method->program_->source());
   }
-  // Another thread's look-up may have led to another method of the same name meanwhile.
-  method->prepare(method->method_->method_meta());
+  method->prepare(meta);
   return method;
 }
 

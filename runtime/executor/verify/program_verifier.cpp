@@ -12,8 +12,8 @@ namespace {
 
 namespace fb = executorch_flatbuffer;
 
-/// Maximum number of comparisons that look-ups of parametric plans may take for each byte of the
-/// file. Valid files need fewer: each method takes some hundred bytes.
+/// Maximum number of comparisons that look-ups of parametric plans, and those of methods' names, may
+/// take for each byte of the file. Valid files need fewer: each method takes some hundred bytes.
 constexpr uint64_t kSearchesPerByte = 8;
 /// Bytes of names that are compared at once.
 constexpr size_t kBytesOfStep = 16;
@@ -95,7 +95,10 @@ Error verify_named_data(const fb::Program& program, size_t flatbuffer_size) {
 Error verify_method_names(const fb::Program& program, size_t flatbuffer_size) {
   uint64_t compared = 0;
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {
-    const std::string_view name = text_view(program.execution_plan()->Get(i)->name());
+    const auto* const given = program.execution_plan()->Get(i)->name();
+    const std::string_view name = text(given);
+    ET_CHECK_OR_RETURN_ERROR(name.size() == text_view(given).size(), InvalidProgram,
+                             "method %zu: its name '%s' has a zero byte", i, name.data());
     for (size_t j = 0; j < i; ++j) {
       const std::string_view before = text_view(program.execution_plan()->Get(j)->name());
       compared += before.size() == name.size() ? 1 + name.size() / kBytesOfStep : 1;
