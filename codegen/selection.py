@@ -28,7 +28,8 @@ class Selection:
         library.
     include_all: register every operator of the libraries, regardless of ``operators``.
     dtypes: dtypes of the programs and of requests, by torch's names; empty without any.
-    operator_dtypes: operator → the only dtypes that it needs. Operators that are absent need all of ``dtypes``.
+    operator_dtypes: operator → the only dtypes that it needs. Operators that are absent need all of ``dtypes``,
+        or every dtype if there are none.
     all_dtypes: operators that support every dtype, also those outside of ``dtypes``.
     """
 
@@ -47,7 +48,9 @@ class Selection:
         """Dtypes for which an operator is compiled."""
         if operator in self.all_dtypes:
             return _EVERY_DTYPE
-        return self.dtypes if self.include_all else self.operator_dtypes.get(operator, self.dtypes)
+        # Without any dtypes, nothing limits the other operators.
+        known = self.dtypes or self.compiled_dtypes
+        return known if self.include_all else self.operator_dtypes.get(operator, known)
 
     def save(self, path: Path) -> None:
         """Write the yaml that ``load`` reads, unless the file is up to date."""

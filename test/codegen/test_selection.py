@@ -73,6 +73,11 @@ def test_an_operators_dtypes_are_limited_if_every_request_limits_them(tmp_path: 
     assert Selection.load(saved) == select_operators([], [saved]) == selection
 
 
+def test_an_operator_has_every_dtype_if_only_others_are_limited() -> None:
+    selection = select_operators(["add.out"], operator_dtypes={"aten::mul.out": frozenset()})
+    assert selection.dtypes_of("aten::add.out") == frozenset(SCALAR_TYPE_CODES)
+
+
 def test_dtypes_include_those_to_which_operands_promote(tmp_path: Path) -> None:
     class Compare(torch.nn.Module):
         def forward(self, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
