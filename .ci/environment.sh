@@ -43,6 +43,7 @@ need_packages() {
 # need_32_bit_compiler: installs what -m32 needs for the default g++. Debian removes g++-multilib when a cross compiler is
 # installed, and the reverse; g++-12-multilib and the like stay.
 need_32_bit_compiler() {
+  command -v dpkg-query >/dev/null || return 0
   need_packages g++
   local version
   version=$(g++ -dumpversion)

@@ -2,6 +2,7 @@
 """Programs whose parts run at the same time, for ModuleAsyncTest, also under ThreadSanitizer:
 
     python test/concurrent_programs.py FOLDER
+    cmake --build build/editable --target extension_module_test
     EXECUTORCH_CONCURRENT_PROGRAMS=FOLDER build/editable/test/extension_module_test --gtest_filter='ModuleAsync*'
 
 It writes operators of many kinds, int8, control flow, delegates of XNNPACK's."""

@@ -8,12 +8,15 @@
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 need_packages valgrind
+make_venv
 shards=8
 failed=0
-cmake --build build/editable --parallel 2 --target fuzz_hostile_test runtime_executor_test backends_xnnpack_hostile_test
+cmake --build build/editable --parallel 2 --target fuzz_hostile_test runtime_executor_test
+cmake --build build/editable --parallel 2 --target backends_xnnpack_hostile_test || failed=1
 for shard in $(if [ $# -gt 0 ]; then echo "$1"; else seq 0 $((shards - 1)); fi); do
   for test in fuzz_hostile:*HostileProgramTest* runtime_executor:-*DeathTest* backends_xnnpack_hostile:*HostilePayloadTest*; do
     program=build/editable/test/${test%%:*}_test
+    [ -x "$program" ] || { echo "$program is not built"; failed=1; continue; }
     report=build/memcheck-${test%%:*}-$shard.txt
     GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard valgrind --error-exitcode=1 --error-limit=no --num-callers=25 \
       --suppressions=test/memcheck.supp --log-file="$report" "$program" --gtest_brief=1 --gtest_filter="${test#*:}" >"$report.output" 2>/dev/null || failed=1
