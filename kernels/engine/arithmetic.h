@@ -23,7 +23,7 @@ constexpr T round_up(T a, std::common_type_t<T> step) {
 
 /// Returns the smallest n >= 0 such that n * step and `rest` agree modulo `modulus`, or -1 without
 /// one. No argument is negative; modulus is in [1, 2^31].
-constexpr int64_t first_multiple(int64_t step, int64_t rest, int64_t modulus) {
+inline int64_t first_multiple(int64_t step, int64_t rest, int64_t modulus) {
   // Euclid's algorithm: both remainders are multiples of step modulo `modulus`, by these factors.
   int64_t divisor = modulus, remainder = step % modulus, divisor_factor = 0, factor = 1;
   while (remainder != 0) {

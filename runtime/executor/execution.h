@@ -53,9 +53,10 @@ class RunningTasks {
 
 }  // namespace internal
 
-/// An execution on other threads. Until done(), the method must not be moved, destroyed or queried,
-/// and its functions that change or execute it return Error::InvalidState. Afterwards it has its
-/// outputs, as after execute(). All functions are thread-safe.
+/// An execution on other threads. Until done(), the method must not be moved, destroyed, queried or
+/// given limits, and its functions that set inputs or outputs or execute return
+/// Error::InvalidState. Afterwards it has its outputs, as after execute(). All functions are
+/// thread-safe.
 class Execution final {
  public:
   Execution(Execution&&) noexcept = default;

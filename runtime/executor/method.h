@@ -54,8 +54,8 @@ struct AsyncState {
 /// failed execution the method can be used again: set the inputs and execute. (Buffers that the
 /// model itself updates keep what the failed execution wrote.)
 ///
-/// Functions of a method that was moved from, or that other threads still execute, return
-/// Error::InvalidState.
+/// All functions of a method that was moved from, and functions that set inputs or outputs or
+/// execute while other threads execute the method, return Error::InvalidState.
 class Method final {
  public:
   Method(Method&& other) noexcept;

@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Transposed convolution on int8: for each remainder of the result's index modulo the stride, an
 // ordinary convolution with the taps that contribute to it.
+#include <algorithm>
+
 #include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/conv/layer_product.h>
 #include <executorch/kernels/quantized/int8/operands.h>
-
-#include <algorithm>
 
 namespace executorch::kernels::quantized {
 

@@ -111,8 +111,8 @@ inline Error AliasModel::check_all() {
       ET_CHECK_OK_OR_RETURN_ERROR(link(block_.instructions[index_]));
     }
   }
-  // Without views and moves, each value is a class of its own. Before the check, which gives the bit
-  // of kShowsGivenInput the meaning of kMadeView.
+  // Without views and moves, each value is a class of its own. Before the check, which gives the
+  // bit of kShowsGivenInput the meaning of kMadeView.
   if (!ET_SHORTCUTS || has_views_ || views_outlive_) {
     complete_flags();
   }

@@ -12,8 +12,9 @@ namespace {
 
 namespace fb = executorch_flatbuffer;
 
-/// Maximum number of comparisons that look-ups of parametric plans, and those of methods' names, may
-/// take for each byte of the file. Valid files need fewer: each method takes some hundred bytes.
+/// Maximum number of comparisons that look-ups of parametric plans, and those of methods' names,
+/// may take for each byte of the file. Valid files need fewer: each method takes some hundred
+/// bytes.
 constexpr uint64_t kSearchesPerByte = 8;
 /// Bytes of names that are compared at once.
 constexpr size_t kBytesOfStep = 16;
