@@ -104,7 +104,8 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
     raise_error(error, "cannot load the method '" + name + "' of the program from " +
                            method->program_->source());
   }
-  method->prepare(meta);
+  // Another thread's look-up may have led to another method of the same name meanwhile.
+  method->prepare(method->method_->method_meta());
   return method;
 }
 

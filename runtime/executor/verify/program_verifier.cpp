@@ -12,12 +12,9 @@ namespace {
 
 namespace fb = executorch_flatbuffer;
 
-/// Maximum number of comparisons that look-ups of parametric plans, and those of methods' names,
-/// may take for each byte of the file. Valid files need fewer: each method takes some hundred
-/// bytes.
+/// Maximum number of comparisons that look-ups of parametric plans may take for each byte of the
+/// file. Valid files need fewer: each method takes some hundred bytes.
 constexpr uint64_t kSearchesPerByte = 8;
-/// Bytes of names that are compared at once.
-constexpr size_t kBytesOfStep = 16;
 
 Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
   for (size_t i = 0; i < count(program.segments()); ++i) {
@@ -92,28 +89,6 @@ Error verify_named_data(const fb::Program& program, size_t flatbuffer_size) {
   return Error::Ok;
 }
 
-/// Look-ups by name must find one method, wherever they begin.
-Error verify_method_names(const fb::Program& program, size_t flatbuffer_size) {
-  uint64_t compared = 0;
-  for (size_t i = 0; i < count(program.execution_plan()); ++i) {
-    const auto* const given = program.execution_plan()->Get(i)->name();
-    const std::string_view name = text(given);
-    ET_CHECK_OR_RETURN_ERROR(name.size() == text_view(given).size(), InvalidProgram,
-                             "method %zu: its name '%s' has a zero byte", i, name.data());
-    for (size_t j = 0; j < i; ++j) {
-      const std::string_view before = text_view(program.execution_plan()->Get(j)->name());
-      compared += before.size() == name.size() ? 1 + name.size() / kBytesOfStep : 1;
-      ET_CHECK_OR_RETURN_ERROR(before != name, InvalidProgram,
-                               "methods %zu and %zu have the name '%s'", j, i, name.data());
-    }
-    // As above, this takes time linear in the file.
-    ET_CHECK_OR_RETURN_ERROR(compared / kSearchesPerByte <= flatbuffer_size, InvalidProgram,
-                             "%zu methods are too many for a file of %zu bytes",
-                             count(program.execution_plan()), flatbuffer_size);
-  }
-  return Error::Ok;
-}
-
 }  // namespace
 
 Error verify_program(const fb::Program& program, const ProgramHeader& header) {
@@ -126,7 +101,7 @@ Error verify_program(const fb::Program& program, const ProgramHeader& header) {
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_plan(program, *program.execution_plan()->Get(i), &budget));
   }
-  return verify_method_names(program, header.flatbuffer_size);
+  return Error::Ok;
 }
 
 }  // namespace executorch::runtime::internal

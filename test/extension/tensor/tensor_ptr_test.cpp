@@ -147,8 +147,8 @@ TEST(TensorPtrTest, ArgumentsThatContradictEachOtherEndTheProgram) {
   EXPECT_DEATH((void)make_tensor_ptr({2, 3}, std::vector<float>(5)), "5 elements of data");
   EXPECT_DEATH((void)make_tensor_ptr({2}, std::vector<float>(2), {}, {}, ScalarType::Int),
                "elements of Float cannot be converted to Int");
-  EXPECT_DEATH((void)clone_tensor_ptr(TensorPtr()), "null TensorPtr");
-  EXPECT_DEATH((void)make_tensor_ptr(TensorPtr()), "null TensorPtr");
+  EXPECT_DEATH((void)clone_tensor_ptr(TensorPtr()), "the tensor is null");
+  EXPECT_DEATH((void)make_tensor_ptr(TensorPtr()), "the tensor to view is null");
   TensorPtr none;
   EXPECT_EQ(resize_tensor_ptr(none, {1}), Error::InvalidArgument);
 }

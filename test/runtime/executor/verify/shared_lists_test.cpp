@@ -34,6 +34,7 @@ ProgramFile sharing(List list, size_t methods, size_t items) {
   const std::vector<Offset<fb::EValue>> none = {
       fb::CreateEValue(b, fb::KernelTypes::Null, fb::CreateNull(b).Union())};
   const auto values = b.CreateVector(none);
+  const auto name = b.CreateString("forward");
   std::vector<Offset<fb::ExecutionPlan>> plans;
   std::vector<Offset<fb::SubsegmentOffsets>> tables;
   for (size_t i = 0; i < methods; ++i) {
@@ -41,7 +42,6 @@ ProgramFile sharing(List list, size_t methods, size_t items) {
       tables.push_back(fb::CreateSubsegmentOffsets(b, 0, offsets));
       continue;
     }
-    const auto name = b.CreateString("forward" + std::to_string(i));
     fb::ExecutionPlanBuilder plan(b);
     plan.add_name(name);
     plan.add_values(values);
