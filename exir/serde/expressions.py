@@ -8,7 +8,7 @@ import re
 from math import prod
 
 _MAX_TEXT = 1 << 14
-# The product of all exponents. Powers are computed exactly: a power of a power has as many digits as both multiply to.
+# The product of all exponents. Powers are computed exactly: the exponents of nested powers multiply.
 _MAX_EXPONENT = 1 << 10
 # The functions of sizes in sympy and torch; sympy has others that take memory and time by their arguments.
 _FUNCTIONS = (
@@ -26,6 +26,8 @@ _QUOTED_SYMBOL = re.compile(r"\bSymbol\('(\w+)'")
 _NOT_SYMBOLIC = re.compile(rf"\.\s*[A-Za-z_]|\)\s*\(|\b(?!{_SYMBOLIC_CALL})[A-Za-z_]\w*\s*\(")
 # Functions that raise to the power of their last argument.
 _POWERS = {"Pow", "PowByNatural", "FloatPow", "LShift", "exp", "OpaqueUnaryFn_exp"}
+# A number with an exponent that no float64 has, such as 1e99999999.
+_LONG_NUMBER = re.compile(r"[\d.][eE][+-]?0*[1-9]\d{3}")
 
 
 def check_expression(text: object) -> None:
@@ -40,7 +42,9 @@ def check_expression(text: object) -> None:
 
 
 def _exponents(text: str) -> float:
-    """Return the product of all exponents; infinity for exponents that contain powers themselves."""
+    """Return the product of all exponents; infinity for exponents that contain powers, and for numbers beyond float64."""
+    if _LONG_NUMBER.search(text.replace("_", "")):
+        return float("inf")
     try:
         nodes = list(ast.walk(ast.parse(text.strip(), mode="eval")))
     except (SyntaxError, RecursionError, MemoryError) as error:
@@ -54,9 +58,11 @@ def _exponents(text: str) -> float:
 
 
 def _exponent(node: ast.AST) -> list[ast.expr]:
-    """Return the exponent of a power."""
+    """Return the exponent of a power, or the precision of a Float, which is a number of digits."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
         return [node.right]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _POWERS:
         return [*node.args[-1:], *(keyword.value for keyword in node.keywords)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Float":
+        return [*node.args[1:], *(keyword.value for keyword in node.keywords)]
     return []
