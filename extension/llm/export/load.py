@@ -90,7 +90,8 @@ def _tensors(file: Path, read: Any) -> dict[str, torch.Tensor]:
             raise CheckpointFileError(f"{file}: {name!r}: expected a tensor, found {type(value).__name__}")
         # torch's operators trust the indices of a sparse tensor.
         if value.layout is not torch.strided or value.is_nested:
-            raise CheckpointFileError(f"{file}: {name!r}: expected a dense tensor, found {value.layout}")
+            kind = "a nested tensor" if value.is_nested else str(value.layout)
+            raise CheckpointFileError(f"{file}: {name!r}: expected a dense tensor, found {kind}")
     _check_size(file, read)
     return read
 
