@@ -42,7 +42,7 @@ def check_expression(text: object) -> None:
 
 
 def _exponents(text: str) -> float:
-    """Return the product of all exponents; infinity for exponents that contain powers, and for numbers beyond float64."""
+    """Return the product of all exponents; infinity for powers in exponents and numbers beyond float64."""
     if _LONG_NUMBER.search(text.replace("_", "")):
         return float("inf")
     try:
