@@ -117,9 +117,10 @@ void AliasModel::consume_inputs() {
   }
   for (Input& input : block_.inputs) {
     const uint32_t value = index_of(input.value);
-    // Inputs in the caller's memory may still have kShowsGivenInput, which is the same bit.
-    input.is_consumed =
-        !nodes_[value].has(Node::kGiven) && (block_.flags[value] & kConsumedInput) != 0;
+    // Where complete_flags() was skipped, inputs in the caller's memory still have
+    // kShowsGivenInput, which is the same bit.
+    input.is_consumed = (block_.flags[value] & kConsumedInput) != 0 &&
+                        !(ET_SHORTCUTS && nodes_[value].has(Node::kGiven));
   }
 }
 
