@@ -13,7 +13,7 @@ from executorch.exir.schema import ExecutionPlan, Tensor
 
 if TYPE_CHECKING:
     from executorch.exir import ExecutorchProgramManager
-    from executorch.exir.report.verdict import MethodReport
+    from executorch.exir.report.lowering_report import MethodReport
 
 __all__ = ["memory_header"]
 

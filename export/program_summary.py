@@ -14,8 +14,8 @@ import torch
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
 from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
+from executorch.exir.report.lowering_report import DelegateReport, Fallback
 from executorch.exir.report.temp_peak import TempPeak
-from executorch.exir.report.verdict import DelegateReport, Fallback
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor, TensorShapeDynamism
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class MethodSummary:
     operators: name → number of calls, in decreasing order. method_allocator_bytes: the runtime's figure for loading;
     None if the runtime is missing or fails to load the method (`note` says why). temp_peak: measured need of the temp
     allocator; None for a method that only returns constants. unbounded: tensors from the client's dynamic allocator.
-    estimates, fallbacks: from the lowering report (exir/report/verdict.py): delegates in graph order with their cost as
-    kernels, and operators that the requested partitioners left.
+    estimates, fallbacks: from the lowering report: delegates in graph order with their cost as kernels, and operators
+    that the requested partitioners left.
     """
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
-from executorch.exir.report.verdict_table import fallback_table, temp_text, unbounded_text
+from executorch.exir.report.report_table import fallback_table, temp_text, unbounded_text
 from executorch.export.program_summary import Arena, MethodSummary, ProgramSummary
 
 __all__ = ["human_bytes", "render"]

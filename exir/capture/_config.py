@@ -28,7 +28,7 @@ class EdgeCompileConfig:
     _core_aten_ops_exception_list: operators outside of Core ATen that may stay in the graph.
     preserve_ops: operators that are not decomposed, and may stay in the graph.
     strict: `to_executorch` refuses a program with fallbacks from a requested partitioner (addition; see
-        report/verdict.py).
+        report/lowering_report.py).
     unroll_recurrent: unroll the steps of LSTM, GRU and RNN layers, for kernel libraries without the operators
         `recurrent::…`, and for backends that support only the steps; sequences then have one length (addition; see
         dialects/recurrent_ops.py).

@@ -18,7 +18,7 @@ from executorch.exir.format.named_data import NamedDataStore, NamedDataStoreOutp
 from executorch.exir.memory.plan import MEMORY_PLAN, MemoryPlan
 from executorch.exir.print_program import print_program
 from executorch.exir.program.record import ExportRecord
-from executorch.exir.report.verdict import Verdict, verdict_on
+from executorch.exir.report.lowering_report import LoweringReport, lowering_report
 from executorch.exir.schema import Program
 from executorch.exir.serialize import (
     Cord,
@@ -118,12 +118,12 @@ class ExecutorchProgramManager:
         return self._emitter_output.program
 
     @cached_property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> LoweringReport:
         """Report of the operators that each delegate runs and that kernels run instead, with reason and cost.
 
         `print` it, or call `as_dict()` or `as_json()`. ExecuTorch 1.4 has no such report.
         """
-        return verdict_on(
+        return lowering_report(
             self._execution_programs,
             self.executorch_program,
             self.buffer,

@@ -17,7 +17,7 @@ from executorch.exir.passes.quantized.quant_fusion_pass import quant_fusion_and_
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants
 from executorch.exir.program.target import check_target
 from executorch.exir.program.transform import run_passes
-from executorch.exir.report.verdict import check_strict
+from executorch.exir.report.lowering_report import check_strict
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.verification.verifier import WellFormed
 

@@ -15,7 +15,7 @@ from torch.export import export
 
 from executorch.exir import to_edge
 from executorch.exir.plugins import installed_runtime
-from executorch.exir.report import verdict
+from executorch.exir.report.lowering_report import LoweringReport
 from executorch.runtime import Runtime
 
 # In a process of its own, whose runtime has the demo backends.
@@ -89,4 +89,4 @@ def test_without_the_runtime_the_report_notes_it(monkeypatch: pytest.MonkeyPatch
         monkeypatch.undo()
         installed_runtime.installed_runtime.cache_clear()
     assert report.methods[0].method_allocator_bytes is None and "not installed" in str(report)
-    assert isinstance(report, verdict.LoweringReport)
+    assert isinstance(report, LoweringReport)

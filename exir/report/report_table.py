@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 if TYPE_CHECKING:
+    from executorch.exir.report.lowering_report import DelegateReport, Fallback, LoweringReport, MethodReport
     from executorch.exir.report.temp_peak import TempPeak
-    from executorch.exir.report.verdict import DelegateReport, Fallback, LoweringReport, MethodReport
 
 __all__ = ["fallback_table", "render", "temp_text", "unbounded_text"]
 
