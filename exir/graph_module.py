@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch._ops import HigherOrderOperator
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 
 
 def _called_graphs(graph_module: GraphModule, node: Node) -> Iterator[tuple[str, GraphModule]]:
@@ -66,20 +66,20 @@ def bfs_trace_with_node_process(gm: GraphModule, node_op: Callable[[Node], None]
             node_op(node)
 
 
-def copy_graph_module(graph_module: GraphModule, kind: type[GraphModule] = GraphModule) -> GraphModule:
-    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared.
-
-    kind: the class of the copy. Subgraphs are GraphModules.
-    """
-    from torch.fx import Graph
-
+def copy_graph(graph_module: GraphModule) -> Graph:
+    """Copy the graph of a module with the names of its nodes. Subgraphs and values of node metadata are shared."""
     graph = Graph()
     graph._codegen = graph_module.graph._codegen
     mapped: dict[Node, Node] = {}
     for node in graph_module.graph.nodes:
         mapped[node] = graph.node_copy(node, lambda argument: mapped[argument])
         mapped[node].name = node.name  # also where a fresh graph would avoid the name: signatures refer to it
-    copied = kind(graph_module, graph)
+    return graph
+
+
+def copy_graph_module(graph_module: GraphModule) -> GraphModule:
+    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared."""
+    copied = GraphModule(graph_module, copy_graph(graph_module))
     for name, module, _ in get_control_flow_submodules(graph_module):
         setattr(copied, name, copy_graph_module(module))
     copied.meta.update(graph_module.meta)

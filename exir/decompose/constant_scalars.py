@@ -18,6 +18,7 @@ from torch.export import ExportedProgram
 
 from executorch.exir.decompose.free_layouts import is_written
 from executorch.exir.error import ExportError
+from executorch.exir.operator.call_effects import draws_random_numbers, writes_arguments
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.rewrite.fake_values import computed_value
 from executorch.exir.rewrite.program_constants import constant_tensors
@@ -130,8 +131,8 @@ def _is_pure(node: fx.Node) -> bool:
         and isinstance(value, torch.Tensor)
         and all(isinstance(size, int) for size in value.shape)
         and value.numel() <= _MAX_ELEMENTS
-        and not target._schema.is_mutable
-        and torch.Tag.nondeterministic_seeded not in target.tags
+        and not writes_arguments(target)
+        and not draws_random_numbers(target)
         and "empty" not in target.name()
         and not is_written(node)
     )

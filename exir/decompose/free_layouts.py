@@ -15,6 +15,7 @@ from torch import fx
 from torch._ops import OpOverload
 
 from executorch.exir.decompose.functional_calls import is_fresh
+from executorch.exir.operator.call_effects import writes_arguments
 from executorch.exir.operator.convert import is_view, is_written_argument
 from executorch.exir.rewrite.node_rewrite import insert_before
 
@@ -104,7 +105,7 @@ def _sharing(node: fx.Node, sources: bool) -> set[fx.Node]:
 def _shares_with_operands(node: fx.Node) -> bool:
     if node.op != "call_function" or node.target is _ATTENTION:
         return False
-    if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
+    if writes_arguments(node.target):
         return True  # it returns the argument that it wrote
     return node.target is operator.getitem or not is_fresh(node.target)
 

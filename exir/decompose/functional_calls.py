@@ -19,6 +19,7 @@ from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 
 from executorch.exir.decompose.call_body import is_composite
+from executorch.exir.operator.call_effects import writes_arguments
 from executorch.exir.operator.convert import is_functional, is_written_argument
 from executorch.exir.rewrite.node_rewrite import insert_before, with_values
 
@@ -93,7 +94,7 @@ def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx
     for node in graph.nodes:
         if node.op != "call_function":
             continue
-        if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
+        if writes_arguments(node.target):
             if not _replace(node, memory, position, state):
                 return None
         elif not is_fresh(node.target) and not _is_own_result(node):

@@ -22,6 +22,7 @@ import torch
 
 from executorch.exir.emit.state import MethodState
 from executorch.exir.error import ExportError
+from executorch.exir.operator.call_effects import draws_random_numbers
 from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.scalar_type import element_size
 from executorch.exir.schema import (
@@ -161,7 +162,7 @@ def _written(name: str, overload: str) -> frozenset[int]:
 @cache
 def _is_random(name: str, overload: str) -> bool:
     op = _overload(name, overload)
-    return op is not None and torch.Tag.nondeterministic_seeded in op.tags
+    return draws_random_numbers(op)
 
 
 def _schema(name: str, overload: str) -> torch._C.FunctionSchema | None:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 
 from torch.export import ExportedProgram
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.export.graph_signature import ExportGraphSignature
-from torch.fx._lazy_graph_module import _LazyGraphModule
+from torch.fx import GraphModule
 
-from executorch.exir.graph_module import copy_graph_module
+from executorch.exir.graph_module import copy_graph, copy_graph_module, get_control_flow_submodules
 from executorch.exir.rewrite.program_signature import signature_of_graph
 
 __all__ = ["copy_call", "copy_program"]
@@ -22,15 +23,14 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     copy.deepcopy of a program renames inputs that have a Python name, such as `input`, in the graph but not in the
     signature: the copy's signature has the names of the graph.
     """
-    # ExportedProgram makes a module of its own from the graph and generates its code: code of this one is never run.
-    graph_module = copy_graph_module(program.graph_module, _LazyGraphModule)
+    graph = copy_graph(program.graph_module)
     signature, calls = program.graph_signature, program.module_call_graph
-    names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
+    names = [node.name for node in graph.find_nodes(op="placeholder")]
     if names != [spec.arg.name for spec in signature.input_specs]:
-        signature, calls = signature_of_graph(program, graph_module.graph)
-    return ExportedProgram(
-        root=graph_module,
-        graph=graph_module.graph,
+        signature, calls = signature_of_graph(program, graph)
+    copied = ExportedProgram(
+        root=_attributes(program.graph_module),
+        graph=graph,
         graph_signature=ExportGraphSignature(
             [replace(spec, arg=replace(spec.arg)) for spec in signature.input_specs],
             [replace(spec, arg=replace(spec.arg)) for spec in signature.output_specs],
@@ -42,6 +42,18 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
         constants=dict(program.constants),
         verifiers=list(program.verifiers),
     )
+    copied.graph_module.meta.update(program.graph_module.meta)
+    return copied
+
+
+def _attributes(graph_module: GraphModule) -> dict[str, object]:
+    """Return the attributes that the graph reads, with copies of its subgraphs.
+
+    ExportedProgram makes a module from them and generates its code: code of a module around them would never run.
+    """
+    read = [str(node.target) for node in graph_module.graph.nodes if node.op in ("get_attr", "call_module")]
+    subgraphs = {name: copy_graph_module(module) for name, module, _ in get_control_flow_submodules(graph_module)}
+    return {target: attrgetter(target)(graph_module) for target in read} | subgraphs
 
 
 def copy_call(entry: ModuleCallEntry) -> ModuleCallEntry:

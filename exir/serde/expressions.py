@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Checks sizes in serialized programs before torch evaluates them as Python."""
+"""Check sizes in serialized programs before torch evaluates them as Python."""
 
 from __future__ import annotations
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
-from torch._ops import OpOverload
 from torch.fx import Graph, GraphModule, Node
 from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped]
     QuantizationAnnotation,
@@ -27,6 +26,7 @@ from executorch.backends.xnnpack.quantizer.patterns import (
     only_follower,
 )
 from executorch.exir.error import Rejection
+from executorch.exir.operator.call_effects import draws_random_numbers, writes_arguments
 
 _LARGEST_OBSERVED = 3.4028235e15
 """Largest constant that torch's histogram observer accepts as a single value."""
@@ -106,18 +106,11 @@ def constants_of(graph: Graph) -> set[Node]:
     """Return the nodes that compute the same value at every call: from parameters, buffers and sizes alone."""
     constants: set[Node] = set()
     for node in graph.nodes:
-        is_read_only = node.op == "get_attr" and not any(_is(user, "mutable") for user in node.users)
+        is_read_only = node.op == "get_attr" and not any(writes_arguments(user.target) for user in node.users)
         is_call = node.op == "call_function" and constants.issuperset(node.all_input_nodes)
-        if is_read_only or (is_call and not _is(node, "random")):
+        if is_read_only or (is_call and not draws_random_numbers(node.target)):
             constants.add(node)
     return constants
-
-
-def _is(node: Node, kind: Literal["mutable", "random"]) -> bool:
-    op = node.target
-    if not isinstance(op, OpOverload):
-        return False
-    return op._schema.is_mutable if kind == "mutable" else torch.Tag.nondeterministic_seeded in op.tags
 
 
 def _groups(node: Node) -> int:

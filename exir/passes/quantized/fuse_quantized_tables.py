@@ -14,6 +14,7 @@ from torch.fx.node import Argument, map_arg
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.error import Rejection
+from executorch.exir.operator.call_effects import draws_random_numbers
 from executorch.exir.rewrite.fusion_site import Constants, Fusion, Site
 from executorch.exir.rewrite.node_rewrite import argument, insert_before
 from executorch.exir.rewrite.quantized_values import (
@@ -104,10 +105,9 @@ def _parameters(node: fx.Node) -> tuple[Any, ...]:
 
 
 def _is_elementwise(node: fx.Node) -> bool:
-    tags = getattr(node.target, "tags", ())
-    if torch.Tag.nondeterministic_seeded in tags:
+    if draws_random_numbers(node.target):
         return False
-    return torch.Tag.pointwise in tags or operator(node).startswith(_ELEMENTWISE)
+    return torch.Tag.pointwise in getattr(node.target, "tags", ()) or operator(node).startswith(_ELEMENTWISE)
 
 
 def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> Rejection | None:

@@ -63,18 +63,18 @@ def _constant(program: ExportedProgram, like: Node, tensor: torch.Tensor) -> Nod
     return add_constant(program, "_quantized_rows", tensor, value, like)
 
 
-def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node, torch.Tensor | None] | None:
+def _parameters(table: Node, constants: dict[str, torch.Tensor]) -> tuple[Node, Node, torch.Tensor | None] | None:
     """Return integers, scales and zero points (None: all are 0) of a table, or None if it cannot be fused."""
     name = _operator(table) if table.op == "call_function" else ""
     if name not in _TABLES or (not name.endswith("group") and argument(table, "axis") != 0):
         return None
     integers, scales = argument(table, "input"), argument(table, "scales")
     zeros = argument(table, "zero_points")
-    if not all(constant is None or constant.name in known for constant in (integers, scales, zeros)):
+    if not all(source is None or source.name in constants for source in (integers, scales, zeros)):
         return None
-    if known[integers.name].dtype not in (torch.int8, torch.uint8) or known[integers.name].dim() != 2:
+    if constants[integers.name].dtype not in (torch.int8, torch.uint8) or constants[integers.name].dim() != 2:
         return None
-    zero_points = None if zeros is None or not known[zeros.name].any() else known[zeros.name]
+    zero_points = None if zeros is None or not constants[zeros.name].any() else constants[zeros.name]
     return integers, scales, zero_points
 
 

@@ -10,6 +10,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.operator.call_effects import is_repeatable
 from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.node_rewrite import replace_by
 
@@ -24,15 +25,12 @@ def _key(value: object) -> object:
     return (type(value).__name__, repr(value) if isinstance(value, float) else value)
 
 
-def _repeatable(node: fx.Node) -> bool:
+def _may_be_merged(node: fx.Node) -> bool:
     if node.op == "get_attr":
         return isinstance(node.meta.get("val"), torch.Tensor)
     if node.op != "call_function" or not isinstance(node.target, (OpOverload, EdgeOpOverload)):
         return False
-    schema = node.target._schema
-    random = torch.Tag.nondeterministic_seeded in node.target.tags
-    unbacked = bool(node.meta.get("unbacked_bindings"))
-    return not (schema.is_mutable or random or unbacked or "empty" in schema.name)
+    return is_repeatable(node) and "empty" not in node.target._schema.name
 
 
 class CSEPass(GraphPass):
@@ -49,7 +47,7 @@ class CSEPass(GraphPass):
             returned = set(module.graph.output_node().all_input_nodes)
             seen: dict[object, fx.Node] = {}
             for node in list(module.graph.nodes):
-                if not _repeatable(node):
+                if not _may_be_merged(node):
                     continue
                 key = (node.op, node.target, _key(node.args), _key(node.kwargs))
                 try:

@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.fx.node import map_arg
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.operator.call_effects import is_repeatable
 from executorch.exir.passes.state.external_constants_pass import delegate_file
 from executorch.exir.rewrite.node_rewrite import same_layout
 from executorch.exir.rewrite.program_constants import (
@@ -84,7 +85,7 @@ def _sources(
     for node in program.graph.nodes:
         if node.name in known and delegate_file(node) is None:  # the user may replace constants of external files
             sources[node] = frozenset([node])
-        elif node not in outputs and node.target not in skipped and _foldable(node, sources):
+        elif node not in outputs and node.target not in skipped and _is_foldable(node, sources):
             sources[node] = frozenset().union(*(sources[source] for source in node.all_input_nodes))
     return sources
 
@@ -160,8 +161,8 @@ def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:
     return list(ordered)
 
 
-def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
-    if node.op != "call_function" or not all(source in known for source in node.all_input_nodes):
+def _is_foldable(node: fx.Node, constants: Collection[fx.Node]) -> bool:
+    if node.op != "call_function" or not all(source in constants for source in node.all_input_nodes):
         return False
     if node.target is operator.getitem:
         return True
@@ -171,8 +172,7 @@ def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
     for value in values if isinstance(values, (tuple, list)) else (values,):
         if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
             return False
-    random = torch.Tag.nondeterministic_seeded in node.target.tags
-    return not (node.target._schema.is_mutable or random or node.meta.get("unbacked_bindings"))
+    return is_repeatable(node)
 
 
 def _is_uninitialized(node: fx.Node) -> bool:

@@ -21,7 +21,7 @@ _USUAL_RANK = 4
 
 
 def _grouped_dims(sizes: list[object], permuted: list[int]) -> list[list[int]]:
-    """Return the dims of each dim that remains, in permuted order: neighbours that stay neighbours are merged."""
+    """Return the dims of each dim that remains, in permuted order: neighbors that stay neighbors are merged."""
     kept = [dim for dim in permuted if not (isinstance(sizes[dim], int) and sizes[dim] == 1)]
     before = dict(zip(sorted(kept)[1:], sorted(kept), strict=False))
     groups: list[list[int]] = []

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from executorch.exir.operator.call_effects import draws_random_numbers
 from executorch.exir.pass_base import ExportPass, NodeMetadata, ProxyValue
 
 _QUANTIZATION = ("quantized_decomposed::quantize_per_", "quantized_decomposed::dequantize_per_")
@@ -28,9 +29,8 @@ class ConstPropPass(ExportPass):
 
     def call_operator(self, op: Any, args: tuple[object, ...], kwargs: dict[str, object], meta: NodeMetadata) -> Any:
         quantizes = str(op.name()).startswith(_QUANTIZATION)
-        tags = getattr(getattr(op, "_op", op), "tags", ())
         constant = not any(isinstance(leaf, ProxyValue) for leaf in pytree.tree_leaves((args, kwargs)))
-        if not constant or quantizes != self.propogate_quant or torch.Tag.nondeterministic_seeded in tags:
+        if not constant or quantizes != self.propogate_quant or draws_random_numbers(getattr(op, "_op", op)):
             return super().call_operator(op, args, kwargs, meta)
         with torch.no_grad():
             return op(*args, **kwargs)
