@@ -54,6 +54,8 @@ def test_the_page_on_style_lists_every_refused_word() -> None:
         ("# Fuses products. Of quantized ones, also clamps", "Of several, the …"),
         ("# the output is no tensor", "is no X, where it is not an X"),
         ("# a size that is no multiple of a word", "is no X, where it is not an X"),
+        ("# a value that is no integer", "is no X, where it is not an X"),
+        ("# the argument is no pointer", "is no X, where it is not an X"),
         ("# where it gains, by Winograd's algorithm", "where it gains"),
         ("# rows quantized while running", "while running, for run time"),
         ("# As load(), for files", "As load(), As above"),
@@ -77,6 +79,8 @@ def test_a_refused_line_is_found(line: str, words: str) -> None:
         "# `told` is a name",
         "# Built without it.",
         "# There is no such X.",
+        "# Files with and without.",
+        "# until it gains ownership",
     ],
 )
 def test_a_plain_line_passes(line: str) -> None:
@@ -102,7 +106,9 @@ def test_a_docstring_in_the_third_person_is_found() -> None:
     assert not list(third_person_docstrings(code.format("Copies of the arguments.")))
 
 
-@pytest.mark.parametrize("line", ["# There is no such file.", "# errors are no larger"])
+@pytest.mark.parametrize(
+    "line", ["# There is no such file.", "# errors are no larger", "# it is no different", "# results are no worse"]
+)
 def test_no_that_does_not_stand_for_not_passes(line: str) -> None:
     assert not REFUSED["is no X, where it is not an X"].search(line)
 
