@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Fuses activations and additions into the product before them, and into quantized products also
-// the clamp after the addition. Also fuses silu(x), which a payload expresses as x * sigmoid(x).
+// the clamp after the addition.
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
@@ -158,60 +158,6 @@ class EpilogueFusion final {
 };
 
 }  // namespace
-
-void fuse_silu(Graph* graph) {
-  const std::vector<size_t> uses = graph->count_uses();
-  const std::vector<size_t> producers = graph->producers();
-  std::vector<bool> erased(graph->nodes.size());
-  for (Node& node : graph->nodes) {
-    if (node.kind != NodeKind::Multiply || !node.clamp.is_none() ||
-        graph->values[node.result()].datatype != Datatype::Float32) {
-      continue;
-    }
-    for (size_t side = 0; side < 2; ++side) {
-      const uint32_t gate = node.operand(side), x = node.operand(1 - side);
-      if (uses[gate] != 1 || !graph->values[gate].is_internal() || producers[gate] == SIZE_MAX) {
-        continue;
-      }
-      const Node& sigmoid = graph->nodes[producers[gate]];
-      if (sigmoid.kind != NodeKind::Sigmoid || sigmoid.operand(0) != x) {
-        continue;
-      }
-      erased[producers[gate]] = true;
-      node.fused = Fused::Silu;
-      node.operands[0] = x;
-      node.operands[1] = kNoValue;
-      node.operand_count = 1;
-      break;
-    }
-  }
-  graph->remove_nodes(erased);
-}
-
-void fuse_silu_products(Graph* graph) {
-  const std::vector<size_t> uses = graph->count_uses();
-  const std::vector<size_t> producers = graph->producers();
-  std::vector<bool> erased(graph->nodes.size());
-  for (Node& node : graph->nodes) {
-    if (node.kind != NodeKind::Multiply || node.fused != Fused::No ||
-        graph->values[node.result()].datatype != Datatype::Float32) {
-      continue;
-    }
-    for (size_t side = 0; side < 2; ++side) {
-      const uint32_t gate = node.operand(side), factor = node.operand(1 - side);
-      if (uses[gate] != 1 || !graph->values[gate].is_internal() || producers[gate] == SIZE_MAX ||
-          graph->nodes[producers[gate]].fused != Fused::Silu) {
-        continue;
-      }
-      erased[producers[gate]] = true;
-      node.fused = Fused::SiluProduct;
-      node.operands[0] = graph->nodes[producers[gate]].operand(0);
-      node.operands[1] = factor;
-      break;
-    }
-  }
-  graph->remove_nodes(erased);
-}
 
 void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue) {
   EpilogueFusion(graph, has_epilogue).run();

@@ -113,37 +113,47 @@ Window2d padding_of(const Table& n) {
   return window;
 }
 
+Window2d window_of(const fb::Convolution& n) {
+  Window2d window = padding_of(n);
+  window.height = n.kernel_height();
+  window.width = n.kernel_width();
+  window.stride_height = n.subsampling_height();
+  window.stride_width = n.subsampling_width();
+  window.dilation_height = n.dilation_height();
+  window.dilation_width = n.dilation_width();
+  return window;
+}
+
+Window2d window_of(const fb::Pooling& n) {
+  Window2d window = padding_of(n);
+  window.height = n.pooling_height();
+  window.width = n.pooling_width();
+  window.stride_height = n.stride_height();
+  window.stride_width = n.stride_width();
+  window.dilation_height = n.dilation_height();
+  window.dilation_width = n.dilation_width();
+  return window;
+}
+
+Window2d window_of(const fb::ArgMaxPooling2d& n) {
+  Window2d window = padding_of(n);
+  window.height = window.stride_height = n.pooling_height();
+  window.width = window.stride_width = n.pooling_width();
+  return window;
+}
+
 Window2d read_window(const fb::XNode& node) {
-  if (layout_of(node) == Layout::Convolution) {
-    const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
-    Window2d window = padding_of(n);
-    window.height = n.kernel_height();
-    window.width = n.kernel_width();
-    window.stride_height = n.subsampling_height();
-    window.stride_width = n.subsampling_width();
-    window.dilation_height = n.dilation_height();
-    window.dilation_width = n.dilation_width();
-    return window;
+  const void* const fields = node.xnode_union();
+  switch (layout_of(node)) {
+    case Layout::Convolution:
+      return window_of(*static_cast<const fb::Convolution*>(fields));
+    case Layout::Pooling:
+      return window_of(*static_cast<const fb::Pooling*>(fields));
+    case Layout::ArgMaxPooling2d:
+      return window_of(*static_cast<const fb::ArgMaxPooling2d*>(fields));
+    default:
+      return {};
   }
-  if (layout_of(node) == Layout::Pooling) {
-    const auto& n = *static_cast<const fb::Pooling*>(node.xnode_union());
-    Window2d window = padding_of(n);
-    window.height = n.pooling_height();
-    window.width = n.pooling_width();
-    window.stride_height = n.stride_height();
-    window.stride_width = n.stride_width();
-    window.dilation_height = n.dilation_height();
-    window.dilation_width = n.dilation_width();
-    return window;
-  }
-  if (layout_of(node) == Layout::ArgMaxPooling2d) {
-    const auto& n = *static_cast<const fb::ArgMaxPooling2d*>(node.xnode_union());
-    Window2d window = padding_of(n);
-    window.height = window.stride_height = n.pooling_height();
-    window.width = window.stride_width = n.pooling_width();
-    return window;
-  }
-  return {};
 }
 
 Node read_node(const fb::XNode& from) {

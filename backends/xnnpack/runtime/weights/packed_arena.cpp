@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 #include <executorch/extension/memory_allocator/large_pages.h>
 
 namespace executorch::backends::xnnpack {
@@ -18,8 +19,6 @@ using extension::prefer_large_pages;
 namespace {
 
 constexpr size_t kAlignment = 64;
-// Kernels may read this many bytes past the weights.
-constexpr size_t kReadBeyond = 128;
 
 /// Makes the system allocate the large pages of a range. If two threads packed into the same page
 /// first, each would clear a page, and one of them would be discarded.
@@ -90,11 +89,11 @@ std::shared_ptr<PackedArena> PackedArena::create(size_t capacity, size_t least) 
   if (capacity > SIZE_MAX / 2) {
     return nullptr;
   }
-  const Pages spare = SparePages::of_process().take(least + kReadBeyond);
+  const Pages spare = SparePages::of_process().take(least + kReadBeyondWeights);
   if (spare.data != nullptr) {
     return std::shared_ptr<PackedArena>(new PackedArena(spare.data, spare.size, false));
   }
-  const size_t size = rounded(capacity + kReadBeyond, kLargePage);
+  const size_t size = rounded(capacity + kReadBeyondWeights, kLargePage);
   void* const pages = mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0);
   if (pages == MAP_FAILED) {
@@ -116,7 +115,7 @@ std::shared_ptr<PackedArena> PackedArena::create(size_t capacity, size_t least) 
 PackedArena::~PackedArena() { SparePages::of_process().keep({data_, capacity_}); }
 
 void* PackedArena::take(size_t size, bool overwritten) {
-  if (capacity_ - used_ < kReadBeyond || size > capacity_ - used_ - kReadBeyond) {
+  if (capacity_ - used_ < kReadBeyondWeights || size > capacity_ - used_ - kReadBeyondWeights) {
     return nullptr;
   }
   last_ = used_;
@@ -138,7 +137,7 @@ void PackedArena::give_back(void* piece) {
 
 void PackedArena::close() {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t kept = rounded(used_ + kReadBeyond, page);
+  const size_t kept = rounded(used_ + kReadBeyondWeights, page);
   if (kept < capacity_) {
     munmap(data_ + kept, capacity_ - kept);
     capacity_ = kept;

@@ -12,6 +12,9 @@
 
 namespace executorch::backends::xnnpack {
 
+/// Bytes after packed weights that kernels may read: arenas and files have as many.
+inline constexpr size_t kReadBeyondWeights = 128;
+
 /// Packed weights of one node, in memory that they own or that `owner` keeps alive.
 class PackedBlock final {
  public:

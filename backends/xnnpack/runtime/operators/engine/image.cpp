@@ -142,7 +142,7 @@ class Resize final : public EngineOperator {
   engine::ResizeCall call_;
 };
 
-/// Swaps two neighbouring groups of dimensions.
+/// Swaps two neighboring groups of dimensions.
 template <typename T>
 class Transpose final : public EngineOperator {
  public:

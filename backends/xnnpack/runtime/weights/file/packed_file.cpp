@@ -22,7 +22,6 @@ namespace {
 constexpr char kMagic[8] = {'E', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
 constexpr uint32_t kVersion = 4;
 constexpr size_t kAlignment = 64;
-constexpr size_t kReadBeyond = 128;
 
 struct Header {
   char magic[8];
@@ -192,7 +191,7 @@ const char* PackedFile::read_tables() {
     FileEntry entry;
     memcpy(&entry, table, sizeof(entry));
     if (entry.offset != end || end > size || entry.size == 0 || entry.size > size - end ||
-        size - end - entry.size < kReadBeyond) {
+        size - end - entry.size < kReadBeyondWeights) {
       return "its table is wrong";
     }
     end += aligned(static_cast<size_t>(entry.size));
@@ -327,14 +326,14 @@ bool PackedFile::write(int file,
   header.version = kVersion;
   header.count = static_cast<uint32_t>(blocks.size());
   header.library = packing_fingerprint();
-  header.file_size = end + kReadBeyond;
+  header.file_size = end + kReadBeyondWeights;
   timespec now[2] = {};
   clock_gettime(CLOCK_REALTIME, &now[1]);
   header.written = nanoseconds(now[1]);
   header.contents = contents.size();
   header.tables = digest_of_tables(header, tables.data(), tables.size());
   const size_t begin = sizeof(header) + tables.size();
-  const char zeros[kReadBeyond] = {};
+  const char zeros[kReadBeyondWeights] = {};
   bool is_written = write_all(file, &header, sizeof(header)) &&
                     write_all(file, tables.data(), tables.size()) &&
                     write_all(file, zeros, aligned(begin) - begin);
