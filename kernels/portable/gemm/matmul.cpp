@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Matrix product operators, and recurrent layers, which compute matrix products for each step.
+// Matrix product operators.
 #include <executorch/kernels/loops/dtype/complex.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>
@@ -8,7 +8,6 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/gemm/matmul.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
-#include <executorch/kernels/portable/recurrent/kernels.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <cinttypes>
@@ -423,7 +422,5 @@ Tensor& dot_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& ten
   inner_product(ctx, nullptr, self, tensor, out);
   return out;
 }
-
-EXECUTORCH_RECURRENT_KERNELS(plain_loops)
 
 }  // namespace executorch::kernels::portable

@@ -7,10 +7,10 @@
 #include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/random/normal.h>
+#include <executorch/kernels/portable/random/stream.h>
 
 #include <atomic>
 #include <cmath>
-#include <cstring>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -18,73 +18,13 @@ namespace {
 // Words of 32 bits, the widest that every target can change atomically without a lock.
 std::atomic<uint32_t> seed_low{0}, seed_high{0}, streams_taken{0};
 
-/// One call's stream of random bits.
-class Stream {
- public:
-  Stream()
-      : key_{seed_low.load(), seed_high.load()},
-        stream_(streams_taken.fetch_add(1, std::memory_order_relaxed)) {}
+}  // namespace
 
-  uint32_t word() {
-    if (used_ == kWords) {
-      make_words();
-      used_ = 0;
-    }
-    return words_[used_++];
-  }
-  uint64_t two_words() {
-    const uint64_t high = word();
-    return high << 32 | word();
-  }
-  /// In [0, 1), a multiple of 2^-bits; bits ≤ 53.
-  double uniform(int bits) {
-    const uint64_t number = bits <= 32 ? word() >> (32 - bits) : two_words() >> (64 - bits);
-    // 2^-bits, by its exponent.
-    const uint64_t exponent = static_cast<uint64_t>(1023 - bits) << 52;
-    double scale;
-    std::memcpy(&scale, &exponent, sizeof(scale));
-    return static_cast<double>(number) * scale;
-  }
-  /// In [0, count). Not exactly uniform, by less than count/2^64.
-  uint64_t below(uint64_t count) { return two_words() % count; }
+Stream::Stream()
+    : key_{seed_low.load(), seed_high.load()},
+      stream_(streams_taken.fetch_add(1, std::memory_order_relaxed)) {}
 
- private:
-  // Several blocks of four words at a time: their rounds do not wait for each other.
-  void make_words() {
-    in_vectors([](Stream* stream) { stream->make_blocks(); }, this);
-    index_ += kBlocks;
-  }
-  void make_blocks() {
-    uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
-    for (int i = 0; i < kBlocks; ++i) {
-      c0[i] = static_cast<uint32_t>(index_ + static_cast<uint64_t>(i));
-      c1[i] = static_cast<uint32_t>((index_ + static_cast<uint64_t>(i)) >> 32);
-      c2[i] = stream_;
-      c3[i] = 0;
-    }
-    uint32_t k0 = key_[0], k1 = key_[1];
-    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
-      for (int i = 0; i < kBlocks; ++i) {
-        const uint64_t a = uint64_t{0xD2511F53} * c0[i], b = uint64_t{0xCD9E8D57} * c2[i];
-        c0[i] = static_cast<uint32_t>(b >> 32) ^ c1[i] ^ k0;
-        c1[i] = static_cast<uint32_t>(b);
-        c2[i] = static_cast<uint32_t>(a >> 32) ^ c3[i] ^ k1;
-        c3[i] = static_cast<uint32_t>(a);
-      }
-    }
-    for (int i = 0; i < kBlocks; ++i) {
-      uint32_t* const block = words_ + 4 * i;
-      block[0] = c0[i], block[1] = c1[i], block[2] = c2[i], block[3] = c3[i];
-    }
-  }
-
-  // Sized for AVX-512 registers; on small devices, for their stacks.
-  static constexpr int kBlocks = is_bare_metal ? 4 : 32, kWords = 4 * kBlocks;
-  uint32_t key_[2], stream_;
-  uint64_t index_ = 0;
-  uint32_t words_[kWords];
-  int used_ = kWords;
-};
+namespace {
 
 /// Normal numbers, some at a time.
 class Normal {
@@ -125,16 +65,6 @@ void fill_in_order(const Strided& to, Make&& make) {
       writer(walk.next(), 0, reinterpret_cast<const char*>(block + i), 0, 1);
     }
   }
-}
-
-bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  return ET_EXPECT(ctx, is_floating(tensor.scalar_type()), "%s must be floating point, found %s",
-                   name, name_of(tensor.scalar_type()));
-}
-
-/// Programs hold no generators: there is one, the process's.
-bool expect_no_generator(KernelRuntimeContext& ctx, const std::optional<int64_t>& generator) {
-  return ET_EXPECT(ctx, !generator.has_value(), "generator must be None");
 }
 
 bool resize_to(KernelRuntimeContext& ctx, Tensor& out, ArrayRef<int64_t> size) {
@@ -336,80 +266,6 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
     return x * *kept.next() * scale;
   });
   return result;
-}
-
-namespace {
-
-/// Draws a category by weight: the first one whose cumulative weight exceeds a random number below
-/// the sum, or the last one with a weight, in case of rounding errors.
-int64_t pick(Stream& stream, const double* weights, int64_t n, double sum) {
-  const double mark = stream.uniform(53) * sum;
-  double reached = 0;
-  int64_t last = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (weights[i] == 0) continue;
-    reached += weights[i];
-    last = i;
-    if (reached > mark) break;
-  }
-  return last;
-}
-
-/// The weights of one distribution: their sum, or a refusal.
-bool read_weights(KernelRuntimeContext& ctx, const char* from, int64_t stride, ScalarType dtype,
-                  int64_t n, int64_t needed, double* weights, double* sum) {
-  load(dtype, Compute::Double)(reinterpret_cast<char*>(weights), sizeof(double), from, stride, n);
-  int64_t positive = 0;
-  *sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (!ET_EXPECT(ctx, weights[i] >= 0 && std::isfinite(weights[i]),
-                   "weights must be finite and not negative, found %g", weights[i])) {
-      return false;
-    }
-    positive += weights[i] > 0;
-    *sum += weights[i];
-  }
-  return ET_EXPECT(ctx, positive >= needed,
-                   "%" PRId64 " samples need as many categories of positive weight, found %" PRId64,
-                   needed, positive);
-}
-
-}  // namespace
-
-Tensor& multinomial_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t num_samples,
-                        bool replacement, std::optional<int64_t> generator, Tensor& out) {
-  Shape shape(self);
-  if (!expect_no_generator(ctx, generator) || !expect_floating(ctx, "self", self) ||
-      !expect_dtype(ctx, "out", out, ScalarType::Long) ||
-      !ET_EXPECT(ctx, num_samples > 0 && (shape.rank == 1 || shape.rank == 2),
-                 "num_samples must be positive and self of rank 1 or 2, found %" PRId64
-                 " and rank %d",
-                 num_samples, shape.rank)) {
-    return out;
-  }
-  const int64_t n = shape.sizes[shape.rank - 1];
-  shape.sizes[shape.rank - 1] = num_samples;
-  if (!resize(ctx, out, shape)) return out;
-  auto* const weights = allocate<double>(ctx, n);
-  if (weights == nullptr) return out;
-  Strided from(self), to(out);
-  if (shape.rank == 1) from.insert(0, 1, 0), to.insert(0, 1, 0);
-  Stream stream;
-  for (int64_t row = 0; row < to.sizes[0]; ++row) {
-    double sum;
-    if (!read_weights(ctx, from.data + row * from.strides[0], from.strides[1], from.dtype, n,
-                      replacement ? 1 : num_samples, weights, &sum)) {
-      return out;
-    }
-    for (int64_t i = 0; i < num_samples; ++i) {
-      const int64_t picked = pick(stream, weights, n, sum);
-      *reinterpret_cast<int64_t*>(to.data + row * to.strides[0] + i * to.strides[1]) = picked;
-      if (replacement) continue;
-      sum -= weights[picked];
-      weights[picked] = 0;
-    }
-  }
-  return out;
 }
 
 }  // namespace executorch::kernels::portable
