@@ -5,7 +5,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
-#include <executorch/runtime/executor/execute/planned_input.h>
+#include <executorch/runtime/executor/execute/release_inputs.h>
 #include <executorch/runtime/executor/execute/unaliased_values.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>

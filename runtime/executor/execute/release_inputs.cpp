@@ -5,7 +5,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
-#include <executorch/runtime/executor/execute/planned_input.h>
+#include <executorch/runtime/executor/execute/release_inputs.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/plan_values.h>
