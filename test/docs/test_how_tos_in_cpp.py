@@ -53,6 +53,48 @@ def test_a_portable_operator_is_a_row_and_a_line(tmp_path: Path) -> None:
     assert printed == "aten::softer.out [-0.5, 0.0, 0.75] True\n"
 
 
+TOY_OPTION = """
+#include <cstdio>
+
+#include <executorch/backends/xnnpack/runtime/backend_options.h>
+
+using namespace executorch;
+
+int main() {
+  backends::xnnpack::Settings settings;
+  runtime::BackendOptions<1> options;
+  if (options.set_option(backends::xnnpack::toy_count_option_key, 7) != runtime::Error::Ok) return 1;
+  runtime::BackendOption option = options.view()[0];
+  const bool is_set = settings.set(option) == runtime::Error::Ok;
+  option.value = 0;
+  const bool is_read = settings.get(option) == runtime::Error::Ok;
+  std::printf("%d %d %d ", is_set, is_read, std::get<int>(option.value));
+  option.value = true;
+  std::printf("%d", settings.set(option) == runtime::Error::InvalidArgument);
+}
+"""
+
+
+def test_a_backend_option_is_a_key_a_field_and_two_branches(tmp_path: Path) -> None:
+    tree, folder = ChangedTree(tmp_path), "backends/xnnpack/runtime"
+    mode = "/// Delegates that share scratch memory, and therefore run one at a time.\n"
+    key = 'inline constexpr char toy_count_option_key[] = "toy_count";\n\n'
+    tree.change(f"{folder}/XNNPACKBackend.h", (mode, key + mode))
+    limit = "  size_t max_workspace_bytes = extension::three_quarters_of_memory();\n"
+    tree.change(f"{folder}/backend_options.h", (limit, f"{limit}  int toys = 0;\n"))
+    start = "Error Settings::{}BackendOption& option){} {{\n"
+    changes = (
+        (start.format("set(const ", ""), 'return read(option, "an int", toys);'),
+        (start.format("get(", " const"), "return option.value = toys, Error::Ok;"),
+    )
+    source = tree.change(
+        f"{folder}/backend_options.cpp",
+        *((line, f"{line}  if (is_called(option, toy_count_option_key)) {branch}\n") for line, branch in changes),
+    )
+    objects = tree.compile(source, tree.add("main.cpp", TOY_OPTION))
+    assert run([str(tree.link("executor_runner", objects))]) == "1 1 7 1"
+
+
 PRODUCTS = """
 // Products of the elements up to each, along a dimension.
 #include <executorch/backends/xnnpack/runtime/operators/engine/engine_operator.h>
