@@ -148,7 +148,7 @@ def main() -> int:
     except SourceUnavailable as error:
         print(error, file=sys.stderr)
         return 1
-    # A look needs no lock, which another variant's build may hold for minutes: one rename makes a library appear whole.
+    # Checking needs no lock, which another variant's build may hold for minutes: libraries appear by one rename.
     if not prefix.exists():
         try:
             lock = (cache / LOCK).open("w")

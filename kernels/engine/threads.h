@@ -36,7 +36,7 @@ class CallingThread final : public Threads {
 };
 
 /// Calls work(item, worker) once for each item below `items`. Workers are numbered below
-/// threads.count(). Each begins with a range of neighbouring items of its own, so that call after
+/// threads.count(). Each begins with a range of neighboring items of its own, so that call after
 /// call the same part of an image stays in its caches, and then takes items that others have left.
 /// A worker handles one item at a time, so it may own scratch memory.
 void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size_t)> work);

@@ -34,9 +34,8 @@ struct ConvCall {
     return size_t(g.batch) * p.groups * p.group_outputs * outputs() * p.group_inputs *
            p.kernel_height * p.kernel_width;
   }
-  /// True if weights take longer to pack than images to transpose and back. Products of patches of
-  /// one point are slower than packing (160 to 960 channels of 7 x 7: 1.4 and 1.2 of the delegate's
-  /// time).
+  /// True if weights take longer to pack than images to transpose and back. Never for patches of
+  /// one point, whose products are slower than packing (`python test/benchmark/undelegated.py`).
   bool has_many_weights() const {
     const size_t taps = p.kernel_height * p.kernel_width;
     const size_t images = size().height * size().width * inputs() + outputs() * channels();

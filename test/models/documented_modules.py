@@ -13,7 +13,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Recipe:
-    """Ways to make a program of a module."""
+    """Export settings of a program, and the inputs of its methods."""
 
     inputs: Mapping[str, tuple[Any, ...]]
     """Example inputs of each method of the program."""

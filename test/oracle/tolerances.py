@@ -69,7 +69,7 @@ MASKED_ATTENTION = {  # the same with a mask, in the dtype of the result
 CANCELLING = Tolerance(rtol=1e-3, atol=1e-3)  # differences of numbers a thousand times as large
 
 # One function of each element in float32 and float64, compared with the function in a wider type.
-LAST_BIT = Tolerance(rtol=1.2e-7, atol=2e-45)  # the nearest number or its neighbour, subnormal ones too
+LAST_BIT = Tolerance(rtol=1.2e-7, atol=2e-45)  # the nearest number or its neighbor, subnormal ones too
 SUBNORMAL_RESULTS = Tolerance(rtol=1e-6, atol=2e-45)
 LOG_GAMMA = Tolerance(rtol=6e-7, atol=2e-6)
 POLYGAMMA = Tolerance(rtol=1e-8, atol=0)
@@ -87,7 +87,7 @@ ROUNDED_ONCE = {  # a layer whose sums are rounded once
     torch.float16: Tolerance(rtol=3e-3, atol=3e-3),
     torch.bfloat16: Tolerance(rtol=1e-2, atol=1e-2),
 }
-NEAREST_HALF = Tolerance(rtol=2**-11, atol=1e-5)  # half the distance of two neighbours in float16
+NEAREST_HALF = Tolerance(rtol=2**-11, atol=1e-5)  # half the distance of two neighbors in float16
 ONE_OPERATOR = {  # any operator of a delegate
     torch.float16: Tolerance(rtol=1e-2, atol=1e-2),
     torch.bfloat16: Tolerance(rtol=8e-2, atol=8e-2),

@@ -65,7 +65,7 @@ def test_an_image_is_quantized_in_the_delegate(name: str, is_per_channel: bool) 
     lowered = lowered_on_xnnpack(converted, (images,))
     assert len(calls(lowered.exported_program())) == 2
     output = run(lowered, (images,))
-    # The float results of a layer differ in their last bits, so the next layer rounds some to a neighbouring integer.
+    # The float results of a layer differ in their last bits, so the next layer rounds some to a neighboring integer.
     assert sqnr(converted(images), output) > (55 if isinstance(model, nn.Sequential) else 100)
     assert sqnr(model(images), output) > 35
 

@@ -24,7 +24,7 @@ def test_a_quantized_model_runs_as_in_eager(is_dynamic: bool) -> None:
     config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
     converted = quantized(Images(), XNNPACKQuantizer().set_global(config), images())
     edge = to_edge(torch.export.export(converted, images()[0]))
-    # Not to the bit: sums in another order may round to a neighbouring integer.
+    # Not to the bit: sums in another order may round to a neighboring integer.
     assert sqnr(converted(*images()[0]), run(edge, images()[0])) > 40
 
 

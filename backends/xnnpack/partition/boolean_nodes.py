@@ -19,18 +19,18 @@ from torch.fx import Graph, Node
 
 def idle_booleans(graph: Graph, supported: Collection[Node]) -> set[Node]:
     """Return the supported nodes that compute only booleans and that no delegate has to compute."""
-    fed: set[Node] = set()
-    alone: list[Node] = []
+    computed: set[Node] = set()  # by a delegate, or from what a delegate computes
+    booleans: list[Node] = []
     for node in graph.nodes:
         if node.op != "call_function":
             continue
-        is_alone = node in supported and _has_only_booleans(node)
-        if (node in supported and not is_alone) or any(source in fed for source in node.all_input_nodes):
-            fed.add(node)
-        elif is_alone:
-            alone.append(node)
+        is_supported, is_boolean_only = node in supported, _has_only_booleans(node)
+        if (is_supported and not is_boolean_only) or any(source in computed for source in node.all_input_nodes):
+            computed.add(node)
+        elif is_supported and is_boolean_only:
+            booleans.append(node)
     idle: set[Node] = set()
-    for node in reversed(alone):
+    for node in reversed(booleans):
         if any(user not in supported or user in idle for user in node.users):
             idle.add(node)
     return idle

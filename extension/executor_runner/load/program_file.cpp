@@ -15,7 +15,8 @@ ProgramFile::ProgramFile(const Options& options) : file_(open_data(options, opti
   const std::string cannot_read = "cannot read '" + options.model_path + "'";
   const size_t size = require(file_->size(), cannot_read);
   const runtime::DataLoader::SegmentInfo segment(runtime::DataLoader::SegmentInfo::Type::Program);
-  bytes_ = require(file_->load(0, std::min<size_t>(size, 8), segment), cannot_read);
+  constexpr size_t kHeader = 8;  // the size and the identifier of a bundle
+  bytes_ = require(file_->load(0, std::min(size, kHeader), segment), cannot_read);
   const bool is_bundle =
       Bundle::is_bundle({static_cast<const uint8_t*>(bytes_.data()), bytes_.size()});
   bytes_.Free();

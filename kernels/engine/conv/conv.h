@@ -66,7 +66,7 @@ struct Conv2dCall {
   size_t batch = 0;
   ImageSize input_size;
   const float* input = nullptr;
-  size_t input_pixel_stride = 0;  ///< from a pixel to its right neighbour; lines are contiguous
+  size_t input_pixel_stride = 0;  ///< from a pixel to its right neighbor; lines are contiguous
   const float* packed = nullptr;  ///< as Conv2d::pack() wrote it
   float* output = nullptr;
   size_t output_pixel_stride = 0;

@@ -20,13 +20,13 @@ constexpr size_t kCopied = 4096;
 /// little.
 constexpr size_t kPointsOfItem = 64;
 
-/// Maximum number of neighbouring windows whose padded copy fits kCopied floats.
+/// Maximum number of neighboring windows whose padded copy fits kCopied floats.
 size_t max_windows(const Conv2dParams& p) {
   const size_t across = kCopied / (p.kernel_height * p.group_inputs);
   return across < p.kernel_width ? 0 : (across - p.kernel_width) / p.stride_width + 1;
 }
 
-/// The pixels that neighbouring windows cover along one dimension. Of `count` pixels, the first
+/// The pixels that neighboring windows cover along one dimension. Of `count` pixels, the first
 /// `before` and the last `after` are padding; the others begin at pixel `first`.
 struct Span {
   size_t first, count, before, after;

@@ -8,7 +8,7 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// The pointers of `count` neighbouring points of a row of outputs: those of a tap follow each
+/// The pointers of `count` neighboring points of a row of outputs: those of a tap follow each
 /// other, those of the next tap lie `group` further.
 template <class T>
 void fill_points(const Conv2dParams& p, const IndirectImage<T>& image, size_t y, size_t x,

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Depthwise convolutions: those of conv.h with one input channel a group and any number of outputs
-// of it (the multiplier). Vectors hold neighbouring channels; weights are packed for blocks of
+// of it (the multiplier). Vectors hold neighboring channels; weights are packed for blocks of
 // kDepthwiseBlock outputs: their biases, then for each column and row of the window their weights.
 // Conv2d (conv.h) plans and calls these; callers use Conv2d.
 #pragma once

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxLines = 7;
 /// The maximum of output rows that a kernel computes at once.
 inline constexpr size_t kMaxRows = 3;
 
-/// Neighbouring points whose windows lie in input lines. A line of padding is `zero` with step 0.
+/// Neighboring points whose windows lie in input lines. A line of padding is `zero` with step 0.
 struct DepthwiseRow {
   size_t channels, width;
   const float* line[kMaxLines];

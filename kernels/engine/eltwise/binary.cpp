@@ -29,7 +29,7 @@ using RunFunction = void (*)(const Run&);
 namespace executorch::kernels::engine {
 namespace {
 
-/// Dimensions without those of size 1, neighbours joined where both operands allow.
+/// Dimensions without those of size 1, neighbors joined where both operands allow.
 struct Dimensions {
   size_t rank = 0;
   size_t sizes[kMaxEltwiseRank], left[kMaxEltwiseRank], right[kMaxEltwiseRank];

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kLine = 64;
 /// How far ahead the first tile prefetches its own weights. Shorter panels are not prefetched.
 constexpr size_t kAhead = 8192;
-/// A panel of columns and its neighbour stay in the second-level cache for all rows; longer depths
+/// A panel of columns and its neighbor stay in the second-level cache for all rows; longer depths
 /// are divided, and the output holds the sums in between.
 constexpr size_t kMaxDepth = 1536;
 constexpr size_t kDepthOfBlock = 1024;
@@ -196,7 +196,7 @@ void multiply_block(const Product& p, const Block& block, bool is_first, const B
     prefetch.step = kDepthStep * p.tiles->panel * sizeof(float);
     prefetch.lines = prefetch.step / kLine;
   }
-  // A last panel without a neighbour takes more rows at once.
+  // A last panel without a neighbor takes more rows at once.
   const size_t panel = p.tiles->panel, rest = p.columns % (2 * panel);
   const size_t alone = !uses_pairs(p) ? p.columns : rest <= panel ? rest : 0;
   to.count = p.columns - alone;

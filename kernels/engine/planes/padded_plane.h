@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // A plane of an image with its padding around it and, for strides s, its rows and columns dealt to
-// s times s smaller planes. Whatever the stride, one tap then meets neighbouring outputs at
-// neighbouring places: all outputs are one long row (with some unused columns between the image's
+// s times s smaller planes. Whatever the stride, one tap then meets neighboring outputs at
+// neighboring places: all outputs are one long row (with some unused columns between the image's
 // rows), and every tap is an offset:
 //
 //   stride 1, width 3, padding 1:   . a b c . | . d e f . | ...     tap (y, x) = offset y * 5 + x

@@ -11,7 +11,7 @@
 namespace executorch::kernels::engine {
 namespace {
 
-/// Sums of some taps at neighbouring places of a padded plane.
+/// Sums of some taps at neighboring places of a padded plane.
 struct PlaneSums {
   const float* plane;
   const size_t* offsets;
@@ -34,7 +34,8 @@ constexpr size_t kPlaneSlack = 16;
 namespace executorch::kernels::engine {
 namespace {
 
-/// With more taps, or narrower images, converting to NHWC pays (measured).
+/// Convolutions with more taps, or of narrower images, convert them to NHWC.
+/// `python test/benchmark/undelegated.py mobilenet_v2` measures both.
 constexpr size_t kMaxTaps = 9, kMinWidth = 96, kMinWidthInPlace = 24;
 
 bool stays_in_place(const Conv2dParams& p) {

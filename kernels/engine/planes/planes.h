@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Depthwise convolutions of float32 images as CHW planes, each with a window of its own: those of
 // conv.h with groups of one input and one output, not transposed. For programs whose convolution
-// stands between other operators on NCHW: no layout is changed. Vectors hold neighbouring points of
+// stands between other operators on NCHW: no layout is changed. Vectors hold neighboring points of
 // a row.
 //
 // Planes are contiguous and follow each other: image, then channel. `out` must not overlap `in`.

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// One plane convolved with a square window of neighbouring taps where it lies: nothing is copied.
+// One plane convolved with a square window of neighboring taps where it lies: nothing is copied.
 #pragma once
 
 #include <cstddef>

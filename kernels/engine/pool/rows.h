@@ -10,7 +10,7 @@ namespace executorch::kernels::engine {
 /// Maximum number of taps within the image that are gathered at once.
 inline constexpr size_t kMaxTaps = 64;
 
-/// Neighbouring points whose windows have the same taps, each `in_step` floats further than the
+/// Neighboring points whose windows have the same taps, each `in_step` floats further than the
 /// last point's. Windows of more than kMaxTaps taps take several calls: each but the first
 /// continues from `out`.
 struct PoolPoints {
@@ -22,13 +22,13 @@ struct PoolPoints {
   float divisor;
   float clamp_min, clamp_max;
   /// For maxima with places: the place of each tap of the first point, the place of a window
-  /// without taps, and the distance between neighbouring points.
+  /// without taps, and the distance between neighboring points.
   int32_t tap_places[kMaxTaps], empty_place, place_step;
   int64_t* places;
 };
 using PoolFunction = void (*)(const PoolPoints&);
 
-/// Channels [first, end) of neighbouring rows of `channels` floats.
+/// Channels [first, end) of neighboring rows of `channels` floats.
 struct PointSum {
   const float* in;
   size_t points, channels, first, end;

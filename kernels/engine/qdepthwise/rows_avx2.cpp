@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Rows of int8 depthwise convolutions for AVX2. Two taps of 16 channels are extended to 16 bits
 // and interleaved, so that one multiplication adds both taps of eight channels. Sharing extended
-// columns between neighbouring windows was not faster: their sums leave no registers for them.
+// columns between neighboring windows was not faster: their sums leave no registers for them.
 #include <executorch/kernels/engine/qdepthwise/row.h>
 #include <executorch/kernels/engine/qgemm/words_avx2.h>
 

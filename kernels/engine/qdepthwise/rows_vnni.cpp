@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Rows of int8 depthwise convolutions for AVX-512 with VNNI. Four taps of 64 channels are offset by
 // 128 and interleaved, so that one instruction multiplies and adds the four taps of 16 channels.
-// Neighbouring windows of 3 x 3 points share the interleaved columns that they have in common.
+// Neighboring windows of 3 x 3 points share the interleaved columns that they have in common.
 #include <executorch/kernels/engine/qdepthwise/row.h>
 #include <executorch/kernels/engine/simd/avx512.h>
 

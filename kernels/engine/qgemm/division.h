@@ -43,8 +43,4 @@ inline QDivision divide(const QGemmTiles& tiles, size_t products, size_t rows, s
   return division;
 }
 
-inline uint32_t layout_of(const QGemmTiles& tiles) {
-  return uint32_t(tiles.offset) << 24 | uint32_t(tiles.interleave) << 16 | uint32_t(tiles.panel);
-}
-
 }  // namespace executorch::kernels::engine

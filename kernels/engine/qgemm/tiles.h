@@ -68,6 +68,11 @@ struct QGemmTiles {
   }
 };
 
+/// A number that differs where tiles pack weights differently.
+inline uint32_t layout_of(const QGemmTiles& tiles) {
+  return uint32_t(tiles.offset) << 24 | uint32_t(tiles.interleave) << 16 | uint32_t(tiles.panel);
+}
+
 /// The tiles of the highest set in kernels.inc up to `set` that this processor has.
 const QGemmTiles& qgemm_tiles(InstructionSet set);
 

@@ -33,7 +33,7 @@ float float_at(const int8_t* bytes, size_t index) {
   return value;
 }
 
-int32_t beginning_at(const int8_t* bytes, size_t index) {
+int32_t int32_at(const int8_t* bytes, size_t index) {
   int32_t value = 0;
   std::memcpy(&value, bytes + index * sizeof(value), sizeof(value));
   return value;
@@ -47,7 +47,7 @@ void to_bytes(const QLeftRows& left, const int8_t* packed, size_t columns, int8_
   for (size_t first = 0; first < columns; first += kPanel, packed += bytes, out += kPanel) {
     Sums sums;
     for (size_t r = 0; r < kRows; ++r) {
-      for (size_t c = 0; c < kPanel; ++c) sums[r][c] = beginning_at(packed, c);
+      for (size_t c = 0; c < kPanel; ++c) sums[r][c] = int32_at(packed, c);
     }
     add_products(left, packed + tiles().sums_bytes(), sums);
     const int8_t* const scales =
@@ -68,7 +68,7 @@ void to_floats(const QLeftRows& left, const int8_t* packed, size_t columns, floa
     for (size_t r = 0; r < kRows; ++r) {
       const int32_t zero = how.row(std::min(r, left.count - 1)).zero_point;
       for (size_t c = 0; c < kPanel; ++c) {
-        sums[r][c] = int32_t(uint32_t(beginning_at(packed, c)) * uint32_t(zero));
+        sums[r][c] = int32_t(uint32_t(int32_at(packed, c)) * uint32_t(zero));
       }
     }
     add_products(left, packed + tiles().sums_bytes(), sums);

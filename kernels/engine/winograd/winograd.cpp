@@ -13,8 +13,9 @@
 namespace executorch::kernels::engine {
 namespace {
 
-// Minimum sizes for which Winograd is faster (measured): the transforms' share of the time falls
-// with the number of channels and outputs, and each block of tiles reads 16 weights instead of 9.
+// Below these sizes convolutions do not use Winograd's algorithm. The transforms' share of the work
+// falls with the number of channels and outputs, and each block of tiles reads 16 weights instead
+// of 9. `engine_layers` measures the layers of image models.
 constexpr size_t kMinChannels = 48, kMinOutputs = 32, kMinTiles = 32;
 /// Transformed tiles share the second-level cache with weights. Fewer tiles would read the weights
 /// too often, so a block has as many as fit the upper limit.

@@ -133,7 +133,7 @@ class PositionRows final : public BlockSource<T> {
   const WindowLoops& loops_;
   int64_t channels_;
   bool is_direct_;  ///< as T in memory
-  bool runs_;       ///< neighbouring taps of a row are neighbours in memory
+  bool runs_;       ///< neighboring taps of a row are neighbors in memory
   Convert load_;
 };
 
@@ -173,7 +173,7 @@ template <class T>
 void PositionRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* to) const {
   const WindowAxis* axis = loops_.axis;
   const SpatialIndex out = output_index(loops_, row);
-  // Taps that are neighbours in memory are read together, as one run of `taps` times the channels.
+  // Taps that are neighbors in memory are read together, as one run of `taps` times the channels.
   const int64_t taps = runs_ ? axis[2].taps : 1;
   const int64_t length = taps * channels_;
   int64_t first = column % length;

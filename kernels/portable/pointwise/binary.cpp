@@ -33,7 +33,7 @@ C shift_right(C x, C bits) {
   }
 }
 
-/// The neighbour of x towards y among the numbers of T, a 16-bit float.
+/// The neighbor of x towards y among the numbers of T, a 16-bit float.
 template <class T, class C>
 C next_in(C x, C y) {
   if (x != x || y != y || x == y) return x == y ? y : x + y;
@@ -333,7 +333,7 @@ Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Sca
 
 Tensor& nextafter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
                       Tensor& out) {
-  // 16-bit floats are computed as float32, but the neighbour depends on the format.
+  // 16-bit floats are computed as float32, but the neighbor depends on the format.
   const ScalarType common = Promotion().add(self).add(other).result();
   if (!ET_EXPECT(ctx, is_floating(common), "defined on floating point, found %s",
                  name_of(common))) {

@@ -113,7 +113,7 @@ class Reducer {
   const char* const base_;
   const Convert load_, store_;
   const bool direct_;
-  const bool along_;  ///< elements of a result are closer in memory than neighbouring results
+  const bool along_;  ///< elements of a result are closer in memory than neighboring results
 };
 
 }  // namespace

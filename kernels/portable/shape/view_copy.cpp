@@ -167,7 +167,7 @@ Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& self, Scala
   Strided to(out);
   const ScalarType narrower = width < wanted ? self.scalar_type() : dtype;
   if (ET_EXPECT(ctx, reinterpret_as(from, narrower) && reinterpret_as(to, narrower),
-                "elements of the last dimension must be neighbours in memory")) {
+                "elements of the last dimension must be neighbors in memory")) {
     copy(ctx, to, from);
   }
   return out;

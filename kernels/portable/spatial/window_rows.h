@@ -18,7 +18,7 @@ struct TapRow {
   int64_t at, n;
   int64_t tap[kSpatial];
   int64_t input;       ///< flat index of the first value in the image, row-major
-  int64_t input_step;  ///< between the flat indices of neighbours
+  int64_t input_step;  ///< between the flat indices of neighbors
 };
 
 /// Computes `out` (its dtype is converted from T) from `image`, one channel each. For every block

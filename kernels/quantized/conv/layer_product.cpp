@@ -33,7 +33,7 @@ class Product {
   Product(const IntegerLoops& loops, const FusedLayer& layer, const Plane& image, const Plane& out)
       : loops_(loops), layer_(layer), image_(image), out_(out) {
     depth_ = layer.depth();
-    k_ = rounded_up(depth_);
+    padded_depth_ = rounded_up(depth_);
     int64_t stride = 1;
     flat_ = true;
     for (int d = kSpatial - 1; d >= 0; --d) {
@@ -81,7 +81,7 @@ class Product {
       const int64_t n = std::min<int64_t>(loops_.rows, last - row);
       const Factor* const weights = factors(row, n, room);
       for (int64_t p = 0; p < count; ++p) {
-        loops_.tile[n - 1](k_, weights, k_, panels + p * step, sums);
+        loops_.tile[n - 1](padded_depth_, weights, padded_depth_, panels + p * step, sums);
         if (layer_.excess != nullptr) subtract_excess(layer_.excess + row, n, sums);
         write(row, n, (at + p) * loops_.columns, sums);
       }
@@ -100,8 +100,8 @@ class Product {
       return reinterpret_cast<const Factor*>(from);
     } else {
       for (int64_t i = 0; i < n; ++i) {
-        loops_.widen(from + i * depth_, room + i * k_, depth_);
-        if (k_ > depth_) room[i * k_ + depth_] = 0;
+        loops_.widen(from + i * depth_, room + i * padded_depth_, depth_);
+        if (padded_depth_ > depth_) room[i * padded_depth_ + depth_] = 0;
       }
       return room;
     }
@@ -135,8 +135,8 @@ class Product {
   const IntegerLoops& loops_;
   const FusedLayer& layer_;
   const Plane image_, out_;
-  int64_t depth_, k_;
-  bool flat_;  ///< neighbouring positions of the result are neighbours in memory
+  int64_t depth_, padded_depth_;
+  bool flat_;  ///< neighboring positions of the result are neighbors in memory
 };
 
 }  // namespace

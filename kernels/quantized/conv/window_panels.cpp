@@ -74,11 +74,11 @@ void WindowPanels::find(int64_t first, int64_t count) {
     const SpatialIndex place(tap, windows_.axis[1].taps, windows_.axis[2].taps);
     ptrdiff_t* const offsets = offsets_ + tap * loops_.columns;
     find_tap(place, origins, count, offsets);
-    bool neighbours = offsets[0] != kOutside;
+    bool neighbors = offsets[0] != kOutside;
     for (int j = 1; j < loops_.columns; ++j) {
-      neighbours = neighbours && offsets[j] == offsets[0] + j;
+      neighbors = neighbors && offsets[j] == offsets[0] + j;
     }
-    starts_[tap] = neighbours ? offsets[0] : kOutside;
+    starts_[tap] = neighbors ? offsets[0] : kOutside;
   }
 }
 

@@ -42,7 +42,7 @@ class WindowPanels {
   int64_t taps_;
   bool flat_;           ///< one tap, and positions lie as in the result
   ptrdiff_t* offsets_;  ///< of each tap for each column, from the channel's start
-  ptrdiff_t* starts_;   ///< of each tap: the first offset where columns are neighbours in memory
+  ptrdiff_t* starts_;   ///< of each tap: the first offset where columns are neighbors in memory
 };
 
 }  // namespace executorch::kernels::quantized

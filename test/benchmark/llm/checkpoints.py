@@ -177,7 +177,7 @@ def write_hugging_face(checkpoint: Path, folder: Path) -> None:
         if name == "output.weight":
             continue
         own = name.split(".", 2)[-1]
-        if own in heads and not is_qwen:  # from rotations of neighbours to rotations of halves
+        if own in heads and not is_qwen:  # from rotations of neighbors to rotations of halves
             weight = weight.unflatten(0, (heads[own], -1, 2)).transpose(1, 2).flatten(0, 2)
         weights[_hugging_face_name(name)] = weight.contiguous()
     save_file(weights, folder / "model.safetensors", {"format": "pt"})

@@ -58,7 +58,7 @@ CASES |= {
         "a row for each row": lambda x: x * ROW,
         "a number for each channel": lambda x: x * CHANNELS,
         "a number": lambda x: x * 2.5 - 1,
-        # An element beyond 8192 makes its neighbours use another formula too.
+        # An element beyond 8192 makes its neighbors use another formula too.
         "sine, large and small": lambda x: torch.sin(x * 4000),
         "gelu": nn.functional.gelu,
         "hardswish": nn.functional.hardswish,

@@ -196,7 +196,7 @@ TEST(Pool, SumsPointsOfEachChannel) {
   }
 }
 
-TEST(Resize, BlendsFourNeighbours) {
+TEST(Resize, BlendsFourNeighbors) {
   Random random(43);
   for (int i = 0; i < 40; ++i) {
     ResizeCall call;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Shared by tests of the engine: instruction sets, threads, numbers, and memory whose
-// neighbourhood must stay as it is.
+// neighborhood must stay as it is.
 #pragma once
 
 #include <executorch/kernels/engine/instruction_set.h>

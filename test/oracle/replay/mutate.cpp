@@ -63,7 +63,7 @@ T pick(const T (&from)[N], Random& random) {
 }
 
 /// One more or less, around the ends.
-int64_t neighbour(int64_t value, Random& random) {
+int64_t neighbor(int64_t value, Random& random) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) +
                               (random.below(2) == 0 ? 1u : ~uint64_t{0}));
 }
@@ -170,7 +170,7 @@ void change_list(Value& value, Random& random) {
 void change_value(Value& value, Random& random) {
   switch (value.kind) {
     case kInt:
-      value.integer = random.below(3) == 0 ? neighbour(value.integer, random) : pick(kInts, random);
+      value.integer = random.below(3) == 0 ? neighbor(value.integer, random) : pick(kInts, random);
       break;
     case kBool:
       value.integer = value.integer == 0;

@@ -57,7 +57,7 @@ TYPED_TEST(SmallFloatTest, EveryBitPatternConvertsToFloatAndBack) {
   }
 }
 
-TYPED_TEST(SmallFloatTest, HalfwayBetweenNeighboursRoundsToEven) {
+TYPED_TEST(SmallFloatTest, HalfwayBetweenNeighborsRoundsToEven) {
   for (uint16_t bits = 0; bits + 1 < Format<TypeParam>::kInfinity; ++bits) {
     const double low = Format<TypeParam>::value(bits);
     const double high = Format<TypeParam>::value(static_cast<uint16_t>(bits + 1));

@@ -128,7 +128,7 @@ Error encode_unigram(const HfModel& model, const std::string& word, std::vector<
       ET_LOG(Error, "tokenizer: text has characters that the vocabulary lacks, and no unk_id");
       return Error::EncodeFailure;
     }
-    // Unknown neighbours are one piece.
+    // Unknown neighbors are one piece.
     const size_t first = pieces[i].first;
     size_t last = i;
     while (pieces[i].id == unknown && last + 1 < pieces.size() && pieces[last + 1].id == unknown) {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Merges neighbours, the best pair first: the part that byte-pair encodings share.
+// Merges neighbors, the best pair first: the part that byte-pair encodings share.
 #pragma once
 
 #include <cstdint>
@@ -104,7 +104,7 @@ class AnyPlace final {
   std::minstd_rand random_;
 };
 
-/// Merges `symbols` until `find(left, right, Merge&)` finds no pair of neighbours. The next merge
+/// Merges `symbols` until `find(left, right, Merge&)` finds no pair of neighbors. The next merge
 /// is the one at place `skip()` of the possible ones; merging ends where no such place exists.
 /// Takes O(n log n) steps.
 template <template <typename> class Queue = LargestFirst, typename Find, typename Skip>

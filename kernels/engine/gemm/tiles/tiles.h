@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The interface between the driver of products (driver.h) and their micro-kernels. A micro-kernel,
 // called a tile, computes some rows of the left operand times one panel of packed columns, or two
-// neighbouring panels:
+// neighboring panels:
 //
 //   out[r, c] = [out[r, c] or bias[r, c]] + sum over parts and d of left[r, part, d] *
 //   weights[part, d, c]
 //
-// In tiles of bfloat16 an element of `left` and of the weights is a pair of neighbours along d, 32
+// In tiles of bfloat16 an element of `left` and of the weights is a pair of neighbors along d, 32
 // bits wide as a float is: depth, strides and panels count pairs. Everything around the tiles moves
 // pairs as if they were floats.
 //

@@ -43,7 +43,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
 }
-NEIGHBOURS: dict[str, Activation] = {
+NEIGHBORS: dict[str, Activation] = {
     "limited after it": lambda x: F.silu(x).clamp(-0.1, 0.5),
     "limited before it": lambda x: F.silu(F.relu(x)),
     "of what has one": lambda x: torch.tanh(F.silu(x)),
@@ -108,13 +108,13 @@ def test_nan_and_infinity_stay(name: str) -> None:
         _assert_close(result, ACTIVATIONS[name](layer(x)))
 
 
-@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("name", NEIGHBORS)
 def test_other_values_of_a_fused_activation_match_eager(name: str) -> None:
     torch.manual_seed(0)
     layer, shape = LAYERS["1 x 1"]()
     inputs = (3 * torch.randn(shape),)
-    (result,) = _method(_Activated(layer, NEIGHBOURS[name]), inputs)(inputs)
-    _assert_close(result, NEIGHBOURS[name](layer(*inputs)))
+    (result,) = _method(_Activated(layer, NEIGHBORS[name]), inputs)(inputs)
+    _assert_close(result, NEIGHBORS[name](layer(*inputs)))
 
 
 def test_silu_without_a_preceding_layer_matches_eager() -> None:

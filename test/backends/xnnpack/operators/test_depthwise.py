@@ -21,7 +21,7 @@ pytestmark = needs_xnnpack
 MAX_SIZE = 40
 # Channel counts: several vectors plus a remainder, less than one vector, and a count whose rows are computed together.
 MANY, FEW, TOGETHER = 45, 7, 40
-# Kernel, stride, padding, dilation: those that have a kernel of their own, and their neighbours.
+# Kernel, stride, padding, dilation: those that have a kernel of their own, and their neighbors.
 WINDOWS = {
     "3x3": (3, 1, 1, 1),
     "3x3, no padding": (3, 1, 0, 1),

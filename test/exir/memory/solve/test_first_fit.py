@@ -61,7 +61,7 @@ def test_whole_places_are_shared_one_after_the_other(given_buffers: list[Buffer]
             assert apart or solution.offsets[i] == place
 
 
-def test_a_chain_takes_no_more_than_its_largest_neighbours() -> None:
+def test_a_chain_takes_no_more_than_its_largest_neighbors() -> None:
     chain = [Buffer.of(size, step, step + 1) for step, size in enumerate([64, 256, 128, 512, 32, 16])]
     assert first_fit(Problem(chain)).height == 128 + 512
 
