@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <executorch/backends/xnnpack/runtime/graph/fuse/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>

@@ -5,8 +5,8 @@
 //                └──────────────────▲
 #include <algorithm>
 
+#include <executorch/backends/xnnpack/runtime/graph/fuse/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/graph/fuse/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/backends/xnnpack/runtime/graph/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
