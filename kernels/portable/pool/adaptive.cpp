@@ -1,11 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Pooling with windows fitted to a given output size: maxima, with their flat indices in the plane,
 // and means.
-#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/normalize/region.h>
-#include <executorch/kernels/portable/spatial/window_rows.h>
+#include <executorch/kernels/portable/pool/geometry.h>
 
 namespace executorch::kernels::portable {
 namespace {

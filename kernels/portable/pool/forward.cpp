@@ -4,7 +4,6 @@
 #include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/max_pool.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>
 

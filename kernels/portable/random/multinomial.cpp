@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Samples of categories by their weights.
 #include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/strided.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/random/stream.h>
 
