@@ -68,8 +68,33 @@ constexpr size_t kRowsOfOneStream = 1;
 
 bool uses_pairs(const Product& p) { return p.tiles->pair_rows != 0 && p.rows > kRowsOfOneStream; }
 
+bool has_one_stream(const Product& p) { return p.tiles->pair_rows == 0; }
+
+Prefetch stream_of(const void* at, size_t bytes) {
+  Prefetch prefetch = {};
+  prefetch.at[0] = static_cast<const char*>(at);
+  prefetch.end = prefetch.at[0] + bytes;
+  return prefetch;
+}
+
+/// next_weights() as one stream: the weights that follow the block's in memory.
+Prefetch stream_of_weights(const Product& p, const Block& block, const Block& next) {
+  const size_t panels = divide_up(p.columns, p.tiles->panel);
+  const bool is_divided = block.parts * block.depth != p.parts * p.depth;
+  if (!p.prefetches || (is_divided && panels != 1)) return {};
+  if (next.parts != 0) return stream_of(weights_of(p, next, 0), block_bytes(p, next));
+  return stream_of(moved(p.packed, panels * panel_bytes(p)), p.next_bytes);
+}
+
+/// The `count` rows after `rows` rows of `bytes` bytes each, which begin at `from`; empty if rows
+/// have gaps.
+Prefetch stream_of_rows(const float* from, size_t rows, size_t count, size_t bytes, size_t stride) {
+  return stride == bytes ? stream_of(moved(from, rows * stride), count * stride) : Prefetch{};
+}
+
 /// Weights that all tiles of a block together prefetch: the next block's, or those after the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
+  if (has_one_stream(p)) return stream_of_weights(p, block, next);
   if (!uses_pairs(p)) return {};
   if (!p.prefetches) return next.parts == 0 ? p.next_read : Prefetch{};
   Prefetch prefetch = {};
@@ -108,6 +133,17 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
   const float* const first = left.first;
   const float* const* const table = left.table;
   float* out = to.out;
+  Prefetch left_ahead = {}, out_ahead = {};
+  if (has_one_stream(p)) {
+    const size_t count = std::min(rows, p.rows - first_row - rows);
+    const size_t depth_bytes = left.depth * sizeof(float);
+    if (table == nullptr) {
+      left_ahead = stream_of_rows(first, rows, count, depth_bytes, left.stride);
+    }
+    if (left.parts * left.depth < kMinOutputPrefetchDepth) {
+      out_ahead = stream_of_rows(out, rows, count, columns * sizeof(float), to.row_bytes);
+    }
+  }
   for (size_t left_columns = columns; left_columns != 0; left_columns -= to.count) {
     to.count = std::min(left_columns, at_once);
     const bool is_pair = to.count > panel;
@@ -130,7 +166,10 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
       if (p.row_bias != nullptr) {
         to.bias[0] = to.bias[1] = moved(p.row_bias, (first_row + row) * to.bias_stride);
       }
-      tiles[left.count - 1](left, prefetch, to);
+      Prefetch& ahead = left_ahead.at[0] < left_ahead.end ? left_ahead
+                        : out_ahead.at[0] < out_ahead.end ? out_ahead
+                                                          : prefetch;
+      tiles[left.count - 1](left, ahead, to);
     }
     w = moved(w, at_once / panel * bytes);
     out += at_once;

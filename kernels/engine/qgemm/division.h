@@ -43,4 +43,18 @@ inline QDivision divide(const QGemmTiles& tiles, size_t products, size_t rows, s
   return division;
 }
 
+/// The panels of the next item, if it has other columns than an item whose panels begin at
+/// `packed`.
+inline QAhead::Stream panels_after(const QItem& item, size_t all_rows, size_t all_columns,
+                                   const int8_t* packed, size_t panel, size_t panel_bytes) {
+  if (item.row + item.rows != all_rows) return {};
+  const size_t columns = std::min(item.columns, all_columns - item.column - item.columns);
+  const int8_t* const at = packed + divide_up(item.columns, panel) * panel_bytes;
+  return {at, at + divide_up(columns, panel) * panel_bytes};
+}
+
+inline uint32_t layout_of(const QGemmTiles& tiles) {
+  return uint32_t(tiles.offset) << 24 | uint32_t(tiles.interleave) << 16 | uint32_t(tiles.panel);
+}
+
 }  // namespace executorch::kernels::engine

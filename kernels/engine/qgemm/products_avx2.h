@@ -62,13 +62,15 @@ enum class PanelForm { BytePairs, WordPairs, ByteFours };
 // each page: prefetch four steps' weights, which may be beyond the last ones, a page ahead.
 #define PREFETCH_1_32 "prefetcht0 4096(%[w])\n" "prefetcht0 4096+64(%[w])\n"
 #define PREFETCH_1_64 PREFETCH_1_32 "prefetcht0 4096+128(%[w])\n" "prefetcht0 4096+192(%[w])\n"
-#define PREFETCH_3_32
+// Tiles of several rows and pairs of bytes prefetch 64 bytes of `next` for four groups.
+#define PREFETCH_3_32 "prefetcht0 (%[next],%[a],4)\n"
 #define PREFETCH_3_64
-#define PREFETCH_6_32
+#define PREFETCH_6_32 PREFETCH_3_32
 #define PREFETCH_6_64
+// %[a] goes to the end of the rows; %[last] is 16 bytes before it.
 #define ALONG_DEPTH(rows, form, bytes) \
-  "sub $4, %[n]\n"                     \
-  "jl 2f\n"                            \
+  "cmp %[last], %[a]\n"                \
+  "ja 2f\n"                            \
   ".p2align 5\n"                       \
   "1:\n"                               \
   PREFETCH_##rows##_##bytes            \
@@ -78,22 +80,23 @@ enum class PanelForm { BytePairs, WordPairs, ByteFours };
   STEP(rows, form, 12, 3)              \
   "add $4*" #bytes ", %[w]\n"          \
   "add $16, %[a]\n"                    \
-  "sub $4, %[n]\n"                     \
-  "jge 1b\n"                           \
+  "cmp %[last], %[a]\n"                \
+  "jbe 1b\n"                           \
   "2:\n"                               \
-  "add $4, %[n]\n"                     \
-  "jz 4f\n"                            \
+  "sub $16, %[a]\n"                    \
+  "cmp %[last], %[a]\n"                \
+  "jae 4f\n"                           \
   "3:\n"                               \
-  STEP(rows, form, 0, 0)               \
+  STEP(rows, form, 16, 0)              \
   "add $" #bytes ", %[w]\n"            \
   "add $4, %[a]\n"                     \
-  "dec %[n]\n"                         \
-  "jnz 3b\n"                           \
+  "cmp %[last], %[a]\n"                \
+  "jb 3b\n"                            \
   "4:\n"
 #define ADD_PRODUCTS(rows, form, bytes, ...)                           \
   __asm__ volatile(ALONG_DEPTH(rows, form, bytes)                      \
-                   : [w] "+r"(w), [a] "+r"(a), [n] "+r"(n), __VA_ARGS__ \
-                   :                                                   \
+                   : [w] "+r"(w), [a] "+r"(a), __VA_ARGS__              \
+                   : [last] "r"(last), [next] "r"(next)                \
                    : "memory", "cc", "xmm12", "xmm13", "xmm14", "xmm15")
 // clang-format on
 
@@ -124,12 +127,17 @@ using TileSums = __m256i[2 * kRows];
     ADD_PRODUCTS(rows, , 32, SUMS_##rows);                  \
   }
 
+/// Bytes that add_products() prefetches: 64 for four groups.
+inline size_t prefetched_bytes(size_t groups) { return groups / 4 * kAlignment; }
+
 /// Adds the products of kUsed rows and a panel's columns (kIsHalf: its first eight) to `sums`. All
-/// of these rows must be readable. kUsed is 1, 3 or 6. Returns the end of the panel's weights.
+/// of these rows must be readable. kUsed is 1, 3 or 6. Products of
+/// several rows and pairs of bytes prefetch memory from `ahead` on. Returns the end of the weights.
 template <PanelForm kForm, size_t kUsed, bool kIsHalf>
 ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t groups, const int8_t* w,
-                                          TileSums& sums) {
-  auto n = intptr_t(groups);
+                                          const int8_t* ahead, TileSums& sums) {
+  const int8_t* const last = a + sizeof(int32_t) * groups - 16;
+  const uintptr_t next = reinterpret_cast<uintptr_t>(ahead) - 4 * reinterpret_cast<uintptr_t>(a);
   if constexpr (kUsed == 1) {
     ADD_ROWS(1);
   } else if constexpr (kUsed == 3) {

@@ -184,6 +184,9 @@ void convolve(const QGemmTiles& tiles, const Conv2dParams& p, const Call& call, 
     left.may_read_beyond = joins_columns(p);
     const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
                                  (group * panels + at.column / tiles.panel) * panel_bytes;
+    QAhead ahead;
+    ahead.panels = panels_after(at, points, p.group_outputs, packed, tiles.panel, panel_bytes);
+    left.ahead = &ahead;
     for (size_t row = 0; row < at.rows; row += tiles.rows) {
       left.count = std::min(tiles.rows, at.rows - row);
       if (table != nullptr) {
@@ -191,6 +194,7 @@ void convolve(const QGemmTiles& tiles, const Conv2dParams& p, const Call& call, 
       } else {
         left.first = source.images + left.offset + (at.row + row) * left.stride;
       }
+      ahead.rows = left.rows_after(points - at.row - row);
       const size_t to = (image * points + at.row + row) * call.output_pixel_stride +
                         group * p.group_outputs + at.column;
       tile(left, packed, at.columns, to, image);

@@ -64,11 +64,16 @@ void QGemm::for_each_tile(const Call& call, Threads& threads, const Compute& com
   for_each_item(threads, division.items(), [&](size_t item, size_t) {
     const QItem at = division.at(item, call.rows, columns_);
     QLeftRows left = rows_of(call.left, call.left_stride, depth_);
-    const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
-                                 at.column / tiles_->panel * tiles_->panel_bytes(1, depth_);
+    const size_t panel_bytes = tiles_->panel_bytes(1, depth_);
+    const int8_t* const packed =
+        static_cast<const int8_t*>(call.packed) + at.column / tiles_->panel * panel_bytes;
+    QAhead ahead;
+    ahead.panels = panels_after(at, call.rows, columns_, packed, tiles_->panel, panel_bytes);
+    left.ahead = &ahead;
     for (size_t row = at.row; row < at.row + at.rows; row += left.count) {
       left.count = std::min(tiles_->rows, at.row + at.rows - row);
       left.first = call.left + row * call.left_stride;
+      ahead.rows = left.rows_after(call.rows - row);
       compute(left, row, packed, at.columns, row * call.out_stride + at.column);
     }
   });

@@ -4,6 +4,7 @@
 // once for them all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +16,23 @@ namespace executorch::kernels::engine {
 
 /// Bytes after a part that a kernel may read if it may read beyond at all.
 inline constexpr size_t kReadBeyond = 15;
+
+/// Memory that is read after a tile. Hardware prefetch is late, so tiles may prefetch shares of it.
+struct QAhead {
+  struct Stream {
+    const int8_t *at = nullptr, *end = nullptr;
+  };
+  Stream rows, panels;
+
+  /// The beginning of the next `bytes` bytes; `otherwise` if none are left.
+  const int8_t* take(size_t bytes, const int8_t* otherwise) {
+    Stream& stream = rows.at < rows.end ? rows : panels;
+    const int8_t* const at = stream.at;
+    if (at >= stream.end) return otherwise;
+    stream.at = moved(at, bytes);
+    return at;
+  }
+};
 
 /// Rows of the left operand, each `parts` parts of `depth` elements.
 struct QLeftRows {
@@ -28,11 +46,18 @@ struct QLeftRows {
   size_t parts = 1, depth = 0;
   size_t count = 0;
   bool may_read_beyond = false;  ///< kReadBeyond bytes after each part, whose values do not matter
+  QAhead* ahead = nullptr;       ///< may be null
 
   const int8_t* row(size_t part, size_t index) const {
     if (table == nullptr) return first + index * stride;
     const int8_t* const from = table[part * table_rows + index];
     return from == zero ? zero_data : moved(from, offset);
+  }
+  /// As many contiguous rows after these, of `remaining` rows from the first of these on.
+  QAhead::Stream rows_after(size_t remaining) const {
+    if (table != nullptr || stride != depth) return {};
+    const int8_t* const at = first + count * stride;
+    return {at, at + std::min(count, remaining - count) * stride};
   }
 };
 

@@ -124,10 +124,13 @@ ET_AVX2 size_t prepare_next(const QLeftRows& left, Place& place, PreparedRows& t
 }
 
 template <class Form, size_t kUsed>
-ET_AVX2_INLINE const int8_t* add_panel(const PreparedRows& as, size_t groups, size_t columns,
-                                       const int8_t* w, TileSums& sums) {
-  return columns > kPanel / 2 ? add_products<Form::kForm, kUsed, false>(as.bytes, groups, w, sums)
-                              : add_products<Form::kForm, kUsed, true>(as.bytes, groups, w, sums);
+ET_AVX2_INLINE const int8_t* add_panel(const QLeftRows& left, const PreparedRows& as, size_t groups,
+                                       size_t columns, const int8_t* w, TileSums& sums) {
+  const int8_t* const ahead =
+      left.ahead == nullptr ? w : left.ahead->take(prefetched_bytes(groups), w);
+  return columns > kPanel / 2
+             ? add_products<Form::kForm, kUsed, false>(as.bytes, groups, w, ahead, sums)
+             : add_products<Form::kForm, kUsed, true>(as.bytes, groups, w, ahead, sums);
 }
 
 /// Panels that share a piece of long rows, so that it is prepared once for them all.
@@ -151,7 +154,8 @@ ET_AVX2_INLINE void add_long_rows(const QLeftRows& left, PreparedRows& as, const
     while (place.part < left.parts) {
       const size_t groups = prepare_next<Form>(left, place, as);
       for (size_t i = 0; i < panels; ++i) {
-        w[i] = add_panel<Form, kUsed>(as, groups, columns - first - i * kPanel, w[i], sums[i]);
+        w[i] =
+            add_panel<Form, kUsed>(left, as, groups, columns - first - i * kPanel, w[i], sums[i]);
       }
     }
     for (size_t i = 0; i < panels; ++i) finish(first + i * kPanel, sums[i], w[i]);
@@ -176,7 +180,7 @@ ET_AVX2_INLINE void add_rows(const QLeftRows& left, const int8_t* packed, size_t
   for (size_t first = 0; first < columns; first += kPanel) {
     TileSums sums;
     begin(packed, sums);
-    packed = add_panel<Form, kUsed>(as, groups, columns - first, packed + 4 * kPanel, sums);
+    packed = add_panel<Form, kUsed>(left, as, groups, columns - first, packed + 4 * kPanel, sums);
     finish(first, sums, packed);
     packed += 2 * kPanel * sizeof(float);
   }

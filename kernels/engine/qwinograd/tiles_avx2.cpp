@@ -219,8 +219,8 @@ ET_AVX2 void multiply_qtiles_avx2(const QWinogradWork& work, const QWinogradTile
     for (size_t tile = 0; tile < tiles.count; tile += kRows) {
       TileSums sums;
       for (__m256i& sum : sums) sum = _mm256_setzero_si256();
-      add_products<PanelForm::WordPairs, kRows, false>(rows, work.channels / 2,
-                                                       kernels + i * work.kernel_bytes, sums);
+      const int8_t* const w = kernels + i * work.kernel_bytes;
+      add_products<PanelForm::WordPairs, kRows, false>(rows, work.channels / 2, w, w, sums);
 #pragma GCC unroll 12
       for (size_t j = 0; j < 2 * kRows; ++j) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + j * kPanel / 2), sums[j]);

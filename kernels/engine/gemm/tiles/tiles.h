@@ -50,12 +50,17 @@ struct OutputTile {
 
 /// Weights are read from the last-level cache or memory once, and stay in the second-level cache
 /// for all rows. Hardware prefetch is late, so each tile prefetches a share of the next weights.
+/// A set without tiles of two panels has one stream: at[0]. Tiles prefetch 64 bytes of it for each
+/// kDepthStep. The stream is the next rows of the left operand or of the output, or weights.
 struct Prefetch {
   const char *at[2], *end;  ///< `end` is the first stream's
   size_t lines;             ///< of each stream, for kDepthStep elements of depth
   size_t step;              ///< bytes from these lines to the next ones
 };
 inline constexpr size_t kDepthStep = 4;
+/// From this depth on, a tile of a set with one stream prefetches the rows that it writes. With a
+/// smaller depth it ends before they arrive, and the driver prefetches the next tile's.
+inline constexpr size_t kMinOutputPrefetchDepth = 64;
 
 using TileFunction = void (*)(const LeftRows&, Prefetch&, const OutputTile&);
 

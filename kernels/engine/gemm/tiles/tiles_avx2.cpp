@@ -19,7 +19,7 @@
 namespace executorch::kernels::engine {
 namespace {
 
-constexpr size_t kRows = 6, kPanel = 16, kVector = 8;
+constexpr size_t kRows = 6, kPanel = 16, kVector = 8, kLine = 64;
 
 // clang-format off
 // Row r, `at` bytes after its element at k, times two vectors of weights.
@@ -34,12 +34,14 @@ constexpr size_t kRows = 6, kPanel = 16, kVector = 8;
 #define STEP_2(at, w0, w1) STEP_1(at, w0, w1) TIMES_ROW(1, at, 15, 2, 3)
 #define STEP_4(at, w0, w1) STEP_2(at, w0, w1) TIMES_ROW(2, at, 14, 4, 5) TIMES_ROW(3, at, 15, 6, 7)
 #define STEP_6(at, w0, w1) STEP_4(at, w0, w1) TIMES_ROW(4, at, 14, 8, 9) TIMES_ROW(5, at, 15, 10, 11)
-// All of depth: %[k] goes from minus its bytes to 0; rows are given by their ends.
+// All of depth: %[k] goes from minus its bytes to 0; rows and prefetched lines are given by their
+// ends.
 #define ALONG_DEPTH(STEP) \
   "cmp $-16, %[k]\n"     \
   "jg 2f\n"              \
   ".p2align 5\n"         \
   "1:\n"                 \
+  "prefetcht0 (%[next],%[k],4)\n" \
   STEP(0, 0, 32)         \
   STEP(4, 64, 96)        \
   STEP(8, 128, 160)      \
@@ -85,7 +87,7 @@ constexpr size_t kRows = 6, kPanel = 16, kVector = 8;
                    ROWS_##rows(END_ROW) "vzeroupper\n"                                       \
                    : [w] "+r"(w), [k] "+r"(k), [at] "=&r"(at)                                \
                    : [a0] "r"(end[0]), [a1] "r"(end[1]), [a2] "r"(end[2]), [a3] "r"(end[3]), \
-                     [a4] "r"(end[4]), [a5] "r"(end[5]), [places] "r"(&places)               \
+                     [a4] "r"(end[4]), [a5] "r"(end[5]), [places] "r"(&places), [next] "r"(next) \
                    : "memory", "cc", REGISTERS)
 // clang-format on
 
@@ -111,7 +113,7 @@ static_assert(offsetof(Places, to) == 48 && offsetof(Places, clamp_min) == 96 &&
 
 /// Adds a part's products to the sums of at least `rows` rows; returns the next part's weights.
 const float* add_part(size_t rows, const float* const* end, size_t depth, const float* w,
-                      const Places& places) {
+                      const char* next, const Places& places) {
   intptr_t k = -intptr_t(depth * sizeof(float));
   const void* at;
   if (rows == 1) {
@@ -124,6 +126,19 @@ const float* add_part(size_t rows, const float* const* end, size_t depth, const 
     ADD_PRODUCTS(6);
   }
   return w;
+}
+
+/// The end of the lines that a part prefetches, one for each kDepthStep: the next of `prefetch`, or
+/// weights of its own if there are none.
+const char* next_lines(Prefetch& prefetch, size_t depth, const float* w) {
+  const size_t bytes = depth / kDepthStep * kLine;
+  if (prefetch.at[0] >= prefetch.end) return moved(reinterpret_cast<const char*>(w), bytes);
+  return prefetch.at[0] = moved(prefetch.at[0], bytes);
+}
+
+/// Prefetches the rows of the output that the tile writes at its end.
+void prefetch_rows(const OutputTile& to, size_t rows) {
+  for (size_t r = 0; r < rows; ++r) __builtin_prefetch(moved(to.out, r * to.row_bytes), 0, 3);
 }
 
 /// The ends of a part's rows.
@@ -179,7 +194,7 @@ AVX2 void store_rows(size_t rows, float* sums, const OutputTile& to) {
 
 /// Sums stay in registers; they pass through `sums` between parts, and where the output's rows are
 /// shorter than the panel's or a residual is added.
-AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
+AVX2 void tile(const LeftRows& left, Prefetch& prefetch, const OutputTile& to) {
   constexpr size_t kRowBytes = kPanel * sizeof(float);
   alignas(32) float sums[kRows * kPanel];
   const size_t rows = left.count;
@@ -205,6 +220,7 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
     std::memmove(sums + r * kPanel, places.from[r], kRowBytes);
   }
   const float* w = to.weights[0];
+  if (left.parts * left.depth >= kMinOutputPrefetchDepth) prefetch_rows(to, rows);
   for (size_t part = 0; part < left.parts; ++part) {
     if (part == left.parts - 1 && stores) {
       set_rows(to.out, to.row_bytes, rows, places.to);
@@ -215,7 +231,7 @@ AVX2 void tile(const LeftRows& left, Prefetch&, const OutputTile& to) {
     }
     const float* end[kRows];
     find_ends(left, part, end);
-    w = add_part(rows, end, left.depth, w, places);
+    w = add_part(rows, end, left.depth, w, next_lines(prefetch, left.depth, w), places);
     if (part == 0 && left.parts > 1) set_rows<const float*>(sums, kRowBytes, rows, places.from);
   }
   if (!stores || left.parts == 0) store_rows(rows, sums, to);
