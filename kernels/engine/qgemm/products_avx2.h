@@ -62,7 +62,7 @@ enum class PanelForm { BytePairs, WordPairs, ByteFours };
 // each page: prefetch four steps' weights, which may be beyond the last ones, a page ahead.
 #define PREFETCH_1_32 "prefetcht0 4096(%[w])\n" "prefetcht0 4096+64(%[w])\n"
 #define PREFETCH_1_64 PREFETCH_1_32 "prefetcht0 4096+128(%[w])\n" "prefetcht0 4096+192(%[w])\n"
-// Tiles of several rows and pairs of bytes prefetch 64 bytes of `next` for four groups.
+// If there are more rows, pairs of bytes prefetch 64 bytes of `next` in each step of four groups.
 #define PREFETCH_3_32 "prefetcht0 (%[next],%[a],4)\n"
 #define PREFETCH_3_64
 #define PREFETCH_6_32 PREFETCH_3_32
