@@ -2,6 +2,7 @@
 """Modules in float16 and bfloat16, and float32 modules with rounded factors, against eager in float64."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,3 +144,16 @@ def test_products_may_round_their_factors_by_export_or_by_option(name: str) -> N
 def test_another_precision_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="compute_precision must be one of fp32, bf16; found 'fp16'"):
         XnnpackPartitioner(compute_precision="fp16")
+
+
+@pytest.mark.skipif("avx2" not in Path("/proc/cpuinfo").read_text(), reason="older processors pack float32")
+@pytest.mark.parametrize("rows", [1, 3, 8])
+def test_packed_weights_of_bfloat16_keep_16_bits(rows: int, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model, x = nn.Linear(320, 481), torch.randn(rows, 320)
+    model.bfloat16()
+    exact = copy.deepcopy(model).double()(x.bfloat16().double())
+    packed = tmp_path / "packed"
+    (output,) = _run(_lowered(model, x.bfloat16()), x.bfloat16(), packed_cache_path=str(packed))
+    assert _relative_error(output, exact) < BFLOAT16_PRODUCTS
+    assert packed.stat().st_size < 3 * model.weight.numel()
