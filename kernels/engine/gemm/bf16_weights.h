@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products of float32 with constant weights that are bfloat16 (gemm.h says what a product is), on
-// processors that multiply no bfloat16. The packed weights keep 16 bits, and each becomes the
-// float32 of the same value before it is multiplied, so every result has the bits of a float32
-// Gemm. A product of few rows reads half of the memory that Gemm reads; for many rows, blocks of
-// weights are converted in scratch memory first.
+// Products of float32 (gemm.h defines them) with constant weights that are bfloat16, on processors
+// that multiply no bfloat16. The packed weights keep 16 bits, and each becomes the float32 of the
+// same value before it is multiplied, so every result has the bits of a float32 Gemm. A product of
+// few rows reads half of the memory that Gemm reads; for many rows, blocks of weights are converted
+// in scratch memory first.
 #pragma once
 
 #include <cstddef>
