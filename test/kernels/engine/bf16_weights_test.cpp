@@ -168,7 +168,7 @@ TEST(Bf16WeightGemm, KeepsNaNInfinityAndSubnormals) {
     operands.left[c.depth + 2] = special;
     operands.right[7 * c.depth + 3] = special;
     operands.set_halves();
-    // What the halves hold: special numbers lose their low bits.
+    // Special numbers lose their low bits.
     for (size_t i = 0; i < operands.right.size(); ++i) {
       const uint32_t bits = uint32_t(operands.halves[i]) << 16;
       std::memcpy(&operands.right[i], &bits, sizeof(bits));
