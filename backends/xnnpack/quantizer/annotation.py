@@ -29,7 +29,7 @@ from executorch.exir.error import Rejection
 from executorch.exir.operator.call_effects import draws_random_numbers, writes_arguments
 
 _LARGEST_OBSERVED = 3.4028235e15
-"""Largest constant that torch's histogram observer accepts as a single value."""
+"""Largest magnitude of a constant that torch's histogram observer accepts."""
 
 _GROUPS = 6
 """Position of the `groups` argument in all convolutions."""
@@ -92,7 +92,7 @@ def _is_huge(node: Node) -> bool:
     owner = cast(GraphModule, node.graph.owning_module)
     path, _, name = str(node.target).rpartition(".")
     tensor = getattr(owner.get_submodule(path), name)
-    return bool(tensor.numel() == 1 and abs(float(tensor)) > _LARGEST_OBSERVED)
+    return bool(tensor.numel() and tensor.detach().abs().max() > _LARGEST_OBSERVED)
 
 
 def _is_constant(node: Node) -> bool:

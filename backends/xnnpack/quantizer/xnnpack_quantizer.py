@@ -30,9 +30,12 @@ from executorch.backends.xnnpack.quantizer.annotation import (
 )
 from executorch.backends.xnnpack.quantizer.captured_sizes import explain_sizes
 from executorch.backends.xnnpack.quantizer.choice import Choices, described
+from executorch.backends.xnnpack.quantizer.masks import Masks
+from executorch.backends.xnnpack.quantizer.normalizations import calls_of_normalizations
 from executorch.backends.xnnpack.quantizer.patterns import PATTERN_OF, Kind, is_float32
 from executorch.backends.xnnpack.quantizer.symmetric_config import get_symmetric_quantization_config
 from executorch.backends.xnnpack.quantizer.zero_factors import ZeroFactorsError, check_factors
+from executorch.exir.error import Rejection
 
 _ARITHMETIC = (torch.ops.aten.add.Tensor, torch.ops.aten.sub.Tensor, torch.ops.aten.mul.Tensor)
 _HIGHER_ORDER = torch._ops.HigherOrderOperator
@@ -63,6 +66,8 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         self._filter: Callable[[Node], bool] = lambda node: True
         self._reasons: list[str] = []
         self._constants: set[Node] = set()
+        self._normalizations: set[Node] = set()
+        self._masks = Masks(())
         self._bodies: weakref.WeakSet[GraphModule] = weakref.WeakSet()
 
     def set_global(self, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
@@ -119,10 +124,12 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         self._reasons = []
         explain_sizes(model)
         self._constants = constants_of(model.graph)
+        self._normalizations = calls_of_normalizations(model.graph, self._constants)
+        self._masks = Masks(self._constants)
         for node in model.graph.nodes:
             if node.op == "call_function" and not is_annotated(node):
                 self._decide(node)
-        self._constants = set()
+        self._constants, self._normalizations, self._masks = set(), set(), Masks(())
         return model
 
     def _config(self, node: Node) -> QuantizationConfig | None:
@@ -145,11 +152,19 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             # leave a range of 8 bits no precision for the other values.
             self._reasons.append(f"{described(node)}: it computes a constant")
             return
-        rejection = refusal(node, pattern, config)
+        rejection = self._refusal_of_role(node) or refusal(node, pattern, config)
         if rejection is None:
             annotate(node, pattern, config, lambda other: self._config(other) is config)
         else:
             self._reasons.append(f"{described(node)}: {rejection.reason}")
+
+    def _refusal_of_role(self, node: Node) -> Rejection | None:
+        """Return why a call stays float whose values 8 bits cannot represent, whatever the calibration data are."""
+        if node in self._normalizations:
+            return Rejection("it is a part of a normalization, which XNNPACK computes in float")
+        if self._masks.is_added(node):
+            return Rejection("it adds a mask: the other values would have no precision in 8 bits")
+        return None
 
     def _report_nothing(self, why: str) -> None:
         if self._strict:

@@ -1,0 +1,72 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Find normalizations that a model writes as several calls, such as the RMSNorm of most decoders.
+
+    variance = mean(x * x)                          statistics: all that only the root reads
+    y = weight * (x * rsqrt(variance + eps))        products with the root, and with constants after it
+
+They stay in float, as `layer_norm` and `rms_norm` do. The variances of a batch's tokens differ by orders of magnitude:
+with one scale for all, the small ones become zero, and their roots infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import torch
+from torch.fx import Graph, Node
+
+_aten = torch.ops.aten
+_ROOTS = (_aten.rsqrt.default, _aten.rsqrt_.default, _aten.sqrt.default, _aten.sqrt_.default)
+_POWERS = (_aten.pow.Tensor_Scalar, _aten.pow_.Scalar)
+_PRODUCTS = (_aten.mul.Tensor, _aten.mul_.Tensor)
+_QUOTIENTS = (_aten.div.Tensor, _aten.div_.Tensor)
+_SUMS = (_aten.add.Tensor, _aten.add_.Tensor, _aten.add.Scalar)
+_CONVERSIONS = (_aten.to.dtype, _aten._to_copy.default, _aten.expand.default, _aten.unsqueeze.default)
+_OF_STATISTICS = (
+    *_PRODUCTS,
+    *_QUOTIENTS,
+    *_SUMS,
+    *_POWERS,
+    *_CONVERSIONS,
+    *(_aten.square.default, _aten.mean.default, _aten.mean.dim, _aten.sum.dim_IntList),
+    *(_aten.clamp.default, _aten.clamp_min.default, _aten.maximum.default),
+)
+
+
+def calls_of_normalizations(graph: Graph, constants: Collection[Node]) -> set[Node]:
+    """Return the calls that compute statistics, and the products that normalize with them.
+
+    constants: nodes with the same value at every call, such as the factors of a frozen batch norm, which are not
+    statistics.
+    """
+    statistics: set[Node] = set()
+    for node in reversed(graph.nodes):
+        is_read_by_statistics = bool(node.users) and statistics.issuperset(node.users)
+        if _is_root(node, constants) or (is_read_by_statistics and node.target in _OF_STATISTICS):
+            statistics.add(node)
+    normalized: set[Node] = set()
+    roots: set[Node] = set()
+    for node in graph.nodes:
+        if _is_root(node, constants) or (node.target in _CONVERSIONS and node.args[0] in roots):
+            roots.add(node)
+        elif node.target in (*_PRODUCTS, *_QUOTIENTS):
+            if not roots.isdisjoint(node.args[:2]) or _scales(node, normalized, constants):
+                normalized.add(node)
+        elif node.target in _CONVERSIONS:
+            if node.args[0] in normalized:
+                normalized.add(node)
+        elif node.target in _SUMS and _scales(node, normalized, constants):
+            normalized.add(node)
+    return statistics | normalized
+
+
+def _scales(node: Node, normalized: Collection[Node], constants: Collection[Node]) -> bool:
+    """Return whether a call scales or shifts normalized values by constants."""
+    others = [operand for operand in node.args[:2] if operand not in normalized]
+    return len(others) < 2 and all(not isinstance(operand, Node) or operand in constants for operand in others)
+
+
+def _is_root(node: Node, constants: Collection[Node]) -> bool:
+    if node.op != "call_function" or node in constants:
+        return False
+    return node.target in _ROOTS or (node.target in _POWERS and node.args[1] in (0.5, -0.5))
