@@ -25,7 +25,7 @@ windows, add -100; tables of relative positions stay above -16."""
 _aten = torch.ops.aten
 _SUMS = (_aten.add.Tensor, _aten.add_.Tensor)
 _PRODUCTS = (_aten.mul.Tensor, _aten.mul_.Tensor)
-_CHOICES = {  # operator → the places of the values that it chooses from
+_CHOICES: dict[object, tuple[int, ...]] = {  # operator → the places of the values that it chooses from
     _aten.masked_fill.Scalar: (2,),
     _aten.masked_fill.Tensor: (2,),
     _aten.where.self: (1, 2),
