@@ -57,17 +57,19 @@ def free_composite_views(graph: fx.Graph) -> None:
 
 def _may_copy(view: fx.Node) -> bool:
     """Return whether a copy can replace `view`: no reader of one sees a write to the other."""
-    position = {node: index for index, node in enumerate(view.graph.nodes)}
     beyond = _sharing(view, sources=False)
     before = _sharing(view, sources=True) - beyond
+    writes = [(node, user) for node in beyond | before for user in node.users if _writes_to(user, node)]
+    if not writes:
+        return True
+    position = {node: index for index, node in enumerate(view.graph.nodes)}
     first_write = len(position)
-    for node in beyond | before:
-        for user in node.users:
-            if not _writes_to(user, node) or (node in before and position[user] < position[view]):
-                continue
-            if node in before:
-                return False
-            first_write = min(first_write, position[user])
+    for node, user in writes:
+        if node in before and position[user] < position[view]:
+            continue
+        if node in before:
+            return False
+        first_write = min(first_write, position[user])
     if first_write == len(position):
         return True
     return all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
+from functools import cache
 
 import torch
 from torch import fx
@@ -50,11 +51,13 @@ def _numbers_for_tensors(node: fx.Node) -> list[str]:
     op = _edge(node)
     if op is None:
         return []
-    return [
-        item.name
-        for item, value in zip(op._schema.arguments, node.args, strict=False)
-        if str(item.type) == "Tensor" and isinstance(value, _NUMBERS)
-    ]
+    return [name for place, name in _tensors(op) if place < len(node.args) and isinstance(node.args[place], _NUMBERS)]
+
+
+@cache
+def _tensors(op: EdgeOpOverload) -> tuple[tuple[int, str], ...]:
+    """Return the places and names of the arguments of type Tensor."""
+    return tuple((place, item.name) for place, item in enumerate(op._schema.arguments) if str(item.type) == "Tensor")
 
 
 def _is_dense(value: object) -> bool:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch._ops import OpOverload
 
@@ -151,6 +153,7 @@ def _without_copy(name: str) -> str:
     return base.removesuffix("_copy") + (f".{overload}" if overload else "")
 
 
+@cache
 def is_core_aten(op: OpOverload) -> bool:
     """Return whether `op`, or the view that it copies, has the core tag."""
     if torch.Tag.core in op.tags:
@@ -163,6 +166,7 @@ def is_core_aten(op: OpOverload) -> bool:
     return isinstance(base, OpOverload) and torch.Tag.core in base.tags
 
 
+@cache
 def is_legal_in_edge(op: OpOverload) -> bool:
     """Return whether `op` is legal in Edge: Core ATen, the list above, or a functional custom operator."""
     if op.namespace in ("aten", "prims"):

@@ -80,12 +80,14 @@ def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
     return {place: written[names] for place, names in memory.items() if names in written}
 
 
+@cache
 def is_functional(op: OpOverload) -> bool:
     """Return whether `op` neither writes to an argument nor returns a view of one."""
     schema = op._schema
     return not schema.is_mutable and not any(item.alias_info is not None for item in schema.returns)
 
 
+@cache
 def is_view(op: OpOverload) -> bool:
     """Return whether `op` returns a view of an argument without writing to it."""
     schema = op._schema

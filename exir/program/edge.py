@@ -21,9 +21,8 @@ from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
-from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.rewrite.name_branch_modules import name_branch_modules
-from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
+from executorch.exir.verification.verifier import WellFormed
 
 
 def methods_of(programs: object) -> dict[str, ExportedProgram]:
@@ -48,8 +47,8 @@ def edge_program(
     preserve: Iterable[OpOverload] = (),
     states: Collection[str] = (),
 ) -> ExportedProgram:
-    """Return a new program in the edge dialect, which shares the weights of `program`. Raises `ExportError` naming the
-    illegal node.
+    """Return a new program in the edge dialect, which shares the weights of `program`. Raises `ExportError` naming a
+    node that is not Core ATen. `EdgeProgramManager` checks the rules of the edge dialect.
 
     preserve: operators not to decompose, in addition to the configuration's. states: names of parameters and buffers
     that other methods update.
@@ -69,7 +68,6 @@ def edge_program(
         if position == 0 and config._check_ir_validity:
             verify(edge.graph_module, core_aten_rules(allowed), "Core ATen verifier")
     edge.graph_module.recompile()
-    set_verifiers(edge, [EXIREdgeDialectVerifier(config, class_only=True, core_aten_ops_exception_list=allowed)])
     return edge
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from operator import attrgetter
 
@@ -23,37 +24,24 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     copy.deepcopy of a program renames inputs that have a Python name, such as `input`, in the graph but not in the
     signature: the copy's signature has the names of the graph.
     """
-    graph = copy_graph(program.graph_module)
+    graph_module = copy_graph_module(program.graph_module, _LazyGraphModule)
     signature, calls = program.graph_signature, program.module_call_graph
     names = [node.name for node in graph.find_nodes(op="placeholder")]
     if names != [spec.arg.name for spec in signature.input_specs]:
-        signature, calls = signature_of_graph(program, graph)
-    copied = ExportedProgram(
-        root=_attributes(program.graph_module),
-        graph=graph,
-        graph_signature=ExportGraphSignature(
-            [replace(spec, arg=replace(spec.arg)) for spec in signature.input_specs],
-            [replace(spec, arg=replace(spec.arg)) for spec in signature.output_specs],
-        ),
-        state_dict=dict(program.state_dict),
-        range_constraints=dict(program.range_constraints),
-        module_call_graph=[copy_call(entry) for entry in calls],
-        example_inputs=program.example_inputs,
-        constants=dict(program.constants),
-        verifiers=list(program.verifiers),
+        signature, calls = signature_of_graph(program, graph_module.graph)
+    # ExportedProgram's constructor would verify the graph, as it has done for `program`, and generate its code.
+    copied = copy.copy(program)
+    copied._graph_module = graph_module
+    copied._graph_signature = ExportGraphSignature(
+        [replace(spec, arg=replace(spec.arg)) for spec in signature.input_specs],
+        [replace(spec, arg=replace(spec.arg)) for spec in signature.output_specs],
     )
-    copied.graph_module.meta.update(program.graph_module.meta)
+    copied._state_dict = dict(program.state_dict)
+    copied._constants = dict(program.constants)
+    copied._range_constraints = dict(program.range_constraints)
+    copied._module_call_graph = [copy_call(entry) for entry in calls]
+    copied._verifiers = list(program.verifiers)
     return copied
-
-
-def _attributes(graph_module: GraphModule) -> dict[str, object]:
-    """Return the attributes that the graph reads, with copies of its subgraphs.
-
-    ExportedProgram makes a module from them and generates its code: code of a module around them would never run.
-    """
-    read = [str(node.target) for node in graph_module.graph.nodes if node.op in ("get_attr", "call_module")]
-    subgraphs = {name: copy_graph_module(module) for name, module, _ in get_control_flow_submodules(graph_module)}
-    return {target: attrgetter(target)(graph_module) for target in read} | subgraphs
 
 
 def copy_call(entry: ModuleCallEntry) -> ModuleCallEntry:

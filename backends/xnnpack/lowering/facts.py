@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node, map_arg
+from torch.fx.node import Target
 
 from executorch.exir.error import operator_name
 from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
@@ -23,9 +25,12 @@ _LAYERS = ("aten.convolution.default", "aten.linear.default")
 
 def operator_of(node: Node) -> str:
     """Name of a call's operator with its overload, such as `aten.add.Tensor`; empty for other nodes."""
-    if node.op != "call_function":
-        return ""
-    name = operator_name(node.target).replace("::", ".")
+    return _name_with_overload(node.target) if node.op == "call_function" else ""
+
+
+@cache
+def _name_with_overload(target: Target) -> str:
+    name = operator_name(target).replace("::", ".")
     return name if name.count(".") > 1 else f"{name}.default"
 
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -116,10 +116,12 @@ class GraphWriter:
 
     def _copy(self, value: g.ValueId) -> g.ValueId:
         copied_value = g.ValueId(len(self._graph.xvalues))
-        copied = copy.deepcopy(self._graph.xvalues[value])
-        member = copied.xvalue_union
-        (member.tensor_value if isinstance(member, g.QuantizedTensorValue) else member).id_out = copied_value
-        self._graph.xvalues.append(copied)
+        member = self._graph.xvalues[value].xvalue_union
+        if isinstance(member, g.QuantizedTensorValue):
+            tensor = replace(member.tensor_value, id_out=copied_value)
+            self._graph.xvalues.append(g.XValue(replace(member, tensor_value=tensor)))
+        else:
+            self._graph.xvalues.append(g.XValue(replace(member, id_out=copied_value)))
         return copied_value
 
     def _tensor(

@@ -89,13 +89,12 @@ def refusal_of_emptiness(node: Node) -> Rejection | None:
 
     None if the result is then empty too: the delegate skips the call.
     """
-    tensors = [
-        math.prod(map(_expression, value.shape), start=sympy.S.One) for value in _tensor_values(node.meta.get("val"))
-    ]
-    for source in tensors_of(node):
-        for size in source.meta["val"].shape:
-            if may_be_zero(size) and not all(_is_zero_with(elements, size) for elements in tensors):
-                return Rejection(f"{source.name} may be empty, as {size} may be 0, but the result may have elements")
+    sources = [(source, size) for source in tensors_of(node) for size in source.meta["val"].shape if may_be_zero(size)]
+    results = _tensor_values(node.meta.get("val")) if sources else []
+    elements = [math.prod(map(_expression, value.shape), start=sympy.S.One) for value in results]
+    for source, size in sources:
+        if not all(_is_zero_with(count, size) for count in elements):
+            return Rejection(f"{source.name} may be empty, as {size} may be 0, but the result may have elements")
     return None
 
 

@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from executorch.exir.backend.partition.subgraph_constants import CONSTANT_KINDS
 from executorch.exir.backend.partition.subgraph_programs import programs_of
+from executorch.exir.rewrite.program_constants import constant_spec_of
 
 __all__ = ["is_constant_data", "tag_constant_data", "tag_mutated_buffer"]
 
@@ -50,9 +51,7 @@ def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
 
 def is_constant_data(ep: ExportedProgram, node: Node) -> bool:
     """Return whether `node` is a placeholder of a parameter, buffer or lifted tensor constant."""
-    return node.op == "placeholder" and any(
-        spec.arg.name == node.name for spec in ep.graph_signature.input_specs if spec.kind in CONSTANT_KINDS
-    )
+    return constant_spec_of(ep, node) is not None
 
 
 def _constants(program: ExportedProgram) -> list[tuple[Node, str]]:

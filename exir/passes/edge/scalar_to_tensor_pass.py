@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import torch
@@ -85,11 +86,17 @@ def _value(argument: object) -> Any:
     return argument.meta.get("val") if isinstance(argument, fx.Node) else argument
 
 
+@cache
+def _tensors(op: OpOverload | EdgeOpOverload) -> tuple[int, ...]:
+    """Return the places of an operator's tensor arguments, optional ones among them."""
+    types = enumerate(str(item.type) for item in op._schema.arguments)
+    return tuple(place for place, kind in types if kind in ("Tensor", "Optional[Tensor]"))
+
+
 def _convert(graph_module: fx.GraphModule, node: fx.Node) -> bool:
     _use_tensor_overload_for_bool(node)
     schema = node.target._schema.arguments  # type: ignore[union-attr]
-    wants_tensor = [index for index, item in enumerate(schema) if str(item.type) in ("Tensor", "Optional[Tensor]")]
-    given = {index: _value(node.args[index]) for index in wants_tensor if index < len(node.args)}
+    given = {index: _value(node.args[index]) for index in _tensors(node.target) if index < len(node.args)}
     converted = [index for index, value in given.items() if isinstance(value, (*_SCALARS, *_SYMBOLS))]
     if not converted:
         return False
@@ -147,9 +154,9 @@ def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: object, dty
         # As in eager, an integer outside the range of the dtype wraps around.
         value = torch.tensor(number).to(dtype) if isinstance(number, int) else torch.tensor(number, dtype=dtype)
         graph_module.register_buffer(name, value)
-    for other in graph_module.graph.nodes:
-        if other.op == "get_attr" and other.target == name:
-            return other  # type: ignore[no-any-return]
+    for other in graph_module.graph.find_nodes(op="get_attr", sort=False):
+        if other.target == name:
+            return other
     first = next(other for other in graph_module.graph.nodes if other.op not in ("placeholder",))
     with graph_module.graph.inserting_before(first):
         constant = graph_module.graph.get_attr(name)

@@ -16,6 +16,7 @@ from executorch.exir.operator.convert import is_view, to_copy_variant
 from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.rewrite.fake_values import refresh_values
 from executorch.exir.rewrite.node_rewrite import replace_by, retarget
+from executorch.exir.tensor import contiguous_stride_from_shape
 
 _aten = torch.ops.aten
 
@@ -46,8 +47,17 @@ class FunctionalViewsPass(GraphPass):
                 copying = _SPECIAL.get(node.target) or (to_copy_variant(node.target) if is_view(node.target) else None)
                 if copying is not None:
                     retarget(node, copying, node.args[:2] if node.target in _SPECIAL else node.args)
-                    changed.add(node)
+                    modified = True
+                    if not _has_layout_of_copy(node.meta["val"]):
+                        changed.add(node)
             if changed:
                 refresh_values(module, changed)
-                modified = True
         return PassResult(graph_module, modified)
+
+
+def _has_layout_of_copy(value: object) -> bool:
+    """Return whether a view has the layout that its copy has: then its value needs no fake dispatch to be known."""
+    if not isinstance(value, torch.Tensor) or value.is_conj() or value.is_neg():
+        return False
+    contiguous = contiguous_stride_from_shape(list(value.shape))
+    return [str(step) for step in value.stride()] == [str(step) for step in contiguous]
