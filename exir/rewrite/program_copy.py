@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from torch.export import ExportedProgram
-from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
+from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature, _create_graph_module_for_export
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
@@ -29,9 +29,10 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     names = [node.name for node in graph.find_nodes(op="placeholder")]
     if names != [spec.arg.name for spec in signature.input_specs]:
         signature, calls = signature_of_graph(program, graph_module.graph)
-    # ExportedProgram's constructor would verify the graph, as it has done for `program`, and generate its code.
+    # ExportedProgram's constructor would verify the graph, as it has done for `program`.
     copied = copy.copy(program)
-    copied._graph_module = graph_module
+    copied._graph_module = _create_graph_module_for_export(graph_module, graph_module.graph)  # generates its code
+    copied._graph_module.meta.update(graph_module.meta)
     copied._graph_signature = ExportGraphSignature(
         [replace(spec, arg=replace(spec.arg)) for spec in signature.input_specs],
         [replace(spec, arg=replace(spec.arg)) for spec in signature.output_specs],

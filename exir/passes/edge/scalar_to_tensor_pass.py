@@ -156,7 +156,7 @@ def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: object, dty
         graph_module.register_buffer(name, value)
     for other in graph_module.graph.find_nodes(op="get_attr", sort=False):
         if other.target == name:
-            return other
+            return other  # type: ignore[no-any-return]
     first = next(other for other in graph_module.graph.nodes if other.op not in ("placeholder",))
     with graph_module.graph.inserting_before(first):
         constant = graph_module.graph.get_attr(name)
