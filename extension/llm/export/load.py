@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from executorch.exir.serialize.regular_file import read_regular_file
+
 _INDEX = "model.safetensors.index.json"
 _WRAPPERS = ("model", "state_dict")
 _MAX_REPEATS = 8  # of a tensor's bytes: layers may share their weights
@@ -45,7 +47,7 @@ def _files(path: Path) -> list[Path]:
 
 def _shards(index: Path) -> list[Path]:
     try:
-        names = set(json.loads(index.read_text())["weight_map"].values())
+        names = set(json.loads(read_regular_file(index))["weight_map"].values())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointFileError(f"{index}: expected an object with weight_map") from error
     for name in names:
@@ -55,6 +57,8 @@ def _shards(index: Path) -> list[Path]:
 
 
 def _read(file: Path) -> dict[str, torch.Tensor]:
+    if file.exists() and not file.is_file():  # opening a FIFO would wait for a writer
+        raise CheckpointFileError(f"{file}: expected a regular file")
     if file.suffix == ".safetensors":
         import safetensors.torch
 

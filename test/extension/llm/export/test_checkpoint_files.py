@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 
@@ -49,4 +50,25 @@ def test_names_of_shards_that_no_file_has_are_a_checkpoint_error(tmp_path: Path)
     index = {"weight_map": {"a": "\ud800.safetensors"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(CheckpointFileError, match="surrogates"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pth", "a.bin"])
+def test_a_fifo_in_a_checkpoint_is_refused_without_waiting(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(CheckpointFileError, match="expected a regular file"):
+        load_checkpoint(tmp_path)
+    with pytest.raises(CheckpointFileError, match="expected a regular file"):
+        load_checkpoint(tmp_path / name)
+
+
+def test_a_fifo_as_the_index_of_a_checkpoint_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.safetensors.index.json")
+    with pytest.raises(OSError, match="not a regular file"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_shard_that_is_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": ".."}}))
+    with pytest.raises(CheckpointFileError, match="expected a regular file"):
         load_checkpoint(tmp_path)
