@@ -243,7 +243,7 @@ void Executor::plan() {
         }
         const uint32_t operand = roots_[step.node.operands[k]];
         if (blocks_[operand] != kNoBlock && last[operand] == i && first[root] == i &&
-            !step.is_idle && step.op->may_overwrite(k) &&
+            !step.is_idle && may_overwrite(step, operand) &&
             bytes[root] <= live[blocks_[operand]].bytes) {
           blocks_[root] = blocks_[operand];
           live[blocks_[root]].last_step = last[root];
@@ -261,6 +261,17 @@ void Executor::plan() {
   MemoryPlan planned = plan_memory(live);
   offsets_ = std::move(planned.offsets);
   workspace_bytes_ = planned.total_bytes;
+}
+
+bool Executor::may_overwrite(const Step& step, uint32_t root) const {
+  const Node& node = step.node;
+  const auto is_there = [&](uint32_t id) { return id != kNoValue && roots_[id] == root; };
+  for (size_t i = 0; i < node.operand_count; ++i) {
+    if (is_there(node.operands[i]) && !step.op->may_overwrite(i)) {
+      return false;
+    }
+  }
+  return !is_there(node.residual);
 }
 
 Error Executor::bind(Span<void* const> arguments, char* memory) {

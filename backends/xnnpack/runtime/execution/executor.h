@@ -77,6 +77,9 @@ class Executor final {
   /// Frees converted constants that exist in packed form.
   void free_packed_constants();
   void plan();
+  /// True if the step's first result may overwrite the value `root` although several operands, such
+  /// as a tensor and its reshape, may read it.
+  bool may_overwrite(const Step& step, uint32_t root) const;
   runtime::Error bind(runtime::Span<void* const> arguments, char* memory);
   void label_steps();
 

@@ -258,6 +258,14 @@ class Concatenate final : public Copies {
   size_t operands_;
 };
 
+/// The bits of the 32-bit integer that is nearest towards zero; 0 for NaN.
+uint32_t integer_bits(double number) {
+  constexpr double kMin = INT32_MIN, kMax = INT32_MAX;
+  return number != number
+             ? 0
+             : static_cast<uint32_t>(static_cast<int32_t>(std::min(std::max(number, kMin), kMax)));
+}
+
 /// The bits of a padding value in the datatype of `value`.
 uint32_t padding_bits(float padding, const Value& value) {
   uint32_t bits = 0;
@@ -269,11 +277,16 @@ uint32_t padding_bits(float padding, const Value& value) {
       const long rounded = lrintf(std::min(std::max(scaled, low), low + 255));
       return static_cast<uint8_t>(rounded);
     }
-    case Datatype::Float16: {
+    case Datatype::Float16:
       return executorch::aten::Half(padding).x;
-    }
+    case Datatype::BFloat16:
+      return executorch::aten::BFloat16(padding).x;
     case Datatype::Bool:
       return padding != 0 ? 1 : 0;
+    case Datatype::Int32:
+      return integer_bits(padding);
+    case Datatype::QInt32:
+      return integer_bits(rint(double{padding} / double{value.scale} + value.zero_point));
     default:
       memcpy(&bits, &padding, sizeof(bits));
       return bits;
