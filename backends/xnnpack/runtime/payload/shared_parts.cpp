@@ -27,6 +27,12 @@ constexpr uint64_t kOverlaps = 4;
 constexpr uint64_t kRepeats = 32;
 // A node and its result take some 180 bytes of the flatbuffer: every node may have 11,000 items.
 constexpr uint64_t kItemsPerByte = 64;
+// Bytes of packed weights of transposed convolutions for each byte of the payload. An int8 weight
+// of a depthwise layer takes 384 where the window has as many taps as the strides step over.
+constexpr uint64_t kPackedPerByte = 512;
+// Channels that packing rounds up to, and the bytes of a bias, with its scale, and of a weight.
+constexpr uint64_t kPackedOutputs = 16, kPackedInputs = 8;
+constexpr double kBiasBytes = 8, kWeightBytes = 2;
 // Small payloads may share more.
 constexpr uint64_t kAlwaysAllowed = uint64_t{1} << 16;
 
@@ -152,10 +158,44 @@ Error check_lists(const Payload& payload) {
   return Error::Ok;
 }
 
+/// Packed weights of a transposed convolution have a bias for each output and each place that a
+/// stride steps over, although the payload has as few as one byte for each output.
+uint64_t transposed_bytes(const fb::Convolution& node) {
+  // Floats, because the product may not fit 64 bits.
+  const double places = 1.0 * node.subsampling_height() * node.subsampling_width();
+  const double taps = 1.0 * node.kernel_height() * node.kernel_width();
+  const auto rounded_up = [](uint64_t channels, uint64_t to) {
+    return static_cast<double>((channels + to - 1) / to * to);
+  };
+  const double outputs = node.groups() * rounded_up(node.group_output_channels(), kPackedOutputs);
+  const double weights = taps * rounded_up(node.group_input_channels(), kPackedInputs);
+  const double bytes = outputs * (places * kBiasBytes + weights * kWeightBytes);
+  constexpr double kMax = 0x1p62;
+  return static_cast<uint64_t>(std::min(bytes, kMax));
+}
+
+Error check_transposed(const Payload& payload, uint64_t bytes) {
+  const uint64_t all = bytes + std::min<uint64_t>(payload.graph_bytes->size(), UINT64_MAX - bytes);
+  Total total(all > UINT64_MAX / kPackedPerByte ? UINT64_MAX : kPackedPerByte * all);
+  for (uint32_t i = 0; i < count(payload.graph->xnodes()); ++i) {
+    const fb::XNode& node = *payload.graph->xnodes()->Get(i);
+    ET_CHECK_OR_RETURN_ERROR(
+        node.xnode_union_type() != fb::XNodeUnion::ConvTranspose2d ||
+            total.add(transposed_bytes(*static_cast<const fb::Convolution*>(node.xnode_union()))),
+        InvalidProgram,
+        "xnnpack payload: packed weights of transposed convolutions up to node %" PRIu32
+        " have more than %" PRIu64
+        " bytes, because strides are wider than windows or several nodes share weights",
+        i, total.limit());
+  }
+  return Error::Ok;
+}
+
 }  // namespace
 
 Error check_shared_parts(const Payload& payload) {
   const uint64_t bytes = constant_bytes(payload);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_transposed(payload, bytes));
   ET_CHECK_OK_OR_RETURN_ERROR(check_entries(payload, bytes));
   ET_CHECK_OK_OR_RETURN_ERROR(check_values(payload, bytes));
   return check_lists(payload);

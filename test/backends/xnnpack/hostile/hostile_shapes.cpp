@@ -13,6 +13,7 @@ constexpr uint32_t kMax = UINT32_MAX;
 constexpr uint32_t kHalf = 0x80000000u;
 constexpr const char* kEmpty = "is a constant without elements";
 constexpr const char* kStrides = "expected a product of at most 65536";
+constexpr const char* kPacked = "because strides are wider than windows or several nodes share";
 constexpr const char* kMisfit = "do not fit each other or its result";
 
 HostilePayload row(std::string name, P payload, std::string refused = "") {
@@ -141,6 +142,17 @@ Rows windows() {
                 {Kind::ConvTranspose2d, window({0, 0, 0, 0}, {1, 1u << 16}, {1, 1u << 16}, {1, 1},
                                                {1, 1, 1, 0, 0, 0, 2, kNoId, 1})},
                 {{1, 1, 1u << 16, 1}})),
+      row("TransposedConvolutionOfManyGroupsAndWideStrides",
+          graph({1, 1, 1, 64}, {1, 256, 256, 64},
+                {Kind::ConvTranspose2d, window({0, 0, 0, 0}, {1, 1}, {256, 256}, {1, 1},
+                                               {1, 1, 64, 255, 255, 0, 2, kNoId, 1})},
+                {{64, 1, 1, 1}}),
+          kPacked),
+      row("TransposedConvolutionOfManyGroupsAndNarrowStrides",
+          graph({1, 2, 2, 64}, {1, 4, 4, 64},
+                {Kind::ConvTranspose2d,
+                 window({0, 0, 0, 0}, {2, 2}, {2, 2}, {1, 1}, {1, 1, 64, 0, 0, 0, 2, kNoId, 1})},
+                {{64, 2, 2, 1}})),
       row("TransposedConvolutionOfHugeAdjustments",
           graph({1, 1, 1, 2}, {1, 64, 64, 3},
                 {Kind::ConvTranspose2d, squares(0, 1, kMax, 1, {2, 3, 1, 63, 63, 0, 2, kNoId, 1})},
