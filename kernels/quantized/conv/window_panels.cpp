@@ -66,7 +66,7 @@ void WindowPanels::find(int64_t first, int64_t count) {
   SpatialIndex at = output_index(windows_, first);
   for (int64_t j = 0; j < count; ++j) {
     for (int d = 0; d < kSpatial; ++d) {
-      origins[j][d] = static_cast<int32_t>(windows_.axis[d].input(at.at[d], 0));
+      origins[j][d] = windows_.axis[d].input(at.at[d], 0);
     }
     for (int d = kSpatial - 1; d >= 0 && ++at.at[d] == windows_.axis[d].outputs; --d) at.at[d] = 0;
   }
@@ -93,7 +93,7 @@ void WindowPanels::find_tap(const SpatialIndex& tap, const Place* origins, int64
     for (int d = 0; d < kSpatial; ++d) {
       const int64_t at = origins[j][d] + shifts[d];
       inside = inside && windows_.axis[d].inside(at);
-      offset += at * image_.strides[d];
+      offset += inside ? at * image_.strides[d] : 0;  // far outside, the product would overflow
     }
     if (inside) offsets[j] = static_cast<ptrdiff_t>(offset);
   }

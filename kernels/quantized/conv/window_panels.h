@@ -29,7 +29,7 @@ class WindowPanels {
 
  private:
   static constexpr ptrdiff_t kOutside = -1;
-  using Place = int32_t[kSpatial];
+  using Place = int64_t[kSpatial];
 
   void find_tap(const portable::SpatialIndex& tap, const Place* origins, int64_t count,
                 ptrdiff_t* offsets) const;
