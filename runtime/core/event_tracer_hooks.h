@@ -41,7 +41,9 @@ class EventTracerProfileMethodScope {
  protected:
   EventTracerProfileMethodScope(EventTracer* tracer, const char* name, bool active)
       : tracer_(active ? tracer : nullptr) {
-    if (active) {
+    // `active` is false without event tracing, which the compiler does not see in a shared
+    // function.
+    if (event_tracer_enabled() && active) {
       entry_ = tracer->start_profiling(name);
     }
   }

@@ -111,10 +111,13 @@ inline Error AliasModel::check_all() {
       ET_CHECK_OK_OR_RETURN_ERROR(link(block_.instructions[index_]));
     }
   }
-  // Without views and moves, each value is a class of its own. Before the check, which gives the
-  // bit of kShowsGivenInput the meaning of kMadeView.
+  // Without views and moves, each value is a class of its own.
   if (!ET_SHORTCUTS || has_views_ || views_outlive_) {
     complete_flags();
+  }
+  // The check and consume_inputs() give the bit other meanings.
+  for (uint8_t& flags : block_.flags) {
+    flags &= static_cast<uint8_t>(~kShowsGivenInput);
   }
   for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_instruction(block_.instructions[index_]));
@@ -136,9 +139,6 @@ inline void AliasModel::complete_flags() {
       flags |= kGivenView;
       given_views_end_ = i + 1;
     }
-  }
-  for (uint8_t& flags : block_.flags) {
-    flags &= static_cast<uint8_t>(~kShowsGivenInput);
   }
 }
 

@@ -116,11 +116,7 @@ void AliasModel::consume_inputs() {
     return;
   }
   for (Input& input : block_.inputs) {
-    const uint32_t value = index_of(input.value);
-    // Where complete_flags() was skipped, inputs in the caller's memory still have
-    // kShowsGivenInput, which is the same bit.
-    input.is_consumed = (block_.flags[value] & kConsumedInput) != 0 &&
-                        !(ET_SHORTCUTS && nodes_[value].has(Node::kGiven));
+    input.is_consumed = (block_.flags[index_of(input.value)] & kConsumedInput) != 0;
   }
 }
 

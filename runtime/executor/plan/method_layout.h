@@ -93,14 +93,18 @@ enum ValueFlag : uint8_t {
   kMovedValue = 8,
   /// A view that may show an input whose memory is the caller's.
   kGivenView = 8,
-  /// Until AliasModel reads it: the tensor may be resized.
+  // Bit 16 has one meaning after the other. Each is cleared, for every value, before the next one
+  // is
+  // set.
+  /// Until AliasModel::set_up(): the tensor may be resized.
   kResizableValue = 16,
-  /// While loading: an earlier instruction makes the view.
-  kMadeView = 16,
-  /// While loading, of the representative of a class: the class has an input whose memory is the
-  /// caller's.
+  /// Until AliasModel has all classes, of the representative of a class: the class has an input
+  /// whose memory is the caller's.
   kShowsGivenInput = 16,
-  /// While loading: the plan reuses the memory of the input, which is planned, for another value.
+  /// While AliasModel checks instructions, of views: an earlier instruction makes the view.
+  kMadeView = 16,
+  /// In AliasModel::consume_inputs(), of inputs (never views): the plan reuses the planned memory
+  /// for another value.
   kConsumedInput = 16,
   /// Once mark_unaliased_values() has run: no value depends on where the output is.
   kUnaliasedOutput = 16,

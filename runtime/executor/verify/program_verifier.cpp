@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/verify/program_verifier.h>
 
+#include <string.h>
+
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 #include <executorch/runtime/executor/plan/parametric_prefix.h>
@@ -12,9 +14,12 @@ namespace {
 
 namespace fb = executorch_flatbuffer;
 
-/// Maximum number of comparisons that look-ups of parametric plans may take for each byte of the
-/// file. Valid files need fewer: each method takes some hundred bytes.
+/// Maximum number of comparisons that look-ups of parametric plans, and the check of methods'
+/// names, may take for each byte of the file. Valid files need fewer: each method takes some
+/// hundred bytes.
 constexpr uint64_t kSearchesPerByte = 8;
+/// Bytes of names that are compared at once.
+constexpr size_t kBytesOfStep = 16;
 
 Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
   for (size_t i = 0; i < count(program.segments()); ++i) {
@@ -89,6 +94,26 @@ Error verify_named_data(const fb::Program& program, size_t flatbuffer_size) {
   return Error::Ok;
 }
 
+/// Look-ups by name must find one method, wherever they begin.
+Error verify_method_names(const fb::Program& program, size_t flatbuffer_size) {
+  uint64_t compared = 0;
+  for (size_t i = 0; i < count(program.execution_plan()); ++i) {
+    const char* const name = text(program.execution_plan()->Get(i)->name());
+    const size_t steps = 1 + strlen(name) / kBytesOfStep;
+    for (size_t j = 0; j < i; ++j) {
+      ET_CHECK_OR_RETURN_ERROR(strcmp(text(program.execution_plan()->Get(j)->name()), name) != 0,
+                               InvalidProgram, "methods %zu and %zu have the name '%s'", j, i,
+                               name);
+    }
+    // As above, this takes time linear in the file.
+    compared += i * steps;
+    ET_CHECK_OR_RETURN_ERROR(compared / kSearchesPerByte <= flatbuffer_size, InvalidProgram,
+                             "%zu methods are too many for a file of %zu bytes",
+                             count(program.execution_plan()), flatbuffer_size);
+  }
+  return Error::Ok;
+}
+
 }  // namespace
 
 Error verify_program(const fb::Program& program, const ProgramHeader& header) {
@@ -99,9 +124,10 @@ Error verify_program(const fb::Program& program, const ProgramHeader& header) {
   ET_CHECK_OK_OR_RETURN_ERROR(verify_constants(program, &budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program, header.flatbuffer_size));
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_plan(program, *program.execution_plan()->Get(i), &budget));
+    const fb::ExecutionPlan& plan = *program.execution_plan()->Get(i);
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_plan(program, plan, &budget));
   }
-  return Error::Ok;
+  return verify_method_names(program, header.flatbuffer_size);
 }
 
 }  // namespace executorch::runtime::internal

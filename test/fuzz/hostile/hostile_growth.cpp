@@ -232,7 +232,13 @@ Rows names() {
         std::move(refused));
   };
   return {
-      {"TwoMethodsHaveOneName", [] { return two_methods("forward", "forward"); }, ""},
+      {"TwoMethodsHaveOneName", [] { return two_methods("forward", "forward"); },
+       "methods 0 and 1 have the name 'forward'"},
+      {"TwoMethodsNamesAreEqualUpToAZeroByte",
+       [] { return two_methods("forward", std::string("forward\0x", 9)); },
+       "methods 0 and 1 have the name 'forward'"},
+      {"TwoMethodsHaveNoName", [] { return two_methods("", ""); },
+       "methods 0 and 1 have the name ''"},
       {"AMethodHasNoName", [] { return two_methods("forward", ""); }, ""},
       {"AMethodsNameContainsFormats", [] { return two_methods("%s%n", "%1000000d"); }, ""},
       {"AMethodsNameIsLong", [] { return two_methods("forward", std::string(1 << 16, 'x')); }, ""},

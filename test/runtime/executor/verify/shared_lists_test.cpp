@@ -34,7 +34,6 @@ ProgramFile sharing(List list, size_t methods, size_t items) {
   const std::vector<Offset<fb::EValue>> none = {
       fb::CreateEValue(b, fb::KernelTypes::Null, fb::CreateNull(b).Union())};
   const auto values = b.CreateVector(none);
-  const auto name = b.CreateString("forward");
   std::vector<Offset<fb::ExecutionPlan>> plans;
   std::vector<Offset<fb::SubsegmentOffsets>> tables;
   for (size_t i = 0; i < methods; ++i) {
@@ -42,6 +41,7 @@ ProgramFile sharing(List list, size_t methods, size_t items) {
       tables.push_back(fb::CreateSubsegmentOffsets(b, 0, offsets));
       continue;
     }
+    const auto name = b.CreateString("forward" + std::to_string(i));
     fb::ExecutionPlanBuilder plan(b);
     plan.add_name(name);
     plan.add_values(values);
@@ -78,6 +78,31 @@ TEST(SharedStrings, AreRefusedBeyondTheSizeOfTheFile) {
 TEST(SharedStrings, AreAcceptedWhereTheyRepeatLittle) {
   EXPECT_EQ(load_error(sharing_a_name(4, 100 * kMany)), Error::Ok);
   EXPECT_EQ(load_error(sharing_a_name(kMany, 100)), Error::Ok);
+}
+
+/// A program of methods without anything but names of `characters` characters, which begin alike.
+ProgramFile named_methods(size_t methods, size_t characters) {
+  flatbuffers::FlatBufferBuilder b;
+  std::vector<Offset<fb::ExecutionPlan>> plans;
+  for (size_t i = 0; i < methods; ++i) {
+    const std::string number = std::to_string(i);
+    const auto name = b.CreateString(std::string(characters - number.size(), 'a') + number);
+    plans.push_back(fb::CreateExecutionPlan(b, name));
+  }
+  return finish(b, fb::CreateProgram(b, 0, b.CreateVector(plans)));
+}
+
+TEST(NamesOfMethods, AreRefusedWhereComparingThemAllTakesLong) {
+  for (const size_t characters : {8u, 400u}) {
+    const LogCapture log;
+    EXPECT_EQ(load_error(named_methods(2 * kMany, characters)), Error::InvalidProgram);
+    EXPECT_TRUE(log.contains("4000 methods are too many for a file of ")) << log.text();
+  }
+}
+
+TEST(NamesOfMethods, AreAcceptedWhereTheyAreFew) {
+  EXPECT_EQ(load_error(named_methods(200, 8)), Error::Ok);
+  EXPECT_EQ(load_error(named_methods(200, 4000)), Error::Ok);
 }
 
 class SharedLists : public ::testing::TestWithParam<std::pair<List, std::string>> {};
