@@ -75,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(Numbers, HostileProgramTest, ::testing::ValuesIn(hostil
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Sharing, HostileProgramTest, ::testing::ValuesIn(hostile_sharing()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Combinations, HostileProgramTest,
+                         ::testing::ValuesIn(hostile_combinations()), name_of);
 
 }  // namespace
 }  // namespace executorch::testing

@@ -50,6 +50,8 @@ std::vector<HostileProgram> hostile_empty_library_calls();
 std::vector<HostileProgram> hostile_numbers();
 /// Moves in chains; lists and methods that share their memory.
 std::vector<HostileProgram> hostile_sharing();
+/// Several relations at a time: outputs, frees, conditions, states, parametric plans.
+std::vector<HostileProgram> hostile_combinations();
 
 /// For googletest, which prints an object's bytes otherwise.
 inline void PrintTo(const HostileProgram& program, std::ostream* out) { *out << program.name; }
