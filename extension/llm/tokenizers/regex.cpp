@@ -7,6 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace tokenizers::internal {
@@ -23,7 +24,8 @@ Regex::Regex(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
 
 namespace {
 
-/// White space as Unicode and Oniguruma have it; PCRE2's own class has one character more.
+/// White space as Unicode and Oniguruma have it; PCRE2's own class has one character more. Empty
+/// for a pattern with \G, where the search began: a search has several parts.
 std::string with_unicode_spaces(const std::string& pattern) {
   std::string result;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -36,6 +38,8 @@ std::string with_unicode_spaces(const std::string& pattern) {
       result += "\\p{White_Space}";
     } else if (next == 'S') {
       result += "\\P{White_Space}";
+    } else if (next == 'G') {
+      return "";
     } else {
       result += '\\';
       result += next;
@@ -44,7 +48,15 @@ std::string with_unicode_spaces(const std::string& pattern) {
   return result;
 }
 
-/// Matches a pattern in a text.
+/// The next byte from `at` on where a character begins; the text's size behind the last one.
+size_t character_from(std::string_view text, size_t at) {
+  while (at < text.size() && (uint8_t(text[at]) & 0xC0) == 0x80) ++at;
+  return std::min(at, text.size());
+}
+
+/// Matches a pattern in a text, which is UTF-8. PCRE2 does not count the characters that a
+/// repetition or a lookahead reads, so each attempt has a window: PCRE2 reports that it reached its
+/// end, and a larger window is taken from the budget.
 class Matcher {
  public:
   Matcher(const pcre2_code* code, std::string_view text, StepBudget& steps)
@@ -63,12 +75,52 @@ class Matcher {
   bool ready() const { return data_ != nullptr && context_ != nullptr; }
   const PCRE2_SIZE* places() const { return pcre2_get_ovector_pointer(data_); }
 
-  /// The result of pcre2_match().
-  int match(size_t at, uint32_t options) {
+  /// The result of pcre2_match() for the first match that begins at `at` or later.
+  int match(size_t at) {
+    while (true) {
+      const size_t last = character_from(text_, at + kWindow);
+      int result = attempt(at, last, at + 2 * kWindow);
+      if (result == PCRE2_ERROR_PARTIAL) {
+        at = pcre2_get_startchar(data_);
+        result = match_at(at);
+      } else {
+        at = last;
+      }
+      if (result != PCRE2_ERROR_NOMATCH || at >= text_.size()) return result;
+      at = character_from(text_, at + 1);
+    }
+  }
+
+ private:
+  /// A match may take these steps without counting, and times as many at each further attempt.
+  static constexpr uint32_t kFreeSteps = 1 << 10, kGrowth = 8;
+  /// Bytes where an attempt may begin; its window ends this many bytes later.
+  static constexpr size_t kWindow = 512, kWindowGrowth = 4;
+  /// Bytes that are read in the time of a step.
+  static constexpr size_t kBytesOfStep = 8;
+
+  /// A match that begins at `at` and needs more than one window.
+  int match_at(size_t at) {
+    for (size_t window = kWindow;;) {
+      window *= kWindowGrowth;
+      if (steps_.left() < window / kBytesOfStep) return PCRE2_ERROR_MATCHLIMIT;
+      steps_.spend(window / kBytesOfStep);
+      const int result = attempt(at, at, at + window);
+      if (result != PCRE2_ERROR_PARTIAL) return result;
+    }
+  }
+
+  /// A match that begins from `first` to `last` and does not depend on bytes from about `end` on;
+  /// PCRE2_ERROR_PARTIAL if it may.
+  int attempt(size_t first, size_t last, size_t end) {
+    const size_t size = character_from(text_, end);
+    const uint32_t options =
+        PCRE2_NO_UTF_CHECK | (size < text_.size() ? PCRE2_PARTIAL_HARD : uint32_t{0});
+    pcre2_set_offset_limit(context_, last);
     for (uint32_t limit = kFreeSteps;; limit *= kGrowth) {
       pcre2_set_match_limit(context_, limit);
-      const int result = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()),
-                                     text_.size(), at, options, data_, context_);
+      const int result = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), size, first,
+                                     options, data_, context_);
       if (result != PCRE2_ERROR_MATCHLIMIT ||
           limit > std::min<uint64_t>(steps_.left(), UINT32_MAX) / kGrowth) {
         return result;
@@ -76,10 +128,6 @@ class Matcher {
       steps_.spend(uint64_t{limit} * kGrowth);
     }
   }
-
- private:
-  /// A match may take these steps without counting, and times as many at each further attempt.
-  static constexpr uint32_t kFreeSteps = 1 << 10, kGrowth = 8;
 
   const pcre2_code* code_;
   std::string_view text_;
@@ -98,30 +146,34 @@ Result<Regex> Regex::compile(const std::string& given) {
   // \C, a single byte, would divide characters.
   code->code =
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &place, nullptr);
-  if (code->code == nullptr) {
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+                    &error, &place, nullptr);
+  if (code->code == nullptr || (pattern.empty() && !given.empty())) {
     ET_LOG(Error, "tokenizer: '%s' is not a valid pattern (byte %zu)", given.c_str(),
            size_t(place));
     return Error::RegexFailure;
   }
-  pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE);  // without it, matching is slower
+  // Without it, matching is slower.
+  pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
   return Regex(code);
 }
 
 Result<std::vector<Range>> Regex::find_all(std::string_view text, StepBudget& steps) const {
+  if (!is_utf8(text)) {
+    ET_LOG(Error, "tokenizer: text cannot be matched: expected UTF-8");
+    return Error::RegexFailure;
+  }
   Matcher matcher(code_->code, text, steps);
   if (!matcher.ready()) return Error::Internal;
   std::vector<Range> matches;
   size_t at = 0;
-  uint32_t options = 0;
   while (at <= text.size()) {
-    const int count = matcher.match(at, options);
+    const int count = matcher.match(at);
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0) {
       ET_LOG(Error, "tokenizer: text cannot be matched (PCRE2 error %d)", count);
       return Error::RegexFailure;
     }
-    options = PCRE2_NO_UTF_CHECK;
     const PCRE2_SIZE* const places = matcher.places();
     if (places[0] >= at && places[1] > places[0]) {
       matches.emplace_back(places[0], places[1]);
@@ -129,7 +181,7 @@ Result<std::vector<Range>> Regex::find_all(std::string_view text, StepBudget& st
       continue;
     }
     at = std::max(at, places[1]) + 1;
-    while (at < text.size() && (uint8_t(text[at]) & 0xC0) == 0x80) ++at;
+    if (at <= text.size()) at = character_from(text, at);
   }
   return matches;
 }

@@ -16,8 +16,9 @@ namespace tokenizers::internal {
 /// Bytes of a match, from `first` to before `second`.
 using Range = std::pair<size_t, size_t>;
 
-/// Limits the steps that all matches in one text take together: each alone may be short of PCRE2's
-/// own limit. Published patterns take a few steps for each byte of a long word.
+/// Limits the steps that all matches in one text take together, and the bytes that long ones read:
+/// each alone may be short of PCRE2's own limit. Published patterns take a few steps for each byte
+/// of a long word.
 class StepBudget {
  public:
   explicit StepBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}

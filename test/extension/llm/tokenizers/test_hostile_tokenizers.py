@@ -81,6 +81,43 @@ def test_a_pattern_that_takes_many_steps_at_each_byte_is_refused(begins, tmp_pat
         ours.encode(("a" * 24 + "b") * 400)
 
 
+@pytest.mark.parametrize("pattern", ["(?=.*)", "(?:[ab]*c|a)", "(?=a*$)a", "(?!(?:[ab]*+)c)a", "(?<=a)(?=a*+b)"])
+def test_a_pattern_that_reads_all_text_at_each_byte_is_refused(pattern, tmp_path):
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+    ours = opened(tmp_path, pre_tokenizer=split)
+    assert ours.encode("a" * 1000)
+    with pytest.raises(InvalidArgumentError, match="text cannot be matched"):
+        ours.encode("a" * 200_000)
+
+
+@pytest.mark.parametrize("length", [1, 500, 513, 1023, 1025, 5000])
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("b", "{}b", ["{}", "b"]),
+        ("a+", "b{}b", ["b", "{}", "b"]),
+        ("a+(?=b)", "b{}b", ["b", "{}", "b"]),
+        ("a+$", "b{}b{}", ["b{}b", "{}"]),
+        (r"(?<=b)\b|(?<=\u00e9a)b", "\u00e9{}b", ["\u00e9{}b"]),
+        ("\u00e9a*b", "\u00e9{}\u00e9{}b", ["\u00e9{}", "\u00e9{}b"]),
+    ],
+)
+def test_matches_that_are_longer_than_a_window_are_found(pattern, text, expected, length, tmp_path):
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+    long = "a" * length
+    words = [word.format(*[long] * word.count("{}")) for word in expected]
+    vocabulary = {**VOCABULARY, **{word: 10 + i for i, word in enumerate(dict.fromkeys(words))}}
+    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unk>"}
+    ours = opened(tmp_path, model=model, pre_tokenizer=split)
+    assert ours.encode(text.format(*[long] * text.count("{}"))) == [vocabulary[word] for word in words]
+
+
+def test_a_pattern_that_refers_to_the_last_match_is_refused(tmp_path):
+    split = {"type": "Split", "pattern": {"Regex": r"\Ga"}, "behavior": "Removed"}
+    with pytest.raises(InvalidArgumentError, match="is not a valid pattern"):
+        opened(tmp_path, pre_tokenizer=split)
+
+
 @pytest.mark.parametrize("pattern", [r"\C", r"^\C", r"(?:a|\C)"])
 def test_a_pattern_that_divides_characters_is_refused(pattern, tmp_path):
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed"}
