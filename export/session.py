@@ -235,15 +235,12 @@ class ExportSession:
 
     def print_delegation_info(self) -> None:
         """Print the delegated operators. Raises RuntimeError before a delegating stage."""
-        from tabulate import tabulate
-
         ran = [stage for stage in _EDGE_STAGES[:2] if stage in self._stage_to_artifacts]
         if not ran:
             raise RuntimeError("No delegation info available: no stage that lowers to backends has run")
         for method, info in self._stage_to_artifacts[ran[0]].get_context("delegation_infos").items():
             print(f"Method {method}\n{info.get_summary()}")
-            headers = ("op_type", "delegated", "non-delegated")
-            print(tabulate(info.operator_rows(), headers=headers, tablefmt="fancy_grid"))
+            print(info.operator_table())
 
     def get_etrecord(self) -> Any:
         """Return the export's ETRecord. Raises RuntimeError before the program exists or without generate_etrecord."""

@@ -72,6 +72,7 @@ def test_partitioners_of_the_recipe_delegate(capsys: pytest.CaptureFixture[str])
     session.print_delegation_info()
     printed = capsys.readouterr().out
     assert "Method forward" in printed and "aten_add_tensor" in printed
+    assert "occurrences_in_delegated_graphs" in printed and "occurrences_in_non_delegated_graphs" in printed
 
 
 def test_the_stages_one_by_one_do_the_same_as_in_one_go() -> None:

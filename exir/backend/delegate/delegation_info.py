@@ -49,6 +49,12 @@ class DelegationInfo:
         rows = [(breakdown.op_type, breakdown.delegated, breakdown.non_delegated) for breakdown in by_name]
         return [*rows, ("Total", self.num_delegated_nodes, self.num_non_delegated_nodes)]
 
+    def operator_table(self) -> str:
+        """Return the numbered rows of `operator_rows` as a table with frames, with the columns of the DataFrame."""
+        from tabulate import tabulate
+
+        return tabulate(self.operator_rows(), headers=_COLUMNS, tablefmt="fancy_grid", showindex=True)
+
     def get_operator_delegation_dataframe(self) -> object:
         """Return a pandas DataFrame: the rows of `operator_rows` with columns op_type, occurrences_in_delegated_graphs
         and occurrences_in_non_delegated_graphs.
@@ -88,8 +94,6 @@ def get_delegation_info(graph_module: GraphModule) -> DelegationInfo:
 
 def print_delegation_info(graph_module: GraphModule) -> None:
     """Print the summary and a table by operator."""
-    from tabulate import tabulate
-
     info = get_delegation_info(graph_module)
     print(info.get_summary())
-    print(tabulate(info.operator_rows(), headers=_COLUMNS, tablefmt="fancy_grid"))
+    print(info.operator_table())
