@@ -31,6 +31,8 @@ foreach(folder runtime extension kernels devtools)
     PATTERN "*.h"
     PATTERN "pybindings" EXCLUDE)
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/extension/pybindings/pybindings_data_loader.h
+        DESTINATION include/executorch/extension/pybindings COMPONENT sdk)
 if(TARGET xnnpack_backend)
   install(FILES ${PROJECT_SOURCE_DIR}/backends/xnnpack/runtime/XNNPACKBackend.h
           DESTINATION include/executorch/backends/xnnpack/runtime COMPONENT sdk)

@@ -62,6 +62,10 @@ class MethodMeta:
     def backends(self) -> list[str]: ...
 
 @final
+class PyDataLoader:
+    """A data loader that a C++ module of a user made."""
+
+@final
 class ThreadPool:
     """Threads that methods run on.
 
@@ -178,6 +182,12 @@ def _load_for_executorch_from_buffer(
     enable_etdump: bool = False,
     debug_buffer_size: int = 0,
     program_verification: Verification = ...,
+) -> ExecuTorchModule: ...
+def _load_for_executorch_from_data_loader(
+    loader: PyDataLoader,
+    data_path: str | None = None,
+    enable_etdump: bool = False,
+    debug_buffer_size: int = 0,
 ) -> ExecuTorchModule: ...
 def _get_operator_names() -> list[str]: ...
 def _get_registered_backend_names() -> list[str]: ...

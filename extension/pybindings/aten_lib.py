@@ -26,4 +26,6 @@ except ImportError as error:
     ) from error
 
 __all__ = portable_lib.__all__
-globals().update({name: getattr(_aten_lib, name) for name in __all__})
+# A data loader is of one type in both.
+globals().update({name: getattr(_aten_lib, name) for name in __all__ if name != "PyDataLoader"})
+PyDataLoader = portable_lib.PyDataLoader

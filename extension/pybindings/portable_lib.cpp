@@ -15,6 +15,7 @@
 #include <executorch/extension/pybindings/program/metadata.h>
 #include <executorch/extension/pybindings/program/running_method.h>
 #include <executorch/extension/pybindings/program/thread_pools.h>
+#include <executorch/extension/pybindings/pybindings_data_loader.h>
 #include <executorch/extension/pybindings/tensor/shared_tensor.h>
 #include <executorch/extension/pybindings/unavailable.h>
 #include <executorch/runtime/backend/interface.h>
@@ -82,6 +83,20 @@ LoadedModule load_module_from_bundle(const BundledModule& bundle, const DataPath
                                      size_t debug_buffer_size) {
   std::shared_ptr<LoadedProgram> program = bundle.load_program();
   add_data(*program, data_path, data);
+  if (enable_etdump) {
+    program->record_events(debug_buffer_size);
+  }
+  return LoadedModule(std::move(program));
+}
+
+LoadedModule load_module_from_loader(const PyDataLoader& loader, const DataPath& data_path,
+                                     bool enable_etdump, size_t debug_buffer_size) {
+  if (loader.get() == nullptr) {
+    raise_error(runtime::Error::InvalidArgument, "loader: a PyDataLoader without a loader");
+  }
+  std::shared_ptr<LoadedProgram> program = LoadedProgram::from_loader(
+      loader.make_delegating_loader(), Verification::InternalConsistency);
+  add_data(*program, data_path, std::nullopt);
   if (enable_etdump) {
     program->record_events(debug_buffer_size);
   }
@@ -257,6 +272,8 @@ void bind_loading(py::module_& module) {
              data, etdump, debug_buffer);
   module.def("_load_for_executorch_from_bundled_program", from_bundle_and_file, py::arg("module"),
              py::arg("data_path"), etdump, debug_buffer);
+  module.def("_load_for_executorch_from_data_loader", load_module_from_loader, py::arg("loader"),
+             data_path, etdump, debug_buffer);
   // The pool's size is a documented argument; this runtime has no such pool.
   const auto load_bundle = [](py::bytes buffer, size_t) {
     return BundledModule(std::move(buffer));
@@ -293,6 +310,11 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_program(module);
   bind_bundled_module(module);
   bind_module(module);
+#ifndef USE_ATEN_LIB
+  // Not local: modules of users make its objects.
+  py::class_<PyDataLoader, std::shared_ptr<PyDataLoader>>(
+      module, "PyDataLoader", "A data loader that a C++ module of a user made.");
+#endif
   bind_loading(module);
 #ifndef USE_ATEN_LIB
   bind_llm_runner(module);

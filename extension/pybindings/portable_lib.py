@@ -19,6 +19,9 @@ A bundled program (`.bpte`) is loaded by `_load_bundled_program_from_buffer`, it
 (`data_path`); `verify_result_with_bundled_expected_output` runs one of its test cases and raises `InvalidArgumentError`
 if an output exceeds the tolerances.
 
+`_load_for_executorch_from_data_loader` takes a `PyDataLoader`, which a pybind11 module of the user makes: C++ code that
+reads compressed or remote programs.
+
 Documented functions of features that this build lacks (the old profiler) raise `NotSupportedError` when called.
 
 While a program loads or runs, other Python threads run. Errors are the classes of `executorch.runtime.errors`.
@@ -31,6 +34,7 @@ from executorch.extension.pybindings._portable_lib import (
     ExecuTorchModule,
     ExecuTorchProgram,
     MethodMeta,
+    PyDataLoader,
     Tensor,
     TensorInfo,
     ThreadPool,
@@ -46,6 +50,7 @@ from executorch.extension.pybindings._portable_lib import (
     _load_for_executorch,
     _load_for_executorch_from_buffer,
     _load_for_executorch_from_bundled_program,
+    _load_for_executorch_from_data_loader,
     _load_program,
     _load_program_from_buffer,
     _reset_profile_results,
@@ -61,6 +66,7 @@ __all__ = [
     "ExecuTorchModule",
     "ExecuTorchProgram",
     "MethodMeta",
+    "PyDataLoader",
     "Tensor",
     "TensorInfo",
     "ThreadPool",
@@ -76,6 +82,7 @@ __all__ = [
     "_load_for_executorch",
     "_load_for_executorch_from_buffer",
     "_load_for_executorch_from_bundled_program",
+    "_load_for_executorch_from_data_loader",
     "_load_program",
     "_load_program_from_buffer",
     "_reset_profile_results",

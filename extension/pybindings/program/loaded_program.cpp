@@ -67,6 +67,15 @@ std::shared_ptr<LoadedProgram> LoadedProgram::from_memory(py::object owner,
   return program;
 }
 
+std::shared_ptr<LoadedProgram> LoadedProgram::from_loader(
+    std::unique_ptr<runtime::DataLoader> loader, Program::Verification verification) {
+  const LogCapture capture;
+  std::shared_ptr<LoadedProgram> program(
+      new LoadedProgram("a data loader", PythonReference(), std::move(loader)));
+  program->load(verification);
+  return program;
+}
+
 void LoadedProgram::add_data_file(const std::string& path) {
   const LogCapture capture;
   load_data(map_file(path, "data file"), "'" + path + "'");

@@ -53,6 +53,9 @@ class LoadedProgram final {
                                                     runtime::Span<const uint8_t> bytes,
                                                     std::string source,
                                                     runtime::Program::Verification verification);
+  /// Reads the program, and its weights later, by `loader`.
+  static std::shared_ptr<LoadedProgram> from_loader(std::unique_ptr<runtime::DataLoader> loader,
+                                                    runtime::Program::Verification verification);
 
   const runtime::Program& program() const { return *program_; }
 
