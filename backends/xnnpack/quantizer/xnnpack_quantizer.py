@@ -163,7 +163,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         if node in self._normalizations:
             return Rejection("it is a part of a normalization, which XNNPACK computes in float")
         if self._masks.is_added(node):
-            return Rejection("it adds a mask: the other values would have no precision in 8 bits")
+            return Rejection("adding a mask leaves 8 bits no precision for the scores")
         return None
 
     def _report_nothing(self, why: str) -> None:
