@@ -42,4 +42,16 @@ inline void cat(W& w, std::vector<int64_t> items, int32_t to) {
   w.call("aten::cat.out", {tensors(w, std::move(items)), number(w, 0), to, to});
 }
 
+/// A tensor with 16 bytes of initial data, in planned memory.
+inline int32_t state(W& w, Sizes sizes = {4}) {
+  TestProgram& p = w.program();
+  p.segments = {{0, 64}};
+  p.segment_data = std::string(64, '\0');
+  p.mutable_data = {{0, {0, 0}}};
+  const int32_t id = planned(w, std::move(sizes));
+  w.tensor_at(id).data_buffer_idx = 1;
+  w.tensor_at(id).name = "state";
+  return id;
+}
+
 }  // namespace executorch::testing

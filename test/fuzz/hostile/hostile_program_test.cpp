@@ -77,6 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Sharing, HostileProgramTest, ::testing::ValuesIn(hostil
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Combinations, HostileProgramTest,
                          ::testing::ValuesIn(hostile_combinations()), name_of);
+INSTANTIATE_TEST_SUITE_P(Placements, HostileProgramTest, ::testing::ValuesIn(hostile_placements()),
+                         name_of);
 
 }  // namespace
 }  // namespace executorch::testing

@@ -50,8 +50,10 @@ std::vector<HostileProgram> hostile_empty_library_calls();
 std::vector<HostileProgram> hostile_numbers();
 /// Moves in chains; lists and methods that share their memory.
 std::vector<HostileProgram> hostile_sharing();
-/// Several relations at a time: outputs, frees, conditions, states, parametric plans.
+/// Several relations at a time: outputs, frees, conditions, states.
 std::vector<HostileProgram> hostile_combinations();
+/// Parametric plans that place moved, viewed, repeated and consumed tensors.
+std::vector<HostileProgram> hostile_placements();
 
 /// For googletest, which prints an object's bytes otherwise.
 inline void PrintTo(const HostileProgram& program, std::ostream* out) { *out << program.name; }
