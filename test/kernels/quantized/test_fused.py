@@ -77,23 +77,6 @@ def test_fused_convolutions_match_their_reference(case: tuple[Any, ...], extreme
         check("convolution", dtype, zero, weight, *parameters, stride, padding, dilation, groups, *out)
 
 
-@pytest.mark.parametrize("place", [0, 1, 4])
-def test_windows_that_begin_far_outside_of_the_image_read_its_padding(place: int) -> None:
-    # The low 32 bits of the second window's begin are a place in the image.
-    padding, zero = 2**32 + place, 5
-    x, weight = integers(1, 1, 5, extreme=True), integers(2, 1, 1, seed=2, extreme=True)
-    parameters = channels(2, 1)
-    expected = fused.convolution(
-        torch.full((1, 1, 2), zero, dtype=torch.int8), zero, weight, *parameters, [1], [0], [1], 1, -3, -128, 127
-    )
-    out = torch.full_like(expected, 7)
-    geometry = [2 * padding], [padding], [1], 1
-    name = "quantized_fused::convolution.out"
-    call = call_kernel(name, x, zero, weight, *parameters, *geometry, -3, -128, 127, out=[out])
-    assert not call.error, call.message
-    assert torch.equal(call.outputs[0], expected)
-
-
 # batch, inputs, sizes, outputs, kernel, stride, padding, dilation, output padding, groups
 TRANSPOSED: tuple[tuple[Any, ...], ...] = (
     (2, 3, [5, 7], 6, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1], 1),
