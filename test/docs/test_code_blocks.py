@@ -18,7 +18,7 @@ COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 RUN_MARKS = {"python": ("",), "console": ("run",), "cpp": ("compile",)}
 BLOCKS = [block for page in pages() for block in blocks_of(page)]
 WITH_CODE = [page for page in pages() if any(b.language in RUN_MARKS and not b.reason for b in blocks_of(page))]
-NOT_RUN = 31
+NOT_RUN = 33
 
 
 def _is_run(block: Block) -> bool:
