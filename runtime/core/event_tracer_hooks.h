@@ -41,8 +41,8 @@ class EventTracerProfileMethodScope {
  protected:
   EventTracerProfileMethodScope(EventTracer* tracer, const char* name, bool active)
       : tracer_(active ? tracer : nullptr) {
-    // `active` is false without event tracing, which the compiler does not see in a shared
-    // function.
+    // Without event tracing `active` is always false. The compiler cannot see that here, where the
+    // constructor is not inlined.
     if (event_tracer_enabled() && active) {
       entry_ = tracer->start_profiling(name);
     }

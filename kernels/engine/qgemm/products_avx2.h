@@ -131,8 +131,8 @@ using TileSums = __m256i[2 * kRows];
 inline size_t prefetched_bytes(size_t groups) { return groups / 4 * kAlignment; }
 
 /// Adds the products of kUsed rows and a panel's columns (kIsHalf: its first eight) to `sums`. All
-/// of these rows must be readable. kUsed is 1, 3 or 6. Products of
-/// several rows and pairs of bytes prefetch memory from `ahead` on. Returns the end of the weights.
+/// of these rows must be readable. kUsed is 1, 3 or 6. Products of several rows and pairs of bytes
+/// prefetch memory from `ahead` on. Returns the end of the weights.
 template <PanelForm kForm, size_t kUsed, bool kIsHalf>
 ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t groups, const int8_t* w,
                                           const int8_t* ahead, TileSums& sums) {
