@@ -29,7 +29,7 @@ class Bf16WeightGemm {
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
-  /// As Gemm::layout(), whose numbers differ.
+  /// Identifies the packed form like Gemm::layout(); no two classes share a number.
   uint32_t layout() const;
   /// A multiple of kAlignment; `packed` must be aligned to kAlignment.
   size_t packed_bytes() const;
