@@ -53,8 +53,4 @@ inline QAhead::Stream panels_after(const QItem& item, size_t all_rows, size_t al
   return {at, at + divide_up(columns, panel) * panel_bytes};
 }
 
-inline uint32_t layout_of(const QGemmTiles& tiles) {
-  return uint32_t(tiles.offset) << 24 | uint32_t(tiles.interleave) << 16 | uint32_t(tiles.panel);
-}
-
 }  // namespace executorch::kernels::engine
