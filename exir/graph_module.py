@@ -66,20 +66,15 @@ def bfs_trace_with_node_process(gm: GraphModule, node_op: Callable[[Node], None]
             node_op(node)
 
 
-def copy_graph(graph_module: GraphModule) -> Graph:
-    """Copy the graph of a module with the names of its nodes. Subgraphs and values of node metadata are shared."""
+def copy_graph_module(graph_module: GraphModule) -> GraphModule:
+    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared."""
     graph = Graph()
     graph._codegen = graph_module.graph._codegen
     mapped: dict[Node, Node] = {}
     for node in graph_module.graph.nodes:
         mapped[node] = graph.node_copy(node, lambda argument: mapped[argument])
         mapped[node].name = node.name  # also where a fresh graph would avoid the name: signatures refer to it
-    return graph
-
-
-def copy_graph_module(graph_module: GraphModule) -> GraphModule:
-    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared."""
-    copied = GraphModule(graph_module, copy_graph(graph_module))
+    copied = GraphModule(graph_module, graph)
     for name, module, _ in get_control_flow_submodules(graph_module):
         setattr(copied, name, copy_graph_module(module))
     copied.meta.update(graph_module.meta)

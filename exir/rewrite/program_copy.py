@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from operator import attrgetter
 
 from torch.export import ExportedProgram
-from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature, _create_graph_module_for_export
+from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.export.graph_signature import ExportGraphSignature
-from torch.fx import GraphModule
 
-from executorch.exir.graph_module import copy_graph, copy_graph_module, get_control_flow_submodules
+from executorch.exir.graph_module import copy_graph_module
 from executorch.exir.rewrite.program_signature import signature_of_graph
 
 __all__ = ["copy_call", "copy_program"]
@@ -24,15 +22,14 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     copy.deepcopy of a program renames inputs that have a Python name, such as `input`, in the graph but not in the
     signature: the copy's signature has the names of the graph.
     """
-    graph_module = copy_graph_module(program.graph_module, _LazyGraphModule)
+    graph_module = copy_graph_module(program.graph_module)
     signature, calls = program.graph_signature, program.module_call_graph
-    names = [node.name for node in graph.find_nodes(op="placeholder")]
+    names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
     if names != [spec.arg.name for spec in signature.input_specs]:
         signature, calls = signature_of_graph(program, graph_module.graph)
     # ExportedProgram's constructor would verify the graph, as it has done for `program`.
     copied = copy.copy(program)
-    copied._graph_module = _create_graph_module_for_export(graph_module, graph_module.graph)  # generates its code
-    copied._graph_module.meta.update(graph_module.meta)
+    copied._graph_module = graph_module
     copied._graph_signature = ExportGraphSignature(
         [replace(spec, arg=replace(spec.arg)) for spec in signature.input_specs],
         [replace(spec, arg=replace(spec.arg)) for spec in signature.output_specs],
