@@ -58,6 +58,8 @@ def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreO
 
 def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:
     verifiers = list(program.verifiers)
+    for verifier in verifiers:
+        verifier().check(program)  # its graph may have been changed in place
     copied = copy_program(program)
     copied._verifiers = [WellFormed]
     if config.do_quant_fusion_and_const_prop:

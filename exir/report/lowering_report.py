@@ -112,7 +112,7 @@ class MethodReport:
 
 @dataclass(frozen=True)
 class LoweringReport:
-    """The report of a program (lowering report).
+    """Lowering report of a program.
 
     target_checked: `to_executorch` checked the program against the target.
     constant_bytes: of all constants in the file, each counted once.

@@ -27,7 +27,7 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
     if names != [spec.arg.name for spec in signature.input_specs]:
         signature, calls = signature_of_graph(program, graph_module.graph)
-    # ExportedProgram's constructor would verify the graph, as it has done for `program`.
+    # ExportedProgram's constructor would verify the graph; callers do that where it may be illegal.
     copied = copy.copy(program)
     copied._graph_module = graph_module
     copied._graph_signature = ExportGraphSignature(

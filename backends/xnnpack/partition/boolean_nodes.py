@@ -19,7 +19,7 @@ from torch.fx import Graph, Node
 
 def idle_booleans(graph: Graph, supported: Collection[Node]) -> set[Node]:
     """Return the supported nodes that compute only booleans and that no delegate has to compute."""
-    computed: set[Node] = set()  # by a delegate, or from what a delegate computes
+    computed: set[Node] = set()  # computed by a delegate, or from a delegate's result
     booleans: list[Node] = []
     for node in graph.nodes:
         if node.op != "call_function":

@@ -17,6 +17,7 @@ from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY  # type: ignore[import-untyped]
 
+from executorch.backends.xnnpack.quantizer.masks import is_readable
 from executorch.backends.xnnpack.quantizer.patterns import (
     BATCH_NORM,
     TRANSPOSED,
@@ -92,7 +93,7 @@ def _is_huge(node: Node) -> bool:
     owner = cast(GraphModule, node.graph.owning_module)
     path, _, name = str(node.target).rpartition(".")
     tensor = getattr(owner.get_submodule(path), name)
-    return bool(tensor.numel() and tensor.detach().abs().max() > _LARGEST_OBSERVED)
+    return is_readable(tensor) and max(abs(float(bound)) for bound in tensor.detach().aminmax()) > _LARGEST_OBSERVED
 
 
 def _is_constant(node: Node) -> bool:

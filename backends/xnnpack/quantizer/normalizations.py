@@ -2,7 +2,8 @@
 """Find normalizations that a model writes as several calls, such as the RMSNorm of most decoders.
 
     variance = mean(x * x)                          statistics: all that only the root reads
-    y = weight * (x * rsqrt(variance + eps))        products with the root, and with constants after it
+    root = rsqrt(variance + eps)                    or a square root, scaled or shifted by constants
+    y = weight * (x * root)                         products with the root, and with constants after it
 
 They stay in float, as `layer_norm` and `rms_norm` do. The variances of a batch's tokens differ by orders of magnitude:
 with one scale for all, the small ones become zero, and their roots infinite.
@@ -47,7 +48,8 @@ def calls_of_normalizations(graph: Graph, constants: Collection[Node]) -> set[No
     normalized: set[Node] = set()
     roots: set[Node] = set()
     for node in graph.nodes:
-        if _is_root(node, constants) or (node.target in _CONVERSIONS and node.args[0] in roots):
+        is_converted = node.target in (*_CONVERSIONS, _aten.reciprocal.default) and node.args[0] in roots
+        if _is_root(node, constants) or is_converted or _scales(node, roots, constants):
             roots.add(node)
         elif node.target in (*_PRODUCTS, *_QUOTIENTS):
             if not roots.isdisjoint(node.args[:2]) or _scales(node, normalized, constants):
@@ -55,15 +57,17 @@ def calls_of_normalizations(graph: Graph, constants: Collection[Node]) -> set[No
         elif node.target in _CONVERSIONS:
             if node.args[0] in normalized:
                 normalized.add(node)
-        elif node.target in _SUMS and _scales(node, normalized, constants):
+        elif _scales(node, normalized, constants):
             normalized.add(node)
-    return statistics | normalized
+    return statistics | normalized | roots
 
 
-def _scales(node: Node, normalized: Collection[Node], constants: Collection[Node]) -> bool:
-    """Return whether a call scales or shifts normalized values by constants."""
-    others = [operand for operand in node.args[:2] if operand not in normalized]
-    return len(others) < 2 and all(not isinstance(operand, Node) or operand in constants for operand in others)
+def _scales(node: Node, values: Collection[Node], constants: Collection[Node]) -> bool:
+    """Return whether a call scales or shifts one of some values by a constant."""
+    if node.target not in (*_PRODUCTS, *_QUOTIENTS, *_SUMS):
+        return False
+    others = [operand for operand in node.args[:2] if operand not in values]
+    return len(others) == 1 and all(not isinstance(operand, Node) or operand in constants for operand in others)
 
 
 def _is_root(node: Node, constants: Collection[Node]) -> bool:

@@ -45,6 +45,15 @@ BATCH_NORM = (aten.batch_norm.default,)
 CONVOLUTIONS = (aten.conv1d.default, aten.conv2d.default, aten.conv1d.padding, aten.conv2d.padding)
 TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
 
+MOVES = (
+    *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
+    *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),
+    *(aten.view.default, aten.view_copy.default, aten.reshape.default, aten.flatten.using_ints),
+    *(aten.slice.Tensor, aten.slice_copy.Tensor, aten.select.int, aten.pad.default),
+    *(aten.constant_pad_nd.default, aten.clone.default, aten.contiguous.default),
+)
+"""Operators whose result has elements of the operand, and padding."""
+
 PATTERNS = (
     Pattern(Kind.WEIGHTED, (aten.linear.default,), RELU, dynamic=True),
     Pattern(Kind.WEIGHTED, CONVOLUTIONS, RELU, dynamic=True),
@@ -69,11 +78,7 @@ PATTERNS = (
             *(aten.relu6.default, aten.relu6_.default),
             *(aten.max_pool2d.default, aten.avg_pool2d.default, aten.mean.default, aten.mean.dim),
             *(aten.upsample_bilinear2d.vec, aten.upsample_nearest2d.vec),
-            *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
-            *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),
-            *(aten.view.default, aten.view_copy.default, aten.reshape.default, aten.flatten.using_ints),
-            *(aten.slice.Tensor, aten.slice_copy.Tensor, aten.select.int, aten.pad.default),
-            *(aten.constant_pad_nd.default, aten.clone.default, aten.contiguous.default),
+            *MOVES,
         ),
     ),
 )

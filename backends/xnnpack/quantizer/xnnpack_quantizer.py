@@ -152,14 +152,14 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             # leave a range of 8 bits no precision for the other values.
             self._reasons.append(f"{described(node)}: it computes a constant")
             return
-        rejection = self._refusal_of_role(node) or refusal(node, pattern, config)
+        rejection = refusal(node, pattern, config) or self._refusal_of_role(node)
         if rejection is None:
             annotate(node, pattern, config, lambda other: self._config(other) is config)
         else:
             self._reasons.append(f"{described(node)}: {rejection.reason}")
 
     def _refusal_of_role(self, node: Node) -> Rejection | None:
-        """Return why a call stays float whose values 8 bits cannot represent, whatever the calibration data are."""
+        """Return the reason to keep a call in float because 8 bits cannot represent its values, for any calibration data."""
         if node in self._normalizations:
             return Rejection("it is a part of a normalization, which XNNPACK computes in float")
         if self._masks.is_added(node):

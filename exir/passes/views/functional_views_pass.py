@@ -48,7 +48,7 @@ class FunctionalViewsPass(GraphPass):
                 if copying is not None:
                     retarget(node, copying, node.args[:2] if node.target in _SPECIAL else node.args)
                     modified = True
-                    if not _has_layout_of_copy(node.meta["val"]):
+                    if not _has_layout_of_copy(node.meta.get("val")):
                         changed.add(node)
             if changed:
                 refresh_values(module, changed)

@@ -67,7 +67,7 @@ def test_every_partitioner_gives_its_reason_and_the_most_expensive_operator_come
     assert first.operator == "aten::convolution.out"
     assert first.reasons["SayingWhy"] == "padding is not supported"
     assert "no reason" in first.reasons["AddMulPartitionerDemo"]
-    assert "lowering_report.py" in first.source and "convolution" in first.module
+    assert "test_lowering_report.py" in first.source and "convolution" in first.module
     assert {"aten::sin.out", "aten::addmm.out"} <= {one.operator for one in rest}
     assert "aten::add.out" not in {one.operator for one in rest}
     (delegate,) = method.delegates
@@ -95,14 +95,16 @@ def test_a_fallback_causes_a_warning(caplog: pytest.LogCaptureFixture) -> None:
         "not delegated",
         "aten::convolution.out",
         "padding is not supported",
-        "lowering_report.py",
+        "test_lowering_report.py",
     ):
         assert words in record.getMessage()
 
 
 def test_strict_refuses_a_fallback_with_its_reason_and_source() -> None:
     lowered = _lowered(SayingWhy(), strict=True)
-    with pytest.raises(VerificationError, match=r"strict.*convolution.*lowering_report.py.*padding is not supported"):
+    with pytest.raises(
+        VerificationError, match=r"strict.*convolution.*test_lowering_report.py.*padding is not supported"
+    ):
         lowered.to_executorch()
     add = to_edge_transform_and_lower(
         export(_Add(), (X,)), partitioner=[AddMulPartitionerDemo()], compile_config=EdgeCompileConfig(strict=True)
@@ -122,7 +124,14 @@ def test_the_verdict_is_a_table_and_json() -> None:
         text, data = str(manager.verdict), json.loads(manager.verdict.as_json())
     finally:
         unregister_dry_build(BACKEND)
-    for words in ("checked against the target", "arena 1", "aten::sin.out", BACKEND, "FLOPs", "lowering_report.py"):
+    for words in (
+        "checked against the target",
+        "arena 1",
+        "aten::sin.out",
+        BACKEND,
+        "FLOPs",
+        "test_lowering_report.py",
+    ):
         assert words in text
     (method,) = data["methods"]
     assert method["delegates"][0]["dry_built"] is True

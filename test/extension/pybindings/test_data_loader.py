@@ -43,7 +43,7 @@ def memory_loader(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         *(str(COMPILER), "-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", "memory_loader.o"),
         *("-I.", f"-isystem{pybind11.get_include()}", f"-isystem{sysconfig.get_path('include')}"),
     ]
-    # What the headers call (log messages) is linked from the library.
+    # The library has the functions that the headers call (log messages).
     library = ROOT / "build" / "editable" / "runtime" / "libexecutorch_core.a"
     linking = [str(COMPILER), "-shared", "memory_loader.o", "-o", "memory_loader.so", str(library)]
     if not library.is_file():

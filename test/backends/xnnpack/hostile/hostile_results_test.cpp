@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Results of hostile payloads, which only their numbers tell from those of other payloads.
+// Hostile payloads that load like valid ones; only their results differ.
 #include <gtest/gtest.h>
 #include <math.h>
 #include <string.h>
