@@ -32,8 +32,9 @@ class SharedPtrDataLoader final : public runtime::DataLoader {
 };
 
 /// The value of Python's `executorch.extension.pybindings.data_loader.PyDataLoader`. Import that
-/// module, then return a std::shared_ptr<PyDataLoader>, which is the holder type. The loader is
-/// called without the GIL, by several threads at once, and lives as long as the program.
+/// module, then return a std::shared_ptr<PyDataLoader>, which is the holder type. The loader
+/// lives as long as the program. Its functions are called without the GIL, by several threads at
+/// once, and any thread may destroy it, also without the GIL.
 class PyDataLoader final {
  public:
   explicit PyDataLoader(std::shared_ptr<runtime::DataLoader> loader) : loader_(std::move(loader)) {}

@@ -24,8 +24,40 @@ Regex::Regex(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
 
 namespace {
 
-/// White space as Unicode and Oniguruma have it; PCRE2's own class has one character more. Empty
-/// for a pattern with \G, where the search began: a search has several parts.
+// Before PCRE2 10.43, compiled code for partial matches on aarch64 may loop forever (PCRE2 issue
+// 257); pcre2_match() then interprets them.
+#if defined(__aarch64__) && PCRE2_MAJOR == 10 && PCRE2_MINOR < 43
+constexpr uint32_t kJit = PCRE2_JIT_COMPLETE;
+#else
+constexpr uint32_t kJit = PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD;
+#endif
+
+/// What a pattern has that depends on where a search begins: \G, or a verb such as (*SKIP). Null
+/// for other patterns. Searches here are divided into windows, so such a pattern would match
+/// elsewhere.
+const char* search_dependence(const std::string& pattern) {
+  bool is_in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (pattern[i] == '\\') {
+      if (next == 'G') return "\\G";
+      ++i;
+    } else if (is_in_class && pattern[i] == '[' && next == ':') {
+      i = std::min(pattern.find(":]", i + 2), pattern.size() - 2) + 1;  // a class such as [:alpha:]
+    } else if (is_in_class) {
+      is_in_class = pattern[i] != ']';
+    } else if (pattern[i] == '[') {
+      is_in_class = true;
+      if (next == '^') ++i;
+      if (i + 1 < pattern.size() && pattern[i + 1] == ']') ++i;  // it does not end the class
+    } else if (pattern[i] == '(' && next == '*') {
+      return "(*…)";
+    }
+  }
+  return nullptr;
+}
+
+/// White space as Unicode and Oniguruma have it; PCRE2's own class has one character more.
 std::string with_unicode_spaces(const std::string& pattern) {
   std::string result;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -38,8 +70,6 @@ std::string with_unicode_spaces(const std::string& pattern) {
       result += "\\p{White_Space}";
     } else if (next == 'S') {
       result += "\\P{White_Space}";
-    } else if (next == 'G') {
-      return "";
     } else {
       result += '\\';
       result += next;
@@ -48,7 +78,7 @@ std::string with_unicode_spaces(const std::string& pattern) {
   return result;
 }
 
-/// The next byte from `at` on where a character begins; the text's size behind the last one.
+/// The first byte at or after `at` that begins a character; the text's size if there is none.
 size_t character_from(std::string_view text, size_t at) {
   while (at < text.size() && (uint8_t(text[at]) & 0xC0) == 0x80) ++at;
   return std::min(at, text.size());
@@ -64,7 +94,11 @@ class Matcher {
         text_(text),
         steps_(steps),
         data_(pcre2_match_data_create_from_pattern(code, nullptr)),
-        context_(pcre2_match_context_create(nullptr)) {}
+        context_(pcre2_match_context_create(nullptr)) {
+    uint32_t options = 0;
+    pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options);
+    is_anchored_ = (options & PCRE2_ANCHORED) != 0;
+  }
   ~Matcher() {
     pcre2_match_context_free(context_);
     pcre2_match_data_free(data_);
@@ -86,7 +120,7 @@ class Matcher {
       } else {
         at = last;
       }
-      if (result != PCRE2_ERROR_NOMATCH || at >= text_.size()) return result;
+      if (result != PCRE2_ERROR_NOMATCH || is_anchored_ || at >= text_.size()) return result;
       at = character_from(text_, at + 1);
     }
   }
@@ -134,11 +168,16 @@ class Matcher {
   StepBudget& steps_;
   pcre2_match_data* data_;
   pcre2_match_context* context_;
+  bool is_anchored_ = false;  ///< PCRE2 tries to match at one place only
 };
 
 }  // namespace
 
 Result<Regex> Regex::compile(const std::string& given) {
+  if (const char* const part = search_dependence(given)) {
+    ET_LOG(Error, "tokenizer: '%s' has %s, which is not supported", given.c_str(), part);
+    return Error::RegexFailure;
+  }
   const std::string pattern = with_unicode_spaces(given);
   int error = 0;
   PCRE2_SIZE place = 0;
@@ -148,13 +187,12 @@ Result<Regex> Regex::compile(const std::string& given) {
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                     PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
                     &error, &place, nullptr);
-  if (code->code == nullptr || (pattern.empty() && !given.empty())) {
+  if (code->code == nullptr) {
     ET_LOG(Error, "tokenizer: '%s' is not a valid pattern (byte %zu)", given.c_str(),
            size_t(place));
     return Error::RegexFailure;
   }
-  // Without it, matching is slower.
-  pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+  pcre2_jit_compile(code->code, kJit);  // without it, matching is slower
   return Regex(code);
 }
 

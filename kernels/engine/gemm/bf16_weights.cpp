@@ -22,6 +22,8 @@ constexpr size_t kPanel = 32, kWords = kPanel / 2;
 constexpr size_t kPassRows = 2;
 /// With more rows than this, converting weights once takes less time than in every pass.
 constexpr size_t kMaxPassedRows = 4;
+/// Rows of an item, where columns alone are too few items: conversion is then a small share of it.
+constexpr size_t kItemRows = 64;
 /// Converted weights of an item: a part of the second-level cache.
 constexpr size_t kConvertedBytes = size_t{128} << 10;
 
@@ -103,7 +105,8 @@ size_t Bf16WeightGemm::converted_panels() const {
 
 size_t Bf16WeightGemm::scratch_bytes(size_t rows, size_t threads) const {
   if (rows <= kMaxPassedRows) return 0;
-  const size_t floats = limited_product(converted_panels() * kPanel, 1 + depth_, kMaxScratch / 2);
+  const size_t floats =
+      limited_product(converted_panels() * kPanel, 1 + depth_, kMaxScratch / sizeof(float));
   return limited_product(threads, round_up(floats * sizeof(float), kAlignment));
 }
 
@@ -117,13 +120,22 @@ void Bf16WeightGemm::run(const GemmCall& call, Threads& threads) const {
   const size_t wanted = threads.count() == 1 ? 1 : kItemsOfThread * threads.count();
   const size_t most = is_few ? panels : converted_panels();
   const size_t item_panels = std::min(most, divide_up(panels, wanted));
+  const size_t column_items = divide_up(panels, item_panels);
+  const size_t parts = is_few ? 1
+                              : std::clamp(divide_up(wanted, column_items), size_t{1},
+                                           divide_up(call.rows, kItemRows));
+  const size_t item_rows = divide_up(call.rows, parts);
+  const size_t row_items = divide_up(call.rows, item_rows);
   const size_t of_worker = scratch_bytes(call.rows, 1) / sizeof(float);
 
-  for_each_item(threads, divide_up(panels, item_panels), [&](size_t item, size_t worker) {
-    const size_t first = item * item_panels, count = std::min(item_panels, panels - first);
+  for_each_item(threads, column_items * row_items, [&](size_t item, size_t worker) {
+    const size_t first = item / row_items * item_panels;
+    const size_t count = std::min(item_panels, panels - first);
     const size_t column = first * kPanel;
     const size_t columns = std::min(count * kPanel, columns_ - column);
-    float* const out = call.out + column;
+    const size_t first_row = item % row_items * item_rows;
+    const size_t rows = std::min(item_rows, call.rows - first_row);
+    const size_t place = first_row * call.out_stride + column;
     if (is_few) {
       for (size_t i = 0; i < count; ++i) {
         PanelProduct part;
@@ -151,16 +163,16 @@ void Bf16WeightGemm::run(const GemmCall& call, Threads& threads) const {
       }
       Product product;
       product.tiles = tiles_;
-      product.rows = call.rows;
+      product.rows = rows;
       product.columns = columns;
       product.depth = depth_;
-      product.left = call.left;
+      product.left = call.left + first_row * call.left_stride;
       product.left_stride = call.left_stride * sizeof(float);
       product.packed = converted;
-      product.write_to(call.out, column, call.out_stride, call.epilogue);
+      product.write_to(call.out, place, call.out_stride, call.epilogue);
       run_product(product);
     }
-    activate_rows(activate, out, call.rows, columns, call.out_stride);
+    activate_rows(activate, call.out + place, rows, columns, call.out_stride);
   });
 }
 

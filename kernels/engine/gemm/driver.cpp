@@ -211,7 +211,7 @@ void multiply_columns(const Product& p, const Block& block, OutputTile& to, size
     }
     to.out = moved(p.out, row * p.out_stride) + first;
     multiply_rows(p, block, left, to, row, w, prefetch);
-    if (first == 0 && row == 0) prefetch = of_next;
+    if (first == 0 && row == 0 && !has_one_stream(p)) prefetch = of_next;
   }
 }
 

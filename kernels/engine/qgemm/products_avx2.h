@@ -95,7 +95,7 @@ enum class PanelForm { BytePairs, WordPairs, ByteFours };
   "4:\n"
 #define ADD_PRODUCTS(rows, form, bytes, ...)                           \
   __asm__ volatile(ALONG_DEPTH(rows, form, bytes)                      \
-                   : [w] "+r"(w), [a] "+r"(a), __VA_ARGS__              \
+                   : [w] "+&r"(w), [a] "+&r"(a), __VA_ARGS__            \
                    : [last] "r"(last), [next] "r"(next)                \
                    : "memory", "cc", "xmm12", "xmm13", "xmm14", "xmm15")
 // clang-format on
@@ -136,7 +136,7 @@ inline size_t prefetched_bytes(size_t groups) { return groups / 4 * kAlignment; 
 template <PanelForm kForm, size_t kUsed, bool kIsHalf>
 ET_AVX2_INLINE const int8_t* add_products(const int8_t* a, size_t groups, const int8_t* w,
                                           const int8_t* ahead, TileSums& sums) {
-  const int8_t* const last = a + sizeof(int32_t) * groups - 16;
+  const int8_t* const last = moved(a, sizeof(int32_t) * groups - 16);
   const uintptr_t next = reinterpret_cast<uintptr_t>(ahead) - 4 * reinterpret_cast<uintptr_t>(a);
   if constexpr (kUsed == 1) {
     ADD_ROWS(1);

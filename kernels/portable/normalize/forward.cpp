@@ -193,11 +193,6 @@ void training(KernelRuntimeContext& ctx, const BatchNorm& b, Tensor& running_mea
 
 }  // namespace
 
-bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  return ET_EXPECT(ctx, is_floating(tensor.scalar_type()), "%s must be floating point, found %s",
-                   name, name_of(tensor.scalar_type()));
-}
-
 bool expect_parameter(KernelRuntimeContext& ctx, const char* name,
                       const std::optional<Tensor>& tensor, const Shape& shape) {
   return !tensor || (expect_floating(ctx, name, *tensor) &&

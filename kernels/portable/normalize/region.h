@@ -4,7 +4,7 @@
 // elements of a region share a mean and a rstd = 1 / sqrt(variance + eps).
 #pragma once
 
-#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/check_floating.h>
 #include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels::portable {
@@ -90,9 +90,6 @@ inline void split_channels(Strided& memory, int64_t groups) {
 }
 
 // The checks that norms and their gradients share.
-
-/// The dtype is floating, with the name of the argument in the message.
-bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 
 /// A parameter, if there is one, is floating and of this shape.
 bool expect_parameter(KernelRuntimeContext& ctx, const char* name,

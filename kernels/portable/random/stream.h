@@ -3,7 +3,7 @@
 #pragma once
 
 #include <executorch/kernels/loops/elementwise/simd_dispatch.h>
-#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/check_floating.h>
 
 #include <cstring>
 #include <optional>
@@ -76,11 +76,6 @@ class Stream {
   uint32_t words_[kWords];
   int used_ = kWords;
 };
-
-inline bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  return ET_EXPECT(ctx, is_floating(tensor.scalar_type()), "%s must be floating point, found %s",
-                   name, name_of(tensor.scalar_type()));
-}
 
 /// Programs hold no generators: there is one, the process's.
 inline bool expect_no_generator(KernelRuntimeContext& ctx,

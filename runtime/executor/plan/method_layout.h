@@ -93,8 +93,10 @@ enum ValueFlag : uint8_t {
   kMovedValue = 8,
   /// A view that may show an input whose memory is the caller's.
   kGivenView = 8,
-  // Bit 16 has several meanings, one after the other. Each is cleared, for every value, before the
-  // next one is set.
+  // Bit 16 has several meanings, one after the other. kShowsGivenInput is cleared for every value
+  // before kMadeView is set. kMadeView stays, but only views have it, and kConsumedInput is read
+  // for
+  // inputs only.
   /// Until AliasModel::set_up(): the tensor may be resized.
   kResizableValue = 16,
   /// Until AliasModel has all classes, of the representative of a class: the class has an input

@@ -94,7 +94,7 @@ Error verify_named_data(const fb::Program& program, size_t flatbuffer_size) {
   return Error::Ok;
 }
 
-/// Look-ups by name must find one method, wherever they begin.
+/// Refuses two methods of one name: look-ups may search from either end.
 Error verify_method_names(const fb::Program& program, size_t flatbuffer_size) {
   uint64_t compared = 0;
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {

@@ -162,8 +162,17 @@ TEST(Bf16WeightGemm, AppliesActivations) {
 
 TEST(Bf16WeightGemm, KeepsNaNInfinityAndSubnormals) {
   Random random(34);
-  const Case c = {3, 45, 9, true, true, true, true};
-  for (float special : {kNaN, kInfinity, -kInfinity, -0.0f, 1e-40f}) {
+  for (auto [rows, special] : {std::pair{size_t{3}, kNaN},
+                               {3, kInfinity},
+                               {3, -kInfinity},
+                               {3, -0.0f},
+                               {3, 1e-40f},
+                               {9, kNaN},
+                               {9, kInfinity},
+                               {9, -kInfinity},
+                               {9, -0.0f},
+                               {9, 1e-40f}}) {
+    const Case c = {rows, 45, 9, true, true, true, true};
     Operands operands(c, random);
     operands.left[c.depth + 2] = special;
     operands.right[7 * c.depth + 3] = special;

@@ -50,8 +50,9 @@ struct OutputTile {
 
 /// Weights are read from the last-level cache or memory once, and stay in the second-level cache
 /// for all rows. Hardware prefetch is late, so each tile prefetches a share of the next weights.
-/// Sets whose pair_rows is 0 have one stream, at[0]; a tile prefetches 64 of its bytes in each step
-/// of kDepthStep. The stream is the next rows of the left operand or of the output, or weights.
+/// Sets whose pair_rows is 0 have one stream, at[0]: the next rows of the left operand or of the
+/// output, or weights. Tiles for AVX2 prefetch 64 of its bytes in each step of kDepthStep; the
+/// other sets ignore it.
 struct Prefetch {
   const char *at[2], *end;  ///< `end` is the first stream's
   size_t lines;             ///< of each stream, for kDepthStep elements of depth

@@ -85,7 +85,7 @@ constexpr size_t kRows = 6, kPanel = 16, kVector = 8, kLine = 64;
                    "vbroadcastss 96(%[places]), %%ymm12\n"                                   \
                    "vbroadcastss 100(%[places]), %%ymm13\n"                                  \
                    ROWS_##rows(END_ROW) "vzeroupper\n"                                       \
-                   : [w] "+r"(w), [k] "+r"(k), [at] "=&r"(at)                                \
+                   : [w] "+&r"(w), [k] "+&r"(k), [at] "=&r"(at)                              \
                    : [a0] "r"(end[0]), [a1] "r"(end[1]), [a2] "r"(end[2]), [a3] "r"(end[3]), \
                      [a4] "r"(end[4]), [a5] "r"(end[5]), [places] "r"(&places), [next] "r"(next) \
                    : "memory", "cc", REGISTERS)

@@ -136,6 +136,7 @@ TEST_P(IntegerPadding, IsANumberOfTheDatatype) {
     const auto* const numbers = static_cast<const uint16_t*>(output.const_data_ptr());
     EXPECT_EQ(numbers[0], row.expected);
     EXPECT_EQ(numbers[1], 0x3f80);
+    EXPECT_EQ(numbers[2], 0x4000);
   }
 }
 
