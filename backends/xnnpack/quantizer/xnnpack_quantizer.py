@@ -159,7 +159,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             self._reasons.append(f"{described(node)}: {rejection.reason}")
 
     def _refusal_of_role(self, node: Node) -> Rejection | None:
-        """Return the reason to keep a call in float because 8 bits cannot represent its values, whatever the data are."""
+        """Return the reason to keep a call in float: 8 bits cannot represent its values, whatever the data are."""
         if node in self._normalizations:
             return Rejection("it is a part of a normalization, which XNNPACK computes in float")
         if self._masks.is_added(node):
