@@ -42,6 +42,8 @@ PLACEHOLDERS = {
     "VerbNounPass",
     "verb_noun_pass",
     "test_verb_noun_pass",
+    "NAME_option_key",
+    "test_NAME",
 }
 
 

@@ -214,10 +214,11 @@ NOT_TRACKED = {
         "verb_noun_pass.py",
         "devtools/command/doing.py",
     ),
+    *("exir/memory/algorithms/NAME.py", "exir/memory/solve/NAME.py", "test/exir/memory/solve/test_NAME.py"),
     *("tokenizer.json", "tekken.json"),
     *("NativeFunctions.h", "Functions.h", "selected_operators.yaml", "selected_dtypes.h"),
     *("extension/llm/tokenizers/NAME.cpp", "extension/llm/tokenizers/include/pytorch/tokenizers/NAME.h"),
-    "executorch/extension/c_api/executorch.h",
+    *("executorch/extension/c_api/executorch.h", "executorch/extension/pybindings/pybindings_data_loader.h"),
 }
 
 

@@ -105,7 +105,7 @@ Error verify_method_names(const fb::Program& program, size_t flatbuffer_size) {
                                InvalidProgram, "methods %zu and %zu have the name '%s'", j, i,
                                name);
     }
-    // As above, this takes time linear in the file.
+    // This takes time linear in the file.
     compared += i * steps;
     ET_CHECK_OR_RETURN_ERROR(compared / kSearchesPerByte <= flatbuffer_size, InvalidProgram,
                              "%zu methods are too many for a file of %zu bytes",
