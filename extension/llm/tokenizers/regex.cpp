@@ -33,8 +33,8 @@ constexpr uint32_t kJit = PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD;
 #endif
 
 /// Returns the part of a pattern that depends on where a search begins: \G, or a verb such as
-/// (*SKIP). Null for other patterns. Searches here are divided into windows, so such a pattern would match
-/// elsewhere.
+/// (*SKIP). Null for other patterns. Searches here are divided into windows, so such a pattern
+/// would match elsewhere.
 const char* search_dependence(const std::string& pattern) {
   bool is_in_class = false;
   for (size_t i = 0; i < pattern.size(); ++i) {

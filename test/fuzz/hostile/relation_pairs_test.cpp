@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "fuzz/hostile/hostile_programs.h"
-#include "fuzz/hostile/relation_changes.h"
 #include "fuzz/program/execute_program.h"
 #include "fuzz/program/mutate_program.h"
 #include "fuzz/program/recorded_seeds.h"
+#include "fuzz/program/relation_changes.h"
 #include "runtime/log_capture.h"
 
 namespace executorch::testing {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include "fuzz/hostile/relation_changes.h"
+#include "fuzz/program/relation_changes.h"
 
 #include <algorithm>
 #include <utility>
