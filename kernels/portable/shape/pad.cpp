@@ -36,8 +36,10 @@ bool read_paddings(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
     const bool fits = pad[2 * i] > -kLimit && pad[2 * i] < kLimit && pad[2 * i + 1] > -kLimit &&
                       pad[2 * i + 1] < kLimit;
     if (fits) shape->sizes[d] += pad[2 * i] + pad[2 * i + 1];
-    const int64_t cropped = std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0);
-    if (!ET_EXPECT(ctx, fits && shape->sizes[d] >= 0 && self.size(d) + cropped >= 0,
+    const auto cropped = [&] {
+      return std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0);
+    };
+    if (!ET_EXPECT(ctx, fits && shape->sizes[d] >= 0 && self.size(d) + cropped() >= 0,
                    "padding by %" PRId64 " and %" PRId64 " does not fit dimension %d of sizes %s",
                    pad[2 * i], pad[2 * i + 1], d, ShapeText(self).text)) {
       return false;

@@ -116,7 +116,7 @@ def test_border_padding_matches_eager(kind: str, dtype: torch.dtype) -> None:
 
 def test_padding_refuses_bad_arguments() -> None:
     x, out = torch.ones(1, 2, 4, 4), torch.ones(1, 2, 9, 9)
-    for pad in ([1], [1] * 10, [-3, -3], [1 << 62, 0], [9, 9, 9, 9, 9, 9]):
+    for pad in ([1], [1] * 10, [-3, -3], [1 << 62, 0], [-1 << 63, -2], [9, 9, 9, 9, 9, 9]):
         assert_kernel_refuses("aten::constant_pad_nd.out", x, pad, out=out)
     for pad in ([4, 0, 0, 0], [1, 1], [-5, 0, 0, 0], [-2, -2, 0, 0]):
         assert_kernel_refuses("aten::reflection_pad2d.out", x, pad, out=out)
