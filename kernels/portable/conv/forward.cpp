@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolution: its arguments checked and turned into loops, its matrix products and depthwise sums.
 #include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 #include <executorch/kernels/portable/conv/depthwise.h>
@@ -115,16 +116,49 @@ MatrixView group_bias(const Convolution& c, int64_t group) {
   return bias;
 }
 
-/// Calls f(loops) for every phase that has outputs.
+/// Calls f(axis) for every phase of a dimension that has taps, at most one for each tap.
+template <class F>
+void for_each_axis(const ConvGeometry& g, int d, F&& f) {
+  for (int64_t phase = 0; phase < g.phases(d); ++phase) {
+    const WindowAxis axis = g.axis(d, phase);
+    if (axis.taps > 0) f(axis);
+  }
+}
+
+/// Calls f(loops) for every phase that has taps.
 template <class F>
 void for_each_phase(const ConvGeometry& g, F&& f) {
-  for (int64_t z = 0; z < g.phases(0); ++z) {
-    for (int64_t y = 0; y < g.phases(1); ++y) {
-      for (int64_t x = 0; x < g.phases(2); ++x) {
-        f(WindowLoops{{g.axis(0, z), g.axis(1, y), g.axis(2, x)}});
-      }
-    }
+  for_each_axis(g, 0, [&](const WindowAxis& z) {
+    for_each_axis(g, 1, [&](const WindowAxis& y) {
+      for_each_axis(g, 2, [&](const WindowAxis& x) { f(WindowLoops{{z, y, x}}); });
+    });
+  });
+}
+
+/// True if outputs of a transposed convolution lie between its windows.
+bool has_outputs_without_taps(const ConvGeometry& g) {
+  for (int d = 0; d < kSpatial; ++d) {
+    int64_t phases = 0;
+    for_each_axis(g, d, [&](const WindowAxis&) { ++phases; });
+    if (phases < g.phases(d)) return true;
   }
+  return false;
+}
+
+/// Writes each channel's bias, or zero, to all outputs.
+void fill_with_bias(KernelRuntimeContext& ctx, const ConvGeometry& g,
+                    const std::optional<Tensor>& bias, const Tensor& out) {
+  const Strided to(out);
+  if (!bias) {
+    fill(ctx, to, Scalar(0));
+    return;
+  }
+  const Strided memory(*bias);
+  Strided from = to;
+  from.data = memory.data;
+  std::fill(from.strides, from.strides + from.rank, 0);
+  from.strides[g.batched ? 1 : 0] = memory.strides[0];
+  copy(ctx, to, from);
 }
 
 template <class T>
@@ -163,7 +197,6 @@ void product_convolution(KernelRuntimeContext& ctx, const Convolution& c) {
                      ? Gemm<T>(ctx, tile_of<T>(plain_gemm_tiles()), positions, g.out_channels, k)
                      : Gemm<T>(ctx, tile_of<T>(plain_gemm_tiles()), g.out_channels, positions, k);
   for_each_phase(g, [&](const WindowLoops& loops) {
-    if (loops.outputs() == 0) return;
     for (int64_t n = 0; n < g.batch; ++n) {
       for (int64_t group = 0; group < g.groups; ++group) {
         const Plane image = c.input.plane(n, group * g.in_channels);
@@ -309,6 +342,7 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeomet
   Convolution c = {g,  Images(input, g.spatial), {Strided(weight), g},
                    {}, Images(out, g.spatial),   false};
   c.channels_inside = has_channels_inside(c.out.first, g);
+  if (has_outputs_without_taps(g)) fill_with_bias(ctx, g, bias, out);
   if (bias) {
     const Strided memory(*bias);
     c.bias = {memory.data, memory.dtype, memory.strides[0], 0};

@@ -90,6 +90,18 @@ def test_output_padding_and_strides_above_the_kernel_match_eager() -> None:
     check(torch.randn(1, 3, 5, 5), 4, (3, 3), transposed=True, stride=4, dilation=6, output_padding=1)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64], ids=str)
+@pytest.mark.parametrize("layout", [None, torch.channels_last], ids=str)
+def test_outputs_between_windows_are_the_bias(dtype: torch.dtype, layout: Any) -> None:
+    image = random_tensor((2, 4, 3, 4), dtype)
+    wide = {"transposed": True, "stride": (300, 41), "output_padding": (7, 5)}
+    check(image, 6, (3, 2), layout=layout, padding=1, **wide)
+    check(image, 8, (2, 3), layout=layout, groups=4, dilation=(3, 40), **wide)
+    check(image, 4, (1, 1), layout=layout, bias=False, **wide)
+    check(random_tensor((4, 5), dtype)[None], 4, (2,), transposed=True, stride=1000, groups=2)
+    check(random_tensor((1, 2, 2, 3, 2), dtype), 4, (1, 2, 3), transposed=True, stride=(5, 9, 17))
+
+
 def test_sizes_beyond_one_block_match_eager() -> None:
     check(torch.randn(1, 40, 20, 33), 230, (3, 3), padding=1)
     check(torch.randn(1, 300, 6, 6), 20, (3, 3), padding=1, layout=torch.channels_last)
