@@ -8,7 +8,11 @@ from torch import nn
 from torch.export import export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    NothingQuantizedError,
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
 
 
 class _BiasAndMask(nn.Module):
@@ -39,6 +43,17 @@ class _Written(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.state.add_(x)
         return self.state + self.state
+
+
+class _WrittenWeights(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights: torch.Tensor
+        self.register_buffer("weights", torch.ones(4, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.weights.copy_(x[0])
+        return nn.functional.linear(x, self.weights)
 
 
 def _quantized(module: nn.Module, x: torch.Tensor) -> torch.fx.GraphModule:
@@ -78,3 +93,10 @@ def test_the_angles_of_positions_stay_in_float() -> None:
 def test_a_buffer_that_is_written_is_no_constant() -> None:
     converted = _quantized(_Written(), torch.ones(1, 4, 4))
     assert "aten.add.Tensor" in _quantized_calls(converted)
+
+
+def test_weights_that_the_program_writes_stay_in_float() -> None:
+    quantizer = XNNPACKQuantizer(strict=True).set_global(get_symmetric_quantization_config())
+    captured = export(_WrittenWeights(), (torch.randn(1, 4, 4),)).module()
+    with pytest.raises(NothingQuantizedError, match="its weights are computed, expected constants"):
+        prepare_pt2e(captured, quantizer)

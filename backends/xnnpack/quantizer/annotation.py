@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, cast
 
@@ -52,15 +52,19 @@ def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:
     node.meta[Q_ANNOTATION_KEY] = QuantizationAnnotation(operands, result, _annotated=True)
 
 
-def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> Rejection | None:
-    """Return why a call stays float; None if it can be quantized as configured."""
+def refusal(node: Node, pattern: Pattern, config: QuantizationConfig, constants: Collection[Node]) -> Rejection | None:
+    """Return why a call stays float; None if it can be quantized as configured. constants: those of its graph."""
     if is_dynamic(config) and not pattern.dynamic:
         return Rejection("dynamic quantization supports only linear layers and convolutions")
     operands = tensors_read(node)
     if not operands or not all(_may_be_observed(tensor, node, config) for tensor in [*operands, node]):
         dtypes = sorted({str(getattr(tensor.meta.get("val"), "dtype", None)) for tensor in [*operands, node]})
         return Rejection(f"its tensors are {' and '.join(dtypes)}, expected torch.float32")
-    return _refusal_of_weights(node, config) if pattern.kind is Kind.WEIGHTED else _refusal_of_operands(node)
+    if pattern.kind is not Kind.WEIGHTED:
+        return _refusal_of_operands(node)
+    if node.args[1] not in constants:
+        return Rejection("its weights are computed, expected constants")
+    return _refusal_of_weights(node, config)
 
 
 def is_dynamic(config: QuantizationConfig) -> bool:
@@ -96,13 +100,6 @@ def _is_huge(node: Node) -> bool:
     return is_readable(tensor) and max(abs(float(bound)) for bound in tensor.detach().aminmax()) > _LARGEST_OBSERVED
 
 
-def _is_constant(node: Node) -> bool:
-    """Return whether a node depends only on parameters and buffers."""
-    return node.op == "get_attr" or (
-        node.op == "call_function" and bool(node.all_input_nodes) and all(map(_is_constant, node.all_input_nodes))
-    )
-
-
 def constants_of(graph: Graph) -> set[Node]:
     """Return the nodes that compute the same value at every call: from parameters, buffers and sizes alone."""
     constants: set[Node] = set()
@@ -120,8 +117,6 @@ def _groups(node: Node) -> int:
 
 def _refusal_of_weights(node: Node, config: QuantizationConfig) -> Rejection | None:
     weight = cast(Node, node.args[1])
-    if not _is_constant(weight):
-        return Rejection("its weights are computed, expected constants")
     several = config.weight is not None and config.weight.qscheme == torch.per_channel_symmetric
     transposed = node.target in TRANSPOSED
     if transposed and several and _groups(node) != 1:

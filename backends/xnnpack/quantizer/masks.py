@@ -18,7 +18,7 @@ from torch.fx import Node
 from torch.fx.node import map_arg
 from torch.utils._pytree import tree_map_only
 
-from executorch.backends.xnnpack.quantizer.patterns import MOVES
+from executorch.backends.xnnpack.quantizer.patterns import CONVERSIONS, MOVES, PRODUCTS, SUMS
 from executorch.exir.operator.call_effects import writes_arguments
 
 _MASKED, _KEPT = -64.0, -16.0
@@ -26,8 +26,6 @@ _MASKED, _KEPT = -64.0, -16.0
 windows, add -100; tables of relative positions stay above -16."""
 
 _aten = torch.ops.aten
-_SUMS = (_aten.add.Tensor, _aten.add_.Tensor)
-_PRODUCTS = (_aten.mul.Tensor, _aten.mul_.Tensor)
 _CHOICES: dict[object, tuple[int, ...]] = {  # operator → the places of the values that it chooses from
     _aten.masked_fill.Scalar: (2,),
     _aten.masked_fill.Tensor: (2,),
@@ -38,7 +36,7 @@ _CHOICES: dict[object, tuple[int, ...]] = {  # operator → the places of the va
     _aten.where.ScalarSelf: (1,),
     _aten.where.ScalarOther: (2,),
 }
-_MOVES = (*MOVES, _aten.expand.default, _aten.to.dtype, _aten._to_copy.default, _aten.index.Tensor)
+_MOVES = (*MOVES, *CONVERSIONS, _aten.index.Tensor)
 
 
 def is_readable(value: object) -> TypeGuard[torch.Tensor]:
@@ -57,7 +55,7 @@ class Masks:
 
     def is_added(self, node: Node) -> bool:
         """Return whether a call adds a mask to another tensor."""
-        return node.target in _SUMS and any(isinstance(term, Node) and self._is_mask(term) for term in node.args[:2])
+        return node.target in SUMS and any(isinstance(term, Node) and self._is_mask(term) for term in node.args[:2])
 
     def _is_mask(self, node: Node) -> bool:
         while node not in self._constants and node.target in _MOVES:
@@ -65,7 +63,7 @@ class Masks:
         if node in self._constants:
             value = self._value(node)
             return is_readable(value) and bool((value <= _MASKED).any() and (value > _KEPT).any())
-        if node.target in _PRODUCTS:
+        if node.target in PRODUCTS:
             return any(self._masks(factor) for factor in node.args[:2])
         return any(self._masks(node.args[place]) for place in _CHOICES.get(node.target, ()))
 

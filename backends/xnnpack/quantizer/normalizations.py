@@ -16,17 +16,17 @@ from collections.abc import Collection
 import torch
 from torch.fx import Graph, Node
 
+from executorch.backends.xnnpack.quantizer.patterns import CONVERSIONS, PRODUCTS, SUMS
+
 _aten = torch.ops.aten
 _ROOTS = (_aten.rsqrt.default, _aten.rsqrt_.default, _aten.sqrt.default, _aten.sqrt_.default)
 _POWERS = (_aten.pow.Tensor_Scalar, _aten.pow_.Scalar)
-_PRODUCTS = (_aten.mul.Tensor, _aten.mul_.Tensor)
-_QUOTIENTS = (_aten.div.Tensor, _aten.div_.Tensor)
-_SUMS = (_aten.add.Tensor, _aten.add_.Tensor, _aten.add.Scalar)
-_CONVERSIONS = (_aten.to.dtype, _aten._to_copy.default, _aten.expand.default, _aten.unsqueeze.default)
+_SCALES = (*PRODUCTS, _aten.div.Tensor, _aten.div_.Tensor)
+_SHIFTS = (*SUMS, _aten.add.Scalar)
+_CONVERSIONS = (*CONVERSIONS, _aten.unsqueeze.default)
 _OF_STATISTICS = (
-    *_PRODUCTS,
-    *_QUOTIENTS,
-    *_SUMS,
+    *_SCALES,
+    *_SHIFTS,
     *_POWERS,
     *_CONVERSIONS,
     *(_aten.square.default, _aten.mean.default, _aten.mean.dim, _aten.sum.dim_IntList),
@@ -51,20 +51,17 @@ def calls_of_normalizations(graph: Graph, constants: Collection[Node]) -> set[No
         is_converted = node.target in (*_CONVERSIONS, _aten.reciprocal.default) and node.args[0] in roots
         if _is_root(node, constants) or is_converted or _scales(node, roots, constants):
             roots.add(node)
-        elif node.target in (*_PRODUCTS, *_QUOTIENTS):
-            if not roots.isdisjoint(node.args[:2]) or _scales(node, normalized, constants):
-                normalized.add(node)
-        elif node.target in _CONVERSIONS:
-            if node.args[0] in normalized:
-                normalized.add(node)
-        elif _scales(node, normalized, constants):
+            continue
+        normalizes = node.target in _SCALES and not roots.isdisjoint(node.args[:2])
+        is_converted = node.target in _CONVERSIONS and node.args[0] in normalized
+        if normalizes or is_converted or _scales(node, normalized, constants):
             normalized.add(node)
     return statistics | normalized | roots
 
 
 def _scales(node: Node, values: Collection[Node], constants: Collection[Node]) -> bool:
     """Return whether a call scales or shifts one of some values by a constant."""
-    if node.target not in (*_PRODUCTS, *_QUOTIENTS, *_SUMS):
+    if node.target not in (*_SCALES, *_SHIFTS):
         return False
     others = [operand for operand in node.args[:2] if operand not in values]
     return len(others) == 1 and all(not isinstance(operand, Node) or operand in constants for operand in others)

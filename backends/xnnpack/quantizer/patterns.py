@@ -45,6 +45,11 @@ BATCH_NORM = (aten.batch_norm.default,)
 CONVOLUTIONS = (aten.conv1d.default, aten.conv2d.default, aten.conv1d.padding, aten.conv2d.padding)
 TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
 
+SUMS = (aten.add.Tensor, aten.add_.Tensor)
+PRODUCTS = (aten.mul.Tensor, aten.mul_.Tensor)
+CONVERSIONS = (aten.to.dtype, aten._to_copy.default, aten.expand.default)
+"""Operators whose result has elements of the operand, in another dtype or repeated."""
+
 MOVES = (
     *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
     *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),
@@ -58,9 +63,9 @@ PATTERNS = (
     Pattern(Kind.WEIGHTED, (aten.linear.default,), RELU, dynamic=True),
     Pattern(Kind.WEIGHTED, CONVOLUTIONS, RELU, dynamic=True),
     Pattern(Kind.WEIGHTED, TRANSPOSED, RELU, dynamic=True, channels=1),
-    Pattern(Kind.COMPUTED, (aten.add.Tensor, aten.add_.Tensor), RELU),
+    Pattern(Kind.COMPUTED, SUMS, RELU),
     Pattern(Kind.COMPUTED, (aten.sub.Tensor, aten.sub_.Tensor), RELU),
-    Pattern(Kind.COMPUTED, (aten.mul.Tensor, aten.mul_.Tensor), RELU),
+    Pattern(Kind.COMPUTED, PRODUCTS, RELU),
     Pattern(
         Kind.COMPUTED,
         (

@@ -152,7 +152,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             # leave a range of 8 bits no precision for the other values.
             self._reasons.append(f"{described(node)}: it computes a constant")
             return
-        rejection = refusal(node, pattern, config) or self._refusal_of_role(node)
+        rejection = refusal(node, pattern, config, self._constants) or self._refusal_of_role(node)
         if rejection is None:
             annotate(node, pattern, config, lambda other: self._config(other) is config)
         else:

@@ -22,7 +22,14 @@ from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped
     get_weight_qspec,
 )
 
-from executorch.backends.xnnpack.quantizer.annotation import annotate, is_annotated, last_made_with, pass_on, refusal
+from executorch.backends.xnnpack.quantizer.annotation import (
+    annotate,
+    constants_of,
+    is_annotated,
+    last_made_with,
+    pass_on,
+    refusal,
+)
 from executorch.backends.xnnpack.quantizer.patterns import (
     BATCH_NORM,
     CONVOLUTIONS,
@@ -88,6 +95,7 @@ def _annotator(operators: tuple[Any, ...], has_relu: bool, has_batch_norm: bool)
             return []
         config, wanted = quantization_config, filter_fn or (lambda node: True)
         groups = []
+        constants = constants_of(model.graph)
         for node in model.graph.nodes:
             if node.target not in operators or is_annotated(node) or not wanted(node):
                 continue
@@ -95,7 +103,7 @@ def _annotator(operators: tuple[Any, ...], has_relu: bool, has_batch_norm: bool)
             last = last_made_with(node, pattern, config, wanted)
             if (has_relu and last.target not in RELU) or (has_batch_norm and only_follower(node, BATCH_NORM) is None):
                 continue
-            if refusal(node, pattern, config) is None:
+            if refusal(node, pattern, config, constants) is None:
                 annotate(node, pattern, config, wanted)
                 groups.append(_made_together(node, last))
         return groups
