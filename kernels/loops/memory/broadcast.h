@@ -10,7 +10,12 @@ namespace executorch::kernels {
 /// Widens `shape` so that `operand` broadcasts to it; false when the two do not fit together.
 bool broadcast(Shape& shape, const Shape& operand);
 
-/// Same as above, but fails the context with both shapes in the message.
+/// False if the elements of a tensor of this shape could not be counted (kEmptyTensorLimit). Small
+/// operands along different dimensions broadcast to such a shape.
+bool is_countable(const Shape& shape);
+
+/// Same as broadcast(), but fails the context with both shapes in the message; also if the common
+/// shape is not countable.
 bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand);
 
 /// Returns true if `operand` broadcasts to `shape` without widening it.

@@ -4,6 +4,8 @@
 #include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/loops/memory/shape.h>
 
+#include <executorch/runtime/core/exec_aten/util/empty_tensor_limit.h>
+#include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/platform/assert.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -80,9 +82,21 @@ bool broadcast(Shape& shape, const Shape& operand) {
   return true;
 }
 
+bool is_countable(const Shape& shape) {
+  int64_t product = 1;
+  for (int d = 0; d < shape.rank; ++d) {
+    const int64_t size = shape.sizes[d] > 0 ? shape.sizes[d] : 1;
+    if (runtime::mul_overflows(product, size, &product)) return false;
+  }
+  return product <= runtime::kEmptyTensorLimit;
+}
+
 bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand) {
   const Shape before = shape;
   return ET_EXPECT(ctx, broadcast(shape, operand), "shapes %s and %s do not broadcast together",
+                   ShapeText(before).text, ShapeText(operand).text) &&
+         ET_EXPECT(ctx, is_countable(shape),
+                   "shapes %s and %s broadcast to more elements than can be counted",
                    ShapeText(before).text, ShapeText(operand).text);
 }
 

@@ -15,16 +15,6 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// The indices brought to one shape and turned into places in self.
-struct Indexing {
-  Shape selected;     // the shape that the index tensors broadcast to
-  int place = 0;      // where the dimensions of `selected` begin in the result
-  uint32_t mask = 0;  // dimensions of self that are indexed
-  Shape result;       // the shape of self[indices]
-  // Bytes from self's start, for each element of `selected` in index order; temporary memory.
-  const int64_t* offsets = nullptr;
-};
-
 /// One index tensor over one dimension of self.
 struct Index {
   Strided memory;
@@ -34,7 +24,17 @@ struct Index {
 struct IndexList {
   Index items[kMaxRank];
   int count = 0;
-  Shape selected;
+  Shape selected;  // the shape that the index tensors broadcast to
+};
+
+/// The indices brought to one shape and turned into places in self.
+struct Indexing {
+  IndexList list;
+  int place = 0;      // where the dimensions of `list.selected` begin in the result
+  uint32_t mask = 0;  // dimensions of self that are indexed
+  Shape result;       // the shape of self[indices]
+  // Bytes from self's start, for each selected element in index order; temporary memory.
+  const int64_t* offsets = nullptr;
 };
 
 bool is_mask(ScalarType dtype) { return dtype == ScalarType::Bool || dtype == ScalarType::Byte; }
@@ -144,23 +144,13 @@ bool adjacent(uint32_t mask) {
   return (mask & (mask + 1)) == 0;
 }
 
-/// Checks the indices against self's sizes and computes offsets from self's strides. Returns false
-/// after failing the context. Indices are int32, int64, bool or uint8 (as bool); an absent index
-/// selects its whole dimension.
+/// Finds the shape of the result. Returns false after failing the context. Indices are int32,
+/// int64, bool or uint8 (as bool); an absent index selects its whole dimension.
 bool resolve(KernelRuntimeContext& ctx, const Strided& self,
              ArrayRef<std::optional<Tensor>> indices, Indexing* indexing) {
-  IndexList list;
+  IndexList& list = indexing->list;
   if (!collect(ctx, self, indices, &list)) return false;
-  indexing->selected = list.selected;
   for (int i = 0; i < list.count; ++i) indexing->mask |= uint32_t(1) << list.items[i].dim;
-  const int64_t n = list.selected.numel();
-  auto* const offsets = allocate<int64_t>(ctx, n);
-  if (offsets == nullptr) return false;
-  for (int64_t i = 0; i < n; ++i) offsets[i] = 0;
-  for (int i = 0; i < list.count; ++i) {
-    if (!add_offsets(ctx, self, list.items[i], list.selected, offsets)) return false;
-  }
-  indexing->offsets = offsets;
   // The selection replaces adjacent indexed dimensions; otherwise it comes first.
   indexing->place = adjacent(indexing->mask) ? list.items[0].dim : 0;
   if (!ET_EXPECT(ctx, list.selected.rank + self.rank - list.count <= kMaxRank,
@@ -173,6 +163,23 @@ bool resolve(KernelRuntimeContext& ctx, const Strided& self,
   for (int d = 0; d < list.selected.rank; ++d) {
     indexing->result.insert(indexing->place + d, list.selected.sizes[d]);
   }
+  return ET_EXPECT(ctx, is_countable(indexing->result),
+                   "indices of shape %s select more elements than can be counted",
+                   ShapeText(list.selected).text);
+}
+
+/// Checks the indices against self's sizes and computes offsets from self's strides. A result with
+/// elements must have been found to fit memory: short index tensors select many elements together.
+bool locate(KernelRuntimeContext& ctx, const Strided& self, Indexing* indexing) {
+  const IndexList& list = indexing->list;
+  const int64_t n = list.selected.numel();
+  auto* const offsets = allocate<int64_t>(ctx, n);
+  if (offsets == nullptr) return false;
+  for (int64_t i = 0; i < n; ++i) offsets[i] = 0;
+  for (int i = 0; i < list.count; ++i) {
+    if (!add_offsets(ctx, self, list.items[i], list.selected, offsets)) return false;
+  }
+  indexing->offsets = offsets;
   return true;
 }
 
@@ -184,7 +191,7 @@ struct Selection {
   Selection(const Indexing& indexing, const Strided& result) : selected(result), rest(result) {
     selected.rank = rest.rank = 0;
     for (int d = 0; d < result.rank; ++d) {
-      const bool chosen = d >= indexing.place && d < indexing.place + indexing.selected.rank;
+      const bool chosen = d >= indexing.place && d < indexing.place + indexing.list.selected.rank;
       (chosen ? selected : rest).append(result.sizes[d], result.strides[d]);
     }
   }
@@ -207,7 +214,7 @@ template <class Row>
 void for_each_pair(const Indexing& indexing, const Strided& result, const Strided& self, Row row) {
   const Selection part(indexing, result);
   const LoopNest nest(part.rest, unindexed(indexing, self));
-  const int64_t n = indexing.selected.numel();
+  const int64_t n = indexing.list.selected.numel();
   IndexWalk walk(part.selected);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t shift = walk.next() - part.selected.data, offset = indexing.offsets[i];
@@ -250,7 +257,8 @@ void put(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<std::optional<T
       !resolve(ctx, memory, indices, &indexing) ||
       !ET_EXPECT(ctx, broadcasts_to(Shape(values), indexing.result),
                  "values of shape %s do not broadcast to %s", ShapeText(values).text,
-                 ShapeText(indexing.result).text)) {
+                 ShapeText(indexing.result).text) ||
+      indexing.result.numel() == 0 || !locate(ctx, memory, &indexing)) {
     return;
   }
   const Strided source = expanded(Strided(values), indexing.result);
@@ -266,12 +274,13 @@ Tensor& index_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
                          ArrayRef<std::optional<Tensor>> indices, Tensor& out) {
   const Strided memory(self);
   Indexing indexing;
+  const Convert mover = move(memory.element_size());
   if (!expect_same_dtype(ctx, "self", self, "out", out) ||
-      !resolve(ctx, memory, indices, &indexing) || !resize(ctx, out, indexing.result)) {
+      !ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold") ||
+      !resolve(ctx, memory, indices, &indexing) || !resize(ctx, out, indexing.result) ||
+      out.numel() == 0 || !locate(ctx, memory, &indexing)) {
     return out;
   }
-  const Convert mover = move(memory.element_size());
-  if (!ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
   for_each_pair(indexing, Strided(out), memory,
                 [&](char* to, const char* from, const LoopNest& nest) {
                   mover(to, nest.stride(0), from, nest.stride(1), nest.row());

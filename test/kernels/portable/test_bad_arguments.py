@@ -17,6 +17,13 @@ def index(*values: int) -> torch.Tensor:
     return torch.tensor(values)
 
 
+# Small index tensors that select 2^64 elements together, and operands without elements, of as many pairs with 1 for 0.
+MANY = (
+    torch.zeros([1] * 16),
+    [torch.zeros([16 if i == d else 1 for i in range(16)], dtype=torch.int64) for d in range(16)],
+)
+SPREAD = (torch.empty(0, 2**30, 1, 2**12), torch.empty(0, 1, 2**30, 1))
+
 # kernel, arguments, a word of the message
 REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("add.out", (X, torch.ones(5)), "broadcast"),
@@ -72,6 +79,10 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("index.Tensor_out", (X, [None, index(-5)]), "index"),
     ("index.Tensor_out", (X, [index(0), index(0), index(0)]), "too many"),
     ("index.Tensor_out", (X, [torch.ones(4, dtype=torch.bool)]), "mask"),
+    ("index.Tensor_out", MANY, "counted"),
+    ("index_put.out", (*MANY, X[0, 0]), "counted"),
+    ("masked_select.out", (SPREAD[0], SPREAD[1].bool()), "counted"),
+    ("add.out", SPREAD, "counted"),
     ("index_put.out", (X, [index(0)], torch.ones(5)), "broadcast"),
     ("masked_scatter.out", (X, X >= 0, torch.ones(3)), "source"),
     ("topk.values", (X, 5), "k must"),
@@ -87,6 +98,8 @@ def test_a_kernel_refuses(case: tuple[str, tuple[Any, ...], str]) -> None:
     out: Any = torch.empty(3, 4)
     if name.startswith("bitwise"):
         out = out.int()
+    elif name == "index_put.out":
+        out = torch.empty_like(arguments[0])
     elif name == "topk.values":
         out = [out, torch.empty(3, 4, dtype=torch.int64)]
     assert word in assert_kernel_refuses(f"aten::{name}", *arguments, out=out, **options)
