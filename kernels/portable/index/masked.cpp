@@ -55,13 +55,14 @@ Tensor& masked_fill(KernelRuntimeContext& ctx, const Tensor& self, const Tensor&
   return out;
 }
 
-int64_t count_true(const Strided& mask) {
+/// The number of true elements of a mask that is broadcast to `shape`, which it fits.
+int64_t count_true(const Strided& mask, const Shape& shape) {
   int64_t count = 0;
   const LoopNest nest(mask, mask);
   nest.for_each_row([&](char* const* at) {
     for (int64_t i = 0; i < nest.row(); ++i) count += at[0][i * nest.stride(0)] != 0;
   });
-  return count;
+  return count == 0 ? 0 : count * (shape.numel() / mask.numel());
 }
 
 }  // namespace
@@ -142,9 +143,9 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const T
     return out;
   }
   const Strided from = expanded(Strided(self), shape), chosen = expanded(Strided(mask), shape);
-  const int64_t count = count_true(chosen);
+  const int64_t count = count_true(Strided(mask), shape);
   selected.append(count);
-  if (!resize(ctx, out, selected)) return out;
+  if (!resize(ctx, out, selected) || count == 0) return out;
   visit_width(from.element_size(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     auto* const to = static_cast<T*>(out.mutable_data_ptr());
@@ -162,7 +163,7 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
       !copy_masked(ctx, self, mask, &shape, out))
     return out;
   const Strided to(out), chosen = expanded(Strided(mask), shape), from(source);
-  const int64_t needed = count_true(chosen);
+  const int64_t needed = count_true(Strided(mask), shape);
   if (!ET_EXPECT(ctx, needed <= source.numel(),
                  "mask has %" PRId64 " true elements, source only %" PRId64 " elements", needed,
                  int64_t(source.numel()))) {
