@@ -1,9 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // im2col writes the windows of an image as columns; col2im adds such columns up to an image.
+#include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/conv/operands.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -69,24 +71,41 @@ void unfold(const Images& from, const Columns& to, const WindowLoops& loops) {
   }
 }
 
-/// Index of the window whose tap covers this pixel, or -1.
-int64_t window_at(const WindowAxis& axis, int64_t pixel, int64_t tap) {
-  const int64_t distance = pixel - axis.input(0, tap);
-  const int64_t window = distance / axis.step;
-  return distance < 0 || distance % axis.step != 0 || window >= axis.outputs ? -1 : window;
-}
+/// The taps that cover a pixel: first, first + step …, below end; with their windows. A kernel may
+/// have as many taps as the image has pixels: it would take too long to visit all.
+struct CoveringTaps {
+  int64_t first, end, step;
+  int64_t window;       // of the first tap
+  int64_t window_step;  // how many windows earlier that of the next tap is
+
+  CoveringTaps(const WindowAxis& axis, int64_t pixel) {
+    // Tap t of window w is at the pixel: distance = w * axis.step + t * axis.tap_shift.
+    const int64_t distance = pixel - axis.origin, reach = (axis.outputs - 1) * axis.step;
+    step = axis.step / std::gcd(axis.step, axis.tap_shift);
+    window_step = step * axis.tap_shift / axis.step;
+    end = std::min(axis.taps, distance / axis.tap_shift + 1);
+    first = engine::first_multiple(axis.tap_shift, distance, axis.step);
+    if (first < 0) first = end;
+    if (const int64_t beyond = distance - first * axis.tap_shift - reach;
+        first < end && beyond > 0) {
+      const int64_t period = step * axis.tap_shift;
+      first += (beyond + period - 1) / period * step;
+    }
+    window = (distance - first * axis.tap_shift) / axis.step;
+  }
+};
 
 template <class T>
-T pixel_sum(const Columns& from, const char* channel, const WindowLoops& loops, int64_t y,
-            int64_t x) {
+T pixel_sum(const Columns& from, const char* channel, const WindowLoops& loops,
+            const CoveringTaps& down, const CoveringTaps& across) {
+  const int64_t width = loops.axis[2].outputs;
   T sum = 0;
-  for (int64_t i = 0; i < loops.axis[1].taps; ++i) {
-    const int64_t row = window_at(loops.axis[1], y, i);
-    for (int64_t j = 0; row >= 0 && j < loops.axis[2].taps; ++j) {
-      const int64_t column = window_at(loops.axis[2], x, j);
-      if (column < 0) continue;
+  for (int64_t i = down.first, row = down.window; i < down.end;
+       i += down.step, row -= down.window_step) {
+    for (int64_t j = across.first, column = across.window; j < across.end;
+         j += across.step, column -= across.window_step) {
       sum += read<T>(channel + (i * loops.axis[2].taps + j) * from.row_stride +
-                         (row * loops.axis[2].outputs + column) * from.column_stride,
+                         (row * width + column) * from.column_stride,
                      from.memory.dtype);
     }
   }
@@ -101,8 +120,10 @@ void fold(const Columns& from, const Images& to, const WindowLoops& loops) {
       const char* channel =
           from.memory.data + image * from.batch_stride + c * loops.taps() * from.row_stride;
       for (int64_t y = 0; y < to.sizes[1]; ++y) {
+        const CoveringTaps down(loops.axis[1], y);
         for (int64_t x = 0; x < to.sizes[2]; ++x) {
-          write<T>(pixel_sum<T>(from, channel, loops, y, x),
+          const CoveringTaps across(loops.axis[2], x);
+          write<T>(pixel_sum<T>(from, channel, loops, down, across),
                    plane.data + y * plane.strides[1] + x * plane.strides[2], plane.dtype);
         }
       }

@@ -164,3 +164,12 @@ def test_unfolding_and_folding_match_eager(dtype: torch.dtype) -> None:
     assert_kernel_refuses(name, x, [9, 9], [1, 1], [0, 0], [1, 1], out=out)
     assert_kernel_refuses(name, x, [1 << 30, 1 << 30], [1, 1], [1 << 30, 1 << 30], [1, 1], out=out)
     assert_kernel_refuses("aten::col2im.out", columns, [8, 8], *rest, out=x.clone())
+
+
+@pytest.mark.parametrize("dilation", [1, 2, 3, 4])
+@pytest.mark.parametrize("stride", [1, 2, 3, 6, 20])
+def test_folding_with_steps_of_every_relation_matches_eager(stride: int, dilation: int) -> None:
+    for kernel, padding in itertools.product((1, 3), (0, 3)):
+        rest = [[kernel, 2], [dilation, 5], [padding, 1], [stride, 3]]
+        columns = torch.ops.aten.im2col(torch.randn(2, 10, 11), *rest)
+        assert_kernel_matches_eager("aten::col2im.out", columns, [10, 11], *rest)
