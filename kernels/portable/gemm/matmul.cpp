@@ -156,6 +156,8 @@ void product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left, c
     if (column) memory.append(1, 0);
     p.addend = batch_of(memory);
   }
+  // A batch of matrices without elements takes no memory, and may have any size.
+  if (out.numel() == 0) return;
   if (p.out.columns == 1) {
     // Compute a column as the transposed product, one row: that is faster.
     const Batch left_side = p.left;
@@ -335,7 +337,7 @@ void linear_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& 
                           ShapeText(*bias).text, ShapeText(shape).text))) {
     return;
   }
-  if (!resize(ctx, out, shape)) return;
+  if (!resize(ctx, out, shape) || out.numel() == 0) return;
   const bool in_complex = has_complex && is_complex(out.scalar_type());
   const bool is_fast = fast != nullptr && is_float_product(out.scalar_type());
   if ((in_complex || is_fast) &&

@@ -313,9 +313,10 @@ Tensor& embedding_dense_backward_out(KernelRuntimeContext& ctx, const Tensor& gr
     return out;
   }
   const Strided grad(grad_output), where(indices), to(out);
-  const int64_t* const counts =
-      scale_grad_by_freq ? count_indices(ctx, where, num_weights) : nullptr;
-  if (scale_grad_by_freq && counts == nullptr) return out;
+  // Without elements, a tensor in no memory may have any number of rows.
+  const bool is_scaled = scale_grad_by_freq && width > 0;
+  const int64_t* const counts = is_scaled ? count_indices(ctx, where, num_weights) : nullptr;
+  if (is_scaled && counts == nullptr) return out;
   visit_sum_type(to.dtype, [&](auto tag) {
     using C = ET_TYPE_OF(tag);
     Strided sums = to;

@@ -336,7 +336,7 @@ void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
     return;
   }
   // Without results there is nothing to compute, for however many steps.
-  if (sizes.state == 0) return;
+  if (sizes.state == 0 || sizes.batch == 0) return;
   visit_floating(arguments.input.scalar_type(), [&](auto tag) {
     Stack<ET_TYPE_OF(tag)>(ctx, loops, arguments, sizes).run(out, finals);
   });

@@ -42,8 +42,10 @@ class PhaseWeights {
     for (int64_t channel = 0; channel < g_.groups * g_.out_channels; ++channel) {
       const int64_t group = channel / g_.out_channels, output = channel % g_.out_channels;
       const int64_t first = group * g_.in_channels;
+      // There may be as many phases without taps as results: these have nothing to add up.
+      const int64_t last = first + (loops.taps() > 0 ? g_.in_channels : 0);
       int32_t sum = 0;
-      for (int64_t input = first; input < first + g_.in_channels; ++input) {
+      for (int64_t input = first; input < last; ++input) {
         int8_t* const end = copy_taps(loops, input * g_.out_channels + output, to);
         for (; to < end; ++to) sum += *to;
       }

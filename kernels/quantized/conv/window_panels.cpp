@@ -25,6 +25,7 @@ WindowPanels::WindowPanels(const IntegerLoops& loops, const WindowLoops& windows
 }
 
 void WindowPanels::fill(const char* image, int64_t channels, Factor* to) const {
+  if (taps_ == 0) return;
   int8_t room[kTogether][IntegerLoops::kMaxColumns];
   const int8_t* rows[kTogether];
   int waiting = 0;
