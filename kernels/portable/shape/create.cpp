@@ -37,7 +37,10 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
   C block[kBlock];
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t count = n - first < kBlock ? n - first : kBlock;
-    for (int64_t i = 0; i < count; ++i) block[i] = start + static_cast<C>(first + i) * step;
+    for (int64_t i = 0; i < count; ++i) {
+      // Integers wrap: a product may exceed int64 where the sum does not.
+      block[i] = plus(start, times(static_cast<C>(first + i), step));
+    }
     writer(to.data + first * stride, stride, reinterpret_cast<const char*>(block), sizeof(C),
            count);
   }

@@ -65,6 +65,15 @@ def test_ranges_count_in_the_outputs_dtype(bounds: tuple[float, float, float], d
     assert torch.equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.float32, torch.float64], ids=str)
+def test_ranges_between_the_ends_of_int64_are_exact(dtype: torch.dtype) -> None:
+    lowest, highest = -(2**63), 2**63 - 1
+    for start, end, step in [(lowest, highest, 2**60), (highest, lowest, -(2**60) - 1), (-(2**62), 2**62, 2**61)]:
+        expected = torch.tensor(list(range(start, end, step))).to(dtype)
+        found = _result("aten::arange.start_out", start, end, step, out=torch.empty(32, dtype=dtype))
+        assert torch.equal(found, expected)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
     near = torch.tensor([-16.5, -17.25, -40.125, -99.75], dtype=torch.float64)
