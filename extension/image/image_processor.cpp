@@ -52,7 +52,9 @@ constexpr bool is_rotation(Orientation orientation) {
 /// rounding left just below a whole number count as that number.
 std::pair<int32_t, int32_t> part_of_side(float begin, float length, int32_t size) {
   const auto pixels = [size](float fraction) {
-    return static_cast<int32_t>(static_cast<double>(fraction) * size + 1e-3);
+    // A fraction just above 1 of the largest side does not fit int32_t.
+    return static_cast<int32_t>(
+        std::min<double>(static_cast<double>(fraction) * size + 1e-3, size));
   };
   const int32_t first = std::min(pixels(begin), size - 1);
   return {first, std::max(1, std::min(pixels(length), size - first))};

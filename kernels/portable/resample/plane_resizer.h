@@ -89,7 +89,8 @@ struct AxisTaps {
     }
     const T largest = *std::max_element(weights, weights + outputs * taps);
     int bits = 0;
-    while (bits < 22 && int(0.5 + largest * T(int64_t(1) << (bits + 1))) < (1 << 15)) ++bits;
+    // Weights whose sum is almost zero are huge: no integer holds them.
+    while (bits < 22 && T(0.5) + largest * T(int64_t(1) << (bits + 1)) < T(1 << 15)) ++bits;
     unit = T(int64_t(1) << bits);
     for (int64_t i = 0; i < outputs * taps; ++i) weights[i] = std::round(weights[i] * unit);
   }

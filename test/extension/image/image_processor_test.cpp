@@ -284,5 +284,14 @@ TEST(ImageProcessorTest, ARegionOfLessThanAPixelIsOnePixel) {
   expect_pixel(**result, 1, 1, image.rgba(7, 4));
 }
 
+TEST(ImageProcessorTest, ARegionJustAboveTheWholeOfTheLargestSideIsTheWhole) {
+  auto config = target(64, 64);
+  config.resize_mode = ResizeMode::LETTERBOX;
+  const ImageProcessor processor(config);
+  const NormalizedRect above = {0, 0, 1.0000005f, 1.0000005f};
+  EXPECT_EQ(processor.compute_letterbox_padding(INT32_MAX, 1 << 30, Orientation::UP, above),
+            processor.compute_letterbox_padding(INT32_MAX, 1 << 30));
+}
+
 }  // namespace
 }  // namespace executorch::extension::image

@@ -46,7 +46,8 @@ IntegerClamp<T> quantized_clamp(const Clamp& clamp, const Value& result) {
   const auto quantize = [&](float limit) {
     const double scaled = std::nearbyint(double{limit} / double{result.scale}) + result.zero_point;
     constexpr double kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
-    return static_cast<T>(std::min(std::max(scaled, kMin), kMax));
+    // In this order, NaN becomes the minimum.
+    return static_cast<T>(std::min(std::max(kMin, scaled), kMax));
   };
   return {quantize(clamp.min), quantize(clamp.max)};
 }
