@@ -135,8 +135,8 @@ Error compare_tensor(const Tensor& tensor, const CaseValue& expected, const Tole
     const auto* b = reinterpret_cast<const T*>(expected.data);
     for (size_t i = 0; i < numel; ++i, places.next()) {
       for (size_t part = 0; part < parts; ++part) {
-        compare_number(a[places.first() * parts + part], b[places.second() * parts + part],
-                       tolerances, error);
+        compare_number(extension::number_at(a, places.first() * parts + part),
+                       extension::number_at(b, places.second() * parts + part), tolerances, error);
       }
     }
   });

@@ -110,7 +110,7 @@ void print_data(std::ostream& stream, const Tensor& tensor) {
     using T = typename decltype(element)::type;
     const T* data = static_cast<const T*>(tensor.const_data_ptr());
     print_items(stream, static_cast<size_t>(tensor.numel()), edge_items_of(stream),
-                [&](size_t i) { print_number(stream, data[i]); });
+                [&](size_t i) { print_number(stream, number_at(data, i)); });
   });
   if (!is_number) {
     stream << "<elements of dtype " << runtime::toString(tensor.scalar_type()) << '>';

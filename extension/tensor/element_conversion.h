@@ -45,6 +45,17 @@ bool visit_number_type(executorch::aten::ScalarType type, Function&& function) {
   }
 }
 
+/// Number `index` of an array. A bool's memory may have any byte, for example in a file, but C++
+/// reads only 0 and 1 as bool.
+template <typename T>
+T number_at(const T* numbers, size_t index) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return reinterpret_cast<const uint8_t*>(numbers)[index] != 0;
+  } else {
+    return numbers[index];
+  }
+}
+
 /// Returns whether constructors of tensors convert elements of `from` to `to`: where ATen converts
 /// implicitly (canCast), and from floating point to unsigned integers of 16 bits and more, as in
 /// ExecuTorch 1.4.
@@ -94,7 +105,7 @@ bool convert_elements(const From* source, size_t count, executorch::aten::Scalar
     using To = typename decltype(element)::type;
     To* out = static_cast<To*>(destination);
     for (size_t i = 0; i < count; ++i) {
-      out[i] = convert_number<To>(source[i]);
+      out[i] = convert_number<To>(number_at(source, i));
     }
   });
 }

@@ -82,7 +82,8 @@ T only_element(const Tensor& self) {
 EValue number_of(const Tensor& self) {
   switch (self.scalar_type()) {
     case aten::ScalarType::Bool:
-      return EValue(only_element<bool>(self));
+      // Any byte is a bool, which C++ does not allow in a bool's memory.
+      return EValue(*static_cast<const uint8_t*>(self.const_data_ptr()) != 0);
     case aten::ScalarType::Byte:
       return EValue(static_cast<int64_t>(only_element<uint8_t>(self)));
     case aten::ScalarType::Char:

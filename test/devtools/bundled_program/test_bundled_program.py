@@ -118,6 +118,21 @@ def test_a_file_of_the_reference_is_read_and_run() -> None:
         module.verify_result_with_bundled_expected_output(bundled, "forward", 1)
 
 
+def test_any_byte_of_an_expected_bool_but_zero_is_true() -> None:
+    class Positive(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x > 0
+
+    program = to_edge(torch.export.export(Positive(), (X,))).to_executorch()
+    expected = [torch.tensor([[first, 1, 2], [3, 0x80, 0xFF]], dtype=torch.uint8) for first in (0, 5)]
+    bundle = BundledProgram(program, suite(*(MethodTestCase((X,), one.view(torch.bool)) for one in expected)))
+    bundled = portable_lib._load_bundled_program_from_buffer(serialize_from_bundled_program_to_flatbuffer(bundle))
+    module = portable_lib._load_for_executorch_from_bundled_program(bundled)
+    module.verify_result_with_bundled_expected_output(bundled, "forward", 0)
+    with pytest.raises(InvalidArgumentError, match="1 of 6"):
+        module.verify_result_with_bundled_expected_output(bundled, "forward", 1)
+
+
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_bundles_are_exchanged_with_the_reference(program: ExecutorchProgramManager, tmp_path: Path) -> None:
     bundle = BundledProgram(program, suite(MethodTestCase((X, X), X * X)))

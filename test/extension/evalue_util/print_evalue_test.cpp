@@ -76,6 +76,12 @@ TEST(PrintEValueTest, PrintsTensorsOfEveryKindOfNumber) {
   EXPECT_EQ(text(*executorch::extension::scalar_tensor(7)), "tensor(sizes=[], [7.])");
 }
 
+TEST(PrintEValueTest, PrintsAnyByteOfABoolThatIsNotZeroAsTrue) {
+  uint8_t bytes[] = {0, 1, 2, 0xFF};
+  EXPECT_EQ(text(*executorch::extension::from_blob(bytes, {4}, ScalarType::Bool)),
+            "tensor(sizes=[4], [False, True, True, True])");
+}
+
 TEST(PrintEValueTest, PrintsThatATensorHasNoData) {
   EXPECT_EQ(text(*executorch::extension::from_blob(nullptr, {2})), "tensor(sizes=[2], <no data>)");
 }
