@@ -95,12 +95,13 @@ Result<std::vector<EValue>> BundledModule::execute(const std::string& method_nam
   runtime::Method* const method = ET_UNWRAP(this->method(method_name));
   const bundled_program::TestSuite suite =
       ET_UNWRAP(Bundle::of_accepted(bundle_).suite_of(method_name));
-  bundled_program::InputMemory inputs =
-      ET_UNWRAP(bundled_program::set_inputs(*method, ET_UNWRAP(suite.test_case(testset_idx))));
+  // The place for the inputs comes first: once they are set, nothing may free them.
+  bundled_program::InputMemory* place = nullptr;
   ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("a test case", [&] {
-    inputs_[method_name] = std::move(inputs);
+    place = &inputs_[method_name];
     return Error::Ok;
   }));
+  *place = ET_UNWRAP(bundled_program::set_inputs(*method, ET_UNWRAP(suite.test_case(testset_idx))));
   return Module::execute(method_name);
 }
 

@@ -101,7 +101,13 @@ BufferCleanup::BufferCleanup(runtime::Span<void*> buffers) {
 Result<BufferCleanup> prepare_input_tensors(
     runtime::Method& method, PrepareInputTensorsOptions options,
     const std::vector<std::pair<char*, size_t>>& input_buffers) {
-  return or_no_memory("a list of inputs", [&] { return prepare(method, options, input_buffers); });
+  auto inputs =
+      or_no_memory("a list of inputs", [&] { return prepare(method, options, input_buffers); });
+  if (!inputs.ok()) {
+    // Inputs that are set use memory that is freed now.
+    ET_CHECK_OK_OR_RETURN_ERROR(method.release_inputs());
+  }
+  return inputs;
 }
 
 }  // namespace executorch::extension

@@ -50,6 +50,16 @@ TEST_F(InputsTest, OfAnotherNumberOrSizeAreRefused) {
             Error::InvalidArgument);
 }
 
+TEST(UnplannedInputsTest, AreReleasedWhenOneOfThemIsRefused) {
+  Module module(std::string(TEST_DATA_DIR) + "/peer/add_unplanned.pte");
+  Method& method = **module.method("forward");
+  char bytes[24] = {};
+  EXPECT_EQ(prepare_input_tensors(method, {}, {{bytes, 24}, {bytes, 23}}).error(),
+            Error::InvalidArgument);
+  // The first input used memory that is freed.
+  EXPECT_EQ(method.execute(), Error::InvalidState);
+}
+
 TEST_F(InputsTest, StayWithinTheLimits) {
   PrepareInputTensorsOptions options;
   options.max_total_allocation_size = 47;
