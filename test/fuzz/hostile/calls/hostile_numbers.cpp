@@ -3,8 +3,8 @@
 // limits of their types, which no check at load sees.
 #include <limits>
 
+#include "fuzz/hostile/calls/hostile_call.h"
 #include "fuzz/hostile/four_floats.h"
-#include "fuzz/hostile/hostile_call.h"
 
 namespace executorch::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include "fuzz/hostile/hostile_call.h"
+#include "fuzz/hostile/calls/hostile_call.h"
 
 namespace executorch::testing {
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // As hostile_empty_calls.cpp, for quantized operators, linear algebra, operators of language models
 // and convolutions; and windows of a billion taps on small images.
-#include "fuzz/hostile/hostile_call.h"
+#include "fuzz/hostile/calls/hostile_call.h"
 
 namespace executorch::testing {
 namespace {

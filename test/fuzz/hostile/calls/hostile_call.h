@@ -20,6 +20,8 @@ struct Arg {
   TestValue value;
   bool is_output = false;
   std::vector<Arg> items = {};
+  /// A tensor that nobody sets: planned memory of zeros.
+  bool is_blank = false;
 };
 
 inline Arg tensor_of(Type type, Sizes sizes, bool is_output) {
@@ -31,6 +33,12 @@ inline Arg tensor_of(Type type, Sizes sizes, bool is_output) {
 /// An input, which has other sizes, and other bytes, at each execution.
 inline Arg in(Type type, Sizes sizes) { return tensor_of(type, std::move(sizes), false); }
 inline Arg out(Type type, Sizes sizes) { return tensor_of(type, std::move(sizes), true); }
+/// A tensor of zeros, for example of valid indices.
+inline Arg blank(Type type, Sizes sizes) {
+  Arg argument = in(type, std::move(sizes));
+  argument.is_blank = true;
+  return argument;
+}
 inline Arg num(int64_t number) { return {integer(number)}; }
 inline Arg dbl(double number) { return {real(number)}; }
 inline Arg flag(bool value) { return {boolean(value)}; }
@@ -64,7 +72,7 @@ inline int32_t add(MethodWriter& w, const Arg& argument, Dynamism dynamism) {
   }
   if (argument.value.kind != Kind::Tensor) return w.value(argument.value);
   const int32_t id = w.planned(argument.value.tensor.type, argument.value.tensor.sizes, dynamism);
-  return argument.is_output ? w.output(id) : w.input(id);
+  return argument.is_output ? w.output(id) : argument.is_blank ? id : w.input(id);
 }
 
 inline TestProgram program_of(const Call& call, Dynamism dynamism) {

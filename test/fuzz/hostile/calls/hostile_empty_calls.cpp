@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Calls on tensors of a billion rows without elements: a kernel that visits each row would run for
 // seconds or minutes, though there is nothing to compute.
-#include "fuzz/hostile/hostile_call.h"
+#include "fuzz/hostile/calls/hostile_call.h"
 
 namespace executorch::testing {
 namespace {
