@@ -52,7 +52,7 @@ void GivenTensor::fill(Random& random) {
   for (size_t i = 0; i + width <= nbytes_; i += width) {
     uint8_t* const at = data_.get() + i;
     if (type_ == ScalarType::Bool) {
-      *at = static_cast<uint8_t>(random.below(2));
+      *at = static_cast<uint8_t>(random.one_in(8) ? random.next() : random.below(2));
     } else if (type_ == ScalarType::Float) {
       put<float>(at, random.one_in(24) ? random.pick({0.0, -0.0, 1e30, 1e-40, 9.2e18})
                                        : static_cast<double>(random.between(-40, 40)) / 8);

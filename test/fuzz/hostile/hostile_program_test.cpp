@@ -71,6 +71,9 @@ INSTANTIATE_TEST_SUITE_P(EmptyCalls, HostileProgramTest, ::testing::ValuesIn(hos
                          name_of);
 INSTANTIATE_TEST_SUITE_P(EmptyLibraryCalls, HostileProgramTest,
                          ::testing::ValuesIn(hostile_empty_library_calls()), name_of);
+INSTANTIATE_TEST_SUITE_P(Expansions, HostileProgramTest, ::testing::ValuesIn(hostile_expansions()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Reals, HostileProgramTest, ::testing::ValuesIn(hostile_reals()), name_of);
 INSTANTIATE_TEST_SUITE_P(Numbers, HostileProgramTest, ::testing::ValuesIn(hostile_numbers()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Sharing, HostileProgramTest, ::testing::ValuesIn(hostile_sharing()),

@@ -46,6 +46,10 @@ std::vector<HostileProgram> hostile_flow();
 std::vector<HostileProgram> hostile_empty_calls();
 /// The same for quantized operators, linear algebra, language models and huge windows.
 std::vector<HostileProgram> hostile_empty_library_calls();
+/// Small operands that stand for many elements: broadcasts, batches of empty matrices, windows.
+std::vector<HostileProgram> hostile_expansions();
+/// NaN, infinities and huge numbers in every kind of argument; bools of any byte.
+std::vector<HostileProgram> hostile_reals();
 /// Numbers that a program computes, at the limits of their type.
 std::vector<HostileProgram> hostile_numbers();
 /// Moves in chains; lists and methods that share their memory.

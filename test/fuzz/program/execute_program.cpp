@@ -70,10 +70,8 @@ class ConcurrentWriter final {
     for (uint8_t round = 0; !is_over_; ++round) {
       has_begun_ = true;
       for (const auto& tensor : tensors_) {
-        const bool is_bool = tensor->type() == aten::ScalarType::Bool;
         for (size_t i = 0; i < tensor->nbytes(); ++i) {
-          const_cast<volatile uint8_t*>(tensor->data())[i] =
-              is_bool ? round & 1 : static_cast<uint8_t>(round * 37 + i);
+          const_cast<volatile uint8_t*>(tensor->data())[i] = static_cast<uint8_t>(round * 37 + i);
         }
       }
       // On a busy processor the method would otherwise wait for the end of a time slice.
@@ -186,8 +184,7 @@ class Execution final {
         continue;
       }
       std::unique_ptr<uint8_t[]> block(new uint8_t[info.nbytes()]);
-      // Bytes that are numbers of any dtype, bool included.
-      memset(block.get(), 1, info.nbytes());
+      memset(block.get(), random_.one_in(2) ? 1 : 0xA5, info.nbytes());
       const Error error = is_replaced
                               ? method_.replace_output_data_ptr(block.get(), info.nbytes(), i)
                               : method_.set_output_data_ptr(block.get(), info.nbytes(), i);
