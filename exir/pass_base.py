@@ -63,10 +63,11 @@ class NodeMetadata:
 
 @dataclass(frozen=True)
 class ArgSchema:
-    """Name and schema type of one argument of an operator."""
+    """Name and schema type of one argument of an operator. kwarg_only: calls give it by name."""
 
     name: str
     type: Any
+    kwarg_only: bool
 
 
 def map_args(
@@ -76,7 +77,7 @@ def map_args(
     kwargs: dict[str, object],
 ) -> tuple[tuple[object, ...], dict[str, object]]:
     """Apply `fn(value, schema)` to every argument of an operator call. Return the new (args, kwargs)."""
-    schema = {item.name: ArgSchema(item.name, item.type) for item in op._schema.arguments}
+    schema = {item.name: ArgSchema(item.name, item.type, item.kwarg_only) for item in op._schema.arguments}
     ordered = list(schema.values())
     new_args = tuple(fn(value, ordered[index]) for index, value in enumerate(args))
     return new_args, {name: fn(value, schema[name]) for name, value in kwargs.items()}

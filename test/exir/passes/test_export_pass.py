@@ -85,6 +85,14 @@ def test_numbers_can_be_made_tensors_through_map_args():
     assert all(isinstance(arg, torch.fx.Node) for arg in node.args)
 
 
+def test_map_args_says_which_arguments_calls_give_by_name():
+    def by_name(value, arg):
+        return arg.kwarg_only
+
+    args, kwargs = map_args(torch.ops.aten.add.Tensor, by_name, (X, Y), {"alpha": 2})
+    assert (args, kwargs) == ((False, False), {"alpha": True})
+
+
 def test_passes_reach_into_control_flow():
     class Branch(torch.nn.Module):
         def forward(self, p, x):
