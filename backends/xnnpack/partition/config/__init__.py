@@ -2,9 +2,12 @@
 """Operators for `XnnpackPartitioner(configs=[...])`, under ExecuTorch's names.
 
 Define a class for any other operator: `class Round(XNNPartitionerConfig): target_name = "round.default"`.
+ExecuTorch's modules of these classes (`gemm_configs`, …) are registered as names of this one, for users' imports.
 """
 
 from __future__ import annotations
+
+import sys
 
 from executorch.backends.xnnpack.partition.config.xnnpack_config import XNNPartitionerConfig
 
@@ -31,6 +34,7 @@ CosConfig = _config("CosConfig", "cos.default")
 DeQuantizeAffineConfig = _config("DeQuantizeAffineConfig", "dequantize_affine.default")
 DeQuantizedPerTensorConfig = _config("DeQuantizedPerTensorConfig", "dequantize_per_tensor.default")
 DivConfig = _config("DivConfig", "div.Tensor")
+EluConfig = _config("EluConfig", "elu.default")
 ExpConfig = _config("ExpConfig", "exp.default")
 FloorConfig = _config("FloorConfig", "floor.default")
 GeluConfig = _config("GeluConfig", "gelu.default")
@@ -69,3 +73,9 @@ ViewCopyConfig = _config("ViewCopyConfig", "view_copy.default")
 ALL_PARTITIONER_CONFIGS: tuple[type[XNNPartitionerConfig], ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, type) and value.__module__ == __name__
 )
+
+# Names of the base classes that users' configurations derive from.
+GEMMConfig = GenericNodePartitionerConfig = QDQAffineConfigs = XNNPartitionerConfig
+
+for _module in ("gemm_configs", "generic_node_configs", "node_configs", "quant_affine_configs"):
+    sys.modules[f"{__name__}.{_module}"] = sys.modules[__name__]

@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """User configuration of the partitioner: operators, precisions, one delegate for each operator."""
 
+import importlib
+
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
@@ -103,6 +105,30 @@ def test_only_configured_operators_are_delegated() -> None:
     assert "round" not in left
     assert "exp" in left
     assert "add" in left
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("gemm_configs", "LinearConfig"),
+        ("generic_node_configs", "EluConfig"),
+        ("node_configs", "PreluConfig"),
+        ("quant_affine_configs", "QuantizeAffineConfig"),
+    ],
+)
+def test_configured_operators_have_the_module_paths_of_executorch(path: str, name: str) -> None:
+    module = importlib.import_module(f"executorch.backends.xnnpack.partition.config.{path}")
+    assert getattr(module, name) in config.ALL_PARTITIONER_CONFIGS
+
+
+def test_operators_are_configured_by_classes_of_executorch_s_modules() -> None:
+    configs = importlib.import_module("executorch.backends.xnnpack.partition.config.generic_node_configs")
+    derived = type("Round", (configs.GenericNodePartitionerConfig,), {"target_name": "round.default"})
+    function = Function(lambda x: torch.exp(F.elu(torch.round(x))))
+    left = "".join(_left(_lowered(XnnpackPartitioner(configs=[configs.EluConfig, derived]), function, torch.randn(3))))
+    assert "elu" not in left
+    assert "round" not in left
+    assert "exp" in left
 
 
 def test_quantization_of_a_chosen_operator_is_delegated_with_it() -> None:
