@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Façade: names that viewers of records import from this module."""
+"""Façade: names that viewers of records and scripts of profiling import from this module."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from torch.export import ExportedProgram
 from executorch.devtools.debug_format.base_schema import OperatorGraph, OperatorNode
 from executorch.devtools.debug_format.operator_graph import operator_graph, operator_nodes
 from executorch.devtools.etrecord.record import ETRecord
+from executorch.devtools.inspector.compare_results import compare_results
+from executorch.devtools.inspector.numerical_comparator import DebugHandle
+from executorch.devtools.inspector.time_scale import TimeScale
 from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY
 
 EDGE_DIALECT_GRAPH_KEY = "edge_dialect_graph_module"
@@ -18,6 +21,9 @@ RESERVED_FRAMEWORK_EVENT_NAMES = ["Method::init", "Program::load_method", "Metho
 __all__ = [
     "EDGE_DIALECT_GRAPH_KEY",
     "RESERVED_FRAMEWORK_EVENT_NAMES",
+    "DebugHandle",
+    "TimeScale",
+    "compare_results",
     "create_debug_handle_to_op_node_mapping",
     "gen_graphs_from_etrecord",
 ]

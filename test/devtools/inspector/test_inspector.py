@@ -17,8 +17,8 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.devtools import ETRecord, Inspector, generate_etrecord, parse_etrecord
 from executorch.devtools.etdump.schema_flatcc import ETDumpFlatCC, Event, ProfileEvent, RunData
 from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
-from executorch.devtools.inspector import TimeScale, compare_results
-from executorch.devtools.inspector.numerical_comparator import NumericalComparatorBase
+from executorch.devtools.inspector import TimeScale, _inspector_utils, compare_results
+from executorch.devtools.inspector.numerical_comparator import DebugHandle, NumericalComparatorBase
 from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.serialize import MalformedProgramError
@@ -323,3 +323,9 @@ def test_results_are_compared_by_metrics(capsys: pytest.CaptureFixture[str]) -> 
     assert results["snr"] == [pytest.approx(20), None]
     assert results["cosine_similarity"] == [pytest.approx(1), None]
     assert "mse" in capsys.readouterr().out
+
+
+def test_scripts_of_profiling_import_units_and_handles_from_the_utilities() -> None:
+    assert _inspector_utils.TimeScale is TimeScale
+    assert _inspector_utils.DebugHandle is DebugHandle
+    assert _inspector_utils.compare_results is compare_results
