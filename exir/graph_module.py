@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch._ops import HigherOrderOperator
@@ -67,15 +68,46 @@ def bfs_trace_with_node_process(gm: GraphModule, node_op: Callable[[Node], None]
 
 
 def copy_graph_module(graph_module: GraphModule) -> GraphModule:
-    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared."""
+    """Copy a module with its graphs. Tensors, lowered modules and values of node metadata are shared.
+
+    The code of the copied graphs is generated when it is first read or called: most copies are only rewritten.
+    """
     graph = Graph()
     graph._codegen = graph_module.graph._codegen
     mapped: dict[Node, Node] = {}
     for node in graph_module.graph.nodes:
         mapped[node] = graph.node_copy(node, lambda argument: mapped[argument])
-        mapped[node].name = node.name  # also where a fresh graph would avoid the name: signatures refer to it
-    copied = GraphModule(graph_module, graph)
+        if mapped[node].name != node.name:  # a fresh graph avoids names such as "input", to which signatures refer
+            mapped[node].name = node.name  # slow: the graph sorts the node into its tables again
+    copied = _module_without_code(graph_module, graph)
     for name, module, _ in get_control_flow_submodules(graph_module):
         setattr(copied, name, copy_graph_module(module))
     copied.meta.update(graph_module.meta)
     return copied
+
+
+class _CodeOfFirstRead:
+    """Stands for the code of a module, in the module's own class, until the code is generated."""
+
+    def __get__(self, module: GraphModule, owner: type[GraphModule]) -> str:
+        module.recompile()
+        return str(vars(module)["_code"])
+
+
+def _forward_of_first_call(module: GraphModule, *args: object, **kwargs: object) -> object:
+    module.recompile()
+    return module.forward(*args, **kwargs)
+
+
+def _module_without_code(root: GraphModule, graph: Graph) -> GraphModule:
+    """Return a module of `graph` with the attributes of `root` that it reads."""
+    attributes = Graph()
+    for node in graph.find_nodes(op="get_attr"):
+        attributes.get_attr(str(node.target))
+    module = GraphModule(root, attributes)
+    module._graph = graph
+    graph.owning_module = module
+    own_class: Any = type(module)  # torch makes one for each graph module
+    own_class.forward, own_class._code = _forward_of_first_call, _CodeOfFirstRead()
+    del module._code
+    return module

@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Graphs of control flow (`exir.graph_module`) and sources of nodes (`exir.debug_handle_utils`)."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,7 @@ from torch.export import export
 from executorch.exir import to_edge
 from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY, FROM_NODE_KEY, get_greatest_ancestor_node_identifier
 from executorch.exir.graph_module import (
+    copy_graph_module,
     get_cond_while_submodules,
     get_control_flow_submodules,
     get_scan_submodules,
@@ -75,3 +78,26 @@ def test_a_node_without_history_has_no_identifier() -> None:
     node = fx.Graph().placeholder("x")
     with pytest.raises(KeyError, match=f"'x': metadata '{FROM_NODE_KEY}' is missing"):
         get_greatest_ancestor_node_identifier(node)
+
+
+@pytest.mark.parametrize("model", [_Branches, _Loop, _Steps, _Normalized])
+def test_a_copied_module_generates_its_code_when_it_is_called_or_read(model: Callable[[], torch.nn.Module]) -> None:
+    x = torch.randn(3, 2)
+    graph_module = export(model(), (x,)).run_decompositions({}).graph_module
+    called, read = copy_graph_module(graph_module), copy_graph_module(graph_module)
+    torch.testing.assert_close(called(x), graph_module(x))
+    torch.testing.assert_close(called(x), graph_module(x))
+    assert read.code == called.code == graph_module.code
+    assert str(read) == str(called)
+    assert called.graph is not graph_module.graph
+
+
+def test_a_copied_module_runs_what_its_graph_is_at_the_first_call() -> None:
+    graph_module = export(_Normalized(), (torch.ones(3, 2),)).graph_module
+    copied = copy_graph_module(graph_module)
+    (product,) = copied.graph.find_nodes(op="call_function", target=torch.ops.aten.mul.Tensor)
+    product.args = (product.args[0], 3)
+    x = torch.randn(3, 2)
+    torch.testing.assert_close(copied(x)[0], graph_module(x)[0] * 1.5)
+    torch.testing.assert_close(pickle.loads(pickle.dumps(copied))(x)[0], copied(x)[0])
+    torch.testing.assert_close(copy.deepcopy(copy_graph_module(copied))(x)[0], copied(x)[0])

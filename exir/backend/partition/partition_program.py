@@ -91,7 +91,8 @@ def _copy_nodes(nodes: list[Node], placeholders: list[Node], outputs: list[Node]
     for node in nodes:
         copies[node] = graph.node_copy(node, copies.__getitem__)
     for source, copied in copies.items():
-        copied.name = source.name  # also where a new graph would avoid it ("input"): the signature refers to the name
+        if copied.name != source.name:  # a new graph avoids names such as "input", to which the signature refers
+            copied.name = source.name
     graph.output(tuple(copies[node] for node in outputs))
     graph.lint()
     return graph
