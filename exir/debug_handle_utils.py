@@ -4,11 +4,22 @@
 from __future__ import annotations
 
 from torch.fx import Node
-from torch.fx.traceback import NodeSource
+from torch.fx.traceback import NodeSource, NodeSourceAction
 
 FROM_NODE_KEY = "from_node"
 DEBUG_HANDLE_KEY = "debug_handle"
 UNSET_DEBUG_HANDLE = 0  # debug handle of nodes without a number
+
+
+def node_source(node: Node, pass_name: str) -> NodeSource:
+    """Return torch's record that a pass made a node from `node`.
+
+    It shares the entries of the node's history. The constructor would copy all of them, for each new node.
+    """
+    source = NodeSource(None, pass_name, NodeSourceAction.CREATE)
+    source.node_info = NodeSource.NodeInfo(node.name, str(node.target), id(node.graph))
+    source.from_node = node.meta.get(FROM_NODE_KEY, [])
+    return source
 
 
 def root_source(node: Node) -> NodeSource | None:

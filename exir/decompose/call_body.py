@@ -14,8 +14,8 @@ from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Argument, Target, map_arg
-from torch.fx.traceback import NodeSource, NodeSourceAction
 
+from executorch.exir.debug_handle_utils import FROM_NODE_KEY, node_source
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.rewrite.node_rewrite import origin_of
 
@@ -93,7 +93,7 @@ def inline_body(graph_module: fx.GraphModule, node: fx.Node, body: fx.GraphModul
     placeholders = [source for source in body.graph.nodes if source.op == "placeholder"]
     mapped: dict[fx.Node, fx.Node] = dict(zip(placeholders, node.all_input_nodes, strict=True))
     meta = origin_of(node)
-    meta["from_node"] = [NodeSource(node, "decompose", NodeSourceAction.CREATE)]
+    meta[FROM_NODE_KEY] = [node_source(node, "decompose")]
     result: Any = None
     with graph_module.graph.inserting_before(node):
         for source in body.graph.nodes:
@@ -101,9 +101,12 @@ def inline_body(graph_module: fx.GraphModule, node: fx.Node, body: fx.GraphModul
                 result = map_arg(source.args[0], mapped.__getitem__)
             elif source.op != "placeholder":
                 mapped[source] = _copied(graph_module, body, source, mapped, mode)
+                # Changed in place: for an assignment, the graph sorts the node into its tables again.
                 given = mapped[source].meta
                 # Calls with side effects only, such as assertions, have no value.
-                mapped[source].meta = {**meta, "val": own_value(given["val"])} if "val" in given else dict(meta)
+                values = {"val": own_value(given["val"])} if "val" in given else {}
+                given.clear()
+                given.update(meta, **values)
     replace_by_result(node, result)
     return result
 

@@ -14,9 +14,8 @@ from torch.export import ExportedProgram
 from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.decomp_utils import CustomDecompTable
 from torch.export.graph_signature import InputKind
-from torch.fx.traceback import NodeSource, NodeSourceAction
 
-from executorch.exir.debug_handle_utils import FROM_NODE_KEY
+from executorch.exir.debug_handle_utils import FROM_NODE_KEY, node_source
 from executorch.exir.decompose.aliased_buffers import use_one_input_for_each_buffer
 from executorch.exir.decompose.call_body import Table
 from executorch.exir.decompose.context_calls import inline_contexts
@@ -126,7 +125,7 @@ def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
     for original_module, copied_module in graphs:
         for source, node in zip(original_module.graph.nodes, copied_module.graph.nodes, strict=True):
             if node.op == "call_function":
-                node.meta[FROM_NODE_KEY] = [NodeSource(source, "to_edge", NodeSourceAction.CREATE)]
+                node.meta[FROM_NODE_KEY] = [node_source(source, "to_edge")]
     inline_contexts(copied)
     return copied
 
