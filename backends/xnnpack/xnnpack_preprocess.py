@@ -58,7 +58,7 @@ class XnnpackBackend(BackendDetails):
         low.define_outputs()
         return PreprocessResult(
             processed_bytes=low.writer.payload(),
-            debug_handle_map=_handles(handles, edge_program, fused),
+            debug_handle_map=_handles(handles, fused),
             data_store_output=names.get_named_data_store_output(),
         )
 
@@ -70,9 +70,7 @@ class XnnpackBackend(BackendDetails):
         return DebugTools(open_payload, XnnpackPartitioner)
 
 
-def _handles(
-    handles: Sequence[int], program: ExportedProgram, fused: Mapping[Node, Fused]
-) -> dict[str, tuple[int, ...]]:
+def _handles(handles: Sequence[int], fused: Mapping[Node, Fused]) -> dict[str, tuple[int, ...]]:
     """Part of an operator's name in the runtime → debug handles of all nodes fused into it.
 
     A runtime name is "Fully Connected (NC, F32) GEMM #1 [7]", where 7 is the first node's handle. handles: those of the
@@ -80,8 +78,7 @@ def _handles(
     """
     handles_of_event: dict[str, tuple[int, ...]] = {f"[{handle}]": (handle,) for handle in handles}
     for node, together in fused.items():
-        members = {node, *fused_with(node, together.result)}
-        own = [debug_handles_of(node) for node in program.graph.nodes if node in members]
+        own = [debug_handles_of(member) for member in (node, *fused_with(node, together.result))]
         if own[0]:
             handles_of_event[f"[{own[0][0]}]"] = tuple(dict.fromkeys(handle for numbers in own for handle in numbers))
     return handles_of_event

@@ -40,7 +40,7 @@ def fusions(
         fusion = _integer_fusion(node, rule, fusion, program) or fusion
         if fusion.result is not node and is_taken(fusion.result):
             fused[node] = fusion
-            absorbed |= fused_with(node, fusion.result)
+            absorbed.update(fused_with(node, fusion.result))
     return fused, absorbed
 
 
@@ -79,12 +79,12 @@ def _integer_fusion(node: Node, rule: Rule, fused: Fused, program: ExportedProgr
     return Fused(quantize, bounds if bounds != (-math.inf, math.inf) else None, on_integers=True)
 
 
-def fused_with(node: Node, result: Node) -> set[Node]:
-    """Nodes after `node` up to and including `result`, the last node of its fusion."""
-    members = set()
+def fused_with(node: Node, result: Node) -> list[Node]:
+    """Nodes after `node` up to and including `result`, the last node of its fusion, in graph order."""
+    members = []
     while node is not result:
         node = next(user for user in node.users if user.target is not operator.getitem or user.args[1] == 0)
-        members.add(node)
+        members.append(node)
     return members
 
 

@@ -62,6 +62,7 @@ class Lowering:
         # Operands of the node being emitted that it reads as integers: dequantize node → its integer source.
         self._integers: dict[Node, Node] = {}
         self._quantized: dict[tuple[Node, int], g.ValueId] = {}
+        self._constants: dict[Node, bool] = {}  # operand → whether it is a constant
         self._outputs = [node for node in _outputs(program) if isinstance(node, Node)]
 
     def start(self, node: Node) -> None:
@@ -75,11 +76,14 @@ class Lowering:
 
     def constant(self, node: Node) -> torch.Tensor | None:
         """Tensor of a constant; None for a computed node."""
-        return constant_tensor(self.program, self._integers.get(node, node))
+        return constant_tensor(self.program, self._integers.get(node, node)) if self.is_constant(node) else None
 
     def is_constant(self, node: Node) -> bool:
         """Return whether `constant` gives a tensor."""
-        return is_constant(self.program, self._integers.get(node, node))
+        seen = self._integers.get(node, node)
+        if seen not in self._constants:
+            self._constants[seen] = is_constant(self.program, seen)
+        return self._constants[seen]
 
     def elements(self, node: Node) -> Elements:
         """Element type of a node's value; for a node computed on integers, that of its fused result."""
