@@ -12,6 +12,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
@@ -26,7 +28,10 @@ _ITERATIONS = 2
 _NO_INSTRUCTION = (alloc, free, view, operator.getitem)
 # Argument positions of the carried tensors' initial values, and of the tensors that the loop iterates over; 0: none.
 _LOOP_OPERANDS: dict[object, tuple[int, int]] = {hop.while_loop: (2, 0), hop.map_impl: (0, 1), hop.scan: (1, 2)}
-_Intact = set[TensorSpec]
+_ARENA_BITS = 48
+"""A byte of arena a has the address a * 2**48 + offset."""
+_Intact = NDArray[np.bool_]
+"""For each planned tensor, in the order of `_Replay.names`, whether its bytes are intact."""
 
 
 def check_by_execution(
@@ -41,42 +46,52 @@ def check_by_execution(
     the operand that its operator may overwrite, if both are at the same place.
     """
     method = _Replay(names, in_place or {})
-    intact = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
-    intact = method.graph(graph_module, intact)
+    given = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
+    intact = method.graph(graph_module, np.array([spec in given for spec in names], dtype=np.bool_))
     method.read(kept, intact, "the end of the method")
 
 
 class _Replay:
     def __init__(self, names: Mapping[TensorSpec, str], in_place: Mapping[TensorSpec, TensorSpec]) -> None:
         self.names, self.in_place = names, in_place
-        self.sharing: dict[TensorSpec, set[TensorSpec]] = {spec: set() for spec in names}
-        planned = sorted(names, key=lambda spec: (spec.mem_id or 0, spec.mem_offset or 0))
-        for index, spec in enumerate(planned):
-            end = (spec.mem_offset or 0) + spec.nbytes()
-            for other in planned[index + 1 :]:
-                if other.mem_id != spec.mem_id or (other.mem_offset or 0) >= end:
-                    break
-                if other.nbytes():
-                    self.sharing[spec].add(other)
-                    self.sharing[other].add(spec)
+        self.position = {spec: position for position, spec in enumerate(names)}
+        sizes = np.array([spec.nbytes() for spec in names], dtype=np.int64)
+        self.start = np.array(
+            [((spec.mem_id or 0) << _ARENA_BITS) + (spec.mem_offset or 0) for spec in names], dtype=np.int64
+        )
+        # Empty tensors share no bytes.
+        self.end = np.where(sizes > 0, self.start + sizes, -1)
 
     def read(self, specs: Iterable[TensorSpec], intact: _Intact, where: str) -> None:
         for spec in specs:
-            if spec in self.names and spec not in intact:
+            position = self.position.get(spec)
+            if position is not None and not intact[position]:
                 raise MemoryPlanningError(
                     where, f"reads {self.names[spec]}, whose bytes were overwritten: {spec.debug()}"
                 )
 
     def write(self, specs: Iterable[TensorSpec], intact: _Intact) -> None:
         for spec in specs:
-            intact -= self.sharing.get(spec, set())
-            intact.add(spec)
+            position = self.position.get(spec)
+            if position is not None:
+                intact &= (self.start >= self.end[position]) | (self.end <= self.start[position])
+                intact[position] = True
+
+    def share_bytes(self, one: TensorSpec, other: TensorSpec) -> bool:
+        """Return whether two different tensors are planned and have a byte in common."""
+        places = self.position.get(one), self.position.get(other)
+        if one is other or places[0] is None or places[1] is None:
+            return False
+        left, right = places
+        return bool(self.start[left] < self.end[right] and self.start[right] < self.end[left])
 
     def step(self, reads: Sequence[TensorSpec], writes: Sequence[TensorSpec], intact: _Intact, where: str) -> None:
         """Run one instruction, which may write to a tensor that it reads only if its operator works in place."""
         self.read(reads, intact, where)
         for result in writes:
-            for operand in self.sharing.get(result, set()).intersection(reads):
+            for operand in reads:
+                if not self.share_bytes(result, operand):
+                    continue
                 if self.in_place.get(result) is operand and result.mem_offset == operand.mem_offset:
                     continue
                 raise MemoryPlanningError(
@@ -104,8 +119,8 @@ class _Replay:
         if node.target is hop.cond:
             predicate, _, _, _ = node.args
             self.read(_specs([predicate]), intact, node.name)
-            ends = [self.assigned(node, get_node_tensor_specs(node), subgraph, set(intact)) for subgraph in subgraphs]
-            return ends[0].intersection(*ends[1:])
+            ends = [self.assigned(node, get_node_tensor_specs(node), subgraph, intact.copy()) for subgraph in subgraphs]
+            return _all_of(ends)
         return self.loop(node, subgraphs, intact)
 
     def assigned(self, node: Node, targets: list[TensorSpec], subgraph: GraphModule, intact: _Intact) -> _Intact:
@@ -125,18 +140,26 @@ class _Replay:
         slices = _specs(placeholders(body)[first : first + len(over)])
         self.step(initial, carried, intact, node.name)
         self.write(collected, intact)
-        ends = [set(intact)]
+        ends = [intact.copy()]
         for _ in range(_ITERATIONS):
             if is_while:
                 intact = self.graph(subgraphs[0], intact)
-                ends.append(set(intact))
+                ends.append(intact.copy())
             self.step(over, slices, intact, node.name)
             intact = self.graph(body, intact)
             values = _specs(tree_leaves(body.graph.output_node().args[0]))
             self.step([*values[first:], *collected], collected, intact, node.name)
             self.step(values[:first], carried, intact, node.name)
-            ends.append(set(intact))
-        return ends[0].intersection(*ends[1:])
+            ends.append(intact.copy())
+        return _all_of(ends)
+
+
+def _all_of(ends: Sequence[_Intact]) -> _Intact:
+    """Return the tensors that are intact at all ends."""
+    intact: _Intact = ends[0].copy()
+    for end in ends[1:]:
+        intact &= end
+    return intact
 
 
 def _specs(nodes: Iterable[object]) -> list[TensorSpec]:
