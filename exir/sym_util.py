@@ -4,14 +4,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._sympy.numbers import int_oo
-from torch.utils._sympy.value_ranges import bound_sympy
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-__all__ = ["collect_free_symbols", "eval_expr", "eval_shape", "eval_shape_upper_bound", "eval_upper_bound"]
+__all__ = [
+    "collect_free_symbols",
+    "eval_expr",
+    "eval_shape",
+    "eval_shape_upper_bound",
+    "eval_upper_bound",
+    "value_range",
+]
+
+
+def value_range(size: torch.SymInt) -> ValueRanges[sympy.Expr]:
+    """Return the range of a size that follows from the ranges of its symbols."""
+    expr, ranges = size.node.expr, size.node.shape_env.var_to_range
+    return _range_of(expr, frozenset((symbol, ranges[symbol]) for symbol in expr.free_symbols if symbol in ranges))
+
+
+@lru_cache(maxsize=65_536)
+def _range_of(
+    expr: sympy.Expr, ranges: frozenset[tuple[sympy.Symbol, ValueRanges[sympy.Expr]]]
+) -> ValueRanges[sympy.Expr]:
+    """Cached, because every step of a lowering needs the ranges of all sizes, and torch keeps none."""
+    return bound_sympy(expr, dict(ranges))
 
 
 def eval_expr(symint: int | torch.SymInt) -> int | None:
@@ -29,7 +51,7 @@ def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:
     if isinstance(maybe_symint, int):
         return maybe_symint
     node = maybe_symint.node
-    bound = bound_sympy(node.expr, node.shape_env.var_to_range).upper
+    bound = value_range(maybe_symint).upper
     if isinstance(bound, sympy.Integer):
         return int(bound)
     hint = eval_expr(maybe_symint) if bound is int_oo else None

@@ -23,6 +23,14 @@ def test_a_size_that_varies_has_its_example_and_its_upper_bound() -> None:
     assert len(sym_util.collect_free_symbols(sizes)) == 1
 
 
+def test_a_range_follows_the_ranges_of_its_symbols() -> None:
+    size = _sizes(Dim("n", min=3, max=8))[0]
+    twice = size * 2 + 1
+    assert (sym_util.value_range(twice).lower, sym_util.value_range(twice).upper) == (7, 17)
+    size.node.shape_env.constrain_symbol_range(size.node.expr, compiler_min=3, compiler_max=6)
+    assert (sym_util.value_range(twice).lower, sym_util.value_range(twice).upper) == (7, 13)
+
+
 def test_a_size_without_a_bound_is_that_of_the_example() -> None:
     assert sym_util.eval_shape_upper_bound(_sizes(Dim("n"))) == [3, 2]
 

@@ -13,11 +13,11 @@ from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
-from torch.utils._sympy.value_ranges import bound_sympy
 
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.schema import TensorShapeDynamism
+from executorch.exir.sym_util import value_range
 from executorch.exir.tensor import TensorSpec, stride_from_dim_order
 
 
@@ -28,7 +28,7 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
     node = size.node
     if node.expr.is_number:
         return int(node.expr)
-    largest = bound_sympy(node.expr, node.shape_env.var_to_range).upper
+    largest = value_range(size).upper
     # Where the model states no bound, torch.export gives one near the largest int64.
     if largest is int_oo or not largest.is_finite or int(largest) >= torch.iinfo(torch.int64).max // 2:
         return None
@@ -39,7 +39,7 @@ def may_be_zero(size: int | torch.SymInt) -> bool:
     """Return whether the ranges of the symbols allow 0. torch.export assumes at least 2 for sizes of inputs."""
     if isinstance(size, int) or size.node.expr.is_number:
         return False
-    return bool(bound_sympy(size.node.expr, size.node.shape_env.var_to_range).lower <= 0)
+    return bool(value_range(size).lower <= 0)
 
 
 def hint(size: int | torch.SymInt) -> int | None:
