@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
@@ -78,6 +79,27 @@ def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], CallDtypes]:
     return names, tuple(call)
 
 
+def check_call_of(op: OpOverload, operator: Operator, names: list[str], call: CallDtypes) -> Rejection | None:
+    """Reject a call of `op` with dtypes that the operator does not take.
+
+    Each item of a list of optional tensors, which are indices, has a dtype of its own: `x[mask, places]`.
+    """
+    own = _positions_of_optional_lists(op)
+    choices = [
+        [frozenset({dtype}) for dtype in sorted(dtypes, key=str)] if position in own and dtypes else [dtypes]
+        for position, dtypes in enumerate(call)
+    ]
+    rejections = (check_call(operator, names, one) for one in itertools.product(*choices))
+    return next((rejection for rejection in rejections if rejection is not None), None)
+
+
+@cache
+def _positions_of_optional_lists(op: OpOverload) -> frozenset[int]:
+    """Return the positions, among the tensor arguments, of lists whose tensors are optional."""
+    types = [str(op._schema.arguments[index].type) for index, _, _ in tensor_arguments(op)]
+    return frozenset(position for position, kind in enumerate(types) if kind == "List[Optional[Tensor]]")
+
+
 @cache
 def _check_call(operator: Operator, names: tuple[str, ...], call: CallDtypes) -> Rejection | None:
     misfit = operator.misfit(call)
@@ -109,7 +131,7 @@ def check_dtypes(node: fx.Node) -> Rejection | None:
         if not wrong:
             return None
         return Rejection(f"{wrong[0][0]} has dtype {_words(wrong[0][1])}, which a program cannot hold")
-    return _check_promoted(operator, names, call) or check_call(operator, names, call)
+    return _check_promoted(operator, names, call) or check_call_of(op, operator, names, call)
 
 
 def _check_promoted(operator: Operator, names: list[str], call: CallDtypes) -> Rejection | None:

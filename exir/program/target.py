@@ -15,7 +15,7 @@ from torch._ops import OpOverload
 
 from executorch.exir.backend.delegate.dry_build import try_dry_build
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.dialects.legal_dtypes import call_dtypes, check_call, tensors_in
+from executorch.exir.dialects.legal_dtypes import call_dtypes, check_call_of, tensors_in
 from executorch.exir.dialects.operator_table import Operator, OperatorTable, edge_operators
 from executorch.exir.error import Rejection, VerificationError, source_line
 from executorch.exir.graph_module import all_graph_modules
@@ -113,7 +113,7 @@ def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> li
 def _check_kernel(node: fx.Node, op: OpOverload, kernel: Operator) -> Rejection | None:
     """Reject a call that the kernel does not take."""
     names, dtypes = call_dtypes(node, op)
-    rejection = None if kernel.rows is None else check_call(kernel, names, dtypes)
+    rejection = None if kernel.rows is None else check_call_of(op, kernel, names, dtypes)
     if rejection is None and not kernel.any_layout:
         orders = [
             tuple(tensor.dim_order()) for values in (node.args, node.meta.get("val")) for tensor in tensors_in(values)

@@ -10,6 +10,7 @@ from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.error import ExportError, VerificationError
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
+from executorch.runtime import Runtime
 
 
 class Add(torch.nn.Module):
@@ -126,3 +127,28 @@ def test_a_call_in_a_branch_is_named_by_the_line_that_calls_cond():
 
     with pytest.raises(VerificationError, match=r"_standard_gamma.*test_edge_verifier.py:\d+, in forward"):
         to_edge(export(Branch(), (torch.ones(2),)))
+
+
+class _Picked(torch.nn.Module):
+    def forward(self, x, rows, columns):
+        written = x.clone()
+        written[rows, columns] = -1.0
+        return x[rows, columns], written
+
+
+def test_the_indices_of_one_call_may_have_different_dtypes():
+    x = torch.randn(3, 4)
+    inputs = (x, torch.tensor([2, 0], dtype=torch.int32), torch.tensor([1, 3]))
+    program = to_edge(export(_Picked(), inputs)).to_executorch()
+    found = Runtime.get().load_program(program.buffer).load_method("forward").execute(inputs)
+    for value, expected in zip(found, _Picked()(*inputs), strict=True):
+        torch.testing.assert_close(torch.as_tensor(value), expected)
+
+
+def test_an_index_of_a_dtype_that_the_operator_lacks_is_refused_beside_others():
+    inputs = (torch.randn(3, 4), torch.tensor([2, 0]), torch.tensor([1, 3], dtype=torch.int32))
+    program = to_edge(export(_Picked(), inputs)).exported_program()
+    call = next(node for node in program.graph.nodes if "index" in str(node.target))
+    call.args[1][0].meta["val"] = call.args[1][0].meta["val"].to(torch.int16)
+    with pytest.raises(VerificationError, match="argument 'indices' has dtype int16; the operator takes bool, uint8"):
+        _verify(program)
