@@ -12,6 +12,7 @@ from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.decompose.constant_scalars import compute_constant_scalars, states_of
 from executorch.exir.decompose.context_calls import without_autocast_marks
 from executorch.exir.decompose.decomposition import decompose
+from executorch.exir.decompose.flex_attention import without_flex_attention
 from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.decompose.operators.training_mode import warn_of_training
 from executorch.exir.decompose.recorded_values import refuse_recorded_values
@@ -56,7 +57,8 @@ def edge_program(
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
     refuse_recorded_values(program)
-    program = compute_constant_scalars(without_functorch(without_autocast_marks(program)), states)
+    program = without_flex_attention(without_functorch(without_autocast_marks(program)))
+    program = compute_constant_scalars(program, states)
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)
