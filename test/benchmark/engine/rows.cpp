@@ -14,28 +14,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench.h"
+
 namespace {
 
 using namespace executorch::kernels::engine;  // NOLINT: the subject
-
-double now() {
-  timespec time = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-std::unique_ptr<void, Free> aligned(size_t bytes) {
-  return std::unique_ptr<void, Free>(std::aligned_alloc(64, (bytes / 64 + 1) * 64));
-}
+using namespace engine_bench;                 // NOLINT: shared by these programs
 
 class Bench {
  public:

@@ -25,8 +25,8 @@ OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& con
 // On the engine for float32, else on XNNPACK.
 OperatorResult create_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_linear(const Node& node, const OperatorContext& context);
-/// A linear layer with has_bf16_weights().
-OperatorResult create_bf16_linear(const Node& node, const OperatorContext& context);
+/// A linear layer with has_narrow_weights().
+OperatorResult create_narrow_linear(const Node& node, const OperatorContext& context);
 OperatorResult create_batch_matmul(const Node& node, const OperatorContext& context);
 OperatorResult create_unary(const Node& node, const OperatorContext& context);
 OperatorResult create_binary(const Node& node, const OperatorContext& context);
@@ -47,9 +47,9 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context);
 /// epilogues.
 bool is_engine_convolution(const Node& node, const OperatorContext& context);
 bool is_engine_linear(const Node& node, const OperatorContext& context);
-/// True for a linear layer on the engine whose constant weights are bfloat16, where the processor
-/// does not multiply bfloat16.
-bool has_bf16_weights(const Node& node, const OperatorContext& context);
+/// True for a linear layer that the engine multiplies in float32, and whose constant weights are
+/// bfloat16 or float16.
+bool has_narrow_weights(const Node& node, const OperatorContext& context);
 /// True if create_convolution() runs a node on the engine with these pairs of bfloat16.
 bool can_read_pairs(const Node& node, const OperatorContext& context);
 bool can_write_pairs(const Node& node, const OperatorContext& context);

@@ -147,13 +147,13 @@ def test_another_precision_is_refused_by_name() -> None:
 
 
 @pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() == "DEFAULT", reason="older processors pack float32")
-@pytest.mark.parametrize("rows", [1, 3, 8])
-def test_packed_weights_of_bfloat16_keep_16_bits(rows: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("rows", [1, 3, 8, 40])
+def test_packed_weights_of_linear_layers_keep_16_bits(rows: int, dtype: torch.dtype, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model, x = nn.Linear(320, 481), torch.randn(rows, 320)
-    model.bfloat16()
-    exact = copy.deepcopy(model).double()(x.bfloat16().double())
+    model, x = nn.Linear(320, 481).to(dtype), torch.randn(rows, 320).to(dtype)
+    exact = copy.deepcopy(model).double()(x.double())
     packed = tmp_path / "packed"
-    (output,) = _run(_lowered(model, x.bfloat16()), x.bfloat16(), packed_cache_path=str(packed))
+    (output,) = _run(_lowered(model, x), x, packed_cache_path=str(packed))
     assert _relative_error(output, exact) < BFLOAT16_PRODUCTS
     assert packed.stat().st_size < 3 * model.weight.numel()

@@ -218,8 +218,8 @@ OperatorResult create_linear(const Node& node, const OperatorContext& context) {
       (node.operand(2) != kNoValue && !values[node.operand(2)].is_constant())) {
     return std::unique_ptr<Operator>(std::make_unique<DynamicLinear>(node, context));
   }
-  if (has_bf16_weights(node, context)) {
-    return create_bf16_linear(node, context);
+  if (has_narrow_weights(node, context)) {
+    return create_narrow_linear(node, context);
   }
   auto created = std::make_unique<ConstantLinear>(node, context);
   ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context));

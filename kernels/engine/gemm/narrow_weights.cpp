@@ -1,11 +1,16 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A panel has kPanel columns: their biases, then for each d a row of kWords words of 32 bits. The
-// low half of word i is the weight of column i, the high half that of column kWords + i: a shift
-// and a mask convert a vector of words.
-#include <executorch/kernels/engine/gemm/bf16_weights.h>
+// A panel has kPanel columns: their biases, then for each d a row of kWords words of 32 bits.
+// bfloat16: the low half of word i is the weight of column i, the high half that of column
+// kWords + i, so that a shift and a mask convert a vector of words. float16: the halves are in the
+// order of columns.
+#include <executorch/kernels/engine/gemm/narrow_weights.h>
 
 #include <algorithm>
 #include <cstring>
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
@@ -18,16 +23,15 @@ namespace executorch::kernels::engine {
 namespace {
 
 constexpr size_t kPanel = 32, kWords = kPanel / 2;
-/// Rows of one pass over a panel; two vectors of weights for each leave registers free.
-constexpr size_t kPassRows = 2;
-/// With more rows than this, converting weights once takes less time than in every pass.
-constexpr size_t kMaxPassedRows = 4;
+/// With more rows than this, converting weights once takes less time than in every pass
+/// (`engine_weights`).
+constexpr size_t kMaxPassedRows = 24;
 /// Rows of an item, where columns alone are too few items: conversion is then a small share of it.
 constexpr size_t kItemRows = 64;
 /// Converted weights of an item: a part of the second-level cache.
 constexpr size_t kConvertedBytes = size_t{128} << 10;
 
-/// At most kPassRows rows times the columns of a panel.
+/// Rows times the columns of a panel.
 struct PanelProduct {
   size_t rows = 0, columns = 0, depth = 0;
   const float* left = nullptr;
@@ -44,35 +48,34 @@ constexpr size_t panel_floats(size_t depth) { return kPanel + depth * kWords; }
 }  // namespace
 }  // namespace executorch::kernels::engine
 
-#define ET_SIMD_SOURCE <executorch/kernels/engine/gemm/bf16_weights.inc>
+#define ET_SIMD_SOURCE <executorch/kernels/engine/gemm/narrow_weights.inc>
 #include <executorch/kernels/engine/simd/each_set.h>
 
 namespace executorch::kernels::engine {
 
-bool Bf16WeightGemm::is_available(InstructionSet set) {
-  return set >= InstructionSet::Avx2 &&
-         gemm_tiles(set, Precision::BFloat16).precision == Precision::Float32;
-}
+bool NarrowWeightGemm::is_available(InstructionSet set) { return set >= InstructionSet::Avx2; }
 
-Bf16WeightGemm Bf16WeightGemm::plan(size_t columns, size_t depth, InstructionSet set) {
-  Bf16WeightGemm gemm;
+NarrowWeightGemm NarrowWeightGemm::plan(size_t columns, size_t depth, NarrowType type,
+                                        InstructionSet set) {
+  NarrowWeightGemm gemm;
   gemm.tiles_ = &gemm_tiles(set);
   gemm.columns_ = columns;
   gemm.depth_ = depth;
+  gemm.type_ = type;
   return gemm;
 }
 
-uint32_t Bf16WeightGemm::layout() const {
-  constexpr uint32_t kBf16Weights = uint32_t{1} << 29;
-  return kBf16Weights | uint32_t(kPanel);
+uint32_t NarrowWeightGemm::layout() const {
+  constexpr uint32_t kNarrowWeights = uint32_t{1} << 29;
+  return kNarrowWeights | uint32_t(type_) << 12 | uint32_t(kPanel);
 }
 
-size_t Bf16WeightGemm::packed_bytes() const {
+size_t NarrowWeightGemm::packed_bytes() const {
   return round_up(divide_up(columns_, kPanel) * panel_floats(depth_) * sizeof(float), kAlignment);
 }
 
-void Bf16WeightGemm::pack(const Bf16Matrix& right, const float* bias, float* packed,
-                          Threads& threads) const {
+void NarrowWeightGemm::pack(const NarrowMatrix& right, const float* bias, float* packed,
+                            Threads& threads) const {
   const size_t panels = divide_up(columns_, kPanel), floats = panel_floats(depth_);
   std::fill(packed + panels * floats, packed + packed_bytes() / sizeof(float), 0.0f);
   CallingThread alone;
@@ -90,7 +93,7 @@ void Bf16WeightGemm::pack(const Bf16Matrix& right, const float* bias, float* pac
           for (size_t c = 0; c < columns; ++c) {
             const uint16_t* const from =
                 right.data + (first + c) * right.column_stride + begin * right.depth_stride;
-            const size_t place = c % kWords * 2 + c / kWords;
+            const size_t place = type_ == NarrowType::BFloat16 ? c % kWords * 2 + c / kWords : c;
             for (size_t d = 0; d < count; ++d) block[d][place] = from[d * right.depth_stride];
           }
           std::memcpy(panel + kPanel + begin * kWords, block, count * sizeof(block[0]));
@@ -98,25 +101,30 @@ void Bf16WeightGemm::pack(const Bf16Matrix& right, const float* bias, float* pac
       });
 }
 
-size_t Bf16WeightGemm::converted_panels() const {
+size_t NarrowWeightGemm::converted_panels() const {
   const size_t fitting = kConvertedBytes / ((1 + depth_) * kPanel * sizeof(float));
   return std::clamp(fitting, size_t{1}, std::max(divide_up(columns_, kPanel), size_t{1}));
 }
 
-size_t Bf16WeightGemm::scratch_bytes(size_t rows, size_t threads) const {
+size_t NarrowWeightGemm::scratch_bytes(size_t rows, size_t threads) const {
   if (rows <= kMaxPassedRows) return 0;
   const size_t floats =
       limited_product(converted_panels() * kPanel, 1 + depth_, kMaxScratch / sizeof(float));
   return limited_product(threads, round_up(floats * sizeof(float), kAlignment));
 }
 
-void Bf16WeightGemm::run(const GemmCall& call, Threads& threads) const {
+void NarrowWeightGemm::run(const GemmCall& call, Threads& threads) const {
   if (call.rows == 0 || columns_ == 0) return;
   const bool is_few = call.rows <= kMaxPassedRows;
   const size_t panels = divide_up(columns_, kPanel), floats = panel_floats(depth_);
   const auto activate = activation_function(call.epilogue.activation, tiles_->set);
-  const auto multiply_panel = ET_SIMD_FUNCTION(tiles_->set, multiply_panel);
-  const auto convert_panel = ET_SIMD_FUNCTION(tiles_->set, convert_panel);
+  const bool is_bf16 = type_ == NarrowType::BFloat16;
+  const auto multiply_panel =
+      is_bf16 ? ET_SIMD_FUNCTION(tiles_->set, multiply_panel<NarrowType::BFloat16>)
+              : ET_SIMD_FUNCTION(tiles_->set, multiply_panel<NarrowType::Float16>);
+  const auto convert_panel =
+      is_bf16 ? ET_SIMD_FUNCTION(tiles_->set, convert_panel<NarrowType::BFloat16>)
+              : ET_SIMD_FUNCTION(tiles_->set, convert_panel<NarrowType::Float16>);
   const size_t wanted = threads.count() == 1 ? 1 : kItemsOfThread * threads.count();
   const size_t most = is_few ? panels : converted_panels();
   const size_t item_panels = std::min(most, divide_up(panels, wanted));
@@ -139,21 +147,19 @@ void Bf16WeightGemm::run(const GemmCall& call, Threads& threads) const {
     if (is_few) {
       for (size_t i = 0; i < count; ++i) {
         PanelProduct part;
+        part.rows = call.rows;
         part.columns = std::min(kPanel, columns - i * kPanel);
         part.depth = depth_;
+        part.left = call.left;
         part.left_stride = call.left_stride;
         part.panel = call.packed + (first + i) * floats;
+        const size_t at = column + i * kPanel;
+        part.out = call.out + at;
+        part.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + at;
         part.out_stride = call.out_stride;
         part.clamp_min = call.epilogue.clamp_min;
         part.clamp_max = call.epilogue.clamp_max;
-        for (size_t row = 0; row < call.rows; row += part.rows) {
-          part.rows = std::min(kPassRows, call.rows - row);
-          part.left = call.left + row * call.left_stride;
-          const size_t at = row * call.out_stride + column + i * kPanel;
-          part.out = call.out + at;
-          part.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + at;
-          multiply_panel(part);
-        }
+        multiply_panel(part);
       }
     } else {
       float* const converted = static_cast<float*>(call.scratch) + worker * of_worker;
