@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(Growth, HostileProgramTest, ::testing::ValuesIn(hostile
 INSTANTIATE_TEST_SUITE_P(Calls, HostileProgramTest, ::testing::ValuesIn(hostile_calls()), name_of);
 INSTANTIATE_TEST_SUITE_P(LibraryCalls, HostileProgramTest,
                          ::testing::ValuesIn(hostile_library_calls()), name_of);
+INSTANTIATE_TEST_SUITE_P(Windows, HostileProgramTest, ::testing::ValuesIn(hostile_windows()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Delegates, HostileProgramTest, ::testing::ValuesIn(hostile_delegates()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Flow, HostileProgramTest, ::testing::ValuesIn(hostile_flow()), name_of);

@@ -38,6 +38,8 @@ std::vector<HostileProgram> hostile_growth();
 std::vector<HostileProgram> hostile_calls();
 /// The same for operators of language models, quantized ones, linear algebra and grouped products.
 std::vector<HostileProgram> hostile_library_calls();
+/// Transposed convolutions of 65,536 places, each of which takes a fraction of a second.
+std::vector<HostileProgram> hostile_windows();
 /// Delegates that share arguments with kernels, views, moves and each other.
 std::vector<HostileProgram> hostile_delegates();
 /// Views and conditions in loops and branches; results whose sizes change.

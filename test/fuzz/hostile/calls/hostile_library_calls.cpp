@@ -407,11 +407,17 @@ void add_rows_in_place(const std::vector<Call>& calls, std::vector<HostileProgra
 
 std::vector<HostileProgram> hostile_library_calls() {
   std::vector<HostileProgram> rows;
-  for (const auto& calls :
-       {language_models(), quantized(), wide_windows(), products(), images(), matrices()}) {
+  for (const auto& calls : {language_models(), quantized(), products(), images(), matrices()}) {
     add_rows(calls, &rows);
     add_rows_in_place(calls, &rows);
   }
+  return rows;
+}
+
+std::vector<HostileProgram> hostile_windows() {
+  std::vector<HostileProgram> rows;
+  add_rows(wide_windows(), &rows);
+  add_rows_in_place(wide_windows(), &rows);
   return rows;
 }
 
