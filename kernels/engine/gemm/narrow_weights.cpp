@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kPanel = 32, kWords = kPanel / 2;
 /// With more rows than this, converting weights once takes less time than in every pass
 /// (`engine_weights`).
-constexpr size_t kMaxPassedRows = 24;
+constexpr size_t kMaxPassedRows = 48;
 /// Rows of an item, where columns alone are too few items: conversion is then a small share of it.
 constexpr size_t kItemRows = 64;
 /// Converted weights of an item: a part of the second-level cache.
