@@ -15,6 +15,7 @@ from recorded_run import Block, TwoBlocks
 
 from executorch.devtools import BundledProgram, ETRecord, generate_etrecord, parse_etrecord
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.etrecord._etrecord import ETRecordReservedFileNames
 from executorch.devtools.inspector.attribution import nodes_by_handle
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.dialects._ops import ops
@@ -108,6 +109,13 @@ def test_missing_and_duplicate_parts_of_a_record_are_reported(tmp_path: Path) ->
         record.add_executorch_program(manager)
     with pytest.raises(RuntimeError, match="'delegate_map'"):
         record.add_extra_export_modules({"delegate_map": record.exported_program})
+
+
+@pytest.mark.parametrize("name", ETRecordReservedFileNames)
+def test_names_of_entries_are_refused_for_further_programs(name: ETRecordReservedFileNames) -> None:
+    exported = torch.export.export(Block().eval(), (X,))
+    with pytest.raises(RuntimeError, match=f"'{name}'"):
+        ETRecord().add_extra_export_modules({name: exported})
 
 
 def test_a_file_without_a_record_is_refused(tmp_path: Path) -> None:
