@@ -18,7 +18,7 @@ from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMI
 from executorch.backends.xnnpack.operators import quantization
 from executorch.backends.xnnpack.operators.normalization import is_own_batch
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
-from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
+from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.exir.error import Rejection
 
 _NEWER_DTYPES = (torch.bool, torch.bfloat16)
@@ -35,11 +35,12 @@ class Selection:
     def __init__(
         self,
         program: ExportedProgram,
-        names: Collection[str] | None,
+        configs: Sequence[type[XNNPartitionerConfig]] | None,
         precisions: Collection[ConfigPrecisionType] | None,
         for_executorch_1_4: bool,
     ) -> None:
-        self._program, self._names, self._precisions = program, names, precisions
+        self._program, self._precisions = program, precisions
+        self._configs = None if configs is None else _by_name(configs)
         self._for_executorch_1_4 = for_executorch_1_4
 
     @cached_property
@@ -73,8 +74,10 @@ class Selection:
             return Rejection(f"config_precisions excludes {precision.name}")
         if self._precisions is not None and precision is None and all(map(self._is_excluded, node.users)):
             return Rejection("config_precisions excludes every reader of this constant")
-        if self._names is None or self._is_named(node):
+        if self._configs is None:
             return None
+        if self._is_named(node):
+            return self._refuse_by_constraints(node, self._configs[_name_of(node)])
         if operator_of(node) in quantization.RULES and any(self._is_named(layer) for layer in self._served(node)):
             return None
         return Rejection("configs excludes this operator")
@@ -93,8 +96,13 @@ class Selection:
         return Rejection("the runtime of ExecuTorch 1.4 lacks a node that it is lowered to")
 
     def _is_named(self, node: Node) -> bool:
-        name = operator_of(node).partition(".")[2]
-        return self._names is not None and name in self._names
+        return self._configs is not None and _name_of(node) in self._configs
+
+    def _refuse_by_constraints(self, node: Node, configs: Sequence[XNNPartitionerConfig]) -> Rejection | None:
+        if any(config.check_constraints(node, self._program) for config in configs):
+            return None
+        names = " and ".join(type(config).__name__ for config in configs)
+        return Rejection(f"check_constraints of {names} excludes this call")
 
     def _precision(self, node: Node) -> ConfigPrecisionType | None:
         """The precision of a node; None for a dequantized constant, which follows its readers."""
@@ -132,6 +140,18 @@ class Selection:
         for node in nodes:
             groups.setdefault(leader[node], []).append(node)
         return list(groups.values())
+
+
+def _by_name(configs: Sequence[type[XNNPartitionerConfig]]) -> dict[str, list[XNNPartitionerConfig]]:
+    found: dict[str, list[XNNPartitionerConfig]] = {}
+    for config in configs:
+        found.setdefault(config.target_name, []).append(config())
+    return found
+
+
+def _name_of(node: Node) -> str:
+    """The name with overload that configurations have, such as "add.Tensor"."""
+    return operator_of(node).partition(".")[2]
 
 
 def _is_dynamic(node: Node) -> bool:

@@ -122,7 +122,7 @@ class XnnpackPartitioner(Partitioner):
         self._rounds_products, self._max_error = compute_precision == "bf16", max_error
         self._for_executorch_1_4 = for_executorch_1_4
         self._weights_are_inputs = force_non_static_weights_for_f32_linear or force_fp32_dynamic_linear
-        self._names = None if configs is None else {config.target_name for config in configs}
+        self._configs = configs
         self._precisions = (
             [config_precisions] if isinstance(config_precisions, ConfigPrecisionType) else config_precisions
         )
@@ -170,7 +170,7 @@ class XnnpackPartitioner(Partitioner):
         """Partitions of a program or of one of its control-flow branches."""
         why, recomposed = WhyNoPartition(self._logger), RecomposedOperators(program)
         program = recomposed.program
-        selection = Selection(program, self._names, self._precisions, self._for_executorch_1_4)
+        selection = Selection(program, self._configs, self._precisions, self._for_executorch_1_4)
 
         def is_supported(node: Node) -> bool:
             if node.op != "call_function":

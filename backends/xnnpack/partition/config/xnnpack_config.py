@@ -6,6 +6,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
+from torch.export import ExportedProgram
+from torch.fx import Node
+
 
 class ConfigPrecisionType(Enum):
     """Precision in which operators compute."""
@@ -22,3 +25,9 @@ class XNNPartitionerConfig:
     """One operator. `target_name` is its name with overload, such as "add.Tensor"."""
 
     target_name: ClassVar[str]
+
+    def check_constraints(self, node: Node, ep: ExportedProgram) -> bool:
+        """Return whether the partitioner may take a call. Overrides keep calls of the operator out; what XNNPACK
+        cannot compute stays out whatever they return.
+        """
+        return True

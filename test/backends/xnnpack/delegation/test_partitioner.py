@@ -10,6 +10,7 @@ from models.function_module import Function
 from oracle.models.xnnpack_runtime import needs_xnnpack
 from oracle.tolerances import MODEL, quanta
 from torch import nn
+from torch.fx import Node
 from torch.nn import functional as F
 
 from executorch.backends.xnnpack.partition import config
@@ -129,6 +130,21 @@ def test_operators_are_configured_by_classes_of_executorch_s_modules() -> None:
     assert "elu" not in left
     assert "round" not in left
     assert "exp" in left
+
+
+def test_a_configured_class_keeps_calls_out_of_delegates() -> None:
+    class LongExp(XNNPartitionerConfig):
+        target_name = "exp.default"
+
+        def check_constraints(self, node: Node, ep: torch.export.ExportedProgram) -> bool:
+            return node.meta["val"].numel() > 2
+
+    class Two(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return torch.exp(x), torch.exp(y)
+
+    left = _left(_lowered(XnnpackPartitioner(configs=[LongExp]), Two(), torch.randn(3), torch.randn(2)))
+    assert sum("exp" in name for name in left) == 1
 
 
 def test_quantization_of_a_chosen_operator_is_delegated_with_it() -> None:
