@@ -11,11 +11,11 @@ namespace executorch::kernels {
 bool broadcast(Shape& shape, const Shape& operand);
 
 /// False if the elements of a tensor of this shape could not be counted (kEmptyTensorLimit). Small
-/// operands along different dimensions broadcast to such a shape.
+/// operands along different dimensions broadcast to such a shape: resize() refuses it, and a kernel
+/// that reads elements before it resizes the result must check it.
 bool is_countable(const Shape& shape);
 
-/// Same as broadcast(), but fails the context with both shapes in the message; also if the common
-/// shape is not countable.
+/// Same as broadcast(), but fails the context with both shapes in the message.
 bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand);
 
 /// Returns true if `operand` broadcasts to `shape` without widening it.

@@ -18,7 +18,9 @@ bool expect_mask(KernelRuntimeContext& ctx, const Tensor& mask) {
 
 bool common_shape(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask, Shape* shape) {
   *shape = Shape(self);
-  return expect_mask(ctx, mask) && expect_broadcast(ctx, *shape, Shape(mask));
+  return expect_mask(ctx, mask) && expect_broadcast(ctx, *shape, Shape(mask)) &&
+         ET_EXPECT(ctx, is_countable(*shape), "shape %s has more elements than can be counted",
+                   ShapeText(*shape).text);
 }
 
 /// Copies self to out, in the common shape of self and mask.
