@@ -68,8 +68,6 @@ constexpr size_t kRowsOfOneStream = 1;
 
 bool uses_pairs(const Product& p) { return p.tiles->pair_rows != 0 && p.rows > kRowsOfOneStream; }
 
-bool has_one_stream(const Product& p) { return p.tiles->pair_rows == 0; }
-
 Prefetch stream_of(const void* at, size_t bytes) {
   Prefetch prefetch = {};
   prefetch.at[0] = static_cast<const char*>(at);
@@ -88,13 +86,15 @@ Prefetch stream_of_weights(const Product& p, const Block& block, const Block& ne
 
 /// The `count` rows after `rows` rows of `bytes` bytes each, which begin at `from`; empty if rows
 /// have gaps.
-Prefetch stream_of_rows(const float* from, size_t rows, size_t count, size_t bytes, size_t stride) {
-  return stride == bytes ? stream_of(moved(from, rows * stride), count * stride) : Prefetch{};
+Lines lines_of_rows(const float* from, size_t rows, size_t count, size_t bytes, size_t stride) {
+  if (stride != bytes) return {};
+  const char* const at = reinterpret_cast<const char*>(moved(from, rows * stride));
+  return {at, moved(at, count * stride)};
 }
 
 /// Weights that all tiles of a block together prefetch: the next block's, or those after the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
-  if (has_one_stream(p)) return stream_of_weights(p, block, next);
+  if (p.tiles->takes_all_columns) return stream_of_weights(p, block, next);
   if (!uses_pairs(p)) return {};
   if (!p.prefetches) return next.parts == 0 ? p.next_read : Prefetch{};
   Prefetch prefetch = {};
@@ -122,9 +122,26 @@ Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
   return prefetch;
 }
 
-/// left.count rows from `first_row` on times to.count columns, whose packed panels begin at `w`.
-/// Arguments of tiles are updated in place: reading back a partly written copy stalls on store
-/// forwarding.
+/// left.count rows from `first_row` on times to.count columns, whose packed panels begin at `w`, by
+/// a tile of all columns.
+void multiply_all_columns(const Product& p, const Block& block, LeftRows& left, OutputTile& to,
+                          size_t first_row, const float* w, Prefetch& prefetch) {
+  const size_t rows = left.count, next = std::min(rows, p.rows - first_row - rows);
+  const size_t depth_bytes = left.depth * sizeof(float);
+  left.next_rows = left.next_results = {};
+  if (left.table == nullptr) {
+    left.next_rows = lines_of_rows(left.first, rows, next, depth_bytes, left.stride);
+  }
+  if (left.parts * left.depth < kMinOutputPrefetchDepth) {
+    left.next_results = lines_of_rows(to.out, rows, next, to.count * sizeof(float), to.row_bytes);
+  }
+  to.bias[0] = p.row_bias == nullptr ? w : moved(p.row_bias, first_row * to.bias_stride);
+  to.weights[0] = moved(w, bytes_before(p, block));
+  p.tiles->tiles(to.count)[rows - 1](left, prefetch, to);
+}
+
+/// The same by tiles of one panel or two. Arguments of tiles are updated in place: reading back a
+/// partly written copy stalls on store forwarding.
 void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputTile& to,
                    size_t first_row, const float* w, Prefetch& prefetch) {
   const size_t bytes = panel_bytes(p), before = bytes_before(p, block), panel = p.tiles->panel;
@@ -133,17 +150,6 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
   const float* const first = left.first;
   const float* const* const table = left.table;
   float* out = to.out;
-  Prefetch left_ahead = {}, out_ahead = {};
-  if (has_one_stream(p)) {
-    const size_t count = std::min(rows, p.rows - first_row - rows);
-    const size_t depth_bytes = left.depth * sizeof(float);
-    if (table == nullptr) {
-      left_ahead = stream_of_rows(first, rows, count, depth_bytes, left.stride);
-    }
-    if (left.parts * left.depth < kMinOutputPrefetchDepth) {
-      out_ahead = stream_of_rows(out, rows, count, columns * sizeof(float), to.row_bytes);
-    }
-  }
   for (size_t left_columns = columns; left_columns != 0; left_columns -= to.count) {
     to.count = std::min(left_columns, at_once);
     const bool is_pair = to.count > panel;
@@ -166,10 +172,7 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
       if (p.row_bias != nullptr) {
         to.bias[0] = to.bias[1] = moved(p.row_bias, (first_row + row) * to.bias_stride);
       }
-      Prefetch& ahead = left_ahead.at[0] < left_ahead.end ? left_ahead
-                        : out_ahead.at[0] < out_ahead.end ? out_ahead
-                                                          : prefetch;
-      tiles[left.count - 1](left, ahead, to);
+      tiles[left.count - 1](left, prefetch, to);
     }
     w = moved(w, at_once / panel * bytes);
     out += at_once;
@@ -210,14 +213,16 @@ void multiply_columns(const Product& p, const Block& block, OutputTile& to, size
       left.first = moved(p.left, row * p.left_stride + block.part * p.part_stride + before);
     }
     to.out = moved(p.out, row * p.out_stride) + first;
-    multiply_rows(p, block, left, to, row, w, prefetch);
-    if (first == 0 && row == 0 && !has_one_stream(p)) prefetch = of_next;
+    (p.tiles->takes_all_columns ? multiply_all_columns : multiply_rows)(p, block, left, to, row, w,
+                                                                        prefetch);
+    if (first == 0 && row == 0 && !p.tiles->takes_all_columns) prefetch = of_next;
   }
 }
 
 void multiply_block(const Product& p, const Block& block, bool is_first, const Block& next) {
   OutputTile to = {};
   to.row_bytes = p.out_stride;
+  to.panel_bytes = panel_bytes(p);
   to.bias_stride = p.row_bias == nullptr ? 0 : p.tiles->panel * sizeof(float);
   to.is_first_block = is_first;
   to.is_last_block = next.parts == 0;

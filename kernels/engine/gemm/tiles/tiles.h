@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The interface between the driver of products (driver.h) and their micro-kernels. A micro-kernel,
-// called a tile, computes some rows of the left operand times one panel of packed columns, or two
-// neighboring panels:
+// called a tile, computes some rows of the left operand times one panel of packed columns, two
+// neighboring panels, or all panels:
 //
 //   out[r, c] = [out[r, c] or bias[r, c]] + sum over parts and d of left[r, part, d] *
 //   weights[part, d, c]
@@ -22,6 +22,11 @@
 
 namespace executorch::kernels::engine {
 
+/// Memory to prefetch.
+struct Lines {
+  const char *at = nullptr, *end = nullptr;
+};
+
 /// Rows of the left operand, each `parts` parts of `depth` elements. Offsets and strides are bytes.
 struct LeftRows {
   const float* first = nullptr;  ///< without a table
@@ -33,11 +38,14 @@ struct LeftRows {
   const float* zero = nullptr;
   size_t parts = 0, depth = 0;
   size_t count = 0;
+  /// The rows after these, and where their results go: for tiles of all columns.
+  Lines next_rows, next_results;
 };
 
-/// The results of one panel or two, and the beginnings of their sums.
+/// The results of some panels, and the beginnings of their sums.
 struct OutputTile {
-  const float *bias[2], *weights[2];  ///< of each panel
+  const float *bias[2], *weights[2];  ///< of the first two panels
+  size_t panel_bytes;                 ///< from a panel to the next one
   size_t bias_stride;                 ///< bytes from row to row; 0 where rows share the bias
   float* out;
   size_t row_bytes;
@@ -50,17 +58,16 @@ struct OutputTile {
 
 /// Weights are read from the last-level cache or memory once, and stay in the second-level cache
 /// for all rows. Hardware prefetch is late, so each tile prefetches a share of the next weights.
-/// Sets whose pair_rows is 0 have one stream, at[0]: the next rows of the left operand or of the
-/// output, or weights. Tiles for AVX2 prefetch 64 of its bytes in each step of kDepthStep; the
-/// other sets ignore it.
+/// Tiles of all columns have one stream, at[0], for when LeftRows names no memory to prefetch. They
+/// prefetch 64 bytes in each step of kDepthStep; tiles of one panel ignore this.
 struct Prefetch {
   const char *at[2], *end;  ///< `end` is the first stream's
   size_t lines;             ///< of each stream, for kDepthStep elements of depth
   size_t step;              ///< bytes from these lines to the next ones
 };
 inline constexpr size_t kDepthStep = 4;
-/// From this depth on, a tile of a set with one stream prefetches the rows that it writes. With a
-/// smaller depth it ends before they arrive, and the driver prefetches the next tile's.
+/// From this depth on, a tile of all columns prefetches the rows that it writes. With a smaller
+/// depth it ends before they arrive, and LeftRows::next_results names the next tile's.
 inline constexpr size_t kMinOutputPrefetchDepth = 64;
 
 using TileFunction = void (*)(const LeftRows&, Prefetch&, const OutputTile&);
@@ -84,6 +91,7 @@ struct GemmTiles {
   void (*pack_rows)(const float* from, size_t rows, size_t stride, size_t depth, float* to,
                     size_t panel, PackedUse use);
   Precision precision = Precision::Float32;
+  bool takes_all_columns = false;  ///< tiles compute all panels of their rows
 
   /// The number of 32-bit elements for `factors` factors.
   size_t words(size_t factors) const {
