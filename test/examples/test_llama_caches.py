@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from oracle.tolerances import INT8_CACHE, LAYERS, MODEL
 from torch import nn
 
-from executorch.examples.models.llama.attention import CachePositionsManager, KVCache, RingKVCache
+from executorch.examples.models.llama.attention import SDPA, CachePositionsManager, KVCache, RingKVCache
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.source_transformation.attention_sink import enable_attention_sink
@@ -21,6 +21,8 @@ from executorch.examples.models.llama.source_transformation.custom_kv_cache impo
     replace_kv_cache_with_ring_kv_cache,
 )
 from executorch.examples.models.llama.source_transformation.sdpa import (
+    QuantizedSDPA,
+    SDPACustom,
     replace_sdpa_with_custom_op,
     replace_sdpa_with_quantized_sdpa,
 )
@@ -203,6 +205,40 @@ def test_the_custom_operator_attends_by_the_mask_of_the_model():
         options = {"input_pos": start}
         with torch.no_grad():
             torch.testing.assert_close(model(part, options), reference(part, options), **LAYERS)
+
+
+def attention_operands(start, count):
+    """Position, queries of 4 heads, a cache of 2 heads, and the mask of the keys that each query may read."""
+    position, queries = torch.tensor([start]), torch.randn(1, 4, count, 8)
+    keys, values = torch.randn(2, 1, 2, CONTEXT, 8)
+    mask = torch.arange(CONTEXT) <= start + torch.arange(count)[:, None]
+    return position, queries, keys, values, torch.where(mask, 0.0, -torch.inf)
+
+
+@pytest.mark.parametrize("start, count", [(0, 3), (7, 1), (7, 5)])
+@pytest.mark.parametrize("use_attention_mask", [False, True])
+def test_custom_attention_made_as_in_executorch_1_4_is_that_of_the_mask(start, count, use_attention_mask):
+    *operands, mask = attention_operands(start, count)
+    expected = SDPA(32, 8, 2, CONTEXT)(*operands, 1, count, mask)
+    custom = SDPACustom(32, use_attention_mask)
+    torch.testing.assert_close(custom(*operands, 1, count, mask if use_attention_mask else None), expected, **LAYERS)
+
+
+@pytest.mark.parametrize("use_attention_mask", [False, True])
+def test_quantized_attention_made_as_in_executorch_1_4_is_that_of_the_mask(use_attention_mask):
+    position, queries, keys, values, mask = attention_operands(7, 5)
+    cache = QuantizedKVCache(1, CONTEXT, 2, 8, QuantizedCacheType.AffineAsymmetric, True)
+    cache.return_float_values = False
+    quantized = cache.update(torch.tensor([0]), keys, values)
+    expected = SDPA(32, 8, 2, CONTEXT)(position, queries, keys, values, 1, 5, mask)
+    attended = QuantizedSDPA(32, cache, use_attention_mask)(position, queries, *quantized, 1, 5, mask)
+    assert float((attended - expected).norm() / expected.norm()) < INT8_CACHE
+
+
+def test_attention_by_a_mask_without_one_is_refused():
+    *operands, _ = attention_operands(0, 1)
+    with pytest.raises(ValueError, match="SDPACustom was made with use_attention_mask=True and called without a mask"):
+        SDPACustom(32, use_attention_mask=True)(*operands, 1, 1, None)
 
 
 def test_other_quantized_caches_are_refused():

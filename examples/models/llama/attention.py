@@ -17,11 +17,16 @@ __all__ = ["SDPA", "Attention", "CachePositionsManager", "KVCache", "RingKVCache
 class SDPA(nn.Module):
     """Attention over the full caches, hidden by a mask.
 
+    dim: channels of all query heads together. head_dim: those of a head. n_rep: query heads for each head of keys.
+    max_context_len: positions of the cache. The four are for callers; attention takes sizes from its operands.
     scale: factor of the products of queries and keys, None for the inverse root of their channels.
     """
 
-    def __init__(self, scale: float | None = None) -> None:
+    def __init__(
+        self, dim: int, head_dim: int, n_rep: int, max_context_len: int, *, scale: float | None = None
+    ) -> None:
         super().__init__()
+        self.dim, self.head_dim, self.n_rep, self.max_context_len = dim, head_dim, n_rep, max_context_len
         self.scale = scale
 
     def forward(
@@ -64,7 +69,9 @@ class Attention(nn.Module):
         if args.use_kv_cache:
             kind = KVCache if self.window is None else RingKVCache
             self.kv_cache = kind(args.max_batch_size, self.window or args.context, self.n_kv_heads, self.head_dim)
-        self.SDPA: nn.Module = SDPA(args.attention_multiplier)
+        self.SDPA: nn.Module = SDPA(
+            queries, self.head_dim, self.n_heads // self.n_kv_heads, args.context, scale=args.attention_multiplier
+        )
 
     def _norm(self, x: torch.Tensor, norm: nn.Module | None) -> torch.Tensor:
         if norm is None:

@@ -18,6 +18,7 @@ __all__ = ["ModelArgs", "ModelArgsError", "checked"]
 _ACTIVATIONS = ("silu", "gelu_pytorch_tanh")
 _LAYER_TYPES = ("full_attention", "sliding_attention", "conv")
 _MLP_TYPES = ("dense", "moe")
+_MAX_PROMPT = 2048  # unless given
 
 
 @dataclass
@@ -48,7 +49,7 @@ class ModelArgs:
     ffn_dim_multiplier: float | None = None
     norm_eps: float = 1e-5
     max_batch_size: int = 1
-    max_seq_len: int = 2048
+    max_seq_len: int = None  # type: ignore[assignment]  # __post_init__ sets it
     max_context_len: int | None = None
     use_kv_cache: bool = False
     use_sdpa_with_kv_cache_op: bool = False
@@ -103,6 +104,8 @@ class ModelArgs:
     def __post_init__(self) -> None:
         """Fill in derived sizes. Raises ModelArgsError for sizes that do not fit each other."""
         self.n_kv_heads = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+        if self.max_seq_len is None:
+            self.max_seq_len = min(_MAX_PROMPT, self.max_context_len or _MAX_PROMPT)
         for name in ("dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "max_batch_size", "max_seq_len"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:

@@ -215,6 +215,18 @@ TEST(Conv2d, ProductsOfWindowsMatchDoublePrecision) {
   }
 }
 
+TEST(Conv2d, WindowsOfManyTapsAndPanelsOfAnyWidthMatchDoublePrecision) {
+  Random random(31);
+  for (size_t outputs = 1; outputs <= 41; ++outputs) {
+    Case c = random_case(random, 1, 17, outputs);
+    c.params.kernel_height = 3;
+    c.params.kernel_width = 4;
+    c.has_residual = outputs % 2 == 0;
+    expect_everywhere(c, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Conv2d, FirstLayersOfFewChannelsMatchDoublePrecision) {
   Random random(12);
   for (int i = 0; i < 30; ++i) {

@@ -13,11 +13,36 @@ from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defi
 
 
 class _PositionsFirst(nn.Module):
-    """Attention by an operator that takes and returns [batch, positions, heads, channels]."""
+    """Attention by an operator that takes and returns [batch, positions, heads, channels].
 
-    def __init__(self, scale: float | None = None) -> None:
+    It is causal from the first input position on. With `use_attention_mask`, a mask of all cache positions hides keys.
+
+    dim: channels of all query heads together, for callers; the operators take sizes from the queries.
+    scale: factor of the products of queries and keys, None for the inverse root of their channels.
+    """
+
+    def __init__(self, dim: int, use_attention_mask: bool, scale: float | None) -> None:
         super().__init__()
+        self.dim = dim
+        self.use_attention_mask = use_attention_mask
         self.scale = scale
+
+    def visible_keys(
+        self, input_pos: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[int | float, torch.Tensor | None, float, bool]:
+        """The operators' first position, mask, dropout and whether they are causal.
+
+        Raises ValueError if a mask is to be used and there is none.
+        """
+        if not self.use_attention_mask:
+            return input_pos[0].item(), None, 0.0, True
+        if mask is None:
+            raise ValueError(
+                f"{type(self).__name__} was made with use_attention_mask=True and called without a mask: "
+                "give it a mask of all cache positions, or make it with use_attention_mask=False"
+            )
+        # The mask says which keys exist: in a ring, positions grow beyond the slots.
+        return 0, mask, 0.0, False
 
     def forward(
         self,
@@ -41,30 +66,26 @@ class _PositionsFirst(nn.Module):
 
 
 class SDPACustom(_PositionsFirst):
-    """Causal attention, or attention with a mask of all cache positions where `use_attention_mask`."""
+    """Attention by `llama::custom_sdpa` over a cache of floats."""
 
-    def __init__(self, use_attention_mask: bool = False, scale: float | None = None) -> None:
-        super().__init__(scale)
-        self.use_attention_mask = use_attention_mask
+    def __init__(self, dim: int, use_attention_mask: bool = False, *, scale: float | None = None) -> None:
+        super().__init__(dim, use_attention_mask, scale)
 
     def attend(
         self, input_pos: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
         """Attend by `llama::custom_sdpa`."""
-        if self.use_attention_mask:
-            # The mask says which keys exist: in a ring, positions grow beyond the slots.
-            attended = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False, self.scale)
-        else:
-            attended = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True, self.scale)
-        result: torch.Tensor = attended
+        result: torch.Tensor = torch.ops.llama.custom_sdpa(q, k, v, *self.visible_keys(input_pos, mask), self.scale)
         return result
 
 
 class QuantizedSDPA(_PositionsFirst):
-    """Causal attention of float queries over a QuantizedKVCache."""
+    """Attention of float queries over a QuantizedKVCache."""
 
-    def __init__(self, kv_cache: QuantizedKVCache, scale: float | None = None) -> None:
-        super().__init__(scale)
+    def __init__(
+        self, dim: int, kv_cache: QuantizedKVCache, use_attention_mask: bool = False, *, scale: float | None = None
+    ) -> None:
+        super().__init__(dim, use_attention_mask, scale)
         # A tuple, so that the cache stays a submodule of only the attention.
         self._caches = (kv_cache,)
 
@@ -77,8 +98,7 @@ class QuantizedSDPA(_PositionsFirst):
             q,
             k,
             v,
-            input_pos[0].item(),
-            is_causal=True,
+            *self.visible_keys(input_pos, mask),
             scale=self.scale,
             k_zero_points=cache.k_cache_zero_points,
             k_scales=cache.k_cache_scales,
@@ -91,10 +111,10 @@ class QuantizedSDPA(_PositionsFirst):
 def replace_sdpa_with_quantized_sdpa(module: nn.Module) -> nn.Module:
     """Give every attention with a QuantizedKVCache below the module a QuantizedSDPA, in place. Returns the module."""
     for child in module.modules():
-        cache = getattr(child, "kv_cache", None)
-        if isinstance(cache, QuantizedKVCache):
+        cache, attention = getattr(child, "kv_cache", None), getattr(child, "SDPA", None)
+        if isinstance(cache, QuantizedKVCache) and isinstance(attention, SDPA | SDPACustom):
             cache.return_float_values = False
-            child.SDPA = QuantizedSDPA(cache, getattr(child.SDPA, "scale", None))
+            child.SDPA = QuantizedSDPA(attention.dim, cache, scale=attention.scale)
     _drop_mask(module)
     return module
 
@@ -114,7 +134,7 @@ def replace_sdpa_with_custom_op(module: nn.Module, use_attention_mask: bool = Fa
         if isinstance(child, SDPA):
             # Slots of a ring are out of position order, so its mask says which keys exist.
             is_ring = isinstance(getattr(module, "kv_cache", None), SlidingWindow)
-            setattr(module, name, SDPACustom(use_attention_mask=is_ring or use_attention_mask, scale=child.scale))
+            setattr(module, name, SDPACustom(child.dim, is_ring or use_attention_mask, scale=child.scale))
         else:
             replace_sdpa_with_custom_op(child, use_attention_mask)
     if not use_attention_mask:

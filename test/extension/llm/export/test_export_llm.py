@@ -342,3 +342,19 @@ def test_configurations_that_describe_no_decoder_are_refused(tmp_path):
             ModelArgs.from_hugging_face(file)
     with pytest.raises(ModelArgsError, match="multiple of n_kv_heads"):
         ModelArgs(n_heads=6, n_kv_heads=4)
+    with pytest.raises(ModelArgsError, match=r"max_context_len: expected at least max_seq_len \(32\), found 16"):
+        ModelArgs(max_seq_len=32, max_context_len=16)
+
+
+@pytest.mark.parametrize(
+    "given, prompt, context",
+    [
+        ({}, 2048, 2048),
+        ({"max_seq_len": 32}, 32, 32),
+        ({"max_context_len": 16}, 16, 16),
+        ({"max_context_len": 4096}, 2048, 4096),
+    ],
+)
+def test_a_prompt_fits_the_context_where_only_one_is_given(given, prompt, context):
+    args = ModelArgs(**given)
+    assert (args.max_seq_len, args.context) == (prompt, context)
