@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <new>
+
 #include <executorch/runtime/core/exec_aten/util/borrowed_tensor.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -124,13 +126,17 @@ namespace {
 
 Error set_copies(Method& method, const TestCase& test_case, InputMemory& memory) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_input_count(method, test_case));
-  for (size_t i = 0; i < test_case.inputs_size(); ++i) {
+  const size_t count = test_case.inputs_size();
+  memory.reset(new (std::nothrow) InputMemory::element_type[count]);
+  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
+                           "cannot allocate a list of %zu inputs", count);
+  for (size_t i = 0; i < count; ++i) {
     const CaseValue value = test_case.input(i);
     void* data = nullptr;
     if (value.tag == Tag::Tensor) {
       const size_t size = value.layout->nbytes();
-      memory.emplace_back(malloc(size == 0 ? 1 : size), free);
-      data = memory.back().get();
+      memory[i].reset(malloc(size == 0 ? 1 : size));
+      data = memory[i].get();
       ET_CHECK_OR_RETURN_ERROR(data != nullptr, MemoryAllocationFailed,
                                "cannot allocate %zu bytes for input %zu", size, i);
       if (size != 0) {

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include <memory>
-#include <vector>
 
 #include <executorch/devtools/bundled_program/bundle.h>
 #include <executorch/devtools/bundled_program/output_error.h>
@@ -69,8 +68,11 @@ ErrorStats compute_method_output_error_stats(runtime::Method& method,
                                              SerializedBundledProgram* bundled_program_ptr,
                                              size_t testset_idx);
 
-/// Memory of inputs. Must outlive the executions that use them.
-using InputMemory = std::vector<std::unique_ptr<void, void (*)(void*)>>;
+struct FreeInput {
+  void operator()(void* memory) const { free(memory); }
+};
+/// Memory of inputs, a block for each tensor. Must outlive the executions that use them.
+using InputMemory = std::unique_ptr<std::unique_ptr<void, FreeInput>[]>;
 
 /// Sets the method's inputs to copies of the case's. After an error, inputs without planned memory
 /// are unset.

@@ -56,7 +56,7 @@ class RunningTasks {
 /// An execution on other threads. Until done(), the method must not be moved, destroyed, queried or
 /// given limits, and its functions that set inputs or outputs or execute return
 /// Error::InvalidState. Afterwards it has its outputs, as after execute(). All functions are
-/// thread-safe.
+/// thread-safe. An object that was moved from has ended, with Error::InvalidState.
 class Execution final {
  public:
   Execution(Execution&&) noexcept = default;
@@ -73,20 +73,28 @@ class Execution final {
   /// order.
   /// @retval Error::InvalidState cancel() stopped the execution before its last instruction and no
   /// instruction failed; see was_cancelled().
-  [[nodiscard]] Error wait() { return running_->wait(); }
+  [[nodiscard]] Error wait() {
+    ET_CHECK_OR_RETURN_ERROR(running_ != nullptr, InvalidState,
+                             "wait() of an execution that was moved to another object");
+    return running_->wait();
+  }
   /// Waits at most this long; returns whether the execution has ended.
-  bool wait_for(uint64_t milliseconds) const { return running_->wait_for(milliseconds); }
+  bool wait_for(uint64_t milliseconds) const {
+    return running_ == nullptr || running_->wait_for(milliseconds);
+  }
   bool done() const { return wait_for(0); }
 
   /// Starts no further instruction. After done(), the method can be executed again, as after an
   /// error.
-  void cancel() { running_->cancel(); }
+  void cancel() {
+    if (running_ != nullptr) running_->cancel();
+  }
 
   /// Returns whether cancel() ended the execution before its last instruction.
-  bool was_cancelled() const { return running_->was_cancelled(); }
+  bool was_cancelled() const { return running_ != nullptr && running_->was_cancelled(); }
 
   /// Number of tasks into which the method is divided. With 1, nothing runs concurrently.
-  size_t task_count() const { return running_->task_count(); }
+  size_t task_count() const { return running_ == nullptr ? 0 : running_->task_count(); }
 
  private:
   friend class Method;

@@ -278,7 +278,7 @@ void LoadedMethod::release_inputs() {
   if (method_.has_value() && method_->release_inputs() != Error::Ok) {
     has_run_ = false;
   }
-  case_inputs_.clear();
+  case_inputs_.reset();
   for (InputSlot& slot : slots_) {
     slot.release();
   }

@@ -255,6 +255,24 @@ TEST(ExecutionTest, ASetterOfAnotherThreadFailsUntilTheExecutionHasEnded) {
   }
 }
 
+TEST(ExecutionTest, AnExecutionThatWasMovedFromHasEnded) {
+  LoadedMethod method(branches(kOrder));
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  runtime::Execution moved(std::move(*execution));
+  execution->cancel();
+  EXPECT_TRUE(execution->done());
+  EXPECT_EQ(execution->wait(), Error::InvalidState);
+  EXPECT_FALSE(execution->was_cancelled());
+  EXPECT_EQ(execution->task_count(), 0u);
+  pool.run_all();
+  EXPECT_EQ(moved.wait(), Error::Ok);
+  EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+}
+
 TEST(ExecutionTest, AMethodThatWasMovedFromDoesNotStart) {
   LoadedMethod method(branches(kOrder));
   const runtime::Method moved(std::move(*method));
