@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import IO, Any
 
 from torch.export import ExportedProgram
@@ -14,18 +15,27 @@ from executorch.devtools.bundled_program.core import BundledProgram
 from executorch.exir.program import EdgeProgramManager, ExecutorchProgramManager
 
 Programs = ExportedProgram | dict[str, ExportedProgram]
-RESERVED = (
-    "ETRECORD_V0",
-    "exported_program",
-    "export_graph_id",
-    "edge_dialect_exported_program",
-    "et_dialect_graph_module",
-    "debug_handle_map",
-    "delegate_map",
-    "instruction_id_to_num_outs_map",
-    "reference_outputs",
-    "representative_inputs",
-)
+
+
+class ETRecordReservedFileNames(str, Enum):
+    """Entries of a record's file, which further programs may not have in their names."""
+
+    ETRECORD_IDENTIFIER = "ETRECORD_V0"
+    EXPORTED_PROGRAM = "exported_program"
+    EXPORT_GRAPH_ID = "export_graph_id"
+    EDGE_DIALECT_EXPORTED_PROGRAM = "edge_dialect_exported_program"
+    ET_DIALECT_GRAPH_MODULE = "et_dialect_graph_module"
+    DEBUG_HANDLE_MAP_NAME = "debug_handle_map"
+    DELEGATE_MAP_NAME = "delegate_map"
+    INSTRUCTION_ID_TO_NUM_OUTS_MAP_NAME = "instruction_id_to_num_outs_map"
+    REFERENCE_OUTPUTS = "reference_outputs"
+    REPRESENTATIVE_INPUTS = "representative_inputs"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+RESERVED = tuple(name.value for name in ETRecordReservedFileNames)
 
 
 @dataclass(eq=False, repr=False)
