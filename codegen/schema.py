@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 class SchemaError(ValueError):
-    """Invalid schema string; the message quotes the string and the place."""
+    """Schema that does not parse, or has types that kernels cannot take; the message quotes the invalid part."""
 
 
 @dataclass(frozen=True)
