@@ -78,6 +78,7 @@ struct CoveringTaps {
   int64_t window;       // of the first tap
   int64_t window_step;  // how many windows earlier that of the next tap is
 
+  CoveringTaps() = default;
   CoveringTaps(const WindowAxis& axis, int64_t pixel) {
     // Tap t of window w is at the pixel: distance = w * axis.step + t * axis.tap_shift.
     const int64_t distance = pixel - axis.origin, reach = (axis.outputs - 1) * axis.step;
@@ -112,19 +113,28 @@ T pixel_sum(const Columns& from, const char* channel, const WindowLoops& loops,
   return sum;
 }
 
+/// Columns of an image whose covering taps `fold` keeps: the divisions that find them are then done
+/// once for all rows and channels.
+constexpr int64_t kFoldColumns = 32;
+
 template <class T>
 void fold(const Columns& from, const Images& to, const WindowLoops& loops) {
-  for (int64_t image = 0; image < to.batch; ++image) {
-    for (int64_t c = 0; c < to.channels; ++c) {
-      const Plane plane = to.plane(image, c);
-      const char* channel =
-          from.memory.data + image * from.batch_stride + c * loops.taps() * from.row_stride;
-      for (int64_t y = 0; y < to.sizes[1]; ++y) {
-        const CoveringTaps down(loops.axis[1], y);
-        for (int64_t x = 0; x < to.sizes[2]; ++x) {
-          const CoveringTaps across(loops.axis[2], x);
-          write<T>(pixel_sum<T>(from, channel, loops, down, across),
-                   plane.data + y * plane.strides[1] + x * plane.strides[2], plane.dtype);
+  CoveringTaps across[kFoldColumns];
+  for (int64_t x = 0; x < to.sizes[2]; x += kFoldColumns) {
+    const int64_t columns = std::min(kFoldColumns, to.sizes[2] - x);
+    for (int64_t i = 0; i < columns; ++i) across[i] = CoveringTaps(loops.axis[2], x + i);
+    for (int64_t image = 0; image < to.batch; ++image) {
+      for (int64_t c = 0; c < to.channels; ++c) {
+        const Plane plane = to.plane(image, c);
+        const char* channel =
+            from.memory.data + image * from.batch_stride + c * loops.taps() * from.row_stride;
+        for (int64_t y = 0; y < to.sizes[1]; ++y) {
+          const CoveringTaps down(loops.axis[1], y);
+          char* row = plane.data + y * plane.strides[1] + x * plane.strides[2];
+          for (int64_t i = 0; i < columns; ++i) {
+            write<T>(pixel_sum<T>(from, channel, loops, down, across[i]),
+                     row + i * plane.strides[2], plane.dtype);
+          }
         }
       }
     }

@@ -173,3 +173,10 @@ def test_folding_with_steps_of_every_relation_matches_eager(stride: int, dilatio
         rest = [[kernel, 2], [dilation, 5], [padding, 1], [stride, 3]]
         columns = torch.ops.aten.im2col(torch.randn(2, 10, 11), *rest)
         assert_kernel_matches_eager("aten::col2im.out", columns, [10, 11], *rest)
+
+
+@pytest.mark.parametrize("width", [31, 32, 33, 70])
+def test_folding_of_wide_images_matches_eager(width: int) -> None:
+    rest = [[2, 3], [1, 2], [0, 1], [1, 2]]
+    columns = torch.ops.aten.im2col(torch.randn(2, 3, 5, width), *rest)
+    assert_kernel_matches_eager("aten::col2im.out", columns, [5, width], *rest)
