@@ -36,23 +36,24 @@ Sizes sizes_of(const Node& node, const OperatorContext& context) {
 
 class NarrowLinear final : public EngineOperator {
  public:
-  NarrowLinear(const Node& node, const OperatorContext& context)
-      : EngineOperator(is_bfloat16(node, context) ? "Fully Connected (NC, F32, BF16W) GEMM"
-                                                  : "Fully Connected (NC, F32, F16W) GEMM",
+  /// weights: of narrow_weights().
+  NarrowLinear(const Node& node, const OperatorContext& context, const Value& weights)
+      : EngineOperator(is_bfloat16(weights) ? "Fully Connected (NC, F32, BF16W) GEMM"
+                                            : "Fully Connected (NC, F32, F16W) GEMM",
                        context),
         is_transposed_((node.flags & kTransposeWeights) != 0),
         tail_(node) {
     const Sizes sizes = sizes_of(node, context);
     gemm_ = engine::NarrowWeightGemm::plan(
         sizes.columns, sizes.depth,
-        is_bfloat16(node, context) ? engine::NarrowType::BFloat16 : engine::NarrowType::Float16);
+        is_bfloat16(weights) ? engine::NarrowType::BFloat16 : engine::NarrowType::Float16);
   }
 
-  Error pack(const Node& node, const OperatorContext& context) {
+  Error pack(const Node& node, const OperatorContext& context, const Value& weights) {
     const Value& filter = context.graph.values[node.operand(1)];
     const Value* const bias =
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
-    const auto* data = static_cast<const uint16_t*>(narrow_weights(node, context)->data);
+    const auto* data = static_cast<const uint16_t*>(weights.data);
     const engine::NarrowMatrix right = is_transposed_
                                            ? engine::NarrowMatrix{data, gemm_.columns(), 1}
                                            : engine::NarrowMatrix{data, 1, gemm_.depth()};
@@ -84,9 +85,7 @@ class NarrowLinear final : public EngineOperator {
   }
 
  private:
-  static bool is_bfloat16(const Node& node, const OperatorContext& context) {
-    return narrow_weights(node, context)->datatype == Datatype::BFloat16;
-  }
+  static bool is_bfloat16(const Value& weights) { return weights.datatype == Datatype::BFloat16; }
 
   bool is_transposed_;
   engine::NarrowWeightGemm gemm_;
@@ -107,8 +106,9 @@ bool has_narrow_weights(const Node& node, const OperatorContext& context) {
 }
 
 OperatorResult create_narrow_linear(const Node& node, const OperatorContext& context) {
-  auto created = std::make_unique<NarrowLinear>(node, context);
-  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context));
+  const Value& weights = *narrow_weights(node, context);  // has_narrow_weights() is a precondition
+  auto created = std::make_unique<NarrowLinear>(node, context, weights);
+  ET_CHECK_OK_OR_RETURN_ERROR(created->pack(node, context, weights));
   return std::unique_ptr<Operator>(std::move(created));
 }
 
