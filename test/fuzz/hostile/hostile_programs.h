@@ -36,7 +36,7 @@ std::vector<HostileProgram> hostile_files();
 std::vector<HostileProgram> hostile_growth();
 /// Arguments of kernels that do not fit together.
 std::vector<HostileProgram> hostile_calls();
-/// The same for operators of language models, quantized ones, linear algebra and grouped products.
+/// Mismatched arguments of language-model, quantized, linear-algebra and grouped GEMM operators.
 std::vector<HostileProgram> hostile_library_calls();
 /// Transposed convolutions of 65,536 places, each of which takes a fraction of a second.
 std::vector<HostileProgram> hostile_windows();
@@ -46,7 +46,8 @@ std::vector<HostileProgram> hostile_delegates();
 std::vector<HostileProgram> hostile_flow();
 /// Tensors without elements that have a billion rows.
 std::vector<HostileProgram> hostile_empty_calls();
-/// The same for quantized operators, linear algebra, language models and huge windows.
+/// Tensors without elements as arguments of quantized, linear-algebra, language-model and
+/// windowed operators.
 std::vector<HostileProgram> hostile_empty_library_calls();
 /// Small operands that stand for many elements: broadcasts, batches of empty matrices, windows.
 std::vector<HostileProgram> hostile_expansions();
