@@ -32,6 +32,9 @@ STACK = 12 * 1024
 """Maximum bytes of any image."""
 
 CLEAN = {**os.environ, "PYTHONPATH": ""}
+CCACHE = shutil.which("ccache")
+# The project's CMake uses ccache for its own targets; the kernels of the programs are targets of the example.
+BUILD_ENVIRONMENT = {**CLEAN, **({"CMAKE_CXX_COMPILER_LAUNCHER": CCACHE} if CCACHE else {})}
 
 pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("arm-none-eabi-g++", "arm-none-eabi-size", "qemu-system-arm", "ninja"))),
@@ -40,8 +43,9 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
+def programs() -> Path:
+    folder = ROOT / "build" / "firmware-programs"  # the same path in each run, so that ccache finds what embeds them
+    folder.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, EXAMPLE / "programs.py", folder], check=True, capture_output=True)
     return folder
 
@@ -72,7 +76,7 @@ def images(preset: str, programs: Path) -> Path:
         ("cmake", "--preset", preset, "-S", EXAMPLE, "-B", build, *options),
         ("cmake", "--build", build, "--parallel", "2"),
     ):
-        done = subprocess.run(command, cwd=EXAMPLE, env=CLEAN, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=EXAMPLE, env=BUILD_ENVIRONMENT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     return build
 
