@@ -4,16 +4,15 @@
 With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Tests have no time limits.
 """
 
-import datetime
 import os
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
 import torch
+from commit_part import part_of_commit
 
 hypothesis.settings.register_profile("repeat", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("search", deadline=None)
@@ -40,35 +39,48 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         action="store_true",
-        help="run a third of the cases of tests marked `sampled`, another third each day",
+        help="run a quarter of the cases of tests marked `sampled`, which the commit chooses",
     )
 
 
-def _today(config: pytest.Config) -> int:
-    """The day of the run, which all processes of pytest-xdist must agree on."""
-    given: dict[str, Any] = getattr(config, "workerinput", {})
-    day: int = given.get("sample_day", datetime.datetime.now(datetime.timezone.utc).toordinal())
-    return day
+# Of the files, those that take longest, the longest first: begun last, one of them would leave other workers idle.
+_LONG_FILES = (
+    "test/house/test_package.py",
+    "test/examples/test_examples.py",
+    "test/build_system/test_cmake_presets.py",
+    "test/build_system/test_cmake_options.py",
+    "test/extension/llm/export/test_export_llm.py",
+    "test/docs/test_code_blocks.py",
+    "test/docs/test_how_tos_in_cpp.py",
+    "test/extension/llm/runner/test_text_llm_runner.py",
+    "test/build_system/test_build_folder.py",
+    "test/build_system/test_cmake_package.py",
+    "test/backends/xnnpack/delegation/test_sizes_at_run_time.py",
+    "test/extension/llm/export/test_lora.py",
+    "test/runtime/test_execute_async.py",
+    "test/end_to_end/test_control_flow_nests.py",
+)
+_PARTS = 4
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    if not hasattr(node.config, "sample_day"):
-        node.config.sample_day = _today(node.config)
-    node.workerinput["sample_day"] = node.config.sample_day
+def _start(item: pytest.Item) -> int:
+    """The place of the test's file in the order of files."""
+    file = item.nodeid.split("::")[0]
+    return _LONG_FILES.index(file) if file in _LONG_FILES else len(_LONG_FILES)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the cases of tests marked `sampled` that another day runs. They differ in sizes, models or dtypes."""
+    """Begin with long files. With --sample, deselect the cases of tests marked `sampled` that other commits run."""
+    items.sort(key=_start)
     if not config.getoption("--sample"):
         return
-    day = _today(config)
+    part = part_of_commit(_PARTS)
     seen: Counter[str] = Counter()
     kept, left = [], []
     for item in items:
         test = item.nodeid.split("[")[0]
-        is_other_days = item.get_closest_marker("sampled") is not None and (seen[test] + day) % 3 != 0
+        is_of_other_commits = item.get_closest_marker("sampled") is not None and seen[test] % _PARTS != part
         seen[test] += 1
-        (left if is_other_days else kept).append(item)
+        (left if is_of_other_commits else kept).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept

@@ -63,9 +63,9 @@ step "pytest"
 rm -rf build/recorded_calls
 # Chosen tests run all their cases: bash test/run.sh test
 (($#)) || set -- --sample
-EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile --durations=40 "$@"
-step "model coverage: a part of the kept matches again, another part each day"
-python -m test.coverage --sample 60
+EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=40 "$@"
+step "model coverage: a part of the kept matches again, which the commit chooses"
+python -m test.coverage --sample 30
 step "ctest"
 ctest --test-dir build/editable --output-on-failure --parallel 2
 

@@ -162,6 +162,7 @@ static_assert(!should_include_kernel_dtype("add.out", ScalarType::Float));
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("selected", _QUERIES)
 def test_the_dtypes_that_programs_need_are_constants_of_the_compiler(selected: str, tmp_path: Path) -> None:

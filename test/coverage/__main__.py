@@ -6,15 +6,14 @@
 
 An interrupted run goes on where it was: records that ``--results`` has are not made again (``--again`` makes those that
 did not match). ``--rule odd`` makes models with widths that are not multiples of 8, three layers, other lengths and
-other sizes of images. ``--sample SECONDS`` tries another part of the cases that matched each day, and fails if one
-does not match any more. ``--peer PYTHON`` names an interpreter with the peer installed, which is given the same
-exported programs.
+other sizes of images. ``--sample SECONDS`` tries a part of the cases that matched, which the commit chooses, and
+fails if one does not match any more. ``--peer PYTHON`` names an interpreter with the peer installed, which is given
+the same exported programs.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import os
 import random
 import re
@@ -29,6 +28,8 @@ from pathlib import Path
 import torch
 import tqdm
 
+from test.commit_part import commit
+
 from .attempt import attempt, warm_up
 from .case import Case
 from .page import write_page
@@ -40,7 +41,7 @@ from .suites import SUITES
 from .ways import WAYS
 
 KEPT = Path(__file__).parent / "results.jsonl"
-_SHARE = 12  # of the time of a sample, that one attempt may have taken
+_SHARE = 6  # of the time of a sample, that one attempt may have taken
 
 
 def main() -> int:
@@ -115,12 +116,12 @@ def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) 
 
 
 def _sample(cases: list[Case], options: argparse.Namespace) -> int:
-    """Try a part of the matches in the kept results again, another part each day. Return 1 if one is lost; an attempt
-    that reaches the time limit on a slow machine is not. Matches that took more than a twelfth of the time, or whose
+    """Try a part of the matches in the kept results again, chosen by the commit. Return 1 if one is lost; an attempt
+    that reaches the time limit on a slow machine is not. Matches that took more than a sixth of the time, or whose
     time is unknown, are left out and counted: two long ones would be most of the sample."""
     kept = [one for one in Records(KEPT) if one.outcome is Outcome.MATCHED]
     matched = {one.key for one in kept if 0 < one.attempt_cpu_seconds <= options.sample / _SHARE}
-    choose = random.Random(datetime.date.today().isoformat())
+    choose = random.Random(commit())
     work: list[tuple[Case, list[str]]] = []
     for case in choose.sample(cases, len(cases)):
         if ways := [way for way in options.ways if (case.suite, case.name, way, case.rule.label) in matched]:

@@ -110,6 +110,7 @@ class _Changing(nn.Module):
         return x * (1.0 if torch.compiler.is_exporting() else 2.0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_runs_a_layer_and_matches_eager(way: str) -> None:
     def resized(size: int) -> tuple[tuple[torch.Tensor], dict[str, object]]:

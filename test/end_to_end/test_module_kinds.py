@@ -16,6 +16,7 @@ from executorch.exir import to_edge
 from executorch.runtime import Runtime
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", KINDS)
 def test_every_kind_lowers_and_matches_eager(what: str) -> None:
     kind = KINDS[what]

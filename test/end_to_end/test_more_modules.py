@@ -208,6 +208,7 @@ FAMILIES: dict[str, list[Member]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:index_reduce.. is in beta")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_member_of_a_family_matches_eager(family: str) -> None:

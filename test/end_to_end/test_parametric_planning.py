@@ -101,6 +101,7 @@ def _lower(case, **options):
     return to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("planned_input", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_every_size_gives_eager_results_and_the_small_ones_take_less(case, planned_input):

@@ -57,6 +57,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", FUNCTIONS)
 def test_any_size_matches_eager(what: str) -> None:
     function = FUNCTIONS[what]

@@ -118,6 +118,7 @@ def test_weights_left_to_be_quantized_while_running_are_integers_of_one_delegate
     assert sqnr(m(*inputs).detach(), _run(program, *inputs)) > 30
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("recipe", XNNPackRecipeType, ids=lambda kind: kind.name)
 def test_a_recipe_quantizes_and_delegates(recipe: XNNPackRecipeType) -> None:
     torch.manual_seed(0)
@@ -129,6 +130,7 @@ def test_a_recipe_quantizes_and_delegates(recipe: XNNPackRecipeType) -> None:
     assert sqnr(exact, session.run_method("forward", inputs)[0]) > (15 if "INT4" in recipe.name else 30)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["static", "dynamic", "four bits"])
 def test_linear_layers_that_to_edge_took_apart_are_delegated_on_integers(kind: str) -> None:
     torch.manual_seed(0)

@@ -55,6 +55,7 @@ def calls(program: torch.export.ExportedProgram) -> list[str]:
     return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_per_channel", [True, False], ids=["per channel", "per tensor"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_an_image_is_quantized_in_the_delegate(name: str, is_per_channel: bool) -> None:
@@ -101,6 +102,7 @@ def test_constant_images(name: str, value: float) -> None:
     torch.testing.assert_close(output, converted(images), **scaled(FEW_ROUNDINGS, max(1.0, abs(value))))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["padded", "transposed, strided"])
 @pytest.mark.parametrize("dims", [(2,), (0,), (0, 2)], ids=["height", "number", "both"])
 def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...], name: str) -> None:

@@ -46,6 +46,7 @@ def operators(graph: torch.fx.Graph) -> list[str]:
     return [str(node.target) for node in graph.nodes if node.op == "call_function"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("settings", [{}, {"is_per_channel": True}, {"is_per_channel": True, "is_qat": True}])
 def test_a_convolutional_model_is_one_delegate_of_integers(settings: dict[str, bool]) -> None:
     torch.manual_seed(0)

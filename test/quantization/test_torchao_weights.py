@@ -40,6 +40,7 @@ CONFIGS: dict[str, tuple[Any, float]] = {
 integers."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CONFIGS)
 def test_weights_stay_integers(name: str) -> None:
     config, share = CONFIGS[name]
@@ -87,6 +88,7 @@ def test_products_of_four_bits_equal_eager_with_scales_in_bfloat16() -> None:
     torch.testing.assert_close(program, model(*x), **LAYER)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rows", [1, 2, 3, 8, 15, 17])
 def test_each_row_has_its_own_parameters_however_many_rows_a_tile_has(rows: int) -> None:
     torch.manual_seed(0)

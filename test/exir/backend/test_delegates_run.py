@@ -220,6 +220,7 @@ class Scan(torch.nn.Module):
 NESTS = [Cond, Map, While, Scan]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("nest", NESTS)
 def test_delegates_inside_control_flow(nest: type[torch.nn.Module]) -> None:
     model = nest()
@@ -229,6 +230,7 @@ def test_delegates_inside_control_flow(nest: type[torch.nn.Module]) -> None:
         assert len(called(manager)) >= 1 and COMPILER in called(manager)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("nest", NESTS)
 def test_control_flow_inside_a_delegate(nest: type[torch.nn.Module]) -> None:
     model = nest()

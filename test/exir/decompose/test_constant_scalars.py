@@ -69,6 +69,7 @@ def forms_of(model: nn.Module, x: torch.Tensor) -> list[ExportedProgram]:
     return [program, program.run_decompositions({}), program.run_decompositions()]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", range(3), ids=["exported", "traced again", "decomposed"])
 def test_convolutions_with_padding_computed_from_buffers_are_one_delegate(form: int) -> None:
     model, x = CausalConvolution().eval(), torch.randn(2, 4, 37)

@@ -132,6 +132,7 @@ def _nested_branches(layer: _Layer, x: torch.Tensor) -> Any:
     return torch.cond(x.sum() > 0, inside, lambda x: layer.linear(x), (x,))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
     "context", [_branches_that_cast, _exempt_branches, _branches_in_a_disabled_context, _nested_branches]

@@ -33,6 +33,7 @@ def _operators(program: ExportedProgram) -> Counter[str]:
     return Counter(name for name in targets if name not in ignored and "assert" not in name)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "unroll"), [("resnet18", False), ("lstm", False), ("lstm", True)])
 @pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:.*LeafSpec:FutureWarning")
 def test_models_get_the_operators_that_a_trace_gives(name: str, unroll: bool) -> None:
@@ -151,6 +152,7 @@ ON_SIZES_THAT_VARY: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", ON_SIZES_THAT_VARY)
 def test_sizes_may_vary(what: str) -> None:
     model = Function(ON_SIZES_THAT_VARY[what])

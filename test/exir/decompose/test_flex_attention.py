@@ -45,6 +45,7 @@ def _delegated(program: torch.export.ExportedProgram) -> bytes:
     return to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lower", [_portable, _delegated])
 @pytest.mark.parametrize("is_masked", [False, True])
 def test_flex_attention_has_eagers_result(is_masked: bool, lower: Callable[..., bytes]) -> None:

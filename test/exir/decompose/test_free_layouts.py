@@ -40,6 +40,7 @@ CASES: dict[str, Heads] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_a_view_of_attention_matches_eager(name: str, dynamic: bool) -> None:

@@ -27,6 +27,7 @@ class JoinedHeads(torch.nn.Module):
         return heads.view(batch, time, width) if self.join == "view" else heads.reshape(batch, time, width)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("delegated", [False, True], ids=["portable", "xnnpack"])
 @pytest.mark.parametrize("decomposed", [False, True], ids=["as exported", "decomposed before"])
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])

@@ -112,6 +112,7 @@ def assert_like_eager(function: Function, inputs: list[torch.Tensor], dynamic_sh
         torch.testing.assert_close(method(x), expected, **LAYER)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", ALL, ids=lambda function: function.__name__)
 def test_results_match_eager_whatever_ran_before(function: Function) -> None:
     x = torch.linspace(-0.9, 1.1, 12).reshape(3, 4)

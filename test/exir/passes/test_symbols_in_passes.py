@@ -30,6 +30,7 @@ def dynamic_edge():
     return to_edge(export(Double(), (torch.ones(2, 3),), dynamic_shapes=({0: Dim("batch", min=2, max=8)},)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "passes",
     [
@@ -54,6 +55,7 @@ def test_none_is_accepted_for_lists_of_operators():
     assert to_edge(export(Double(), (torch.ones(2),)), compile_config=config).methods == {"forward"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("read", "use"),
     [(bool, "boolean context"), (int, "converted to int"), (lambda v: v.__index__(), "used in index context")],

@@ -107,6 +107,7 @@ def test_a_fault_of_any_thread_is_an_error() -> None:
             method.execute([y])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_threads_change_no_bit(case: str) -> None:
     model, x = CASES[case]

@@ -100,6 +100,7 @@ def _check(model: nn.Module, lowered: EdgeProgramManager, *inputs: torch.Tensor)
             torch.testing.assert_close(torch.as_tensor(got), want, **LAYER)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "delegates", "dynamic"),
     [(Branches, 6, False), (Loop, 2, True), (Steps, 2, True), (Rows, 2, True), (Written, 3, False)],

@@ -21,6 +21,7 @@ pytestmark = needs_xnnpack
 MODELS = {"mlp": 1, "resnet18": 1, "mobilenet_v2": 1, "mobilenet_v3": 1, "vit_tiny": 1, "minilm": 1, "decoder": 1}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MODELS)
 def test_models_match_eager(name: str) -> None:
     model, inputs = make(name)

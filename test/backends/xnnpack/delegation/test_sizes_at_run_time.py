@@ -36,6 +36,7 @@ class Function(nn.Module):
         return self.function(self.linear, *inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "model, shape",
     [
@@ -104,6 +105,7 @@ TWO_SIZES: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", TWO_SIZES.values(), ids=TWO_SIZES)
 def test_a_delegate_takes_a_batch_and_a_length_that_vary(function: Callable[..., torch.Tensor]) -> None:
     model = Function(function)
@@ -128,6 +130,7 @@ IMAGE_REDUCTIONS: dict[str, nn.Module] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("batch_varies", [False, True], ids=["one batch size", "any batch size"])
 @pytest.mark.parametrize("model", IMAGE_REDUCTIONS.values(), ids=IMAGE_REDUCTIONS)
 def test_images_whose_height_and_width_vary_are_reduced_in_one_delegate(model: nn.Module, batch_varies: bool) -> None:
@@ -163,6 +166,7 @@ EMPTY_REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", EMPTY_REDUCTIONS.values(), ids=EMPTY_REDUCTIONS)
 def test_a_reduction_over_no_elements_equals_eager(function: Callable[..., torch.Tensor]) -> None:
     model = Function(function)
@@ -197,6 +201,7 @@ def test_an_input_that_is_too_large_is_named_with_its_size() -> None:
         method.execute((torch.randn(9, 8),))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "function",
     [
@@ -236,6 +241,7 @@ def test_a_slice_may_end_at_the_size_of_another_selection(partitioner: list[Xnnp
         torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "function",
     [

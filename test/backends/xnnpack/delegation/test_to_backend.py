@@ -66,6 +66,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @needs_xnnpack
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_has_the_same_delegates_by_both_ways_and_runs(name: str) -> None:

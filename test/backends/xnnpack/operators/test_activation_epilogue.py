@@ -80,6 +80,7 @@ def _assert_close(result: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(result, expected, **LAYER, equal_nan=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "name"), [*((kind, "silu") for kind in LAYERS), *(("depthwise", name) for name in ACTIVATIONS)]
 )

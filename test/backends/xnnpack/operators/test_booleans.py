@@ -176,6 +176,7 @@ def _attention(fill: float, chooses: bool, with_bias: bool = False) -> Callable[
     return compute
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mask", [(2, 3, 5, 7), (2, 1, 1, 7), (1, 1, 5, 7), (5, 1), (7,)], ids=str)
 @pytest.mark.parametrize("fill", [torch.finfo(torch.float32).min, -1e4, -INF, 0.25])
 @pytest.mark.parametrize("chooses", [True, False])

@@ -88,6 +88,7 @@ def test_rows_of_any_length_match_eager(name: str, channels: int, set_threads: C
             torch.testing.assert_close(method.execute([image])[0], result, **LAYER)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("channels", [MANY, TOGETHER])
 @pytest.mark.parametrize("name", ["3x3, no padding", "3x3, stride 2", "5x5", "5x5, stride 2", "7x7"])
 def test_a_point_has_the_same_bits_at_any_position(name: str, channels: int) -> None:

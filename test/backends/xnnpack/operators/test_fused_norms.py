@@ -203,6 +203,7 @@ def _count_operators(model: nn.Module, inputs: Tensors, dynamic: object, calls: 
     return len([name for name in frame["event_name"] if "(N" in name])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["layer norm", "RMS norm", "RMS norm of transformers"])
 def test_a_norm_of_a_batch_and_a_sequence_that_vary_is_one_operator(name: str, tmp_path: Path) -> None:
     shapes = {0: torch.export.Dim("batch", min=0, max=4), 1: torch.export.Dim("length", min=1, max=32)}

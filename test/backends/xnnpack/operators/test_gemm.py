@@ -81,6 +81,7 @@ CONVOLUTIONS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_a_convolution_equals_the_product_of_its_windows(name: str, threads: int) -> None:
     torch.manual_seed(0)

@@ -69,6 +69,7 @@ def _relative_error(output: torch.Tensor, exact: torch.Tensor) -> float:
     return float((output.detach().double() - exact.detach()).norm() / exact.detach().norm())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_half_model_is_one_delegate_and_nearer_to_exact_results_than_eager(name: str, dtype: torch.dtype) -> None:

@@ -57,6 +57,7 @@ OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 @pytest.mark.parametrize("name", OPERATORS)
 def test_nan_and_infinities_are_where_eager_has_them(name: str, dtype: torch.dtype) -> None:

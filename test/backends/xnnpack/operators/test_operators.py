@@ -296,6 +296,7 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_elementwise_operators_match_eager(name: str, shape: str) -> None:
@@ -303,6 +304,7 @@ def test_elementwise_operators_match_eager(name: str, shape: str) -> None:
     check(Function(UNARY[name]), (torch.randn(SHAPES[shape]) * 3,), ELEMENTWISE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_operators_match_eager(name: str) -> None:
     torch.manual_seed(0)
@@ -322,6 +324,7 @@ def test_half_precision_matches_eager(name: str, half: str) -> None:
     check(module.to(dtype), tuple(tensor.to(dtype) for tensor in inputs), ONE_OPERATOR[dtype])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", UNARY)
 def test_elementwise_operators_in_half_precision_match_eager(name: str, half: str) -> None:
@@ -369,6 +372,7 @@ def test_a_dynamic_number_of_channels_matches_eager(name: str) -> None:
         torch.testing.assert_close(method.execute((x,))[0], model(x))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 40])
 @pytest.mark.parametrize("depth", [1, 3, 4, 9])
 def test_products_of_any_size_match_eager(depth: int, columns: int) -> None:

@@ -157,6 +157,7 @@ def _check(module: nn.Module, inputs: tuple[torch.Tensor, ...], quantum: float) 
     torch.testing.assert_close(found, expected, **quanta(quantum))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_integers_are_within_a_quantum_of_eager(name: str) -> None:
     case, kind = CASES[name]

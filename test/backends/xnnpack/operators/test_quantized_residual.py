@@ -88,6 +88,7 @@ def _check(model: _Residual, inputs: Tensors) -> None:
     torch.testing.assert_close(fused, model(*inputs)[0], **quanta(model.scales[2]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("clamp", CLAMPS)
 @pytest.mark.parametrize("kind", LAYERS)
 def test_a_product_that_adds_gives_the_integers_of_an_addition_after_it(kind: str, clamp: str) -> None:

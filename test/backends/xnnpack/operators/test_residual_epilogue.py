@@ -82,6 +82,7 @@ def _inputs(layer: nn.Module, shape: tuple[int, ...]) -> Tensors:
     return x, y
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", LAYERS)
 def test_a_fused_addition_gives_the_bits_of_a_separate_one(kind: str) -> None:
     torch.manual_seed(0)
@@ -94,6 +95,7 @@ def test_a_fused_addition_gives_the_bits_of_a_separate_one(kind: str) -> None:
         torch.testing.assert_close(fused, result(layer(inputs[0]), inputs[1]), **LAYER, equal_nan=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["3 x 3", "linear", "linear, without bias"])
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_with_a_layer_match_eager(name: str, kind: str) -> None:

@@ -33,12 +33,14 @@ HISTOGRAMS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", HISTOGRAMS)
 def test_a_histogram_has_the_counts_and_edges_of_eager(what: str) -> None:
     function, inputs = HISTOGRAMS[what]
     assert_matches_eager(Function(function), inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 def test_mantissas_and_exponents_are_those_of_eager(dtype: torch.dtype) -> None:
     info = torch.finfo(dtype)

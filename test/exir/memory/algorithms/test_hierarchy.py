@@ -40,6 +40,7 @@ def tensors(manager: Any) -> dict[str, Any]:
     return {tensor.name: tensor for tensor in manager.memory_plans["forward"].tensors}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("capacities", [[256], [20_000], [65_536], [1_000_000], [4_096, 20_000], [100, 200, 300]])
 def test_no_memory_exceeds_its_capacity_and_results_match_eager(capacities: list[int]) -> None:
     manager = plan_with(MemoryHierarchy(capacities))

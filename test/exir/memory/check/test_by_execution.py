@@ -104,6 +104,7 @@ def state_of(program: ExportedProgram) -> list[TensorSpec]:
     return [s for n in program.graph.nodes if n.name.startswith("b_") for s in get_node_tensor_specs(n)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", [Consecutive, Nested, Loops, Goes, Counts])
 def test_every_accepted_plan_matches_eager(model: Callable[[], nn.Module]) -> None:
     program = spread(model())

@@ -104,6 +104,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], set[str]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_layers_are_fused_and_differ_by_a_quantum_at_most(name: str) -> None:
     torch.manual_seed(0)

@@ -51,6 +51,7 @@ WITH_COMPLEX: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", [*WITHOUT_COMPLEX, *WITH_COMPLEX])
 def test_programs_of_complex_numbers_match_eager(what: str) -> None:
     assert_matches_eager(Function({**WITHOUT_COMPLEX, **WITH_COMPLEX}[what]), (X, Y))

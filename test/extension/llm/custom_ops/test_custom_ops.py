@@ -84,6 +84,7 @@ def test_a_cache_is_written_in_place_and_attended(fused, heads, key_heads, chann
         start += queries
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("queries", [1, 5, 90])
 @pytest.mark.parametrize("dtype", MASKED_ATTENTION)
 def test_masks_and_scales_of_every_dtype(queries, dtype):
@@ -119,6 +120,7 @@ class ReducedCache(torch.nn.Module):
         return LLAMA.sdpa_with_kv_cache(q, k, v, self.k, self.v, start, q.shape[1], None, 0.0, True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("is_ring", [False, True])
 @pytest.mark.parametrize("queries", [1, 9])

@@ -22,6 +22,7 @@ def manager(**options):
     return LLMEdgeManager(model, "tiny", 16, True, (tokens, {"input_pos": torch.tensor([0])}), **options)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "in_one_step"), [(None, False), (None, True), ("xnnpack_dynamic", True)])
 def test_the_chain_writes_a_file_with_the_logits_of_eager(tmp_path, name, in_one_step):
     chain = manager(enable_dynamic_shape=True, metadata='{"get_vocab_size": 40}')

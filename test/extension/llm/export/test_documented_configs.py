@@ -30,6 +30,7 @@ def test_a_documented_configuration_is_read(file, adapter):
     assert set(json.loads(config.base.metadata)) == {"get_bos_id", "get_eos_ids"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["llama_bf16", "llama_q8da4w", "llama_xnnpack", "llama_attention_sink"])
 def test_a_configuration_of_llama_exports_a_model(name, tmp_path):
     params, program = tmp_path / "params.json", tmp_path / "small.pte"

@@ -160,6 +160,7 @@ SHARED = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SHARED)
 def test_a_file_has_the_weights_of_a_tied_output_layer_once(name, tmp_path):
     options, bytes_of_a_weight = SHARED[name]

@@ -60,6 +60,7 @@ def found_by(method):
     return torch.stack(rows)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(CONFIGS))
 def test_a_decoder_with_a_static_cache_matches_the_logits_of_eager(name):
     model = decoder(name)

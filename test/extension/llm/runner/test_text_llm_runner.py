@@ -62,6 +62,7 @@ def generated(runner, prompt=PROMPT, **options):
     return "".join(pieces), stats[0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["custom", "one by one", "all logits"])
 def test_greedy_text_is_that_of_eager_beyond_a_chunk_of_the_prompt(files, name):
     runner = TextLLMRunner(files[name], files["tokenizer"])

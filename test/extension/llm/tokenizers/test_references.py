@@ -26,11 +26,13 @@ from test.extension.llm.tokenizers.references import (
 NAMES = sorted(REFERENCES)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_random_text_is_encoded_and_decoded_as_by_the_package(name, tmp_path):
     compare(name, tmp_path, 2000)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_prose_is_encoded_as_by_the_package(name, tmp_path):
     reference = REFERENCES[name](tmp_path)

@@ -1,0 +1,76 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The parts that commits choose make a whole, and do not depend on the day or the machine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import commit_part
+import conftest
+import pytest
+
+
+class _Hook:
+    def __init__(self) -> None:
+        self.left: list[_Item] = []
+
+    def pytest_deselected(self, items: Sequence[Any]) -> None:
+        self.left.extend(items)
+
+
+class _Config:
+    def __init__(self, is_sample: bool) -> None:
+        self.is_sample, self.hook = is_sample, _Hook()
+
+    def getoption(self, name: str) -> bool:
+        assert name == "--sample"
+        return self.is_sample
+
+
+class _Item:
+    def __init__(self, nodeid: str, is_sampled: bool) -> None:
+        self.nodeid, self.is_sampled = nodeid, is_sampled
+
+    def get_closest_marker(self, name: str) -> object:
+        return name if self.is_sampled else None
+
+
+def _items() -> list[Any]:
+    sampled = [_Item(f"test/a.py::test_{name}[{i}]", True) for name in "xy" for i in range(9)]
+    return [*sampled, _Item("test/a.py::test_z", False), _Item(f"{conftest._LONG_FILES[1]}::test", False)]
+
+
+def _kept(monkeypatch: pytest.MonkeyPatch, part: int) -> list[str]:
+    monkeypatch.setattr(conftest, "part_of_commit", lambda parts: part)
+    items, config = _items(), _Config(True)
+    whole = {item.nodeid for item in items}
+    conftest.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+    kept = [item.nodeid for item in items]
+    assert whole == {*kept, *(item.nodeid for item in config.hook.left)}
+    return kept
+
+
+def test_each_sampled_case_is_in_one_part_and_other_tests_are_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [name for part in range(conftest._PARTS) for name in _kept(monkeypatch, part)]
+    for item in _items():
+        assert kept.count(item.nodeid) == (1 if item.is_sampled else conftest._PARTS)
+
+
+def test_without_the_option_all_tests_run_and_long_files_come_first() -> None:
+    items = _items()
+    conftest.pytest_collection_modifyitems(_Config(False), items)  # type: ignore[arg-type]
+    assert len(items) == len(_items())
+    assert items[0].nodeid.startswith(conftest._LONG_FILES[1])
+
+
+def test_long_files_exist() -> None:
+    root = Path(conftest.__file__).resolve().parents[1]
+    assert [file for file in conftest._LONG_FILES if not (root / file).is_file()] == []
+
+
+def test_the_part_is_that_of_the_commit_and_the_first_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commit_part, "commit", lambda: "ff")
+    assert commit_part.part_of_commit(4) == 3 and commit_part.part_of_commit(8) == 7
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", "")
+    assert commit_part.part_of_commit(4) == 0
