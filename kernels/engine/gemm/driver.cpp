@@ -140,8 +140,8 @@ void multiply_all_columns(const Product& p, const Block& block, LeftRows& left, 
   p.tiles->tiles(to.count)[rows - 1](left, prefetch, to);
 }
 
-/// The same by tiles of one panel or two. Arguments of tiles are updated in place: reading back a
-/// partly written copy stalls on store forwarding.
+/// multiply_all_columns() by tiles of one panel or two. Arguments of tiles are updated in place:
+/// reading back a partly written copy stalls on store forwarding.
 void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputTile& to,
                    size_t first_row, const float* w, Prefetch& prefetch) {
   const size_t bytes = panel_bytes(p), before = bytes_before(p, block), panel = p.tiles->panel;

@@ -40,7 +40,7 @@ static_assert(offsetof(Operands, to) == 48 && offsetof(Operands, clamp_min) == 9
 #define LOAD_WEIGHTS(w0, w1)         \
   "vmovaps " #w0 "(%[w]), %%ymm12\n" \
   "vmovaps " #w1 "(%[w]), %%ymm13\n"
-// The same for the first eight columns.
+// TIMES_ROW and LOAD_WEIGHTS for the first eight columns.
 #define TIMES_ROW_LOW(r, at, element, low, high)                 \
   "vbroadcastss " #at "(%[a" #r "],%[k]), %%ymm" #element "\n"   \
   "vfmadd231ps %%ymm12, %%ymm" #element ", %%ymm" #low "\n"
