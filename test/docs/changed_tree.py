@@ -63,7 +63,9 @@ class ChangedTree:
         objects = []
         for source in sources:
             objects.append(str(self.folder / f"{source.stem}.o"))
-            run([*_cached(), str(COMPILER), *flags, "-c", str(source), "-o", objects[-1]])
+            # ccache compares commands: relative to the tree, paths are the same in each temporary folder.
+            command = [*_cached(), str(COMPILER), *flags, "-c", str(source), "-o", objects[-1]]
+            run(command, self.folder.parent, CCACHE_BASEDIR=str(self.folder.parent), CCACHE_NOHASHDIR="1")
         return objects
 
     def link(self, program: str, objects: Sequence[str], keep: bool = True) -> Path:
