@@ -2,7 +2,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # clang-tidy with the checks of .clang-tidy, on C++ sources that build/editable compiles.
 #   bash .ci/tidy.sh           all of them: about ten minutes of two cores
-#   bash .ci/tidy.sh --sample  an eighth of them, which the commit chooses
+#   bash .ci/tidy.sh --sample  an eighth of them; the commit chooses it
 #   bash .ci/tidy.sh FILE…     these
 set -euo pipefail
 cd "$(dirname "$0")/.."

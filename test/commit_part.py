@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which part of many cases a sample runs.
+"""The part of many cases that a sample runs.
 
 The commit chooses it: every commit runs one part, the same on every machine and on every day."""
 

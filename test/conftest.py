@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-# Of the files, those that take longest, the longest first: begun last, one of them would leave other workers idle.
+# The longest files, longest first. A worker that began one last would leave the others idle.
 _LONG_FILES = (
     "test/house/test_package.py",
     "test/examples/test_examples.py",
