@@ -40,9 +40,9 @@ def _items() -> list[Any]:
     return [*sampled, _Item("test/a.py::test_z", False), _Item(f"{conftest._LONG_FILES[1]}::test", False)]
 
 
-def _kept(monkeypatch: pytest.MonkeyPatch, part: int) -> list[str]:
+def _kept(monkeypatch: pytest.MonkeyPatch, part: int, items: list[Any]) -> list[str]:
     monkeypatch.setattr(conftest, "part_of_commit", lambda parts: part)
-    items, config = _items(), _Config(True)
+    items, config = [*items], _Config(True)
     whole = {item.nodeid for item in items}
     conftest.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
     kept = [item.nodeid for item in items]
@@ -51,9 +51,27 @@ def _kept(monkeypatch: pytest.MonkeyPatch, part: int) -> list[str]:
 
 
 def test_each_sampled_case_is_in_one_part_and_other_tests_are_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = [name for part in range(conftest._PARTS) for name in _kept(monkeypatch, part)]
+    kept = [name for part in range(conftest._PARTS) for name in _kept(monkeypatch, part, _items())]
     for item in _items():
         assert kept.count(item.nodeid) == (1 if item.is_sampled else conftest._PARTS)
+
+
+def test_a_family_with_few_cases_runs_one_for_every_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in range(1, conftest._PARTS):
+        family = [f"test/a.py::test_few[{i}]" for i in range(size)]
+        kept = [_kept(monkeypatch, part, [_Item(name, True) for name in family]) for part in range(conftest._PARTS)]
+        assert [len(names) for names in kept] == [1] * conftest._PARTS
+        assert {name for names in kept for name in names} == set(family)
+
+
+@pytest.mark.parametrize("values", [2, 4])
+def test_a_part_has_every_value_of_the_parameter_that_varies_fastest(
+    monkeypatch: pytest.MonkeyPatch, values: int
+) -> None:
+    family = [f"test/a.py::test_many[{slow}-value{fast}]" for slow in range(50) for fast in range(values)]
+    for part in range(conftest._PARTS):
+        kept = _kept(monkeypatch, part, [_Item(name, True) for name in family])
+        assert {name.split("-")[1] for name in kept} == {f"value{fast}]" for fast in range(values)}
 
 
 def test_without_the_option_all_tests_run_and_long_files_come_first() -> None:
