@@ -165,7 +165,8 @@ uint64_t transposed_bytes(const fb::Convolution& node) {
   const double places = 1.0 * node.subsampling_height() * node.subsampling_width();
   const double taps = 1.0 * node.kernel_height() * node.kernel_width();
   const auto rounded_up = [](uint64_t channels, uint64_t to) {
-    return static_cast<double>((channels + to - 1) / to * to);
+    const uint64_t blocks = (channels + to - 1) / to;
+    return static_cast<double>(blocks * to);
   };
   const double outputs = node.groups() * rounded_up(node.group_output_channels(), kPackedOutputs);
   const double weights = taps * rounded_up(node.group_input_channels(), kPackedInputs);
