@@ -209,7 +209,6 @@ def _assert_runs_as_eager(edge: EdgeProgramManager, model: nn.Module, calls: lis
                 torch.testing.assert_close(one, other)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("what", KINDS)
 def test_operators_of_every_kind_run_as_in_eager(what: str) -> None:
     model, calls = KINDS[what]

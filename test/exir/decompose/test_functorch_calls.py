@@ -25,7 +25,6 @@ CASES = {
 }
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_a_transformed_function_matches_eager(name: str) -> None:
     model, x = Function(CASES[name]).eval(), torch.randn(4, 8)

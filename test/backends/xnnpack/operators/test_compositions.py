@@ -210,7 +210,6 @@ def _make(case: Callable[[], Case]) -> tuple[nn.Module, tuple[torch.Tensor, ...]
     return module if isinstance(module, nn.Module) else Function(module), inputs
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*CASES, *SINGLE_ONLY])
 def test_compositions_match_eager(name: str) -> None:
     check(*_make({**CASES, **SINGLE_ONLY}[name]), LAYER)

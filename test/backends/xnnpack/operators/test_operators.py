@@ -304,7 +304,6 @@ def test_elementwise_operators_match_eager(name: str, shape: str) -> None:
     check(Function(UNARY[name]), (torch.randn(SHAPES[shape]) * 3,), ELEMENTWISE)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_operators_match_eager(name: str) -> None:
     torch.manual_seed(0)
