@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/async/execution.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -73,7 +74,8 @@ class PostedTasks final : public RunningTasks {
 
   bool wait_for(uint64_t milliseconds) override {
     std::unique_lock<std::mutex> lock(mutex_);
-    return ended_.wait_for(lock, std::chrono::milliseconds(milliseconds),
+    return ended_.wait_for(lock,
+                           std::chrono::milliseconds(std::min(milliseconds, kMaxMilliseconds)),
                            [this] { return has_ended_; });
   }
 
@@ -93,6 +95,8 @@ class PostedTasks final : public RunningTasks {
     std::atomic<uint32_t> waits_for{0};
   };
   static constexpr uint32_t kNone = UINT32_MAX;
+  /// A hundred years. The clock's nanoseconds overflow int64 after 292 years.
+  static constexpr uint64_t kMaxMilliseconds = uint64_t{36525} * 24 * 60 * 60 * 1000;
 
   PostedTasks(Method& method, TaskState& state, TaskPool& pool)
       : RunningTasks(method),

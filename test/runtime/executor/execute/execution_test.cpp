@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -271,6 +273,26 @@ TEST(ExecutionTest, AnExecutionThatWasMovedFromHasEnded) {
   pool.run_all();
   EXPECT_EQ(moved.wait(), Error::Ok);
   EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+}
+
+TEST(ExecutionTest, AWaitOfAnyLengthLastsUntilTheEnd) {
+  LoadedMethod method(branches(kOrder));
+  FloatTensor x({1, 2});
+  // The last three exceed int64 as nanoseconds, the last two also as milliseconds.
+  for (const uint64_t milliseconds :
+       {uint64_t{1} << 40, uint64_t{1} << 44, uint64_t{1} << 63, UINT64_MAX}) {
+    ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+    ManualPool pool;
+    auto execution = method->execute_async(pool);
+    ASSERT_TRUE(execution.ok());
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      pool.run_all();
+    });
+    EXPECT_TRUE(execution->wait_for(milliseconds)) << milliseconds;
+    other.join();
+    EXPECT_EQ(execution->wait(), Error::Ok);
+  }
 }
 
 TEST(ExecutionTest, AMethodThatWasMovedFromDoesNotStart) {
