@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/text/generation.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -64,6 +65,7 @@ Result<aten::Tensor> MultimodalDecoderRunner::decode(const EValue& embeddings, i
 
 Result<aten::Tensor> MultimodalDecoderRunner::decode(const aten::Tensor& embeddings,
                                                      int64_t start_pos) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_position(start_pos));
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   ET_CHECK_OR_RETURN_ERROR(embeddings.dim() == 3 && embeddings.size(0) == 1 &&
                                embeddings.numel() > 0 && embeddings.const_data_ptr() != nullptr,
@@ -72,11 +74,13 @@ Result<aten::Tensor> MultimodalDecoderRunner::decode(const aten::Tensor& embeddi
                            "dimensions and %zd elements",
                            ssize_t(embeddings.dim()), ssize_t(embeddings.numel()));
   const auto total = int64_t(embeddings.size(1));
+  // 0 is unknown: a decoder whose class overrides load().
+  const int64_t limit = signature_.max_tokens > 0 ? signature_.max_tokens : total;
   const auto width = embeddings.size(2);
   const auto row = size_t(width) * embeddings.element_size();
   auto* const data = static_cast<uint8_t*>(embeddings.mutable_data_ptr());
   for (int64_t first = 0;;) {
-    const int64_t count = std::min(total - first, signature_.max_tokens);
+    const int64_t count = std::min(total - first, limit);
     const TensorPtr part = from_blob(data + size_t(first) * row,
                                      {1, int32_t(count), int32_t(width)}, embeddings.scalar_type());
     const auto logits = execute(part, make_positions(signature_, start_pos + first, count), count);

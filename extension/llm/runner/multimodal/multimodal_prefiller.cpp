@@ -54,8 +54,7 @@ MultimodalPrefiller::MultimodalPrefiller(Module* module, MultimodalDecoderRunner
 
 Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int64_t& start_pos,
                                               int32_t num_bos, int32_t num_eos) {
-  ET_CHECK_OR_RETURN_ERROR(start_pos >= 0, InvalidArgument,
-                           "prefill: expected a position of 0 or more, found %" PRId64, start_pos);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_position(start_pos));
   std::vector<uint64_t> tokens;
   int64_t position = start_pos;
   const auto logits = run(input, INT32_MAX, position, tokens, num_bos, num_eos);

@@ -44,7 +44,7 @@ Result<int32_t> count_new_tokens(const GenerationConfig& config, int64_t context
   ET_CHECK_OR_RETURN_ERROR(occupied <= context, InvalidArgument,
                            "prompt: %" PRId64 " tokens do not fit the context of %" PRId64,
                            occupied, context);
-  const int32_t count = config.resolve_max_new_tokens(int32_t(context), int32_t(occupied));
+  const int32_t count = config.resolve_max_new_tokens(context, occupied);
   ET_CHECK_OR_RETURN_ERROR(count > 0, InvalidArgument,
                            "prompt: %" PRId64 " tokens leave no room for new ones (context %" PRId64
                            ", seq_len %d, max_new_tokens %d)",
@@ -63,6 +63,12 @@ Result<std::vector<uint64_t>> encode_text(const tokenizers::Tokenizer& tokenizer
   std::vector<uint64_t> tokens = std::move(*encoded);
   ET_CHECK_OK_OR_RETURN_ERROR(check_tokens(tokens, vocab_size));
   return tokens;
+}
+
+Error check_position(int64_t start_pos) {
+  ET_CHECK_OR_RETURN_ERROR(start_pos >= 0 && start_pos <= INT32_MAX, InvalidArgument,
+                           "start_pos: expected 0 to %d, found %" PRId64, INT32_MAX, start_pos);
+  return Error::Ok;
 }
 
 Error check_tokens(const std::vector<uint64_t>& tokens, int64_t vocab_size) {

@@ -27,6 +27,9 @@ runtime::Result<std::vector<uint64_t>> encode_text(const tokenizers::Tokenizer& 
                                                    const std::string& text, int32_t num_bos,
                                                    int32_t num_eos, int64_t vocab_size);
 
+/// InvalidArgument for positions that no cache has, because sizes have 32 bits.
+runtime::Error check_position(int64_t start_pos);
+
 /// InvalidArgument for tokens of `vocab_size` or more. Size 0 is unknown (a decoder whose class
 /// overrides load()) and allows all tokens.
 runtime::Error check_tokens(const std::vector<uint64_t>& tokens, int64_t vocab_size);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/llm/runner/text/generation.h>
 #include <executorch/extension/llm/sampler/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/log.h>
@@ -97,6 +98,7 @@ Error TextDecoderRunner::load() {
 bool TextDecoderRunner::is_method_loaded() { return signature_.num_inputs != 0; }
 
 Result<aten::Tensor> TextDecoderRunner::step(TensorPtr& tokens, int64_t start_pos) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_position(start_pos));
   if (!is_method_loaded()) ET_CHECK_OK_OR_RETURN_ERROR(load());
   const int64_t count = tokens->numel();
   return execute(tokens, make_positions(signature_, start_pos, count), count);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <executorch/extension/llm/runner/text/generation.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -22,8 +23,8 @@ TextPrefiller::TextPrefiller(TextDecoderRunner* text_decoder_runner, bool use_kv
 template <typename RunChunk>
 Result<uint64_t> TextPrefiller::prefill_by(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
                                            RunChunk&& run_chunk) {
-  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
-                           "prefill: expected tokens and a position of 0 or more");
+  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty(), InvalidArgument, "prefill: expected tokens");
+  ET_CHECK_OK_OR_RETURN_ERROR(check_position(start_pos));
   if (!is_loaded()) ET_CHECK_OK_OR_RETURN_ERROR(load());
   const auto limit = use_kv_cache_ ? size_t(max_seq_len_) : prompt_tokens.size();
   if (prompt_tokens.size() <= limit) return run_chunk(prompt_tokens, start_pos);
@@ -65,8 +66,9 @@ Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_toke
 
 Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens,
                                               int64_t& start_pos, float temperature) {
-  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty() && start_pos >= 0, InvalidArgument,
-                           "prefill_chunk: expected tokens and a position of 0 or more");
+  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty(), InvalidArgument,
+                           "prefill_chunk: expected tokens");
+  ET_CHECK_OK_OR_RETURN_ERROR(check_position(start_pos));
   TextState state{prompt_tokens, prompt_tokens.size(), start_pos};
   const auto logits = run(state);
   ET_CHECK_OK_OR_RETURN_ERROR(logits.error());

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <utility>
 
+#include <executorch/extension/llm/runner/text/generation.h>
 #include <executorch/extension/llm/runner/text/text_output.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -25,8 +26,8 @@ TextTokenGenerator::TextTokenGenerator(tokenizers::Tokenizer* tokenizer,
 Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t> tokens, int64_t start_pos,
                                              int32_t max_new_tokens, float temperature,
                                              const TextCallback& token_callback) {
-  ET_CHECK_OR_RETURN_ERROR(!tokens.empty() && start_pos >= 0, InvalidArgument,
-                           "generate: expected tokens and a position of 0 or more");
+  ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "generate: expected tokens");
+  ET_CHECK_OK_OR_RETURN_ERROR(check_position(start_pos));
   if (max_new_tokens <= 0) return int64_t(0);
   SamplingOptions options;
   options.temperature = temperature;

@@ -181,6 +181,62 @@ TEST_F(PartsTest, AMultimodalPrefillAddsTokensAroundText) {
   EXPECT_EQ(decoder.steps, (std::vector<std::vector<int64_t>>{{2, 1}, {0, 0}, {7, 8, 9}}));
 }
 
+/// Records how many positions a decoder runs at once, and fails.
+class FailingIO final : public llm::IOManager {
+ public:
+  using IOManager::IOManager;
+  Result<std::vector<executorch::runtime::EValue>> prepare_prefill(const TensorPtr& input,
+                                                                   const TensorPtr&,
+                                                                   const std::string&) override {
+    counts.push_back(input->size(1));
+    return Error::NotSupported;
+  }
+  Result<std::vector<executorch::runtime::EValue>> prepare_decode(
+      const TensorPtr& input, const TensorPtr& positions, const std::string& method) override {
+    return prepare_prefill(input, positions, method);
+  }
+
+  std::vector<ssize_t> counts;
+};
+
+/// A decoder without a known limit of tokens.
+class UnlimitedDecoder final : public llm::MultimodalDecoderRunner {
+ public:
+  using MultimodalDecoderRunner::MultimodalDecoderRunner;
+  Error load() override { return Error::Ok; }
+};
+
+TEST_F(PartsTest, ADecoderWithoutALimitRunsAllEmbeddingsAtOnce) {
+  executorch::extension::Module module("no such program.pte");
+  FailingIO io(module);
+  UnlimitedDecoder decoder(&module, &io);
+  const TensorPtr embeddings = make_tensor_ptr({1, 3, 2}, std::vector<float>(6));
+  EXPECT_EQ(decoder.decode(*embeddings, 0).error(), Error::NotSupported);
+  EXPECT_EQ(io.counts, (std::vector<ssize_t>{3}));
+}
+
+TEST_F(PartsTest, PositionsThatNoCacheHasAreRefused) {
+  executorch::extension::Module module("no such program.pte");
+  FailingIO io(module);
+  UnlimitedDecoder multimodal(&module, &io);
+  llm::TextDecoderRunner text(&module, &io);
+  const TensorPtr embeddings = make_tensor_ptr({1, 1, 2}, std::vector<float>(2));
+  for (const int64_t wrong : {int64_t{-1}, int64_t{1} << 31, INT64_MAX}) {
+    std::vector<uint64_t> tokens = {10, 11};
+    int64_t position = wrong;
+    llm::TextPrefiller prefiller(&decoder_, true, true, 1);
+    EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::InvalidArgument);
+    EXPECT_EQ(prefiller.prefill_chunk(tokens, position).error(), Error::InvalidArgument);
+    EXPECT_EQ(position, wrong);
+    EXPECT_EQ(generator()->generate({'A'}, wrong, 2).error(), Error::InvalidArgument);
+    EXPECT_EQ(multimodal.decode(*embeddings, wrong).error(), Error::InvalidArgument);
+    TensorPtr one = make_tensor_ptr({1, 1}, std::vector<int64_t>{1});
+    EXPECT_EQ(text.step(one, wrong).error(), Error::InvalidArgument);
+  }
+  EXPECT_TRUE(decoder_.calls.empty());
+  EXPECT_TRUE(io.counts.empty());
+}
+
 TEST_F(PartsTest, StopEndsAPrefillBetweenChunks) {
   std::vector<uint64_t> tokens = {10, 11, 12, 13, 14, 15};
   int64_t position = 0;
@@ -246,6 +302,7 @@ TEST_F(PartsTest, RequestsOutOfRangeAreRefused) {
   EXPECT_EQ(llm::sampling_options(config, -1).error(), Error::NotSupported);
   EXPECT_EQ(llm::sampling_options({}, 0.25f)->temperature, 0.25f);
   EXPECT_EQ(llm::count_new_tokens({}, 8, 9).error(), Error::InvalidArgument);
+  EXPECT_EQ(*llm::count_new_tokens({}, int64_t{1} << 33, int64_t{1} << 32), INT32_MAX);
   EXPECT_EQ(llm::encode_text(tokenizer_, "z", 0, 0, 100).error(), Error::InvalidArgument);
   EXPECT_EQ(llm::create_text_llm_runner("nowhere.pte", nullptr), nullptr);
   EXPECT_EQ(llm::create_multimodal_runner("nowhere.pte", nullptr), nullptr);
