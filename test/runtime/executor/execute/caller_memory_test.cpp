@@ -98,6 +98,27 @@ TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
   EXPECT_EQ(method->bind_input_data(EValue(aten::Tensor(&impl)), 1), Error::InvalidArgument);
 }
 
+TEST(CallerMemoryTest, AReleasedInputHasItsPlannedMemoryAndSizesAgain) {
+  TestProgram program = delegated_program();
+  program.plans[0].inputs = {3, 0};
+  LoadedMethod method(program);
+  ASSERT_EQ(method.error(), Error::Ok);
+  const void* const planned = method->get_input(1).toTensor().const_data_ptr();
+  FloatTensor lent({1, 2});
+  ASSERT_EQ(method->set_input(EValue(true), 0), Error::Ok);
+  ASSERT_EQ(method->bind_input_data(lent.value(), 1), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  ASSERT_EQ(method->release_inputs(), Error::Ok);
+  EXPECT_EQ(method->get_input(1).toTensor().const_data_ptr(), planned);
+  EXPECT_EQ(method->get_input(1).toTensor().numel(), 2);
+  EXPECT_EQ(floats(method->get_output(0)), (std::vector<float>{2, 3}));
+  const LogCapture log;
+  EXPECT_EQ(method->execute(), Error::InvalidState);
+  EXPECT_TRUE(log.contains("input 1 is not set")) << log.text();
+  ASSERT_EQ(method->set_input(lent.value(), 1), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
 TEST(CallerMemoryTest, AnInputWhoseMemoryOtherValuesDependOnIsNotLent) {
   EXPECT_TRUE(can_lend(kAsItIs));
   EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.outputs = {1, 0}; }));
