@@ -72,7 +72,7 @@ def _start(item: pytest.Item) -> int:
 
 
 def _cases_of_other_commits(family: Sequence[pytest.Item], part: int) -> set[pytest.Item]:
-    """The cases of one test that the commit does not run. It runs at least one.
+    """The cases of one test, or the tests of one file, that the commit does not run. It runs at least one.
 
     A hash orders them: in the order of parameters, every second or fourth case often has the same dtype or option.
     """
@@ -82,14 +82,18 @@ def _cases_of_other_commits(family: Sequence[pytest.Item], part: int) -> set[pyt
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with long files. With --sample, deselect the cases of tests marked `sampled` that other commits run."""
+    """Begin with long files. With --sample, deselect what is marked `sampled` and other commits run.
+
+    `sampled` divides the cases of each test. `sampled(by="file")` divides the tests of a file.
+    """
     items.sort(key=_start)
     if not config.getoption("--sample"):
         return
     families: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sampled") is not None:
-            families[item.nodeid.split("[")[0]].append(item)
+        if (mark := item.get_closest_marker("sampled")) is not None:
+            file, _, test = item.nodeid.partition("::")
+            families[file if mark.kwargs.get("by") == "file" else f"{file}::{test.split('[')[0]}"].append(item)
     part = part_of_commit(_PARTS)
     others = {item for family in families.values() for item in _cases_of_other_commits(family, part)}
     config.hook.pytest_deselected(items=[item for item in items if item in others])

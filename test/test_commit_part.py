@@ -28,11 +28,11 @@ class _Config:
 
 
 class _Item:
-    def __init__(self, nodeid: str, is_sampled: bool) -> None:
-        self.nodeid, self.is_sampled = nodeid, is_sampled
+    def __init__(self, nodeid: str, is_sampled: bool, **options: str) -> None:
+        self.nodeid, self.is_sampled, self.options = nodeid, is_sampled, options
 
-    def get_closest_marker(self, name: str) -> object:
-        return name if self.is_sampled else None
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return pytest.Mark(name, (), self.options, _ispytest=True) if self.is_sampled else None
 
 
 def _items() -> list[Any]:
@@ -62,6 +62,15 @@ def test_a_family_with_few_cases_runs_one_for_every_commit(monkeypatch: pytest.M
         kept = [_kept(monkeypatch, part, [_Item(name, True) for name in family]) for part in range(conftest._PARTS)]
         assert [len(names) for names in kept] == [1] * conftest._PARTS
         assert {name for names in kept for name in names} == set(family)
+
+
+def test_the_tests_of_a_file_are_one_family_where_the_mark_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"test/a.py::test_{name}" for name in ("few[0]", "few[1]", *"abcdefghij")]
+    kept = [
+        _kept(monkeypatch, part, [_Item(name, True, by="file") for name in names]) for part in range(conftest._PARTS)
+    ]
+    assert {len(part) for part in kept} == {len(names) // conftest._PARTS}
+    assert {name for part in kept for name in part} == {*names}
 
 
 @pytest.mark.parametrize("values", [2, 4])

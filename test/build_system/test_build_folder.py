@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from build_system.configuring import ROOT, cached, configure, run
 
+pytestmark = pytest.mark.sampled(by="file")
+
 SETUP = """import sys, runpy
 sys.argv = ["setup.py", "--quiet", "build_ext", "--inplace"]
 runpy.run_path("setup.py", run_name="__main__")

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from build_system.configuring import ROOT, configure, run
 
+pytestmark = pytest.mark.sampled(by="file")
+
 PROJECT = f"""cmake_minimum_required(VERSION 3.24)
 project(product LANGUAGES C CXX)
 add_subdirectory("{ROOT}" executorch)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from build_system.configuring import ROOT, cached, configure, run
 
+pytestmark = pytest.mark.sampled(by="file")
+
 HELPERS = """
 gen_selected_ops(chosen "" "aten::add.out" OFF)
 generate_bindings_for_kernels(LIB_NAME chosen FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml)

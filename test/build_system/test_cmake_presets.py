@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from build_system.configuring import ROOT, cached, configure, run
 
+pytestmark = pytest.mark.sampled(by="file")
+
 PARTS = ("EXTENSION_LLM", "EXTENSION_LLM_RUNNER", "KERNELS_LLM")
 LANGUAGE_MODELS = {f"EXECUTORCH_BUILD_{part}": "ON" for part in PARTS}
 WITHOUT_XNNPACK = "-DEXECUTORCH_BUILD_XNNPACK=OFF"

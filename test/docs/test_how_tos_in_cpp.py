@@ -13,7 +13,10 @@ from docs.code_blocks import ROOT
 
 from executorch.codegen.binding import Library, bind_kernels
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+pytestmark = [
+    pytest.mark.skipif(COMPILER is None, reason="no C++ compiler"),
+    pytest.mark.sampled(by="file"),
+]
 
 CALL_KERNEL = """
 import torch

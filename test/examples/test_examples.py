@@ -28,6 +28,7 @@ def test_an_example_is_at_most_sixty_lines(script: Path) -> None:
     assert len(script.read_text().splitlines()) <= 60
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
 def test_an_example_runs(script: Path, tmp_path: Path) -> None:
     assert _run(tmp_path, sys.executable, script)
@@ -44,6 +45,7 @@ def test_the_export_command_and_the_program_without_torch_run(tmp_path: Path) ->
     assert "(1, 10)" in _run(tmp_path, sys.executable, EXAMPLES / "without_torch.py", "mlp.pte")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda p: p.name)
 def test_a_notebook_runs_and_shows_pictures(notebook: Path, tmp_path: Path) -> None:
     import nbformat

@@ -212,6 +212,7 @@ int main() {{
 """
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_every_library_links_alone_and_every_public_header_is_there(package: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(EACH_LIBRARY.format(libraries=" ".join(LIBRARIES)))
     (tmp_path / "program.cpp").write_text("int main() { return 0; }\n")
@@ -222,6 +223,7 @@ def test_every_library_links_alone_and_every_public_header_is_there(package: Pat
     _run(tmp_path / "build/registered")
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples/cpp", tmp_path / "source")
     _run("cmake", "-S", tmp_path / "source", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
@@ -237,6 +239,7 @@ def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path,
         torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, **LAYERS)
 
 
+@pytest.mark.usefixtures("compiler_cache")
 def test_the_example_runner_runs_and_verifies_a_test_case(package: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples/devtools", tmp_path / "source")
     _run("cmake", "-S", tmp_path / "source", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
