@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The base of passes that rewrite graphs in place."""
+"""The bases of passes that rewrite graphs in place. Users derive passes from them, which may override the hooks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,28 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.pass_base import ExportPass
+
+_HOOKS = (
+    "call_cond",
+    "call_delegate",
+    "call_getitem",
+    "call_map",
+    "call_operator",
+    "call_scan",
+    "call_sym",
+    "call_while",
+    "on_attr",
+    "output",
+    "placeholder",
+)
 
 
-class GraphPass(PassBase):
-    """A pass that rewrites the graphs of a module in place. Calling it also generates the code of the graphs again."""
+class GraphPass(ExportPass):
+    """A pass that rewrites the graphs of a module in place. Calling it also generates the code of the graphs again.
+
+    `call` interprets nothing, so it calls no hook. The hooks are for a subclass whose `call` interprets the graph.
+    """
 
     def __call__(self, graph_module: GraphModule) -> PassResult:
         result = self.rewrite(graph_module)
@@ -20,6 +38,24 @@ class GraphPass(PassBase):
 
     def rewrite(self, graph_module: GraphModule) -> PassResult:
         """Run the pass without generating code, for pipelines that generate it once at their end."""
-        result = super().__call__(graph_module)
+        result = PassBase.__call__(self, graph_module)
         assert result is not None, f"{type(self).__name__}.call returned no PassResult"
         return result
+
+
+class HookedGraphPass(GraphPass):
+    """A pass whose subclasses may override hooks of `ExportPass`, as `call_operator`.
+
+    The graph is interpreted only if there are such hooks. They see the calls before `rewrite_graphs` replaces them;
+    `super().call_operator` emits a call that `rewrite_graphs` replaces like any other.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        if all(getattr(type(self), hook) is getattr(ExportPass, hook) for hook in _HOOKS):
+            return self.rewrite_graphs(graph_module)
+        interpreted = super().call(graph_module).graph_module
+        return PassResult(self.rewrite_graphs(interpreted).graph_module, True)
+
+    def rewrite_graphs(self, graph_module: GraphModule) -> PassResult:
+        """Rewrite all graphs of the module in place."""
+        raise NotImplementedError(f"{type(self).__name__}.rewrite_graphs")

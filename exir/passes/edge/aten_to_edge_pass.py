@@ -12,7 +12,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import edge_op
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.passes.graph_pass import GraphPass
+from executorch.exir.passes.graph_pass import HookedGraphPass
 
 # Operators that return sizes, not tensors: they are the same in every dialect.
 SIZE_OPERATORS = (
@@ -28,10 +28,10 @@ def _node_name(operator: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operator.replace(".", "_")).lower()
 
 
-class AtenToEdgePass(GraphPass):
+class AtenToEdgePass(HookedGraphPass):
     """Wraps the target of every operator call; a node `add_3` becomes `aten_add_tensor_3`."""
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def rewrite_graphs(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
         for module in all_graph_modules(graph_module):
             for node in module.graph.nodes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from torch import fx
 from torch.export import ExportedProgram
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY, root_source
 from executorch.exir.graph_module import bfs_trace_with_node_process
+from executorch.exir.pass_base import ExportPass
 
 
 def source_of(node: fx.Node) -> object:
@@ -17,7 +18,7 @@ def source_of(node: fx.Node) -> object:
     return node if root is None else (getattr(root, "graph_id", None), getattr(root, "name", str(root)))
 
 
-class DebugHandleGeneratorPass(PassBase):
+class DebugHandleGeneratorPass(ExportPass):
     """Numbers call nodes from 1 in graph order; nodes with the same source share a number.
 
     Existing numbers stay. A node that replaces several fused nodes has a tuple of their numbers.

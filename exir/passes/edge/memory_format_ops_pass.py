@@ -15,7 +15,7 @@ from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dim_order_utils import get_memory_format
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.passes.graph_pass import GraphPass
+from executorch.exir.passes.graph_pass import HookedGraphPass
 from executorch.exir.rewrite.fake_values import refresh_values
 from executorch.exir.rewrite.node_rewrite import retarget
 from executorch.exir.tensor import dim_order_from_stride
@@ -42,10 +42,10 @@ def _dense_dim_order(value: torch.Tensor) -> list[int]:
     return list(dim_order_from_stride(value.stride()))
 
 
-class MemoryFormatOpsPass(GraphPass):
+class MemoryFormatOpsPass(HookedGraphPass):
     """Replaces the operators of `DIM_ORDER_OPERATORS`. The dim order of the result becomes an explicit argument."""
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def rewrite_graphs(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
         for module in all_graph_modules(graph_module):
             changed: set[fx.Node] = set()
@@ -63,13 +63,13 @@ class MemoryFormatOpsPass(GraphPass):
         return PassResult(graph_module, modified)
 
 
-class DimOrderOpsRevertPass(GraphPass):
+class DimOrderOpsRevertPass(HookedGraphPass):
     """Replaces operators with a dim order by the edge operators with a memory format that they came from.
 
     For backends that read memory formats. Raises `ExportError` for a dim order without a memory format.
     """
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def rewrite_graphs(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
         for module in all_graph_modules(graph_module):
             changed = {node for node in module.graph.nodes if node.target in _MEMORY_FORMAT_OPERATORS}

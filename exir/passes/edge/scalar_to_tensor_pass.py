@@ -15,7 +15,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
-from executorch.exir.passes.graph_pass import GraphPass
+from executorch.exir.passes.graph_pass import HookedGraphPass
 from executorch.exir.rewrite.node_rewrite import insert_before, origin_of
 
 _SCALARS = (int, float, bool)
@@ -57,13 +57,13 @@ def _plain(number: object) -> Any:
     return kinds.get(type(number), number)
 
 
-class ScalarToTensorPass(GraphPass):
+class ScalarToTensorPass(HookedGraphPass):
     """Replaces scalars by 0-dimensional constants, one for each dtype and value, and symbols by `scalar_tensor` calls.
 
     They have the dtype in which the operator computes, so that no conversion runs.
     """
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def rewrite_graphs(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
         for module in all_graph_modules(graph_module):
             for node in list(module.graph.nodes):

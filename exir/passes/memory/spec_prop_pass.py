@@ -9,27 +9,28 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 from torch.utils import _pytree as pytree
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.pass_base import ExportPass
 from executorch.exir.passes.state.reinplace import written_placeholder
 from executorch.exir.tensor import TensorSpec
 
 
-def make_spec(value: object, const: bool = False) -> TensorSpec | None:
+def make_spec(x: object, const: bool = False) -> TensorSpec | None:
     """Return the spec of a fake tensor, None for any other value."""
-    if not isinstance(value, torch.Tensor):
+    if not isinstance(x, torch.Tensor):
         return None
-    if any(isinstance(step, int) and step == 0 for step in value.stride()):
+    if any(isinstance(step, int) and step == 0 for step in x.stride()):
         # The tensor overlaps itself; the copy that is stored is contiguous.
-        value = torch.empty(value.shape, dtype=value.dtype, device="meta")
-    spec = TensorSpec.from_tensor(value)
+        x = torch.empty(x.shape, dtype=x.dtype, device="meta")
+    spec = TensorSpec.from_tensor(x)
     spec.const = const
     return spec
 
 
-class SpecPropPass(PassBase):
+class SpecPropPass(ExportPass):
     """Sets specs. Nodes that denote the same value (getitem, output, in-place operators) share its spec."""
 
     def __call__(self, graph_module: fx.GraphModule) -> PassResult:

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
+
+from executorch.exir.passes.graph_pass import HookedGraphPass
 
 # Key of `node.meta` that emission reads (exir/emit/method.py): the initial value is stored even if it is all zeros.
 _KEEP_INITIAL_VALUE = "et_init_buffer"
 
 
-class InitializedMutableBufferPass(PassBase):
+class InitializedMutableBufferPass(HookedGraphPass):
     """Selects mutable buffers whose initial values are stored even if they are zeros.
 
     patterns: a buffer whose placeholder's name contains one of these is stored with its initial value.
@@ -21,9 +23,10 @@ class InitializedMutableBufferPass(PassBase):
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
+        super().__init__()
         self.patterns = tuple(patterns)
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def rewrite_graphs(self, graph_module: fx.GraphModule) -> PassResult:
         marked = [
             node
             for node in graph_module.graph.find_nodes(op="placeholder")

@@ -12,7 +12,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.passes.graph_pass import GraphPass
+from executorch.exir.passes.graph_pass import HookedGraphPass
 
 _edge = ops.edge
 _TARGETS = frozenset(
@@ -26,10 +26,10 @@ _TARGETS = frozenset(
 )
 
 
-class LegalizePortableDimOrderPass(GraphPass):
+class LegalizePortableDimOrderPass(HookedGraphPass):
     """Copies the first operand of pools, sums, means and expand_copy where its dim order is not the default."""
 
-    def call(self, graph_module: GraphModule) -> PassResult:
+    def rewrite_graphs(self, graph_module: GraphModule) -> PassResult:
         modified = False
         for module in all_graph_modules(graph_module):
             for node in list(module.graph.nodes):

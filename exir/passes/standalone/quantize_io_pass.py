@@ -215,6 +215,7 @@ class _QuantizePass(GraphPass):
     def __init__(
         self, manager: Manager | None, method_name: str | None, exported_program: ExportedProgram | None
     ) -> None:
+        super().__init__()
         if manager is None and exported_program is None:
             raise _fault("expected an EdgeProgramManager or an exported_program")
         self.edge_program_manager = manager

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.fx.passes.infra.pass_base import PassResult
 
-from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.pass_base import ExportPass, fake_mode_of
 from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by, with_values
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
@@ -28,7 +28,7 @@ def _permutation(node: Any) -> list[int] | None:
     return order
 
 
-class RemoveRedundantTransposes(PassBase):
+class RemoveRedundantTransposes(ExportPass):
     """Removes two consecutive transposes or permutes that together keep the order of all dimensions."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
@@ -46,7 +46,7 @@ class RemoveRedundantTransposes(PassBase):
         return PassResult(graph_module, changed)
 
 
-class ReplaceSDPAWithCustomSDPAPass(PassBase):
+class ReplaceSDPAWithCustomSDPAPass(ExportPass):
     """Replaces `scaled_dot_product_attention` by `llama::custom_sdpa`.
 
     It leaves calls that the operator does not compute: operands that do not have four dimensions, dropout, a mask that
