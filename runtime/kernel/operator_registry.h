@@ -15,6 +15,7 @@
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
@@ -159,6 +160,21 @@ Span<const Kernel> get_registered_kernels();
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+/// Logs a kernel's key. The macro ends its statement, as the documented one does.
+#define ET_LOG_KERNEL_KEY(k)                                                          \
+  ET_LOG(Info, "key: %s, is_fallback: %s", (k).is_fallback() ? "(null)" : (k).data(), \
+         (k).is_fallback() ? "true" : "false");
+
+/// Logs the dtype and the dim order of each TensorMeta.
+#define ET_LOG_TENSOR_META(meta_list)                                                          \
+  for (const auto& et_meta : meta_list) {                                                      \
+    ET_LOG(Info, "dtype: %d | dim order of %zu dimensions:", static_cast<int>(et_meta.dtype_), \
+           static_cast<size_t>(et_meta.dim_order_.size()));                                    \
+    for ([[maybe_unused]] const auto et_dim : et_meta.dim_order_) {                            \
+      ET_LOG(Info, "%d", static_cast<int>(et_dim));                                            \
+    }                                                                                          \
+  }
 
 // Documented names of the same things.
 namespace torch::executor {

@@ -45,6 +45,9 @@ ET_NORETURN void et_pal_abort(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 /// A clock that never runs backwards, in ticks.
 et_timestamp_t et_pal_current_ticks(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
+/// Type of a pointer to et_pal_current_ticks(), for C.
+typedef et_timestamp_t (*et_pal_current_ticks_t)(void);
+
 /// The length of a tick, for conversion to nanoseconds.
 et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 

@@ -77,6 +77,9 @@ TEST_F(TensorUtilTest, DimOrdersThatDifferOnlyAtSizeOneAreTheSame) {
   EXPECT_TRUE(tensors_have_same_dim_order(floats_.ones({2, 1, 3, 4}),
                                           floats_.ones_channels_last({2, 1, 3, 4})));
   EXPECT_FALSE(tensors_have_same_dim_order(floats_.ones({2}), floats_.ones({2, 2})));
+  const std::vector<Tensor> several = {contiguous, contiguous, contiguous, contiguous, last};
+  EXPECT_FALSE(tensors_have_same_dim_order({several.data(), several.size()}));
+  EXPECT_TRUE(tensors_have_same_dim_order(executorch::aten::ArrayRef<Tensor>(several.data(), 4)));
   EXPECT_TRUE(tensor_is_channels_last_dim_order(last));
   EXPECT_TRUE(tensor_is_default_dim_order(contiguous));
   EXPECT_TRUE(tensor_is_default_or_channels_last_dim_order(last));

@@ -27,6 +27,16 @@ const TensorMeta kInt[] = {{ScalarType::Int, g_order}};
 
 // The registry is one for the process: every test uses names of its own.
 
+TEST(OperatorRegistryTest, KeysAndTensorsAreLoggedByTheDocumentedMacros) {
+  const LogCapture log;
+  ET_LOG_KERNEL_KEY(KernelKey("v1/6;0,1"))
+  ET_LOG_KERNEL_KEY(KernelKey());
+  ET_LOG_TENSOR_META(kInt)
+  EXPECT_EQ(log.text(),
+            "key: v1/6;0,1, is_fallback: false\nkey: (null), is_fallback: true\n"
+            "dtype: 3 | dim order of 2 dimensions:\n0\n1\n");
+}
+
 TEST(OperatorRegistryTest, FindsWhatWasRegistered) {
   const std::string name = "find::a.out";  // not the pointer that was registered
   EXPECT_FALSE(registry_has_op_function(name.c_str()));

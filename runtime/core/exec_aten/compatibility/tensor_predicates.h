@@ -111,7 +111,7 @@ inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
                                         const executorch::aten::Tensor& c,
                                         const executorch::aten::Tensor& d) {
   const executorch::aten::Tensor list[] = {a, b, c, d};
-  return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
+  return tensors_have_same_dim_order(list);
 }
 
 /// The element's index in a row-major tensor; `coordinate` has one number for each dimension.

@@ -107,17 +107,17 @@ bool tensor_is_channels_last_dim_order(executorch::aten::Tensor tensor);
 bool tensor_is_default_or_channels_last_dim_order(executorch::aten::Tensor tensor);
 /// True if all have one dim order, or if both dim orders describe the same layout (for example
 /// contiguous and channels-last with one channel).
-bool tensors_have_same_dim_order(Span<const executorch::aten::Tensor> tensors);
+bool tensors_have_same_dim_order(executorch::aten::ArrayRef<executorch::aten::Tensor> tensor_list);
 inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
                                         const executorch::aten::Tensor& b) {
   const executorch::aten::Tensor list[] = {a, b};
-  return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
+  return tensors_have_same_dim_order(list);
 }
 inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
                                         const executorch::aten::Tensor& b,
                                         const executorch::aten::Tensor& c) {
   const executorch::aten::Tensor list[] = {a, b, c};
-  return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
+  return tensors_have_same_dim_order(list);
 }
 
 /// Product of the sizes before `dim` (0 <= dim <= rank), and of those after it (0 <= dim < rank, or

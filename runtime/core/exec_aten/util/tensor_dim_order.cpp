@@ -83,12 +83,12 @@ bool same_memory_order(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-bool tensors_have_same_dim_order(Span<const Tensor> tensors) {
-  for (size_t i = 1; i < tensors.size(); ++i) {
-    if (!same_memory_order(tensors[0], tensors[i])) {
+bool tensors_have_same_dim_order(executorch::aten::ArrayRef<Tensor> tensor_list) {
+  for (size_t i = 1; i < tensor_list.size(); ++i) {
+    if (!same_memory_order(tensor_list[0], tensor_list[i])) {
       ET_LOG(Error, "expected tensors of one dim order; numbers 0 (shape %s) and %zu (%s) differ",
-             tensor_shape_to_c_string(tensors[0].sizes()).data(), i,
-             tensor_shape_to_c_string(tensors[i].sizes()).data());
+             tensor_shape_to_c_string(tensor_list[0].sizes()).data(), i,
+             tensor_shape_to_c_string(tensor_list[i].sizes()).data());
       return false;
     }
   }
