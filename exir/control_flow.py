@@ -7,11 +7,20 @@ and ranks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
+from torch._higher_order_ops import while_loop as _while_loop
 from torch._higher_order_ops.map import map as map
 from torch._higher_order_ops.scan import scan
-from torch._higher_order_ops.while_loop import while_loop
 
 cond = torch.cond
+
+
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], init_val: Any) -> Any:
+    """Return the values after `body_fn` ran as long as `cond_fn` is true; `init_val` has the first values."""
+    return _while_loop(cond_fn, body_fn, init_val)
+
 
 __all__ = ["cond", "map", "scan", "while_loop"]

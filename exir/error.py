@@ -107,10 +107,22 @@ class ExportError(Exception):
     """A fault found while a program is compiled.
 
     `ExportError(stage, node, why)`: stage is the name of the step, node the offending fx node (or a name, or None).
-    `ExportError(kind, message)` with an `ExportErrorType` is the short form that users' passes raise.
+    `ExportError(error_code, message)` with an `ExportErrorType` is the short form that users' passes raise.
     """
 
-    def __init__(self, stage: str | ExportErrorType, node: Node | str | None = None, why: str = "") -> None:
+    def __init__(
+        self,
+        stage: str | ExportErrorType | None = None,
+        node: Node | str | None = None,
+        why: str = "",
+        *,
+        error_code: ExportErrorType | None = None,
+        message: str = "",
+    ) -> None:
+        if (stage is None) == (error_code is None) or (why and message):
+            raise TypeError("ExportError takes (stage, node, why), or (error_code, message)")
+        stage, why = stage if stage is not None else error_code, why or message
+        assert stage is not None
         self.error_code = stage if isinstance(stage, ExportErrorType) else ExportErrorType.VIOLATION_OF_SPEC
         self.stage = stage.name if isinstance(stage, ExportErrorType) else stage
         self.node = node
@@ -154,7 +166,7 @@ class InternalError(Exception):
         super().__init__(message)
 
 
-def internal_assert(condition: bool, message: str) -> None:
-    """Raise `InternalError` with `message` unless `condition` is true."""
-    if not condition:
-        raise InternalError(message)
+def internal_assert(pred: bool, assert_msg: str) -> None:
+    """Raise `InternalError` with `assert_msg` unless `pred` is true."""
+    if not pred:
+        raise InternalError(assert_msg)

@@ -286,7 +286,13 @@ class ViewSpec(TensorSpec):
 
 # Documented names, for users' passes; the project itself uses executorch.exir.scalar_type.
 scalar_type_enum = to_scalar_type
-get_scalar_type = to_dtype
+
+
+def get_scalar_type(enum: ScalarType) -> torch.dtype:
+    """Return the torch dtype of an element type."""
+    return to_dtype(enum)
+
+
 enum_to_scalar_map: dict[ScalarType, torch.dtype] = {kind: to_dtype(kind) for kind in ScalarType}
 scalar_type_table: dict[torch.dtype, ScalarType] = {dtype: kind for kind, dtype in enum_to_scalar_map.items()}
 

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Export a model to a `.pte` in one call: recipes, sessions, and `python -m executorch.export`."""
 
+from executorch.export.export import ExportSession, export
 from executorch.export.recipe import (
     AOQuantizationConfig,
     ExportRecipe,
@@ -11,7 +12,6 @@ from executorch.export.recipe import (
 )
 from executorch.export.recipe_provider import BackendRecipeProvider
 from executorch.export.recipe_registry import recipe_registry
-from executorch.export.session import ExportSession, export
 from executorch.export.types import StageType
 
 __all__ = [

@@ -24,21 +24,22 @@ class DecomposeScaledDotProductAttention(ExportPass):
     """Replaces every call by matrix products, a softmax and the masking. With `enable_gqa`, heads of key and value are
     repeated to the number of query heads.
 
-    allow_non_fake_inputs: passed to the tracer; views appear in another form without it.
+    allow_non_fake_inputs: passed to the tracer; views appear in another form if it is False, here or in `call`.
     """
 
     def __init__(self, allow_non_fake_inputs: bool = True) -> None:
         super().__init__()
         self._allow_non_fake_inputs = allow_non_fake_inputs
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def call(self, graph_module: fx.GraphModule, allow_non_fake_inputs: bool = True) -> PassResult:
+        allowed = self._allow_non_fake_inputs and allow_non_fake_inputs
         calls = list(graph_module.graph.find_nodes(op="call_function", target=_SDPA))
         for node in calls:
-            self._decompose(node)
+            self._decompose(node, allowed)
         without_dead_code(graph_module)
         return PassResult(graph_module, bool(calls))
 
-    def _decompose(self, node: Node) -> None:
+    def _decompose(self, node: Node, allow_non_fake_inputs: bool) -> None:
         tensors = [argument(node, name) for name in ("query", "key", "value", "attn_mask")]
         tensors = [tensor for tensor in tensors if tensor is not None]
         settings = with_values({name: argument(node, name) for name in ("dropout_p", "is_causal", "scale")})
@@ -54,7 +55,7 @@ class DecomposeScaledDotProductAttention(ExportPass):
             attention,
             decomposition_table=table,
             tracing_mode="fake",
-            _allow_non_fake_inputs=self._allow_non_fake_inputs,
+            _allow_non_fake_inputs=allow_non_fake_inputs,
         )(*with_values(tensors))
         node.replace_all_uses_with(_inlined(traced, tensors, node))
         node.graph.erase_node(node)

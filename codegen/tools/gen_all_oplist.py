@@ -15,7 +15,7 @@ from executorch.util.exit_code import exit_code
 _FILE = "selected_operators.yaml"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Join the selections of models or libraries to one selected_operators.yaml; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m executorch.codegen.tools.gen_all_oplist", description=main.__doc__)
     parser.add_argument("--output_dir", "--output-dir", type=Path, required=True, help=f"folder of {_FILE}")
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="refuse an operator that two selections contain",
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
 
     def write() -> None:
         paths = _selections(options.model_file_list_path)

@@ -13,7 +13,7 @@ from executorch.codegen.tools.operator_dtypes import read_operator_dtypes
 from executorch.util.exit_code import exit_code
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(args: Sequence[str] | None = None) -> int:
     """Write the operators of a program, a table or a list; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m executorch.codegen.tools.gen_oplist", description=main.__doc__)
     parser.add_argument("--output_path", type=Path, required=True, help="the selected_operators.yaml to write")
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="all operators",
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(args)
     tables = [options.ops_schema_yaml_path] if options.ops_schema_yaml_path else []
     models = [options.model_file_path] if options.model_file_path else []
 

@@ -17,7 +17,7 @@ from executorch.codegen.source_table import KERNELS
 from executorch.util.exit_code import exit_code
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(args: Sequence[str] | None = None) -> int:
     """Write a functions.yaml with an entry for each operator that a program calls; return the exit code.
 
     Its kernel names are placeholders: write the names of your functions there.
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m executorch.codegen.tools.gen_ops_def", description=main.__doc__)
     parser.add_argument("--output_path", type=Path, required=True, help="the functions.yaml to write")
     parser.add_argument("--model_file_path", type=Path, required=True, help="a .pte file")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(args)
 
     def write() -> None:
         entries = _entries(sorted(read_program_use(options.model_file_path).operators))

@@ -56,14 +56,14 @@ def _body(selection: Selection) -> list[str]:
     return [*lines, "  return false;"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Write selected_op_variants.h from a selected_operators.yaml of gen_oplist; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m executorch.codegen.tools.gen_selected_op_variants", description=main.__doc__
     )
     parser.add_argument("--yaml_file_path", "--yaml-file-path", type=Path, required=True, help="the selection")
     parser.add_argument("--output_dir", "--output-dir", type=Path, required=True, help=f"folder of {_FILE}")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     return exit_code(
         "gen_selected_op_variants", lambda: write_selected_op_variants(options.yaml_file_path, options.output_dir)
     )

@@ -41,7 +41,7 @@ def _operator(path: str, entry: Any) -> str:
     return name if "::" in name else f"aten::{name}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Merge two tables of kernels; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m executorch.codegen.tools.merge_yaml", description=main.__doc__)
     parser.add_argument(
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--fallback_yaml_path", "--fallback-yaml-path", help="the table for operators that the other one lacks"
     )
     parser.add_argument("--output_dir", required=True, help="folder of merged.yaml")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     return exit_code(
         "merge_yaml",
         lambda: merge(options.functions_yaml_path, options.fallback_yaml_path, options.output_dir),

@@ -89,14 +89,14 @@ class ExecutionPlanDiff:
     operators_only_in_b: list[str] = field(default_factory=list)
     delegates_only_in_a: list[str] = field(default_factory=list)
     delegates_only_in_b: list[str] = field(default_factory=list)
-    delegate_data_diffs: list[str] = field(default_factory=list)
+    delegate_data_diffs: list[str] = field(default_factory=list, kw_only=True)
     non_const_buffer_sizes_a: list[int] | None = None
     non_const_buffer_sizes_b: list[int] | None = None
     value_count_a: int | None = None
     value_count_b: int | None = None
     instruction_count_a: int | None = None
     instruction_count_b: int | None = None
-    instructions_differ: bool = False
+    instructions_differ: bool = field(default=False, kw_only=True)
     tensor_diffs: list[TensorDataDiff] = field(default_factory=list)
     evalue_diffs: list[EValueDiff] = field(default_factory=list)
     tensors_only_in_a: list[TensorInfo] = field(default_factory=list)

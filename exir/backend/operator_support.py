@@ -7,6 +7,7 @@ All are `OperatorSupportBase`: `is_node_supported(submodules, node) -> bool`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import torch
 from torch import fx
@@ -16,6 +17,7 @@ __all__ = [
     "DontPartition",
     "DontPartitionModule",
     "DontPartitionName",
+    "DontSupportBase",
     "OperatorSupportBase",
     "any_chain",
     "chain",
@@ -27,11 +29,15 @@ def _matches(wanted: str | None, found: str, exact: bool) -> bool:
     return bool(wanted) and (wanted == found if exact else str(wanted) in found)
 
 
-class _HoldBack(OperatorSupportBase):
-    """Support every node except those that `_held_back` selects, and record the rejected nodes."""
+class DontSupportBase(OperatorSupportBase):
+    """Support every node except those that `_held_back` selects, and record the rejected nodes.
 
-    def __init__(self) -> None:
-        self._rejected_nodes: list[fx.Node] = []
+    A class of a user may override `is_node_supported` instead, and call `reject_node`.
+    """
+
+    @cached_property
+    def _rejected_nodes(self) -> list[fx.Node]:
+        return []
 
     def _held_back(self, node: fx.Node) -> bool:
         raise NotImplementedError(f"{type(self).__name__}._held_back")
@@ -55,7 +61,7 @@ class _HoldBack(OperatorSupportBase):
         return len(self._rejected_nodes)
 
 
-class DontPartition(_HoldBack):
+class DontPartition(DontSupportBase):
     """Holds back nodes by operator: an edge or ATen overload, or a name (part of one with `exact=False`).
 
     A name is compared with the ATen operator that the node was traced from (`meta["original_aten"]`).
@@ -73,7 +79,7 @@ class DontPartition(_HoldBack):
         return traced_from is not None and any(_matches(str(t), str(traced_from), self.exact) for t in self.targets)
 
 
-class DontPartitionName(_HoldBack):
+class DontPartitionName(DontSupportBase):
     """Holds back nodes by node name (part of one with `exact=False`)."""
 
     def __init__(self, *targets: str, exact: bool = True) -> None:
@@ -85,7 +91,7 @@ class DontPartitionName(_HoldBack):
         return any(_matches(target, node.name, self.exact) for target in self.targets)
 
 
-class DontPartitionModule(_HoldBack):
+class DontPartitionModule(DontSupportBase):
     """Holds back all nodes that stem from a module: by class name (with or without its Python module) or instance name.
 
     A class name without a dot matches classes of any Python module. `exact=False` matches parts.

@@ -86,12 +86,12 @@ def _transform(
     return transform_program(program, passes, override_verifiers).exported_program
 
 
-def transform_exported_program(program: _Program, *passes: object) -> _Program:
+def transform_exported_program(ep: _Program, *passes: object) -> _Program:
     """Run passes on an `ExportedProgram`, or on an object that has a `transform` of its own."""
-    transform = getattr(program, "transform", None)
+    transform = getattr(ep, "transform", None)
     if transform is not None:
         return cast(_Program, transform(*passes))
-    return cast(_Program, _transform(cast(ExportedProgram, program), *passes))
+    return cast(_Program, _transform(cast(ExportedProgram, ep), *passes))
 
 
 __all__ = ["Passes", "_transform", "program_for", "run_passes", "transform_exported_program", "transform_program"]

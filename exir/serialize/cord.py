@@ -10,19 +10,19 @@ from executorch.exir.schema import BytesLike
 class Cord:
     """References its parts without copies: they must not change while the cord is in use."""
 
-    def __init__(self, *parts: BytesLike) -> None:
+    def __init__(self, data: "BytesLike | Cord" = b"", *more: "BytesLike | Cord") -> None:
         self._parts: list[memoryview] = []
         self._size = 0
-        for part in parts:
+        for part in (data, *more):
             self.append(part)
 
-    def append(self, part: "BytesLike | Cord") -> None:
+    def append(self, data: "BytesLike | Cord") -> None:
         """Append bytes or another cord without a copy."""
-        if isinstance(part, Cord):
-            self._parts.extend(part._parts)
-            self._size += part._size
+        if isinstance(data, Cord):
+            self._parts.extend(data._parts)
+            self._size += data._size
             return
-        view = memoryview(part).cast("B")
+        view = memoryview(data).cast("B")
         if len(view):
             self._parts.append(view)
             self._size += len(view)
@@ -40,7 +40,7 @@ class Cord:
     def __bytes__(self) -> bytes:
         return b"".join(self._parts)
 
-    def write_to_file(self, file: BinaryIO) -> None:
+    def write_to_file(self, outfile: BinaryIO) -> None:
         """Write all parts in order."""
         for part in self._parts:
-            file.write(part)
+            outfile.write(part)

@@ -17,6 +17,10 @@ from typing import Any
 import pytest
 
 _DOCUMENTED = {
+    "executorch.backends.transforms.decompose_sdpa": """
+        DecomposeScaledDotProductAttention(allow_non_fake_inputs=)
+        DecomposeScaledDotProductAttention.call(graph_module, allow_non_fake_inputs=)
+    """,
     "executorch.backends.xnnpack.partition.xnnpack_partitioner": """
         XnnpackPartitioner(configs=, config_precisions=, per_op_mode=, verbose=)
         XnnpackPartitioner.ops_to_not_decompose(ep)
@@ -34,6 +38,24 @@ _DOCUMENTED = {
         XNNPACKQuantizer.validate(model)
         get_symmetric_quantization_config(is_per_channel=, is_qat=, is_dynamic=, act_qmin=, act_qmax=, weight_qmin=,
             weight_qmax=)
+    """,
+    "executorch.backends.xnnpack.serialization.xnnpack_graph_schema": """
+        XNNGraph(version, xnodes, xvalues, num_externs, input_ids, output_ids, constant_data)
+    """,
+    "executorch.codegen.tools.gen_all_oplist": """
+        main(argv)
+    """,
+    "executorch.codegen.tools.gen_oplist": """
+        main(args)
+    """,
+    "executorch.codegen.tools.gen_ops_def": """
+        main(args)
+    """,
+    "executorch.codegen.tools.gen_selected_op_variants": """
+        main(argv)
+    """,
+    "executorch.codegen.tools.merge_yaml": """
+        main(argv)
     """,
     "executorch.devtools": """
         BundledProgram(executorch_program, method_test_suites, pte_file_path=)
@@ -82,6 +104,12 @@ _DOCUMENTED = {
         EventBlock.to_dataframe(include_units=, include_delegate_debug_data=)
         PerfData(raw)
     """,
+    "executorch.devtools.pte_tool.diff_pte": """
+        ExecutionPlanDiff(plan_index, name_a=, name_b=, operators_only_in_a=, operators_only_in_b=,
+            delegates_only_in_a=, delegates_only_in_b=, non_const_buffer_sizes_a=, non_const_buffer_sizes_b=,
+            value_count_a=, value_count_b=, instruction_count_a=, instruction_count_b=, tensor_diffs=, evalue_diffs=,
+            tensors_only_in_a=, tensors_only_in_b=)
+    """,
     "executorch.examples.models.llama.source_transformation.custom_kv_cache": """
         CustomKVCache(max_batch_size, max_context_length, n_heads, head_dim, dtype=)
         CustomKVCache.update(input_pos, k_val, v_val, indices=)
@@ -125,6 +153,11 @@ _DOCUMENTED = {
         to_edge_transform_and_lower(programs, transform_passes=, partitioner=, constant_methods=, compile_config=,
             generate_etrecord=)
     """,
+    "executorch.exir._serialize._cord": """
+        Cord(data=)
+        Cord.append(data)
+        Cord.write_to_file(outfile)
+    """,
     "executorch.exir.backend.backend_details": """
         BackendDetails.preprocess(edge_program, compile_specs)
         BackendDetails.preprocess_multimethod(edge_programs, compile_specs)
@@ -134,6 +167,9 @@ _DOCUMENTED = {
         ConfigerationBasedPartitioner(delegation_spec, partitioner_configs)
         ConfigerationBasedPartitioner.ops_to_not_decompose(ep)
         ConfigerationBasedPartitioner.partition(exported_program)
+    """,
+    "executorch.exir.backend.canonical_partitioners.duplicate_dequant_node_pass": """
+        DuplicateDequantNodePass.call(mod)
     """,
     "executorch.exir.backend.canonical_partitioners.pattern_op_partitioner": """
         generate_partitions_from_list_of_nodes(graph_module, pattern_list=, op_support=)
@@ -156,6 +192,12 @@ _DOCUMENTED = {
         tag_constant_data(edge_program)
         tag_mutated_buffer(edge_program)
     """,
+    "executorch.exir.control_flow": """
+        while_loop(cond_fn, body_fn, init_val)
+    """,
+    "executorch.exir.error": """
+        internal_assert(pred, assert_msg)
+    """,
     "executorch.exir.lowered_backend_module": """
         LoweredBackendModule(edge_program, backend_id, processed_bytes, compile_specs, named_data_store_output=)
         LoweredBackendModule.buffer(extract_delegate_segments=, segment_alignment=, constant_tensor_alignment=,
@@ -175,6 +217,7 @@ _DOCUMENTED = {
         get_node_tensor_specs(node)
         greedy(alignment, specs, graph_module, graph_signature, extra_padding=, *, allow_overlapping_allocations=)
         naive(alignment, specs, graph_module, graph_signature, extra_padding)
+        insert_calls_to_free(graph_module, allspecs)
     """,
     "executorch.exir.pass_base": """
         ExportPass.call(graph_module)
@@ -213,12 +256,22 @@ _DOCUMENTED = {
         QuantizeInputs(edge_program_manager, quantized_inputs_idx, method_name=, exported_program=)
         QuantizeOutputs(edge_program_manager, quantized_outputs_idx_list, method_name=, exported_program=)
     """,
+    "executorch.exir.passes.replace_aten_with_edge_pass": """
+        aten_to_edge(aten_op)
+    """,
+    "executorch.exir.passes.spec_prop_pass": """
+        make_spec(x)
+    """,
+    "executorch.exir.program._program": """
+        transform_exported_program(ep)
+    """,
     "executorch.exir.tensor": """
         TensorSpec(dtype, shape, layout=, is_sparse=, const=, requires_grad=, extra_tensor_info=)
         TensorSpec.from_tensor(tensor, const=)
         TensorSpec.nbytes()
         TensorSpec.realign(new_alignment)
         make_allocation_info(mem_id, mem_offset)
+        get_scalar_type(enum)
     """,
     "executorch.export": """
         ExportRecipe(name=, quantization_recipe=, aten_transform_passes=, lowering_recipe=,
@@ -246,6 +299,10 @@ _DOCUMENTED = {
         QuantizationRecipe(quantizers=, ao_quantization_configs=)
         export(model, example_inputs=, export_recipe=, name=, dynamic_shapes=, constant_methods=, artifact_dir=,
             generate_etrecord=)
+    """,
+    "executorch.export.export": """
+        ExportSession(model, example_inputs=, export_recipe=, name=, dynamic_shapes=, constant_methods=,
+            artifact_dir=, generate_etrecord=)
     """,
     "executorch.extension.export_util.utils": """
         export_to_edge(model, example_inputs, *, example_kwarg_inputs=, dynamic_shapes=, edge_constant_methods=,

@@ -10,7 +10,7 @@ from torch.export import Dim, export
 
 from executorch import version
 from executorch.exir import tensor as specs
-from executorch.exir.error import InternalError
+from executorch.exir.error import ExportError, ExportErrorType, InternalError
 from executorch.exir.schema import ScalarType
 from executorch.exir.sym_util import (
     collect_free_symbols,
@@ -81,3 +81,10 @@ def test_symbolic_sizes_have_hints_bounds_and_symbols() -> None:
 def test_the_version_is_that_of_the_project() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", version.__version__)
     assert version.git_version is None or re.fullmatch(r"[0-9a-f]{40}", version.git_version)
+
+
+def test_an_export_error_takes_its_code_and_message_by_name() -> None:
+    error = ExportError(error_code=ExportErrorType.NOT_SUPPORTED, message="no sparse inputs")
+    assert (error.error_code, str(error)) == (ExportErrorType.NOT_SUPPORTED, "[NOT_SUPPORTED] no sparse inputs")
+    with pytest.raises(TypeError, match="error_code, message"):
+        ExportError()

@@ -462,6 +462,6 @@ class XNNGraph:
     num_externs: int = 0
     input_ids: list[ValueId] = field(default_factory=list)
     output_ids: list[ValueId] = field(default_factory=list)
-    deprecated_constants: None = None
-    deprecated_sizes: None = None
+    deprecated_constants: None = field(default=None, kw_only=True)
+    deprecated_sizes: None = field(default=None, kw_only=True)
     constant_data: list[ConstantDataOffset] = field(default_factory=list)

@@ -22,13 +22,13 @@ def _is_dequantize(node: fx.Node) -> bool:
 class DuplicateDequantNodePass(ExportPass):
     """Copies every dequantize that several nodes read, so that each has one reader."""
 
-    def call(self, graph_module: fx.GraphModule) -> PassResult:
+    def call(self, mod: fx.GraphModule) -> PassResult:
         modified = False
-        for module in all_graph_modules(graph_module):
+        for module in all_graph_modules(mod):
             for node in [node for node in module.graph.nodes if _is_dequantize(node)]:
                 for user in list(node.users)[1:]:
                     with module.graph.inserting_before(user):
                         copy = module.graph.node_copy(node)
                     user.replace_input_with(node, copy)
                     modified = True
-        return PassResult(graph_module, modified)
+        return PassResult(mod, modified)

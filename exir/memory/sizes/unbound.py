@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Tensors without an upper bound on their size, which the runtime allocates: their list, and where it frees them."""
 
+from collections.abc import Collection
+
 from torch.fx import GraphModule, Node
 
 from executorch.exir.graph_module import all_graph_modules
@@ -13,8 +15,11 @@ from executorch.exir.memory.lifetimes.specs import (
 from executorch.exir.tensor import TensorSpec
 
 
-def insert_calls_to_free(graph_module: GraphModule) -> None:
-    """Add a `free` after the last use of each unbound tensor of the graph, inputs and outputs excepted."""
+def insert_calls_to_free(graph_module: GraphModule, allspecs: Collection[TensorSpec] | None = None) -> None:
+    """Add a `free` after the last use of each unbound tensor of the graph, inputs and outputs excepted.
+
+    allspecs: only these tensors are freed; None means all.
+    """
     graph = graph_module.graph
     kept = get_graph_input_tensors(graph.nodes) | get_graph_output_tensors(graph.nodes)
     last_use: dict[TensorSpec, Node] = {}
@@ -28,7 +33,7 @@ def insert_calls_to_free(graph_module: GraphModule) -> None:
                     last_use[spec] = node
     freed = {node.args[0].meta.get("spec") for node in graph.nodes if node.target is free}
     for spec, node in last_use.items():
-        if spec not in freed and spec in holders:
+        if spec not in freed and spec in holders and (allspecs is None or spec in allspecs):
             with graph.inserting_after(node):
                 graph.call_function(free, (holders[spec],))
     if last_use:
