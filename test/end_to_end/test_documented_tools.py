@@ -76,6 +76,15 @@ def test_the_manager_of_the_passes_changes_too_as_documented_scripts_expect() ->
     assert (scale, dtype) == (0.2, torch.int8)
 
 
+def test_the_constant_methods_of_parameters_can_be_added_alone() -> None:
+    edge = quantized()
+    inputs, outputs = QuantizeInputs(edge, []), QuantizeOutputs(edge, [], method_name="run")
+    inputs.edge_manager_update_quant_config_method(1, (0.5, 2, *INT8))
+    outputs.dequant_args[0] = quantize_output(edge.exported_program(), 0)
+    outputs.edge_manager_update_quant_config_methods_all()
+    assert edge.config_methods >= {"input1_scale", "input1_dtype", "run_output0_zp"}
+
+
 def test_parameters_of_inputs_and_outputs_are_extracted() -> None:
     edge = quantized()
     found = extract_io_quant_params(edge, input_idxs=[0, 1])

@@ -110,6 +110,10 @@ _DOCUMENTED = {
             value_count_a=, value_count_b=, instruction_count_a=, instruction_count_b=, tensor_diffs=, evalue_diffs=,
             tensors_only_in_a=, tensors_only_in_b=)
     """,
+    "executorch.examples.models.llama.lora": """
+        LoRALinear(in_dim, out_dim, rank, alpha, dropout=, use_bias=)
+        LoRALinear.forward(x, lora_a=, lora_b=)
+    """,
     "executorch.examples.models.llama.source_transformation.custom_kv_cache": """
         CustomKVCache(max_batch_size, max_context_length, n_heads, head_dim, dtype=)
         CustomKVCache.update(input_pos, k_val, v_val, indices=)
@@ -121,6 +125,9 @@ _DOCUMENTED = {
             use_custom_update_cache_op=, return_float_values=)
         QuantizedKVCache.from_float(kv_cache, cache_type, use_custom_update_cache_op=)
         QuantizedKVCache.update(input_pos, k_val, v_val, indices=)
+    """,
+    "executorch.examples.models.llama.source_transformation.sdpa": """
+        QuantizedSDPA.forward(input_pos, q, k_quantized, v_quantized, bsz, seqlen, mask)
     """,
     "executorch.examples.models.model_factory": """
         EagerModelFactory.create_model(module_name, model_class_name)
@@ -335,6 +342,9 @@ _DOCUMENTED = {
     "executorch.extension.llm.export.quantize": """
         quantize_model_(module, qlinear_config=, qlinear_group_size=, qlinear_packing_format=, qembedding_config=,
             qembedding_group_size=, tie_word_embeddings=, skip_incompatible_shapes=)
+    """,
+    "executorch.extension.llm.export.quantizer_lib": """
+        PT2EQuantOptions(quantize_embedding=, quantize_linear=)
     """,
     "executorch.runtime": """
         Method.execute(inputs)

@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from executorch.examples.models.llama.kv_cache import CachePositionsManager, KVCache, RingKVCache
+from executorch.examples.models.llama.kv_cache import CachePositionsManager, CacheUpdateStrategy, KVCache, RingKVCache
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.rope import rotate
 
-__all__ = ["SDPA", "Attention", "CachePositionsManager", "KVCache", "RingKVCache"]
+__all__ = ["SDPA", "Attention", "CachePositionsManager", "CacheUpdateStrategy", "KVCache", "RingKVCache"]
 
 
 class SDPA(nn.Module):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import torch
 from torch import nn
 
@@ -56,6 +58,13 @@ class KVCache(Caches):
         return self.k_cache, self.v_cache
 
 
+class CacheUpdateStrategy(Enum):
+    """How a cache chooses the slot of a position: a ring buffer overwrites the oldest."""
+
+    RING_BUFFER = "RingBuffer"
+    INVALID = "Invalid"
+
+
 class CachePositionsManager(nn.Module):
     """Positions in the slots of a ring of `max_context_length` slots; -1 marks an empty slot.
 
@@ -64,8 +73,16 @@ class CachePositionsManager(nn.Module):
 
     cache_positions: torch.Tensor
 
-    def __init__(self, max_context_length: int, sink_size: int = 0) -> None:
+    def __init__(
+        self,
+        max_context_length: int,
+        cache_update_strategy: CacheUpdateStrategy = CacheUpdateStrategy.RING_BUFFER,
+        *,
+        sink_size: int = 0,
+    ) -> None:
         super().__init__()
+        if cache_update_strategy is not CacheUpdateStrategy.RING_BUFFER:
+            raise ValueError(f"cache_update_strategy: expected RING_BUFFER, found {cache_update_strategy}")
         self.max_context_length, self.sink_size = max_context_length, sink_size
         self.register_buffer("cache_positions", torch.zeros(max_context_length, dtype=torch.long))
 
@@ -115,7 +132,7 @@ class SlidingWindow(nn.Module):
         """Create the record of the slots' positions. window_size: positions that a query attends to, besides the
         sink."""
         self.window_size, self.sink_size = window_size, sink_size
-        self.cache_positions_manager = CachePositionsManager(self.max_context_length, sink_size)
+        self.cache_positions_manager = CachePositionsManager(self.max_context_length, sink_size=sink_size)
 
     def create_causal_mask_for_ring_buffer(self, start_pos: int, seq_len: int) -> torch.Tensor:
         """Return the mask [seq_len, slots] of queries from position start_pos on, after their update."""

@@ -20,13 +20,12 @@ from executorch.examples.models.llama.short_conv import ShortConv
 class FeedForward(nn.Module):
     """The gated MLP: w2(activation(w1(x)) * w3(x))."""
 
-    def __init__(self, args: ModelArgs) -> None:
+    def __init__(self, dim: int, hidden_dim: int, act_fn: str = "silu") -> None:
         super().__init__()
-        assert args.hidden_dim is not None
-        self.act_fn = args.act_fn
-        self.w1 = nn.Linear(args.dim, args.hidden_dim, bias=False)
-        self.w2 = nn.Linear(args.hidden_dim, args.dim, bias=False)
-        self.w3 = nn.Linear(args.dim, args.hidden_dim, bias=False)
+        self.act_fn = act_fn
+        self.w1 = nn.Linear(dim, hidden_dim, bias=False)
+        self.w2 = nn.Linear(hidden_dim, dim, bias=False)
+        self.w3 = nn.Linear(dim, hidden_dim, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Any leading dimensions."""
@@ -45,7 +44,12 @@ class TransformerBlock(nn.Module):
             self.conv = ShortConv(args)
         else:
             self.attention = Attention(args, args.window_of(index), rotates=args.rotates(index))
-        self.feed_forward: nn.Module = MixtureOfExperts(args) if args.has_experts(index) else FeedForward(args)
+        self.feed_forward: nn.Module
+        if args.has_experts(index):
+            self.feed_forward = MixtureOfExperts(args)
+        else:
+            assert args.hidden_dim is not None
+            self.feed_forward = FeedForward(args.dim, args.hidden_dim, args.act_fn)
         self.attention_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
         self.ffn_norm = nn.RMSNorm(args.dim, eps=args.norm_eps)
         self.post_attention_norm: nn.Module | None = None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face
@@ -38,21 +39,40 @@ _UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 
 
 class LoRALinear(nn.Linear):
-    """A linear layer plus an adapter: `W x + b + B A x`. The adapter's scale is a factor of B.
+    """A linear layer plus an adapter: `W x + b + alpha / rank * B A x`.
 
     `weight` and `bias` keep the names that they have without an adapter, so that both are stored once.
     """
 
-    def __init__(self, linear: nn.Linear, rank: int) -> None:
-        super().__init__(linear.in_features, linear.out_features, bias=False, device="meta")
-        self.weight, self.bias = linear.weight, linear.bias
-        self.lora_a = nn.Linear(linear.in_features, rank, bias=False, dtype=linear.weight.dtype)
-        self.lora_b = nn.Linear(rank, linear.out_features, bias=False, dtype=linear.weight.dtype)
+    def __init__(
+        self, in_dim: int, out_dim: int, rank: int, alpha: float, dropout: float = 0.0, use_bias: bool = False
+    ) -> None:
+        super().__init__(in_dim, out_dim, bias=use_bias)
+        self.rank, self.alpha = rank, alpha
+        self.dropout = nn.Dropout(dropout) if dropout > 0 else nn.Identity()
+        self.lora_a = nn.Linear(in_dim, rank, bias=False)
+        self.lora_b = nn.Linear(rank, out_dim, bias=False)
 
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Any leading dimensions."""
-        added: torch.Tensor = self.lora_b(self.lora_a(input))
-        return super().forward(input) + added
+    @classmethod
+    def of_linear(cls, linear: nn.Linear, rank: int) -> LoRALinear:
+        """Return a layer with the weight and the bias of `linear`. The adapter's scale is a factor of B."""
+        with torch.device("meta"):
+            layer = cls(linear.in_features, linear.out_features, rank, alpha=rank)
+        for added in (layer.lora_a, layer.lora_b):
+            added.to_empty(device=linear.weight.device).to(linear.weight.dtype)
+        layer.weight, layer.bias = linear.weight, linear.bias
+        return layer
+
+    def forward(
+        self, x: torch.Tensor, lora_a: torch.Tensor | None = None, lora_b: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Take any leading dimensions. lora_a, lora_b: weights for this call instead of the layer's, both or none."""
+        if lora_a is None or lora_b is None:
+            added: torch.Tensor = self.lora_b(self.lora_a(self.dropout(x)))
+        else:
+            added = F.linear(F.linear(self.dropout(x), lora_a), lora_b)
+        # The scale of add_adapter is part of B: such a layer needs no multiplication.
+        return super().forward(x) + (added if self.alpha == self.rank else self.alpha / self.rank * added)
 
 
 @dataclass(frozen=True)
@@ -163,7 +183,7 @@ def add_adapter(model: nn.Module, adapter: Adapter) -> nn.Module:
                 f"{name}: expected A [{adapter.rank}, {linear.in_features}] and B [{linear.out_features}, "
                 f"{adapter.rank}], found {list(a.shape)} and {list(b.shape)}"
             )
-        added = LoRALinear(linear, adapter.rank)
+        added = LoRALinear.of_linear(linear, adapter.rank)
         with torch.no_grad():
             added.lora_a.weight.copy_(a)
             added.lora_b.weight.copy_(b.float() * adapter.scale)

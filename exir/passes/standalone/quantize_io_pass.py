@@ -230,14 +230,18 @@ class _QuantizePass(GraphPass):
         assert self.edge_program_manager is not None  # the constructor takes one of both
         return self.edge_program_manager.exported_program(self.method_name or "forward")
 
-    def publish(self, index: int, parameters: QuantizationParameters) -> None:
-        """Add the constant methods to the manager."""
+    def edge_manager_update_quant_config_method(self, idx: int, quant_args: Sequence[Any]) -> None:
+        """Add the constant methods of an input or output to the manager, if there is one."""
         if self.edge_program_manager is None:
             return
-        for key, value in parameters._asdict().items():
+        for key, value in QuantizationParameters(*quant_args)._asdict().items():
             shown = to_scalar_type(value) if isinstance(value, torch.dtype) else value
-            name = get_config_method_name(self.method_name, self.kind, index, key)
+            name = get_config_method_name(self.method_name, self.kind, idx, key)
             self.edge_program_manager._config_methods[name] = shown
+
+    def _update_all(self, parameters: Mapping[int, QuantizationParameters]) -> None:
+        for index, quant_args in parameters.items():
+            self.edge_manager_update_quant_config_method(index, quant_args)
 
 
 class QuantizeInputs(_QuantizePass):
@@ -269,8 +273,12 @@ class QuantizeInputs(_QuantizePass):
             self.quant_args[index] = _quantize_placeholder(placeholder, parameters)
             if program.graph_module is not graph_module:
                 quantize_input(program, index, parameters)
-            self.publish(index, self.quant_args[index])
+            self.edge_manager_update_quant_config_method(index, self.quant_args[index])
         return PassResult(graph_module, bool(self.wanted))
+
+    def edge_manager_update_quant_config_methods_all(self) -> None:
+        """Add the constant methods of all inputs in `quant_args` to the manager."""
+        self._update_all(self.quant_args)
 
 
 class QuantizeOutputs(_QuantizePass):
@@ -298,8 +306,12 @@ class QuantizeOutputs(_QuantizePass):
             self.dequant_args[index] = _quantize_result(output, _output_position(program, index))
             if program.graph_module is not graph_module:
                 quantize_output(program, index)
-            self.publish(index, self.dequant_args[index])
+            self.edge_manager_update_quant_config_method(index, self.dequant_args[index])
         return PassResult(graph_module, bool(self.wanted))
+
+    def edge_manager_update_quant_config_methods_all(self) -> None:
+        """Add the constant methods of all outputs in `dequant_args` to the manager."""
+        self._update_all(self.dequant_args)
 
 
 def extract_io_quant_params(
@@ -317,7 +329,7 @@ def extract_io_quant_params(
         node = _placeholder(program.graph, _input_position(program, index))
         if node.users and all(_is(user, "quantize") for user in node.users):
             parameters = quantize_input(program, index)
-            QuantizeInputs(edge_prog, [index]).publish(index, parameters)
+            QuantizeInputs(edge_prog, [index]).edge_manager_update_quant_config_method(index, parameters)
             extracted["inputs"][node.name] = _described(parameters)
     for index in output_idxs:
         results: Any = program.graph.output_node().args[0]
@@ -325,7 +337,7 @@ def extract_io_quant_params(
         if isinstance(output, fx.Node) and _is(output, "dequantize"):
             source: Any = output.args[0]
             parameters = quantize_output(program, index)
-            QuantizeOutputs(edge_prog, [index]).publish(index, parameters)
+            QuantizeOutputs(edge_prog, [index]).edge_manager_update_quant_config_method(index, parameters)
             extracted["outputs"][source.name] = _described(parameters)
     return extracted
 

@@ -27,8 +27,12 @@ class DynamicQuantLinearOptions:
 
 @dataclass
 class PT2EQuantOptions:
-    """Options of the quantizers of a graph; None leaves the layers in float."""
+    """Options of the quantizers of a graph; None leaves the layers in float.
 
+    quantize_embedding: always None; `quantization.embedding_quantize` quantizes embeddings.
+    """
+
+    quantize_embedding: None = None
     quantize_linear: DynamicQuantLinearOptions | None = None
 
 
@@ -47,7 +51,7 @@ def get_pt2e_quantization_params(
     if pt2e_quantize not in known:
         raise LlmConfigError(f"quantization.pt2e_quantize: expected one of {', '.join(known)}, found {pt2e_quantize!r}")
     is_qc4 = pt2e_quantize == Pt2eQuantize.xnnpack_dynamic_qc4.value
-    return PT2EQuantOptions(DynamicQuantLinearOptions(is_qc4=is_qc4))
+    return PT2EQuantOptions(quantize_linear=DynamicQuantLinearOptions(is_qc4=is_qc4))
 
 
 def get_pt2e_quantizers(quant_params: PT2EQuantOptions | None, so_library: str | None = None) -> list[Quantizer]:

@@ -89,6 +89,19 @@ class QuantizedSDPA(_PositionsFirst):
         # A tuple, so that the cache stays a submodule of only the attention.
         self._caches = (kv_cache,)
 
+    def forward(
+        self,
+        input_pos: torch.Tensor,
+        q: torch.Tensor,
+        k_quantized: torch.Tensor,
+        v_quantized: torch.Tensor,
+        bsz: int,
+        seqlen: int,
+        mask: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Return [batch, seqlen, dim] of float queries and quantized keys and values."""
+        return super().forward(input_pos, q, k_quantized, v_quantized, bsz, seqlen, mask)
+
     def attend(
         self, input_pos: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
