@@ -112,10 +112,10 @@ Tensor& look_up(KernelRuntimeContext& ctx, const Table& table, int64_t quant_min
   const int64_t width = table.width(), groups = table.groups(), size = width / groups;
   Shape shape(indices);
   shape.append(width);
-  if (!resize(ctx, out, shape)) return out;
+  if (!resize(ctx, out, shape) || out.numel() == 0) return out;
   auto* const row = allocate<Parameters>(ctx, groups);
   auto* const whole = allocate<int8_t>(ctx, width);
-  if (row == nullptr || whole == nullptr || width == 0) return out;
+  if (row == nullptr || whole == nullptr) return out;
 
   const Strided to(out), where(indices), weight(table.weight);
   const bool is_packed = table.bits < 8;

@@ -30,5 +30,17 @@ TEST(Resample, AntialiasedPixelsLieInAnImageWhoseWidthFloatRoundsUp) {
   }
 }
 
+TEST(Resample, WeightsThatNoIntegerHoldsKeepTheCoarsestUnit) {
+  float weights[] = {3e9f, -3e9f, 0.75f, 0.25f};
+  int64_t pixels[] = {0, 1, 0, 1};
+  AxisTaps<float> taps;
+  taps.taps = 2;
+  taps.weights = weights;
+  taps.pixels = pixels;
+  taps.quantize(2);
+  EXPECT_EQ(taps.unit, 1.0f);
+  EXPECT_EQ(weights[2], 1.0f) << "0.75 in units of 1";
+}
+
 }  // namespace
 }  // namespace executorch::kernels::portable
