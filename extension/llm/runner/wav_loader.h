@@ -7,12 +7,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include <executorch/extension/memory_allocator/physical_memory.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
 #include <executorch/runtime/platform/assert.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -53,13 +56,27 @@ T wav_number(const char* data) {
   return static_cast<T>(value);
 }
 
-/// Ends the program if the file cannot be read, or is a FIFO or a device.
-inline std::vector<char> wav_file(const std::string& path) {
-  std::error_code ignored;
+/// The bytes of a file. AccessFailed if it cannot be read, or is a FIFO or a device;
+/// MemoryAllocationFailed if it and its samples, which have up to twice its bytes, take more than
+/// three quarters of the machine's memory.
+inline runtime::Result<std::vector<char>> wav_file(const std::string& path) {
+  std::error_code error;
   std::ifstream file;
-  if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
-  ET_CHECK_MSG(file.is_open(), "Failed to open WAV file: %s", path.c_str());
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::uintmax_t size = 0;
+  if (std::filesystem::is_regular_file(path, error)) {
+    size = std::filesystem::file_size(path, error);
+    if (!error) file.open(path, std::ios::binary);
+  }
+  ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "Failed to open WAV file: %s",
+                           path.c_str());
+  const size_t memory = three_quarters_of_memory();
+  ET_CHECK_OR_RETURN_ERROR(memory == 0 || size <= memory / 3, MemoryAllocationFailed,
+                           "WAV file %s has %ju bytes, expected at most %zu", path.c_str(), size,
+                           memory / 3);
+  std::vector<char> bytes(static_cast<size_t>(size));
+  ET_CHECK_OR_RETURN_ERROR(file.read(bytes.data(), static_cast<std::streamsize>(size)),
+                           AccessFailed, "Failed to read WAV file: %s", path.c_str());
+  return bytes;
 }
 
 }  // namespace internal
@@ -109,27 +126,34 @@ inline std::unique_ptr<WavHeader> load_wav_header(const char* data, size_t data_
   return nullptr;
 }
 
-/// The header of a WAV file; nullptr for another file. Ends the program if the file cannot be read.
+/// The header of a WAV file; nullptr, after a log message, for a file that cannot be read, and for
+/// another file.
 inline std::unique_ptr<WavHeader> load_wav_header(const std::string& path) {
-  const std::vector<char> file = internal::wav_file(path);
-  return load_wav_header(file.data(), file.size());
+  const runtime::Result<std::vector<char>> file = internal::wav_file(path);
+  return file.ok() ? load_wav_header(file->data(), file->size()) : nullptr;
 }
 
-/// The samples of a WAV file (PCM of 16 or 32 bits, float32), channels interleaved. Ends the
-/// program if the file cannot be read, or has another format.
-inline std::vector<float> load_wav_audio_data(const std::string& path) {
-  const std::vector<char> file = internal::wav_file(path);
+/// The samples of a WAV file (PCM of 16 or 32 bits, float32), channels interleaved.
+/// @retval Error::AccessFailed The file cannot be read.
+/// @retval Error::MemoryAllocationFailed The file is too large for the machine's memory.
+/// @retval Error::InvalidExternalData The file is not a WAV file, or ends before its samples.
+/// @retval Error::NotSupported The samples have another format.
+inline runtime::Result<std::vector<float>> read_wav_audio_data(const std::string& path) {
+  const std::vector<char> file = ET_UNWRAP(internal::wav_file(path));
   const std::unique_ptr<WavHeader> header = load_wav_header(file.data(), file.size());
-  ET_CHECK_MSG(header != nullptr, "WAV header not detected in file: %s", path.c_str());
+  ET_CHECK_OR_RETURN_ERROR(header != nullptr, InvalidExternalData,
+                           "WAV header not detected in file: %s", path.c_str());
   const unsigned format = header->AudioFormat;
   const unsigned bits = header->bitsPerSample;
-  ET_CHECK_MSG(format == kWavFormatPcm || format == kWavFormatIeeeFloat,
-               "Unsupported audio format: 0x%04X, expected 1 (PCM) or 3 (float)", format);
-  ET_CHECK_MSG(bits == 32 || (bits == 16 && format == kWavFormatPcm),
-               "Unsupported bits per sample: %u, expected 16 (PCM) or 32", bits);
-  ET_CHECK_MSG(header->Subchunk2Size <= file.size() - header->dataOffset,
-               "WAV file %s has %zu bytes of samples, its header says %u", path.c_str(),
-               file.size() - header->dataOffset, unsigned{header->Subchunk2Size});
+  ET_CHECK_OR_RETURN_ERROR(format == kWavFormatPcm || format == kWavFormatIeeeFloat, NotSupported,
+                           "Unsupported audio format: 0x%04X, expected 1 (PCM) or 3 (float)",
+                           format);
+  ET_CHECK_OR_RETURN_ERROR(bits == 32 || (bits == 16 && format == kWavFormatPcm), NotSupported,
+                           "Unsupported bits per sample: %u, expected 16 (PCM) or 32", bits);
+  ET_CHECK_OR_RETURN_ERROR(header->Subchunk2Size <= file.size() - header->dataOffset,
+                           InvalidExternalData,
+                           "WAV file %s has %zu bytes of samples, its header says %u", path.c_str(),
+                           file.size() - header->dataOffset, unsigned{header->Subchunk2Size});
   const char* const data = file.data() + header->dataOffset;
   std::vector<float> samples(header->Subchunk2Size / (bits / 8));
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -146,6 +170,13 @@ inline std::vector<float> load_wav_audio_data(const std::string& path) {
     }
   }
   return samples;
+}
+
+/// The same as ExecuTorch 1.4 declares it, without a place for an error: empty, after a log
+/// message, where read_wav_audio_data() returns one.
+inline std::vector<float> load_wav_audio_data(const std::string& path) {
+  runtime::Result<std::vector<float>> samples = read_wav_audio_data(path);
+  return samples.ok() ? std::move(*samples) : std::vector<float>();
 }
 
 }  // namespace executorch::extension::llm

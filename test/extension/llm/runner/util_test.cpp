@@ -2,16 +2,19 @@
 #include <executorch/extension/llm/runner/util.h>
 #include <executorch/extension/llm/runner/wav_loader.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <executorch/extension/testing_util/temp_file.h>
-#include <executorch/test/utils/DeathTest.h>
 #include <pytorch/tokenizers/result.h>
 
+#include "runtime/log_capture.h"
 #include "test_paths.h"
 
 namespace {
@@ -23,6 +26,7 @@ using executorch::extension::llm::kOneOverIntMax;
 using executorch::extension::llm::kOneOverShortMax;
 using executorch::extension::llm::load_wav_audio_data;
 using executorch::extension::llm::load_wav_header;
+using executorch::extension::llm::read_wav_audio_data;
 using executorch::extension::testing::TempFile;
 using executorch::runtime::Error;
 
@@ -146,16 +150,40 @@ TEST(WavTest, OtherFilesHaveNoHeader) {
   EXPECT_EQ(load_wav_header(TempFile("not a wav file").path()), nullptr);
 }
 
-TEST(WavDeathTest, SamplesOfOtherFormatsEndTheProgram) {
+/// The samples' error, which the log explains; load_wav_audio_data() gives no samples.
+Error refusal(const std::string& path, const char* message) {
+  const LogCapture log;
+  EXPECT_EQ(load_wav_audio_data(path), std::vector<float>());
+  const Error error = read_wav_audio_data(path).error();
+  EXPECT_TRUE(log.contains(message)) << log.text();
+  return error;
+}
+
+TEST(WavTest, SamplesOfOtherFormatsAreRefused) {
   const TempFile law(wav_file(6, 16, {1}));
-  ET_EXPECT_DEATH(load_wav_audio_data(law.path()), "Unsupported audio format");
+  EXPECT_EQ(refusal(law.path(), "Unsupported audio format"), Error::NotSupported);
   const TempFile bytes(wav_file(1, 8, {1}));
-  ET_EXPECT_DEATH(load_wav_audio_data(bytes.path()), "Unsupported bits per sample");
+  EXPECT_EQ(refusal(bytes.path(), "Unsupported bits per sample"), Error::NotSupported);
   const TempFile cut(wav_file(1, 16, {1}, 2));
-  ET_EXPECT_DEATH(load_wav_audio_data(cut.path()), "has 2 bytes of samples, its header says 4");
-  for (const char* path : {"/nowhere.wav", "/dev/zero"}) {
-    ET_EXPECT_DEATH(load_wav_audio_data(path), "Failed to open WAV file");
+  EXPECT_EQ(refusal(cut.path(), "has 2 bytes of samples, its header says 4"),
+            Error::InvalidExternalData);
+  EXPECT_EQ(refusal(TempFile("not a wav file").path(), "WAV header not detected"),
+            Error::InvalidExternalData);
+}
+
+TEST(WavTest, FilesThatCannotBeReadAreRefused) {
+  for (const char* path : {"/nowhere.wav", "/dev/zero", "/"}) {
+    EXPECT_EQ(load_wav_header(path), nullptr);
+    EXPECT_EQ(refusal(path, "Failed to open WAV file"), Error::AccessFailed);
   }
+}
+
+TEST(WavTest, AFileThatIsTooLargeForTheMemoryIsRefusedBeforeItIsRead) {
+  const TempFile sparse("RIFF");
+  std::error_code failed;
+  std::filesystem::resize_file(sparse.path(), uintmax_t{1} << 42, failed);
+  if (failed) GTEST_SKIP() << "no file of 4 TB: " << failed.message();
+  EXPECT_EQ(refusal(sparse.path(), "bytes, expected at most"), Error::MemoryAllocationFailed);
 }
 
 }  // namespace
