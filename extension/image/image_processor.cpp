@@ -66,7 +66,12 @@ Region region_of(const Turn& turn, const NormalizedRect& roi) {
   return {x, y, width, height};
 }
 
+/// The settings of a processor that was moved from, recognized by their address.
+constexpr ImageProcessorConfig kMovedFrom = {/*target_width=*/0, /*target_height=*/0};
+
 Error check_config(const ImageProcessorConfig& config) {
+  ET_CHECK_OR_RETURN_ERROR(&config != &kMovedFrom, InvalidState,
+                           "the image processor was moved from");
   ET_CHECK_OR_RETURN_ERROR(config.target_width > 0 && config.target_height > 0 &&
                                int64_t{config.target_width} * config.target_height <= INT32_MAX,
                            InvalidArgument,
@@ -230,7 +235,9 @@ ImageProcessor::~ImageProcessor() = default;
 ImageProcessor::ImageProcessor(ImageProcessor&&) noexcept = default;
 ImageProcessor& ImageProcessor::operator=(ImageProcessor&&) noexcept = default;
 
-const ImageProcessorConfig& ImageProcessor::config() const { return impl_->config; }
+const ImageProcessorConfig& ImageProcessor::config() const {
+  return impl_ == nullptr ? kMovedFrom : impl_->config;
+}
 
 ImageProcessor::Impl& ImageProcessor::impl() const noexcept { return *impl_; }
 

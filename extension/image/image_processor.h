@@ -19,7 +19,8 @@ namespace executorch::extension::image {
 ///
 /// An instance keeps scratch memory between calls, so one instance must not be used by two threads
 /// at once. Every method reports wrong arguments as Error::InvalidArgument with a log message that
-/// names the argument, and an exhausted heap as Error::MemoryAllocationFailed.
+/// names the argument, an exhausted heap as Error::MemoryAllocationFailed, and an instance that was
+/// moved from, whose targets have the size 0 x 0, as Error::InvalidState.
 class ImageProcessor {
  public:
   ImageProcessor();
@@ -79,7 +80,8 @@ class ImageProcessor {
 
   const ImageProcessorConfig& config() const;
 
-  /// The settings and the scratch memory; its definition is private to the library.
+  /// The settings and the scratch memory; its definition is private to the library. An instance
+  /// that was moved from has none.
   class Impl;
   Impl& impl() const noexcept;
 

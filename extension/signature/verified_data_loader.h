@@ -18,7 +18,10 @@ class VerifiedDataLoader final : public runtime::DataLoader {
   /// InvalidExternalData if the file has another digest; errors as FileDataLoader.
   static runtime::Result<VerifiedDataLoader> from(const char* path, const Sha256& digest);
 
-  VerifiedDataLoader(VerifiedDataLoader&&) noexcept = default;
+  VerifiedDataLoader(VerifiedDataLoader&& other) noexcept
+      : bytes_(std::move(other.bytes_)), view_(other.view_) {
+    other.view_ = BufferDataLoader(nullptr, 0);
+  }
 
   runtime::Result<runtime::FreeableBuffer> load(size_t offset, size_t size,
                                                 const SegmentInfo& segment_info) const override {

@@ -96,14 +96,15 @@ Result<Program> Program::load(DataLoader* loader, Verification) {
 }
 
 Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
-  const fb::SubsegmentOffsets* constants = program_->constant_segment();
   Span<const uint8_t> bytes;
+  const fb::SubsegmentOffsets* constants =
+      was_moved_from() ? nullptr : program_->constant_segment();
   if (constants != nullptr && buffer_idx < count(constants->offsets())) {
     const size_t offset = items(constants->offsets())[buffer_idx];
     if (offset <= constants_.size()) {
       bytes = {static_cast<const uint8_t*>(constants_.data()) + offset, constants_.size() - offset};
     }
-  } else if (buffer_idx < count(program_->constant_buffer())) {
+  } else if (!was_moved_from() && buffer_idx < count(program_->constant_buffer())) {
     bytes = items(program_->constant_buffer()->Get(buffer_idx)->storage());
   }
   ET_CHECK_OR_RETURN_ERROR(bytes.size() >= nbytes, InvalidArgument,
@@ -114,22 +115,21 @@ Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t 
 
 size_t Program::constants_size() const {
   size_t size = constants_.size();
-  for (size_t i = 0; i < count(program_->constant_buffer()); ++i) {
+  for (size_t i = 0; !was_moved_from() && i < count(program_->constant_buffer()); ++i) {
     size += count(program_->constant_buffer()->Get(i)->storage());
   }
   return size;
 }
 
 Result<const NamedDataMap*> Program::get_named_data_map() const {
-  if (program_data_.size() == 0 || count(program_->named_data()) == 0) {
+  if (was_moved_from() || count(program_->named_data()) == 0) {
     return Error::NotFound;
   }
   return static_cast<const NamedDataMap*>(&data_map_);
 }
 
 size_t Program::num_methods() const {
-  // A program that was moved from has no data.
-  return program_data_.size() == 0 ? 0 : count(program_->execution_plan());
+  return was_moved_from() ? 0 : count(program_->execution_plan());
 }
 
 Result<const char*> Program::get_method_name(size_t method_index) const {

@@ -133,6 +133,8 @@ class Program final {
   Program(const DataLoader* loader, size_t segment_base, FreeableBuffer&& program_data,
           const executorch_flatbuffer::Program* program, FreeableBuffer&& constants);
 
+  /// True if the flatbuffer belongs to another program, which may be gone.
+  bool was_moved_from() const { return program_data_.size() == 0; }
   const executorch_flatbuffer::ExecutionPlan* find_plan(const char* method_name) const;
   /// The number of words of the method's parametric plan; 0 if it has none that can be used.
   size_t parametric_plan_words(const executorch_flatbuffer::ExecutionPlan& plan) const;

@@ -275,6 +275,23 @@ TEST(ImageProcessorTest, WrongSettingsAndOutputsAreRefused) {
   }
 }
 
+TEST(ImageProcessorTest, AProcessorThatWasMovedFromReportsIt) {
+  ImageProcessor processor(target(2, 2));
+  const ImageProcessor moved(std::move(processor));
+  const TestImage image(4, 4);
+  EXPECT_EQ(processor.process(image.bytes.data(), 4, 4, image.stride, ColorFormat::RGBA).error(),
+            Error::InvalidState);
+  EXPECT_EQ(
+      processor
+          .process_yuv(image.bytes.data(), 4, image.bytes.data() + 16, 4, 4, 4, YUVFormat::NV12)
+          .error(),
+      Error::InvalidState);
+  EXPECT_EQ(processor.config().target_width, 0);
+  EXPECT_EQ(processor.compute_output_shape(4, 4), (std::vector<int32_t>{1, 3, 0, 0}));
+  EXPECT_EQ(processor.compute_letterbox_padding(4, 4), std::make_pair(0, 0));
+  EXPECT_TRUE(moved.process(image.bytes.data(), 4, 4, image.stride, ColorFormat::RGBA).ok());
+}
+
 TEST(ImageProcessorTest, ARegionOfLessThanAPixelIsOnePixel) {
   const TestImage image(8, 8);
   const ImageProcessor processor(target(2, 2));

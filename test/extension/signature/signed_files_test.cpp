@@ -153,6 +153,8 @@ TEST_F(Signature, AVerifiedFileIsReadOnceAndIsWhatWasSigned) {
   ASSERT_TRUE(bytes.ok());
   EXPECT_EQ(std::string(static_cast<const char*>(bytes->data()), 4), "ello");
   EXPECT_EQ(moved.load(3, 4, runtime::DataLoader::SegmentInfo()).error(), Error::InvalidArgument);
+  EXPECT_EQ(*loader->size(), 0u) << "the bytes are the other loader's";
+  EXPECT_EQ(loader->load(0, 1, runtime::DataLoader::SegmentInfo()).error(), Error::InvalidArgument);
 
   EXPECT_EQ(VerifiedDataLoader::from(path.c_str(), *files->digest_of(path)).error(),
             Error::InvalidExternalData);

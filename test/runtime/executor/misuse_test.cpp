@@ -78,15 +78,21 @@ TEST(Misuse, UsingAMethodThatWasMovedFromIsAnError) {
   EXPECT_TRUE(log.contains("method 'forward' was moved from")) << log.text();
 }
 
-TEST(Misuse, AProgramThatWasMovedFromHasNoMethods) {
+TEST(Misuse, AProgramThatWasMovedFromHasNoMethodsAndNoConstants) {
   const LogCapture log;
   LoadedProgram program(add_program());
-  const Program moved(std::move(*program));
+  Program moved(std::move(*program));
   EXPECT_EQ(program->num_methods(), 0u);
   EXPECT_EQ(program->method_meta("forward").error(), Error::InvalidArgument);
   EXPECT_EQ(program->get_method_name(0).error(), Error::InvalidArgument);
   EXPECT_EQ(program->get_named_data_map().error(), Error::NotFound);
   EXPECT_EQ(moved.num_methods(), 1u);
+  {
+    // Its flatbuffer ends with the other program.
+    const Program last(std::move(moved));
+  }
+  EXPECT_EQ(program->constants_size(), 0u);
+  EXPECT_EQ(program->get_constant_buffer_data(0, 1).error(), Error::InvalidArgument);
 }
 
 TEST(Misuse, NullArraysOfInputsAndOutputsAreErrors) {
