@@ -66,9 +66,19 @@ Error read_merges(const Json& bpe, HfModel& model) {
   return Error::Ok;
 }
 
+/// Each character of a text is looked up with both, or becomes a token for each of their bytes.
+/// Published files have up to 4 bytes.
+constexpr size_t kMaxAffixBytes = 64;
+
 Error read_byte_pairs(const Json& bpe, HfModel& model) {
   model.continuing_prefix = text_of(bpe, "continuing_subword_prefix");
   model.word_suffix = text_of(bpe, "end_of_word_suffix");
+  if (model.continuing_prefix.size() > kMaxAffixBytes ||
+      model.word_suffix.size() > kMaxAffixBytes) {
+    return refuse_json(
+        "model: expected a continuing_subword_prefix and an end_of_word_suffix of at most " +
+        std::to_string(kMaxAffixBytes) + " bytes");
+  }
   const Json& dropout = member(bpe, "dropout");
   if (dropout.is_number()) model.dropout = dropout.get<double>();
   if (!(model.dropout >= 0 && model.dropout <= 1)) {

@@ -126,6 +126,41 @@ def test_a_pattern_that_divides_characters_is_refused(pattern, tmp_path):
         opened(tmp_path, pre_tokenizer=split)
 
 
+@pytest.mark.parametrize("part", ["continuing_subword_prefix", "end_of_word_suffix"])
+def test_a_prefix_that_every_character_repeats_is_short(part, tmp_path):
+    bytes_ = {f"<0x{byte:02X}>": 10 + byte for byte in range(256)}
+    model = {**PAIRS, "vocab": {**VOCABULARY, **bytes_}, "byte_fallback": True}
+    assert opened(tmp_path, model={**model, part: "#" * 64}).encode("cc")[-1] in bytes_.values()
+    with pytest.raises(InvalidArgumentError, match="at most 64 bytes"):
+        opened(tmp_path, model={**model, part: "#" * 65})
+
+
+def test_a_template_that_repeats_a_list_of_tokens_is_refused(tmp_path):
+    name = {"SpecialToken": {"id": "x"}}
+    processor = {"type": "TemplateProcessing", "special_tokens": {"x": {"ids": [1] * 128}}}
+    text = {"Sequence": {"id": "A"}}
+    around = opened(tmp_path, post_processor={**processor, "single": [name, name, text, name]})
+    assert around.encode("a", bos=1, eos=1) == [1] * 256 + [2] + [1] * 128
+    with pytest.raises(InvalidArgumentError, match="at most 256 tokens before and after a text"):
+        opened(tmp_path, post_processor={**processor, "single": [name] * 3 + [text]})
+
+
+@pytest.mark.parametrize(
+    ("part", "sequence", "step"),
+    [
+        ("normalizer", "normalizers", {"type": "NFC"}),
+        ("pre_tokenizer", "pretokenizers", {"type": "Punctuation"}),
+        ("post_processor", "processors", {"type": "ByteLevel"}),
+        ("decoder", "decoders", {"type": "Fuse"}),
+    ],
+)
+def test_steps_beyond_the_limit_are_refused(part, sequence, step, tmp_path):
+    steps = {"type": "Sequence", sequence: [step] * 256}
+    assert opened(tmp_path, **{part: steps}).encode("a") == [2]
+    with pytest.raises(InvalidArgumentError, match=f"{part}: expected at most 256 steps"):
+        opened(tmp_path, **{part: {"type": "Sequence", sequence: [steps, step]}})
+
+
 def test_long_words_are_divided_into_word_pieces_in_linear_time(tmp_path):
     model = {"type": "WordPiece", "vocab": VOCABULARY, "unk_token": "<unk>", "max_input_chars_per_word": 2**40}
     ours = opened(tmp_path, model=model)
