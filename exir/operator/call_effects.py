@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import torch
-from torch.fx import Node
+from torch.fx import Graph, Node
+from torch.fx.node import map_arg
 
 
 def draws_random_numbers(target: object) -> bool:
@@ -16,6 +17,19 @@ def writes_arguments(target: object) -> bool:
     """Return whether an operator writes to an argument, such as `aten::add_` and out variants."""
     schema = getattr(target, "_schema", None)
     return schema is not None and bool(schema.is_mutable)
+
+
+def written_values(graph: Graph) -> set[Node]:
+    """Return the nodes whose values a call writes, directly or through a view."""
+    written: set[Node] = set()
+    for node in reversed(graph.nodes):
+        schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
+        for place, argument in enumerate(schema.arguments if schema is not None else ()):
+            if argument.alias_info is None or not (argument.alias_info.is_write or node in written):
+                continue
+            given = node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
+            map_arg(given, written.add)
+    return written
 
 
 def is_repeatable(node: Node) -> bool:

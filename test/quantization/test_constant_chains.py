@@ -8,6 +8,7 @@ from torch import nn
 from torch.export import export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from executorch.backends.xnnpack.quantizer.annotation import constants_of
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
     NothingQuantizedError,
     XNNPACKQuantizer,
@@ -100,3 +101,26 @@ def test_weights_that_the_program_writes_stay_in_float() -> None:
     captured = export(_WrittenWeights(), (torch.randn(1, 4, 4),)).module()
     with pytest.raises(NothingQuantizedError, match="its weights are computed, expected constants"):
         prepare_pt2e(captured, quantizer)
+
+
+class Counter(nn.Module):
+    """Counts its calls in buffers: in one directly, in another one through views of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("direct", "viewed", "read", "source"):
+            self.register_buffer(name, torch.zeros(2, 3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        before = self.viewed.t()
+        self.direct.add_(1)
+        self.viewed.view(-1)[1:].add_(1)
+        self.direct.copy_(self.source)
+        return x + self.direct + before.t() + self.read.view(-1)[:3]
+
+
+def test_a_buffer_that_is_written_through_a_view_is_no_constant() -> None:
+    graph = torch.export.export(Counter(), (torch.ones(2, 3),)).module().graph
+    constants = constants_of(graph)
+    assert {str(node.target) for node in constants if node.op == "get_attr"} == {"read", "source"}
+    assert [node for node in constants if node.target is torch.ops.aten.t.default] == []

@@ -27,7 +27,7 @@ from executorch.backends.xnnpack.quantizer.patterns import (
     only_follower,
 )
 from executorch.exir.error import Rejection
-from executorch.exir.operator.call_effects import draws_random_numbers, writes_arguments
+from executorch.exir.operator.call_effects import draws_random_numbers, written_values
 
 _LARGEST_OBSERVED = 3.4028235e15
 """Largest magnitude of a constant that torch's histogram observer accepts."""
@@ -103,8 +103,9 @@ def _is_huge(node: Node) -> bool:
 def constants_of(graph: Graph) -> set[Node]:
     """Return the nodes that compute the same value at every call: from parameters, buffers and sizes alone."""
     constants: set[Node] = set()
+    written = {node.target for node in written_values(graph) if node.op == "get_attr"}
     for node in graph.nodes:
-        is_read_only = node.op == "get_attr" and not any(writes_arguments(user.target) for user in node.users)
+        is_read_only = node.op == "get_attr" and node.target not in written
         is_call = node.op == "call_function" and constants.issuperset(node.all_input_nodes)
         if is_read_only or (is_call and not draws_random_numbers(node.target)):
             constants.add(node)
