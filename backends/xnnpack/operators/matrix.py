@@ -52,6 +52,16 @@ def takes_quantized_rows(node: Node, program: ExportedProgram) -> bool:
     return weights is not None and constant_bias and _fits(weights, _GROUPS_OF)
 
 
+def keeps_weights_in_float(node: Node, program: ExportedProgram) -> bool:
+    """Return whether a node is a float32 linear layer that multiplies its constant integer weights without a float copy
+    of them.
+    """
+    if operator_of(node) != "aten.linear.default" or node.meta["val"].dtype != torch.float32:
+        return False
+    weights, bias = weights_of(program, node.args[1]), _bias(node)
+    return weights is not None and (bias is None or is_constant(program, bias)) and _fits(weights, 0)
+
+
 def _fits(weights: Weights, groups_of: int) -> bool:
     """Return whether weights can stay integers: one scale for each row or each group of a row."""
     if not weights.group:

@@ -41,22 +41,26 @@ def arithmetic_of(program: ExportedProgram, partition: Collection[Node]) -> Arit
             continue
         rule, fusion = rule_of(node), fused.get(node)
         result = fusion.result if fusion else node
-        is_exact = quantization.takes_quantized(node, program) or (fusion is not None and fusion.on_integers)
+        is_dynamic = quantization.takes_quantized(node, program) and node.args[0] in taken
+        is_exact = is_dynamic or (fusion is not None and fusion.on_integers)
         if is_exact or product_of(program, node) is not None:
             members = (node, *fused_with(node, result))
             arithmetic.on_integers += [member for member in members if operator_of(member) not in quantization.RULES]
         elif rule is not None:
-            arithmetic.float_fallbacks[node] = _reason(node, rule, result, program)
+            arithmetic.float_fallbacks[node] = _reason(node, rule, result, program, taken)
     return arithmetic
 
 
-def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> str:
+def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram, taken: Collection[Node]) -> str:
     if rule.on_integers is None:
         return "XNNPACK lacks this operator on integers"
     operands = [operand for operand in tensors_of(node) if not is_constant(program, operand)]
     unquantized = [operand.name for operand in operands if operator_of(operand) != DEQUANTIZE]
     if unquantized:
         return f"its operand {unquantized[0]} is not quantized"
+    outside = [operand.name for operand in operands if operand not in taken]
+    if outside:
+        return f"its operand {outside[0]} is dequantized outside of the delegate"
     reader = next(iter(result.users), None)
     quantized = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
     if quantized is None or len(result.users) > 1:

@@ -16,6 +16,7 @@ from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of,
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
 from executorch.backends.xnnpack.operators import quantization
+from executorch.backends.xnnpack.operators.matrix import keeps_weights_in_float
 from executorch.backends.xnnpack.operators.normalization import is_own_batch
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
@@ -40,6 +41,7 @@ class Selection:
         for_executorch_1_4: bool,
     ) -> None:
         self._program, self._precisions = program, precisions
+        self._is_float_only = precisions is not None and set(precisions) == {ConfigPrecisionType.FP32}
         self._configs = None if configs is None else _by_name(configs)
         self._for_executorch_1_4 = for_executorch_1_4
 
@@ -56,6 +58,13 @@ class Selection:
     @cached_property
     def _in_integers(self) -> set[Node]:
         return {node for nodes in self._on_integers.values() for node in nodes}
+
+    @cached_property
+    def _linear_in_float(self) -> set[Node]:
+        """Quantized linear layers that XNNPACK can also compute in float32, and the activations fused into them."""
+        layers = [node for node in self._program.graph.nodes if keeps_weights_in_float(node, self._program)]
+        members = {member for layer in layers for member in self._on_integers.get(layer, [layer])}
+        return {member for member in members if operator_of(member) != QUANTIZE}
 
     def refusal(self, node: Node) -> Rejection | None:
         """Return why the configuration excludes a node; None if it includes the node."""
@@ -106,6 +115,8 @@ class Selection:
 
     def _precision(self, node: Node) -> ConfigPrecisionType | None:
         """The precision of a node; None for a dequantized constant, which follows its readers."""
+        if self._is_float_only and node in self._linear_in_float:
+            return ConfigPrecisionType.FP32
         if operator_of(node) in _PART_OF_DYNAMIC or quantization.takes_quantized(node, self._program):
             return ConfigPrecisionType.DYNAMIC_QUANT
         if operator_of(node) in quantization.RULES and is_constant(self._program, node):

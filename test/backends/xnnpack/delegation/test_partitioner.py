@@ -64,7 +64,7 @@ def _left(lowered: EdgeProgramManager) -> list[str]:
 # Precision → undelegated operators: undelegated linear layers are decomposed.
 MIXED: dict[ConfigPrecisionType | None, set[str]] = {
     None: set(),
-    ConfigPrecisionType.FP32: {"choose", "addmm", "tanh", "per_tensor.tensor", "per_tensor.default"},
+    ConfigPrecisionType.FP32: {"choose", "tanh", "per_tensor.tensor", "per_tensor.default"},
     ConfigPrecisionType.STATIC_QUANT: {"choose", "addmm", "exp", "per_tensor.tensor"},
     ConfigPrecisionType.DYNAMIC_QUANT: {"exp", "tanh", "per_tensor.default"},
 }
@@ -89,11 +89,45 @@ def test_a_partitioner_of_one_precision_delegates_only_that_precision() -> None:
 
 
 def test_a_quantized_weight_is_delegated_only_with_its_layer() -> None:
-    lowered = _lowered(XnnpackFloatingPointPartitioner(), _Mixed(), torch.randn(2, 6))
+    lowered = _lowered(
+        XnnpackPartitioner(config_precisions=ConfigPrecisionType.STATIC_QUANT), _Mixed(), torch.ones(2, 6)
+    )
     assert "per_channel" in "".join(_left(lowered))
     assert all(
         delegate.args[1:] for delegate in lowered.exported_program().graph.nodes if "call_delegate" in delegate.name
     )
+
+
+class _StaticLayer(nn.Module):
+    """A linear layer and its activation between quantize and dequantize nodes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(4))
+        self.register_buffer("integers", torch.randint(-127, 128, (4, 6), dtype=torch.int8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        limits = (-128, 127, torch.int8)
+        x = ops.dequantize_per_tensor(ops.quantize_per_tensor(x, 0.03, 3, *limits), 0.03, 3, *limits)
+        weight = ops.dequantize_per_tensor(self.integers, 0.01, 0, *limits)
+        y = F.relu(F.linear(x, weight, self.bias))
+        return ops.dequantize_per_tensor(ops.quantize_per_tensor(y, 0.05, -128, *limits), 0.05, -128, *limits)
+
+
+@needs_xnnpack
+@pytest.mark.parametrize("module", [_Mixed, _StaticLayer])
+def test_a_partitioner_of_floats_computes_a_quantized_linear_layer_in_float(module: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    layer, x = module().eval(), torch.randn(3, 6)
+    lowered = _lowered(XnnpackFloatingPointPartitioner(), layer, x)
+    left = "".join(_left(lowered))
+    assert not any(name in left for name in ("linear", "mm", "relu", "per_channel"))
+    assert len(get_delegates(lowered.exported_program().graph)) == 1
+    program = lowered.to_executorch()
+    (delegate,) = program.verdict.methods[0].delegates
+    assert not any("int8" in precisions for precisions in delegate.precisions.values())
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    torch.testing.assert_close(method.execute([x])[0], layer(x), **quanta(0.05))
 
 
 def test_only_configured_operators_are_delegated() -> None:
