@@ -1,13 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Executes programs very often, in varying shapes, and checks that nothing grows.
+"""Execute programs many times in varying shapes, and check that memory, files, threads and latency do not grow.
 
     python -m test.soak [--executions N] [--windows N]
 
-Programs of test/data are loaded, executed, given up and loaded again: static and dynamic shapes, branches, state,
-data beside the program, delegates of XNNPACK where there are any, on the calling thread and asynchronously. After each
-window it reads the process's memory (private pages), open files, threads and the median latency. Files and threads must
-stay the same, memory may grow by GROWTH bytes after the first windows, latency by LATENCY_RATIO. Prints a table; ends
-with 1 if something grew."""
+Programs of test/data are loaded, executed, released and loaded again: static and dynamic shapes, branches, state, data
+in another file, XNNPACK delegates if the runtime has the backend, on the calling thread and asynchronously. After each
+window of executions the command reads the process's private memory, open files, threads and median latency. Files and
+threads must stay the same. After the first windows, memory may grow by GROWTH bytes and latency by LATENCY_RATIO. The
+command prints a table, and exits with status 1 if one of them grew."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from executorch.runtime import Method, Runtime
 DATA = Path(__file__).resolve().parent / "data"
 GROWTH = 2 << 20
 LATENCY_RATIO = 1.5
-RELOAD_EVERY = 64
+RELOAD_EVERY = 63
+"""Executions between two reloads. It shares no factor with the number of subjects, 10 or 8, so each has its turn."""
 CONCURRENT_SHARE = 0.5
 
 
@@ -103,7 +104,7 @@ def private_memory() -> int:
 
 
 class Soak:
-    """Executes the subjects in turn, and reloads each after ``RELOAD_EVERY`` executions."""
+    """Executes the subjects in turn. The subject of each ``RELOAD_EVERY``-th execution is loaded again."""
 
     def __init__(self, seed: int = 0) -> None:
         self._choice = random.Random(seed)
@@ -143,7 +144,7 @@ class Soak:
             start = time.perf_counter()
             self.execute()
             times.append(time.perf_counter() - start)
-        self._methods.clear()  # a file that is in use is open
+        self._methods.clear()  # loaded programs keep their files open
         files, threads = (len(os.listdir(f"/proc/self/{folder}")) for folder in ("fd", "task"))
         return Window(self._runs, private_memory(), files, threads, statistics.median(times))
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Yaml entries become rows: names by rule, partial kernels by key; a mistake is shown where it is."""
+"""Yaml entries become rows: names by rule, partial kernels by key. An error names the file and the line."""
 
 import itertools
 import re

@@ -22,20 +22,20 @@ class Product(nn.Module):
         return x @ torch.full((N, N), 1 / N) + torch.ones(())
 
 
-class Turned(nn.Module):
+class Flipped(nn.Module):
     def forward(self, x: torch.Tensor) -> Any:
         return torch.flip(x, (0, 1))
 
 
 class Chain(nn.Module):
-    """The output may lie where an intermediate was."""
+    """The output may reuse the memory of an intermediate."""
 
     def forward(self, x: torch.Tensor) -> Any:
         return torch.tanh(torch.exp(-(x + 1).abs()) * 2 + x)
 
 
 class Several(nn.Module):
-    """One result twice, an input, a view of a result, a list's item."""
+    """A result twice, an input, a view of a result, an item of a list."""
 
     def forward(self, x: torch.Tensor) -> Any:
         y = x * 2
@@ -80,9 +80,9 @@ def values_of(outputs: Any) -> list[torch.Tensor]:
     ]
 
 
-@pytest.mark.parametrize("kind", [Product, Turned, Chain, Several, State, Before])
+@pytest.mark.parametrize("kind", [Product, Flipped, Chain, Several, State, Before])
 @pytest.mark.parametrize("as_torch", [False, True])
-def test_outputs_of_earlier_calls_stay_what_they_were(kind: type[nn.Module], as_torch: bool) -> None:
+def test_later_calls_do_not_change_the_outputs_of_earlier_ones(kind: type[nn.Module], as_torch: bool) -> None:
     method, model = loaded(kind()), kind()
     kept, expected = [], []
     for seed in range(4):
@@ -90,7 +90,7 @@ def test_outputs_of_earlier_calls_stay_what_they_were(kind: type[nn.Module], as_
         kept.append(method.execute([x if as_torch else x.numpy()]))
         expected.append(values_of(model(x)))
         if seed == 1:
-            del kept[-1], expected[-1]  # its memory may be used again
+            del kept[-1], expected[-1]  # a later call may reuse its memory
     del method
     for outputs, values in zip(kept, expected, strict=True):
         torch.testing.assert_close(values_of(outputs), values)
@@ -106,7 +106,7 @@ def test_a_loop_that_keeps_the_last_output_needs_memory_for_two() -> None:
 
 
 def test_an_output_can_be_the_next_input() -> None:
-    method, x = loaded(Turned()), np.arange(N * N, dtype=np.float32).reshape(N, N)
+    method, x = loaded(Flipped()), np.arange(N * N, dtype=np.float32).reshape(N, N)
     first = x
     for step in range(5):
         (y,) = method.execute([x])
@@ -116,7 +116,7 @@ def test_an_output_can_be_the_next_input() -> None:
 
 
 def test_outputs_of_each_way_to_run_outlive_the_module() -> None:
-    module = _load_for_executorch_from_buffer(program(Turned()))
+    module = _load_for_executorch_from_buffer(program(Flipped()))
     ones = np.ones((N, N), np.float32)
     kept = [module.forward([ones])[0], module.forward([ones * 2], clone_outputs=False)[0]]
     kept.append(module.run_method("forward", [ones * 3])[0])
@@ -127,7 +127,7 @@ def test_outputs_of_each_way_to_run_outlive_the_module() -> None:
 
 
 def test_sizes_may_differ_from_call_to_call() -> None:
-    method = loaded(Turned(), dynamic=True)
+    method = loaded(Flipped(), dynamic=True)
     rows = (N, 3, N, 1, 77)
     kept = [method.execute([np.full((n, N), n, np.float32)])[0] for n in rows]
     for n, output in zip(rows, kept, strict=True):

@@ -11,7 +11,7 @@ from executorch.runtime.errors import InvalidProgramError
 from test.extension.llm.runner.small_models import write_tokenizer
 
 WIDTH, WORDS, CHUNK = 64, 258, 8
-FRAMES = 2048  # whose memory is unmapped when it is freed
+FRAMES = 2048  # so many that free() unmaps their memory, and a later access fails
 
 
 class Identity(torch.nn.Module):
