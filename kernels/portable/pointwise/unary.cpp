@@ -53,8 +53,8 @@ bool has_gamma(float x) {
 
 }  // namespace
 
-// A row: the operator's name, its domain, its mathematics. With it and a line in functions.yaml an
-// operator is complete. The rows ending in Z are defined on complex numbers too (complex_math.h).
+// A row: the operator's name, its domain, its mathematics. A row and a line in functions.yaml are a
+// kernel. The rows ending in Z are defined on complex numbers too (complex_math.h).
 #define UNARY(NAME, DOMAIN, ...) \
   MATH(NAME, __VA_ARGS__)        \
   KERNEL(NAME, DOMAIN, kNoComplex)
