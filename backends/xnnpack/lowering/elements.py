@@ -45,6 +45,6 @@ def per_channel(dtype: torch.dtype, scales: torch.Tensor, dim: int) -> Elements:
 
 def quantized_at_run_time(together: int) -> Elements:
     """int8 quantized at run time, with one scale for each block of the last `together` dimensions: 1 for rows, 3 for
-    images. Minimum and maximum of a block give its scale.
+    images. The minimum and maximum of a block determine its scale.
     """
     return Elements(g.DataType.QDINT8, g.PerTokenDynamicQuant(together))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Dimension orders of values. `order[i]` is the program's dimension that is XNNPACK's dimension i.
+"""Dimension orders of values. XNNPACK's dimension i is the program's dimension `order[i]`.
 
 XNNPACK's images are channels-last. A permuted tensor is the same value in another order.
 """

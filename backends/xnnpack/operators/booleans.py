@@ -173,9 +173,9 @@ def _is_nan(low: Lowering, node: Node) -> None:
 def _is_infinite(low: Lowering, node: Node) -> None:
     (source,) = tensors_of(node)
     order = low.order_of(source)
-    size = low.step(node, g.Abs, low.read(source, order), shape=low.shape(source, order), dtype=_dtype(source))
+    magnitude = low.step(node, g.Abs, low.read(source, order), shape=low.shape(source, order), dtype=_dtype(source))
     infinity = low.writer.constant(torch.tensor(math.inf, dtype=_dtype(source)))
-    low.add(g.Equal(size, infinity, low.result(node, order)), node)
+    low.add(g.Equal(magnitude, infinity, low.result(node, order)), node)
 
 
 def _refuse_fill(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -184,7 +184,7 @@ def _refuse_fill(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _fill(low: Lowering, node: Node) -> None:
-    """Select the scalar in place of each element, because every node of a payload reads an operand."""
+    """Emit a selection of the scalar for each element, because every node of a payload reads an operand."""
     (source,) = tensors_of(node)
     order = low.order_of(source)
     number = low.writer.constant(torch.tensor(node.args[1], dtype=_dtype(node)))

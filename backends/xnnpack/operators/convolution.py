@@ -122,7 +122,7 @@ def _convolution(low: Lowering, node: Node) -> None:
         return
     if rank(node) == 5:
         images, channels = windows_of_volumes(low, node, _depth_of(_call(node)))
-        sizes, bounds = as_images(low, node)
+        _, bounds = as_images(low, node)
         output = low.writer.value(low.elements(node), bounds)
         _add(low, node, call, kind, filters, bias, images, output, channels)
         volumes = arranged(node.meta["val"].shape, VOLUMES)

@@ -38,7 +38,7 @@ def unary(
 
 
 def _plain_unary(kind: type) -> Rule:
-    # On integers this is a table of 256 results. Functions without a result for some inputs have no such table.
+    # XNNPACK computes it on integers by a table of 256 results. NaN has no integer, so partial functions stay in float.
     table = None if kind in _PARTIAL_FUNCTIONS else if_scales(lambda operands, result: True)
     return unary(lambda node, source, output: kind(source, output), on_integers=table)
 
@@ -106,9 +106,10 @@ def clamp_bounds(node: Node) -> ClampBounds:
     name = str(node.target)
     if "relu" in name:
         return (0.0, math.inf)
-    low, high = argument(node, 1, "min", argument(node, 1, "min_val")), argument(node, 2, "max")
     if "hardtanh" in name:
         low, high = argument(node, 1, "min_val", -1.0), argument(node, 2, "max_val", 1.0)
+    else:
+        low, high = argument(node, 1, "min"), argument(node, 2, "max")
     return (
         -math.inf if low is None else float(cast(float, low)),
         math.inf if high is None else float(cast(float, high)),
@@ -125,8 +126,7 @@ def _refuse_clamp(node: Node, program: ExportedProgram) -> Rejection | None:
 def _clamp(low: Lowering, node: Node) -> None:
     (source,) = tensors_of(node)
     order = low.order_of(source)
-    kind = g.Clamp(low.read(source, order), low.result(node, order))
-    low.add(kind, node, clamp_bounds(node))
+    low.add(g.Clamp(low.read(source, order), low.result(node, order)), node, clamp_bounds(node))
 
 
 def _refuse_larger_bounds(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -210,7 +210,7 @@ def _prelu(low: Lowering, node: Node) -> None:
     low.add(g.PReLU(low.read(source, order), operand, low.result(node, order)), node)
 
 
-# NaN for negative inputs.
+# Functions that are NaN for negative inputs.
 _PARTIAL_FUNCTIONS = (g.SquareRoot, g.ReciprocalSquareRoot, g.Log)
 
 _UNARY: dict[str, type] = {
