@@ -7,7 +7,7 @@ for text in runner.stream("Once upon a time", GenerationConfig(max_new_tokens=32
 print(runner.stats.tokens_per_second)
 """
 
-from executorch.extension.llm.runner.multimodal_runner import (
+from executorch.extension.llm.runner.multimodal.multimodal_runner import (
     Audio,
     Image,
     MultimodalInput,
@@ -19,7 +19,7 @@ from executorch.extension.llm.runner.multimodal_runner import (
     make_text_input,
     make_token_input,
 )
-from executorch.extension.llm.runner.text_llm_runner import GenerationConfig, Stats, TextLLMRunner, Tokenizer
+from executorch.extension.llm.runner.text.text_llm_runner import GenerationConfig, Stats, TextLLMRunner, Tokenizer
 
 __all__ = [
     "Audio",

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from executorch.extension.llm.runner.text_llm_runner import Runner, StatsCallback, TokenCallback, _native
+from executorch.extension.llm.runner.text.text_llm_runner import Runner, StatsCallback, TokenCallback, _native
 
 Image: Any = _native.Image
 """Pixels in the order channels, rows, columns: `Image(data, width, height, channels)`."""
