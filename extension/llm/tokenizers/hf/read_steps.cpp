@@ -196,6 +196,17 @@ Error read_metaspace(const Json& step, HfModel& model) {
   return Error::Ok;
 }
 
+/// Divides text after every `length` characters.
+Error read_fixed_length(const Json& step, HfModel& model) {
+  constexpr uint64_t kMaxRepetitions = 65535;  // of PCRE2
+  const Json& length = member(step, "length");
+  if (!length.is_number_unsigned() || length.get<uint64_t>() == 0 ||
+      length.get<uint64_t>() > kMaxRepetitions) {
+    return refuse_json("FixedLength: expected a length of 1 to " + std::to_string(kMaxRepetitions));
+  }
+  return add_split(model, {}, "[\\s\\S]{1," + std::to_string(length.get<uint64_t>()) + "}");
+}
+
 Error read_pre_tokenizer(const Json& step, HfModel& model) {
   using Behavior = PreTokenizer::Behavior;
   const std::string type = text_of(step, "type");
@@ -211,6 +222,7 @@ Error read_pre_tokenizer(const Json& step, HfModel& model) {
     removed.invert = true;
     return add_split(model, std::move(removed), kWords);
   }
+  if (type == "FixedLength") return read_fixed_length(step, model);
   if (type == "WhitespaceSplit") return add_split(model, std::move(removed), "\\s");
   if (type == "CharDelimiterSplit") {
     return add_split(model, std::move(removed), escaped(text_of(step, "delimiter", " ")));

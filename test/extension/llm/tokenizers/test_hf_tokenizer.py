@@ -92,6 +92,17 @@ def test_a_word_is_never_an_added_token_that_the_text_does_not_have(name, tmp_pa
         assert ours.encode(separated) == reference.encode(separated).ids, separated
 
 
+@pytest.mark.parametrize("length", [1, 3, 1001])
+def test_words_of_a_fixed_length_are_those_of_the_reference(length, tmp_path):
+    reference = trained("GPT-2", tmp_path)
+    bytes_of_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    reference.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.FixedLength(length), bytes_of_words])
+    reference.save(str(tmp_path / "tokenizer.json"))
+    ours = Ours(str(tmp_path))
+    for text in ("", "\n", "the documentation\r\nof the runtime", "aé漢\U0001f600" * 5, "the runtime " * 200):
+        assert ours.encode(text) == reference.encode(text, add_special_tokens=False).ids, text
+
+
 @pytest.mark.parametrize("dropout", [0.0, 0.4, 1.0])
 def test_dropout_skips_merges_and_keeps_the_text(dropout, tmp_path):
     reference = trained("GPT-2", tmp_path)
@@ -135,6 +146,8 @@ FUSED = '"decoder":{"type":"Sequence","decoders":[{"type":"Fuse"},' + STRIPPED +
         ('"vocab":{', '"vocab":{"a new piece":-1,'),
         ('"merges":[', '"merges":[["q","no such piece"],'),
         ('"type":"ByteLevel"', '"type":"Unheard"'),
+        ('"type":"ByteLevel"', '"type":"FixedLength"'),
+        ('"type":"ByteLevel"', '"type":"FixedLength","length":0'),
         ('"id":1', '"id":99999999999'),
         ('"dropout":null', '"dropout":1.5'),
         (OF_BYTES, FUSED % (2, 0)),
