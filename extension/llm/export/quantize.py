@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,30 +28,41 @@ def quantize_linear_layers(
     """Quantize the model's linear layers as `qmode` says, in place; return it.
 
     others: bits and group size of layers below the given names, where they differ from those of `qmode`; group size 0
-    is a row. Raises LlmConfigError where a group does not divide a layer's inputs.
+    is a row. Raises LlmConfigError where a group does not divide a layer's inputs. With `8da4w`, as in ExecuTorch 1.4,
+    such layers stay in float, and a warning names each; it is an error only if no layer fits.
     """
     if config.qmode is None:
         return model
     bits, is_dynamic = _mode(config.qmode)
     others = others or {}
     for name, (other_bits, size) in others.items():
-        _quantize(model.get_submodule(name), other_bits, size, is_dynamic, config.use_hqq, set())
+        _quantize(model.get_submodule(name), other_bits, size, is_dynamic, config.use_hqq)
     taken = {id(module) for name in others for module in model.get_submodule(name).modules()}
-    return _quantize(model, bits, _group_size(config, bits), is_dynamic, config.use_hqq, taken)
+    size, skips = _group_size(config, bits), config.qmode == "8da4w"
+    return _quantize(model, bits, size, is_dynamic, config.use_hqq, taken=taken, skips=skips)
 
 
-def _quantize(model: nn.Module, bits: int, size: int, is_dynamic: bool, use_hqq: bool, taken: set[int]) -> nn.Module:
-    """Quantize linear layers, except modules whose id() is in `taken`."""
+def _quantize(
+    model: nn.Module,
+    bits: int,
+    size: int,
+    is_dynamic: bool,
+    use_hqq: bool,
+    *,
+    taken: Collection[int] = (),
+    skips: bool = False,
+) -> nn.Module:
+    """Quantize linear layers, except modules whose id() is in `taken`. skips: leave layers that do not fit `size`."""
     from torchao.quantization import quantize_  # type: ignore[import-untyped]
     from torchao.utils import unwrap_tensor_subclass  # type: ignore[import-untyped]
 
-    def is_chosen(module: nn.Module, name: str) -> bool:
-        return id(module) not in taken and _is_quantized(module, name)
-
-    if size:
-        _check_groups(model, size, is_chosen)
-    chosen = _torchao_config(bits, size, is_dynamic, use_hqq)
-    quantize_(model, chosen, filter_fn=is_chosen)
+    layers = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and _is_quantized(name) and id(module) not in taken
+    }
+    names = _fitting_layers(layers, size, skips)
+    quantize_(model, _torchao_config(bits, size, is_dynamic, use_hqq), filter_fn=lambda _, name: name in names)
     unwrapped: nn.Module = unwrap_tensor_subclass(model)
     return unwrapped
 
@@ -138,9 +149,9 @@ def _torchao_config(bits: int, size: int, is_dynamic: bool, use_hqq: bool) -> An
     )
 
 
-def _is_quantized(module: nn.Module, name: str) -> bool:
-    """Return whether a module is a linear layer, and not a matrix of an adapter: those stay as they were trained."""
-    return isinstance(module, nn.Linear) and name.rpartition(".")[2] not in _ADAPTER_PARTS
+def _is_quantized(name: str) -> bool:
+    """Return whether a linear layer is quantized: matrices of adapters stay as they were trained."""
+    return name.rpartition(".")[2] not in _ADAPTER_PARTS
 
 
 def linear_format(config: QuantizationConfig) -> tuple[int, int, bool] | None:
@@ -172,12 +183,17 @@ def _group_size(config: QuantizationConfig, bits: int) -> int:
     return config.group_size
 
 
-def _check_groups(model: nn.Module, size: int, is_chosen: Callable[[nn.Module, str], bool]) -> None:
-    for name, module in model.named_modules():
-        if is_chosen(module, name) and module.in_features % size:
-            raise LlmConfigError(
-                f"quantization.group_size: {size} does not divide the {module.in_features} inputs of {name}"
-            )
+def _fitting_layers(layers: Mapping[str, nn.Linear], size: int, skips: bool) -> set[str]:
+    """Return the names of layers whose inputs `size` divides. Raises LlmConfigError for others, unless `skips`."""
+    others = {name: layer.in_features for name, layer in layers.items() if size and layer.in_features % size}
+    if others and (not skips or len(others) == len(layers)):
+        name, inputs = next(iter(others.items()))
+        raise LlmConfigError(f"quantization.group_size: {size} does not divide the {inputs} inputs of {name}")
+    for name, inputs in others.items():
+        logger.warning(
+            "%s stays in float: quantization.group_size %d does not divide its %d inputs", name, size, inputs
+        )
+    return set(layers) - set(others)
 
 
 @dataclass(frozen=True)

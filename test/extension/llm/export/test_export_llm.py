@@ -294,9 +294,14 @@ def test_the_older_command_means_the_same_configuration(tmp_path):
             "exclude each other",
         ),
         (
-            ["quantization.qmode=8da4w", "quantization.group_size=48", "base.checkpoint=FOLDER"],
+            ["quantization.qmode=4w", "quantization.group_size=48", "base.checkpoint=FOLDER"],
             LlmConfigError,
-            "does not divide",
+            "48 does not divide the 64 inputs",
+        ),
+        (
+            ["quantization.qmode=8da4w", "quantization.group_size=80", "base.checkpoint=FOLDER"],
+            LlmConfigError,
+            "80 does not divide the 64 inputs",
         ),
         ([], LlmConfigError, "expected the path of a model"),
         (["base.checkpoint=/nowhere"], LlmConfigError, "base.params"),

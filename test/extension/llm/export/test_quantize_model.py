@@ -1,12 +1,19 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`quantize_model_`: weights of a user's own model become torchao's quantized tensors."""
+"""`quantize_model_`: weights of a model become quantized tensors; `export_llm`: groups that do not fit layers."""
+
+import copy
 
 import pytest
 import torch
-from oracle.tolerances import INT8_MODEL
+from oracle.tolerances import INT8_MODEL, of_largest
 
+from executorch.examples.models.llama.export_llama_lib import lower_llama
+from executorch.examples.models.llama.llama_transformer import Transformer
+from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.extension.llm.export.config.llm_config import LlmConfigError
-from executorch.extension.llm.export.quantize import quantize_model_
+from executorch.extension.llm.export.export_llm import read_config
+from executorch.extension.llm.export.quantize import quantize_linear_layers, quantize_model_
+from executorch.runtime import Runtime
 
 
 class _Model(torch.nn.Module):
@@ -61,3 +68,19 @@ def test_quantized_weights_are_near_the_original() -> None:
 def test_other_configurations_are_refused_by_name(options: dict[str, object], message: str) -> None:
     with pytest.raises(LlmConfigError, match=message):
         quantize_model_(_Model(), **options)  # type: ignore[arg-type]
+
+
+def test_layers_that_a_group_does_not_fit_stay_in_float_with_8da4w(caplog: pytest.LogCaptureFixture) -> None:
+    quantized = ["quantization.qmode=8da4w", "quantization.group_size=48", "backend.xnnpack.enabled=True"]
+    config = read_config(["base.params=unused", "export.max_seq_length=8", "export.max_context_length=8", *quantized])
+    torch.manual_seed(0)
+    model = Transformer(ModelArgs(dim=64, hidden_dim=96, n_layers=1, n_heads=4, vocab_size=40, max_seq_len=8)).eval()
+    reference = quantize_linear_layers(copy.deepcopy(model), config.quantization)
+    skipped = {record.getMessage().partition(" stays in float: ")[0] for record in caplog.records}
+    linear = {name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
+    assert linear - skipped == {"layers.0.feed_forward.w2"}
+    method = Runtime.get().load_program(lower_llama(model, config).buffer).load_method("forward")
+    tokens = torch.randint(0, 40, (1, 8))
+    with torch.no_grad():
+        expected = reference(tokens)
+    torch.testing.assert_close(method.execute((tokens,))[0], expected, **of_largest(expected, INT8_MODEL))
