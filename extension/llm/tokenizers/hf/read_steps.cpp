@@ -19,8 +19,8 @@ constexpr const char* kPunctuation = R"([\p{P}!-/:-@\[-`{-~])";
 constexpr const char* kWords = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|)"
                                R"([^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
 constexpr int kMaxDepth = 8;
-/// Published files have up to 10 steps of a kind. Compiling the pattern of a step such as Whitespace,
-/// 22 bytes of a file, takes 5 KB and 0.4 ms (PCRE2 10.42, 2,000 of them).
+/// Published files have up to 10 steps of a kind. Compiling the pattern of a step such as
+/// Whitespace, 22 bytes of a file, takes 5 KB and 0.4 ms (PCRE2 10.42, 2,000 of them).
 constexpr size_t kMaxSteps = 256;
 /// Published files put up to 3 tokens around a text. Each part of a template repeats a list.
 constexpr size_t kMaxTokensAround = 256;
