@@ -1,9 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Passes on graphs with quantized values.
+// Passes on graphs with quantized values, and their clamps.
 #include <gtest/gtest.h>
 
 #include <backends/xnnpack/graph_builder.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
+
+#include <limits>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -112,6 +115,29 @@ TEST(GraphPasses, ADequantizationThatOtherNodesReadStaysBeforeSlices) {
   sink_conversions(&b.graph);
   EXPECT_EQ(b.kinds(),
             (std::vector<NodeKind>{NodeKind::Convert, NodeKind::StaticSlice, NodeKind::Abs}));
+}
+
+template <typename T>
+void expect_clamp(float min, float max, int expected_min, int expected_max) {
+  Value result;
+  result.scale = 0.5f;
+  result.zero_point = 3;
+  const IntegerClamp<T> clamp = quantized_clamp<T>({min, max}, result);
+  EXPECT_EQ(int{clamp.min}, expected_min) << min << " to " << max;
+  EXPECT_EQ(int{clamp.max}, expected_max) << min << " to " << max;
+}
+
+TEST(QuantizedClamp, OfABoundThatIsNotANumberIsTheSmallestInteger) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  expect_clamp<int8_t>(kNaN, kNaN, -128, -128);
+  expect_clamp<int8_t>(-1, kNaN, 1, -128);
+  expect_clamp<uint8_t>(kNaN, 2, 0, 7);
+}
+
+TEST(QuantizedClamp, OfInfiniteBoundsHasAllIntegers) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  expect_clamp<int8_t>(-kInfinity, kInfinity, -128, 127);
+  expect_clamp<uint8_t>(-kInfinity, kInfinity, 0, 255);
 }
 
 }  // namespace
