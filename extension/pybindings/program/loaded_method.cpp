@@ -196,6 +196,7 @@ void LoadedMethod::set_inputs(py::handle inputs) {
 
 void LoadedMethod::execute() {
   const Turn turn(*this);
+  expect_same_inputs();
   run();
 }
 
@@ -305,6 +306,7 @@ void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
     raise_error(Error::InvalidArgument, name_ + "(): expected " + std::to_string(slots_.size()) +
                                             " inputs, found " + std::to_string(count));
   }
+  bool runs_code = false;
   for (size_t i = 0; i < count; ++i) {
     const ArgumentPlace place{name_, i};
     // Reading an input may run Python code, which may change a list.
@@ -314,6 +316,7 @@ void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.ptr(), static_cast<ssize_t>(i));
     InputSlot& slot = slots_[i];
     const runtime::EValue value = slot.read(item, place, output_kind_, lends && can_bind_[i]);
+    runs_code = runs_code || slot.may_have_run_code();
     const Error error =
         slot.is_lent_planned() ? method_->bind_input_data(value, i) : method_->set_input(value, i);
     if (error != Error::Ok) {
@@ -322,6 +325,20 @@ void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
     }
   }
   inputs_are_set_ = true;
+  if (runs_code) {
+    expect_same_inputs();
+  }
+}
+
+void LoadedMethod::expect_same_inputs() {
+  try {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      slots_[i].expect_same_memory({name_, i});
+    }
+  } catch (...) {
+    release_inputs();
+    throw;
+  }
 }
 
 void LoadedMethod::run() {

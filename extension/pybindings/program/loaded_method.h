@@ -92,6 +92,9 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   /// With `lends`, the inputs stay alive until the method has run, so it may read them in place.
   void take_inputs(pybind11::handle inputs, bool lends);
   void release_inputs();
+  /// Raises InvalidArgumentError, and releases the inputs, if an input whose memory the method uses
+  /// has other memory by now.
+  void expect_same_inputs();
   /// Replaces the memory of large outputs that Python still holds, so that the next run does not
   /// overwrite it. With `all`, also moves other large outputs out of planned memory, so that Python
   /// can take them without a copy.

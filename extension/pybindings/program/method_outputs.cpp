@@ -104,6 +104,9 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   for (size_t i = 0; !is_own && i < output_blocks_.size(); ++i) {
     is_own = output_blocks_[i].bytes().data() == view.data;
   }
+  if (!is_own) {
+    expect_same_inputs();
+  }
   const bool clone = mode != OutputMode::View || !is_own;
   return clone ? output_kind_.make_copy(view)
                : output_kind_.make_view(SharedTensor{view, shared_from_this()});

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/pybindings/tensor/input_slot.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -68,6 +69,12 @@ bool is_bool(py::handle object) {
   }
   const std::string name = Py_TYPE(object.ptr())->tp_name;
   return name == "numpy.bool" || name == "numpy.bool_";
+}
+
+/// True if converting the object runs no Python code.
+bool is_plain_scalar(py::handle object) {
+  return object.is_none() || PyBool_Check(object.ptr()) || PyLong_CheckExact(object.ptr()) ||
+         PyFloat_CheckExact(object.ptr()) || PyUnicode_CheckExact(object.ptr());
 }
 
 bool truth_of(py::handle object, const ArgumentPlace& place) {
@@ -155,8 +162,11 @@ EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind
                        bool lends_planned) {
   object_ = py::reinterpret_borrow<py::object>(object);
   view_.type = nullptr;
+  may_have_run_code_ = !is_plain_scalar(object);
   if (tag_ == Tag::Tensor) {
     const TensorType type = tensor_type(Py_TYPE(object.ptr()));
+    tensor_type_ = type;
+    may_have_run_code_ = may_have_run_code_ && !type.is_plain;
     if (type.access == TensorAccess::None && rank_ == 0 && is_number(object)) {
       return number_value(place);
     }
@@ -170,7 +180,26 @@ EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind
   return scalar_value(place);
 }
 
+void InputSlot::expect_same_memory(const ArgumentPlace& place) const {
+  if (!is_lent_ || !object_) {
+    return;
+  }
+  const std::optional<StridedView> now =
+      view_again(keep_alive_ ? keep_alive_ : object_, tensor_type_, place);
+  if (now.has_value() &&
+      (now->type != view_.type || now->rank != view_.rank || now->data != view_.data ||
+       !std::equal(view_.sizes.begin(), view_.sizes.begin() + rank_, now->sizes.begin()))) {
+    raise_error(runtime::Error::InvalidArgument,
+                place.text() + ": expected the memory of " + view_.describe() +
+                    " as it was when it was set, found the " + now->describe() +
+                    " changed or in other memory");
+  }
+}
+
 bool InputSlot::is_number(py::handle object) const {
+  if (type_ == nullptr) {
+    return false;  // an element type that Python does not have
+  }
   switch (type_->type) {
     case executorch::aten::ScalarType::Bool:
       return is_bool(object);

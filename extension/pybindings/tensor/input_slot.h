@@ -31,6 +31,12 @@ class InputSlot final {
   runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind,
                        bool lends_planned);
 
+  /// True if reading the object may have run Python code, which may have changed other inputs.
+  bool may_have_run_code() const { return may_have_run_code_; }
+  /// Raises InvalidArgumentError if the method uses the object's memory, and the object has other
+  /// memory by now (torch's resize_()). Runs no Python code.
+  void expect_same_memory(const ArgumentPlace& place) const;
+
   /// True if the value uses the object's memory although the input has planned memory.
   bool is_lent_planned() const { return is_planned_ && is_lent_; }
 
@@ -39,6 +45,7 @@ class InputSlot final {
     object_ = pybind11::object();
     keep_alive_ = pybind11::object();
     view_.data = nullptr;
+    is_lent_ = false;
   }
 
   /// For messages: "a float32 tensor [4, 8]", "a float32 tensor of at most [4, 8]", "an int of 3".
@@ -71,6 +78,8 @@ class InputSlot final {
   pybind11::object object_;
   pybind11::object keep_alive_;
   StridedView view_;
+  TensorType tensor_type_;
+  bool may_have_run_code_ = false;
   /// True if the method uses the object's memory.
   bool is_lent_ = false;
   std::array<executorch::aten::SizesType, kMaxRank> sizes_;

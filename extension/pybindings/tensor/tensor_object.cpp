@@ -42,20 +42,30 @@ const dlpack::ExchangeApi* exchange_api(py::handle type) {
   return api != nullptr && api->version.major == dlpack::kVersion.major ? api : nullptr;
 }
 
+/// torch.Tensor, or null if torch is not imported.
+py::object torch_tensor_type() {
+  PyObject* const torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  const py::object type =
+      torch == nullptr ? py::object() : py::getattr(py::handle(torch), "Tensor", py::none());
+  return type && PyType_Check(type.ptr()) ? type : py::object();
+}
+
 TensorType inspect(PyTypeObject* type) {
   const py::handle type_object(reinterpret_cast<PyObject*>(type));
   if (is_numpy_array_type(type)) {
-    return {TensorAccess::Numpy, nullptr};
+    return {TensorAccess::Numpy, nullptr, /*is_plain=*/true};
   }
   if (const dlpack::ExchangeApi* api = exchange_api(type_object)) {
-    return {TensorAccess::Exchange, api};
+    // Subclasses may replace is_neg().
+    return {TensorAccess::Exchange, api,
+            /*is_plain=*/type_object.is(torch_tensor_type()) && api->borrow != nullptr};
   }
   if (py::hasattr(type_object, "__dlpack__")) {
-    return {TensorAccess::Dlpack, nullptr};
+    return {TensorAccess::Dlpack};
   }
   const bool has_buffer =
       type->tp_as_buffer != nullptr && type->tp_as_buffer->bf_getbuffer != nullptr;
-  return {has_buffer ? TensorAccess::Buffer : TensorAccess::None, nullptr};
+  return {has_buffer ? TensorAccess::Buffer : TensorAccess::None};
 }
 
 void set_rank(StridedView& view, int64_t rank, const ArgumentPlace& place) {
@@ -175,6 +185,14 @@ bool has_negative_bit(py::handle object) {
   return result == Py_True;
 }
 
+StridedView borrow(py::handle object, const dlpack::ExchangeApi& api, const ArgumentPlace& place) {
+  dlpack::Tensor tensor;
+  if (api.borrow(object.ptr(), &tensor) != 0) {
+    raise_from_python(place.text() + " cannot be read through DLPack");
+  }
+  return view_dlpack(tensor, false, place);
+}
+
 StridedView view_exchange(py::handle object, const dlpack::ExchangeApi& api,
                           const ArgumentPlace& place, py::object& keep_alive) {
   if (api.borrow == nullptr) {
@@ -184,11 +202,7 @@ StridedView view_exchange(py::handle object, const dlpack::ExchangeApi& api,
     keep_alive = object.attr("resolve_neg")();
     object = keep_alive;
   }
-  dlpack::Tensor tensor;
-  if (api.borrow(object.ptr(), &tensor) != 0) {
-    raise_from_python(place.text() + " cannot be read through DLPack");
-  }
-  return view_dlpack(tensor, false, place);
+  return borrow(object, api, place);
 }
 
 StridedView view_buffer(py::handle object, const ArgumentPlace& place, py::object& keep_alive) {
@@ -253,6 +267,17 @@ StridedView view_tensor(py::handle object, TensorType type, const ArgumentPlace&
     default:
       return view_buffer(object, place, keep_alive);
   }
+}
+
+std::optional<StridedView> view_again(py::handle object, TensorType type,
+                                      const ArgumentPlace& place) {
+  if (type.access == TensorAccess::Numpy) {
+    return view_numpy(object, place);
+  }
+  if (type.access == TensorAccess::Exchange && type.exchange->borrow != nullptr) {
+    return borrow(object, *type.exchange, place);
+  }
+  return std::nullopt;
 }
 
 }  // namespace executorch::extension::pybindings

@@ -4,6 +4,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
+
 #include <executorch/extension/pybindings/tensor/dlpack_abi.h>
 #include <executorch/extension/pybindings/tensor/strided_view.h>
 
@@ -27,6 +29,8 @@ struct TensorType {
   TensorAccess access = TensorAccess::None;
   /// For Exchange.
   const dlpack::ExchangeApi* exchange = nullptr;
+  /// Viewing an object runs no Python code, which could change other inputs.
+  bool is_plain = false;
 };
 
 /// Returns how objects of `type` expose their tensor. Results are cached.
@@ -46,5 +50,10 @@ struct ArgumentPlace {
 /// unsupported device, element type or rank.
 StridedView view_tensor(pybind11::handle object, TensorType type, const ArgumentPlace& place,
                         pybind11::object& keep_alive);
+
+/// Views an object again without running Python code. nullopt for an object whose view does not
+/// depend on it, because a capsule or a buffer holds the memory.
+std::optional<StridedView> view_again(pybind11::handle object, TensorType type,
+                                      const ArgumentPlace& place);
 
 }  // namespace executorch::extension::pybindings

@@ -12,7 +12,9 @@ import torch
 from torch.export import Dim
 
 from executorch.exir import to_edge
-from executorch.runtime import InvalidArgumentError, Method, Runtime
+from executorch.exir.schema import ScalarType, Tensor
+from executorch.exir.serialize import deserialize_pte, serialize_pte
+from executorch.runtime import InvalidArgumentError, InvalidTypeError, Method, Runtime
 
 
 class Both(torch.nn.Module):
@@ -47,6 +49,17 @@ def test_a_bool_that_raises_is_refused(inputs: list[Any]) -> None:
         method.execute(inputs)
     assert isinstance(error.value.__cause__, KeyError)
     assert method.execute([np.ones((), np.bool_), True])[0]
+
+
+def test_a_number_for_a_tensor_of_an_element_type_that_python_lacks_is_refused() -> None:
+    exported = torch.export.export(Double(), (torch.ones((), dtype=torch.int64),))
+    file = deserialize_pte(to_edge(exported).to_executorch().buffer)
+    for value in file.program.execution_plan[0].values:
+        if isinstance(value.val, Tensor):
+            value.val.scalar_type = ScalarType.QINT32
+    program = Runtime.get().load_program(bytes(serialize_pte(file)))
+    with pytest.raises(InvalidTypeError, match=r"input 0: expected a \w+ tensor \[\], found int"):
+        program.load_method("forward").execute([1])
 
 
 def test_sizes_without_elements_may_have_no_strides() -> None:

@@ -13,7 +13,7 @@ import torch
 from oracle.tolerances import ONE_ROUNDING
 
 from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, Tensor, _load_program
-from executorch.runtime import InvalidArgumentError
+from executorch.runtime import InvalidArgumentError, InvalidStateError
 
 DTYPES = (
     torch.float32, torch.float64, torch.float16, torch.bfloat16,
@@ -250,3 +250,39 @@ def test_a_method_called_back_from_its_own_call_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="running in this thread already"):
         method([Calling(torch.ones(2, 3), versioned=True), X])
     np.testing.assert_array_equal(method([X, X])[0], X * 2)
+
+
+class Resizing(DlpackOnly):
+    """An input that gives another one other memory while it is read."""
+
+    def __init__(self, other: Any) -> None:
+        super().__init__(torch.ones(2, 3), versioned=True)
+        self.other = other
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if isinstance(self.other, np.ndarray):
+            self.other.resize(1 << 20, refcheck=False)
+        else:
+            self.other.resize_(1 << 20)
+        return super().__dlpack__(**options)
+
+
+OTHER_MEMORY = r"forward\(\): input 0: expected the memory of float32 tensor \[2, 3\] as it was"
+
+
+@pytest.mark.parametrize("other", [torch.ones(2, 3), np.ones((2, 3), np.float32)], ids=["torch", "numpy"])
+def test_an_input_that_another_one_gives_other_memory_is_refused(other: Any) -> None:
+    method = load("add_unplanned")
+    with pytest.raises(InvalidArgumentError, match=OTHER_MEMORY):
+        method([other, Resizing(other)])
+    np.testing.assert_array_equal(method([X, X])[0], X * 2)
+
+
+def test_an_input_with_other_memory_than_it_was_set_with_is_refused() -> None:
+    method, x = load("add_unplanned"), torch.ones(2, 3)
+    method.set_inputs([x, torch.ones(2, 3)])
+    x.resize_(1 << 20)
+    with pytest.raises(InvalidArgumentError, match=OTHER_MEMORY):
+        method.execute()
+    with pytest.raises(InvalidStateError, match="the inputs are not set"):
+        method.execute()
