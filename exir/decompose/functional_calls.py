@@ -150,8 +150,10 @@ def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state
 
 
 def _parts(written: fx.Node, memory: _Memory) -> list[fx.Node]:
-    """Return the written tensor, the tensor that contains it, and so on, up to the outermost: each as the node that
-    it was before writes replaced it, because that node says which part of the next one it is."""
+    """Return the written tensor, the tensor that contains it, and so on, up to the outermost.
+
+    Each is the node before any write replaced it: its arguments are the position of the part in its container.
+    """
     parts = [memory.names(written)[0]]
     while parts[-1].target in _SCATTER:
         container = parts[-1].args[0]

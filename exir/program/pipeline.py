@@ -57,17 +57,17 @@ def _named(implementation: Callable[..., object], step: Step) -> Step:
     return functools.update_wrapper(step, implementation, updated=())
 
 
-def _on_graph(one: Callable[..., object]) -> Step:
+def _on_graph(graph_pass: Callable[..., object]) -> Step:
     def step(program: ExportedProgram) -> None:
-        if isinstance(one, GraphPass):
-            one.rewrite(program.graph_module)  # the end of a lowering generates the code once
+        if isinstance(graph_pass, GraphPass):
+            graph_pass.rewrite(program.graph_module)  # the end of a lowering generates the code once
         else:
-            one(program.graph_module)
+            graph_pass(program.graph_module)
 
-    return _named(one if isinstance(one, FunctionType) else type(one), step)
+    return _named(graph_pass if isinstance(graph_pass, FunctionType) else type(graph_pass), step)
 
 
-def _give_specs() -> Step:
+def _set_specs() -> Step:
     def step(program: ExportedProgram) -> None:
         SpecPropPass().propagate(program.graph_module, constant_names(program))
 
@@ -160,7 +160,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         *([_reinplace(config)] if config.run_reinplace_pass else []),  # before write-backs: it makes them unnecessary
         insert_write_back_for_buffers,  # after all steps that move code: nothing may follow the writes
         _on_graph(NormalizeViewsPass()),  # reshaping operators in one form
-        _give_specs(),  # the last step that reads fake values
+        _set_specs(),  # the last step that reads fake values
         _on_graph(for_method(config.sym_shape_eval_pass, method)),  # bounds, before anything is allocated
     ]
     if config.remove_view_copy:

@@ -18,10 +18,11 @@ __all__ = ["inline_delegates"]
 
 
 def inline_delegates(program: ExportedProgram) -> ExportedProgram:
-    """Return a copy that calls the operators of its outermost graph's delegates; without delegates, the program itself.
+    """Return a copy in which operators replace the delegates of the outermost graph; the program itself if there are
+    none.
 
-    Operators keep their debug handles, constants of delegates become constants of the program. Delegates that change
-    state, whose programs have branches, or whose results are read as a whole stay.
+    Operators keep their debug handles. Constants of delegates become constants of the program. A delegate stays if it
+    changes state, if its program has branches, or if a node reads its results other than one by one.
     """
     if not any(_can_inline(module, call) for _, module, call in get_lowered_submodules(program.graph_module)):
         return program
