@@ -61,9 +61,10 @@ def _regions(view: memoryview, program: Program) -> Iterator[Region]:
 
 def _users(program: Program) -> dict[int, tuple[str, str]]:
     """Segment → (kind, owner)."""
-    users = {program.constant_segment.segment_index: ("constants", f"{len(program.constant_segment.offsets)} entries")}
-    if not program.constant_segment.offsets:
-        users.clear()
+    users: dict[int, tuple[str, str]] = {}
+    constants = program.constant_segment
+    if constants.offsets:
+        users[constants.segment_index] = ("constants", f"{len(constants.offsets)} entries")
     for row in program.mutable_data_segments or []:
         users[row.segment_index] = ("mutable buffers", f"{len(row.offsets)} entries")
     keys: dict[int, list[str]] = {}
