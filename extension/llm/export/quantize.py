@@ -25,10 +25,10 @@ _ADAPTER_PARTS = ("lora_a", "lora_b")
 def quantize_linear_layers(
     model: nn.Module, config: QuantizationConfig, others: Mapping[str, tuple[int, int]] | None = None
 ) -> nn.Module:
-    """Quantize the model's linear layers as `qmode` says, in place; return it.
+    """Quantize the model's linear layers in place to the format of `qmode`. Return the model.
 
-    others: bits and group size of layers below the given names, where they differ from those of `qmode`; group size 0
-    is a row. Raises LlmConfigError where a group does not divide a layer's inputs. With `8da4w`, as in ExecuTorch 1.4,
+    others: module name → bits and group size of the layers below it, instead of those of `qmode`. Group size 0 is a
+    row. Raises LlmConfigError where a group does not divide a layer's inputs. With `8da4w`, as in ExecuTorch 1.4,
     such layers stay in float, and a warning names each; it is an error only if no layer fits.
     """
     if config.qmode is None:
