@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import fx
@@ -22,7 +22,7 @@ class DialectNodeSpec:
 
     op: Target
     args: tuple[Any, ...]
-    kwargs: dict[str, Any] | None = field(default=None)
+    kwargs: dict[str, Any] | None = None
 
 
 class AtenToDialectPass(ExportPass):

@@ -31,7 +31,7 @@ def _convolution(inputs: int, outputs: int, size: int, stride: int = 1, groups: 
 
 
 class _InvertedResidual(nn.Module):
-    """Expansion, depthwise convolution, projection; beside a residual where the shapes agree."""
+    """Expansion, depthwise convolution and projection, with a residual connection if the shapes are equal."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, expansion: int) -> None:
         super().__init__()
