@@ -9,9 +9,9 @@
 
 namespace executorch::extension {
 
-/// A DynamicAllocator for hosts with plenty of memory. It takes pieces from malloc, and keeps freed
-/// ones for later requests of about their size. Not thread-safe. All pieces must have been freed
-/// before it is destroyed.
+/// A DynamicAllocator for hosts with plenty of memory. It allocates pieces on the C library's heap,
+/// and keeps freed ones for later requests of about their size. Not thread-safe. All pieces must be
+/// freed before it is destroyed.
 class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocator {
  public:
   MallocDynamicAllocator() = default;
@@ -21,7 +21,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
 
   void* allocate(size_t size, size_t alignment) override {
     if (Piece* const piece = take_kept(size, alignment)) {
-      return in_use(piece);
+      return mark_in_use(piece);
     }
     // Do not keep pieces whose sizes are no longer requested.
     if (kept_bytes_ > peak_bytes_) {
@@ -33,13 +33,12 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
       trim();
       piece = make(size, alignment);
     }
-    return piece == nullptr ? nullptr : in_use(piece);
+    return piece == nullptr ? nullptr : mark_in_use(piece);
   }
 
   void free(void* memory) override {
     Piece* const piece = static_cast<Piece*>(memory) - 1;
-    Piece** place = &kept_;
-    while (*place != nullptr && (*place)->size < piece->size) place = &(*place)->next;
+    Piece** const place = first_kept(piece->size);
     piece->next = *place;
     *place = piece;
     kept_bytes_ += piece->size;
@@ -71,11 +70,17 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
     Piece* next;
   };
 
+  /// The link to the smallest kept piece of at least `size` bytes, or to the end of the list.
+  Piece** first_kept(size_t size) {
+    Piece** place = &kept_;
+    while (*place != nullptr && (*place)->size < size) place = &(*place)->next;
+    return place;
+  }
+
   /// Takes the smallest kept piece of at least `size` bytes. Null if there is none, or if it is
   /// more than twice as large or not aligned.
   Piece* take_kept(size_t size, size_t alignment) {
-    Piece** place = &kept_;
-    while (*place != nullptr && (*place)->size < size) place = &(*place)->next;
+    Piece** const place = first_kept(size);
     Piece* const piece = *place;
     if (piece == nullptr || piece->size / 2 > size ||
         reinterpret_cast<uintptr_t>(piece + 1) % alignment != 0) {
@@ -99,7 +104,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   }
 
   /// Counts the piece as in use and returns its memory.
-  void* in_use(Piece* piece) {
+  void* mark_in_use(Piece* piece) {
     bytes_ += piece->size;
     peak_bytes_ = bytes_ > peak_bytes_ ? bytes_ : peak_bytes_;
     ++pieces_in_use_;
