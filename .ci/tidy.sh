@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # clang-tidy with the checks of .clang-tidy, on C++ sources that build/editable compiles.
-#   bash .ci/tidy.sh           all of them: about ten minutes of two cores
-#   bash .ci/tidy.sh --sample  an eighth of them; the commit chooses it
-#   bash .ci/tidy.sh FILE…     these
+#   bash .ci/tidy.sh           all sources, in about ten minutes on two cores
+#   bash .ci/tidy.sh --sample  an eighth of the sources, which the commit chooses
+#   bash .ci/tidy.sh FILE…     the given sources
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commands=build/editable/compile_commands.json

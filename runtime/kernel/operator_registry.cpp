@@ -17,15 +17,15 @@ constexpr size_t kMaxTables = 16;
 
 struct Table {
   Span<const Kernel> kernels;
-  // Constant initial values make the table below constant. A constructor would run after registrars
-  // and erase their kernels.
+  // Constant initial values make g_tables constant-initialized. A constructor would run after some
+  // static registrars and erase their tables.
   KernelPriority priority = KernelPriority::Default;
   /// Sorted by name, so that bisection finds a name.
   bool sorted = false;
 };
 
-// Storage without a constructor that runs: static registrars of other files may come first. Only
-// register_kernels() uses it, so a program that passes its own tables does not link it.
+// Storage without a constructor, because static registrars of other files may run first. Only
+// register_kernels() uses it, so the linker drops it from programs that pass their own tables.
 alignas(Kernel) unsigned char g_kernel_storage[kMaxKernels * sizeof(Kernel)];
 const Kernel* g_kernels = nullptr;
 size_t g_num_kernels = 0;
@@ -64,7 +64,7 @@ Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
   return {kernels.data() + begin, end - begin};
 }
 
-/// The part of a list that has all of its kernels with this name.
+/// A part of the list that contains all its kernels with this name, possibly among others.
 Span<const Kernel> possible(Span<const Kernel> kernels, bool sorted, const char* name) {
   return sorted ? named(kernels, name) : kernels;
 }

@@ -10,7 +10,7 @@ namespace executorch::extension::executor_runner {
 /// Prints the metadata of a program's methods, for --list.
 void print_listing(const runtime::Program& program);
 
-/// "float32 [2, 3]".
+/// Returns dtype and sizes, such as "float32 [2, 3]".
 std::string tensor_text(executorch::aten::ScalarType type, runtime::Span<const int32_t> sizes);
 
 }  // namespace executorch::extension::executor_runner

@@ -16,18 +16,18 @@ namespace tokenizers::internal {
 /// Bytes of a match, from `first` to before `second`.
 using Range = std::pair<size_t, size_t>;
 
-/// Limits the steps that all matches in one text take together, and the bytes that long ones read:
-/// each alone may be short of PCRE2's own limit. Published patterns take a few steps for each byte
-/// of a long word.
+/// Limits the steps of all matches in one text together, and the bytes that long matches read. Many
+/// matches that each stay below PCRE2's own limit could take too long. Published patterns take a
+/// few steps for each byte of a long word.
 class StepBudget {
  public:
-  explicit StepBudget(size_t text_bytes) : left_(kBase + kTimes * text_bytes) {}
+  explicit StepBudget(size_t text_bytes) : left_(kBase + kStepsPerByte * text_bytes) {}
 
   uint64_t left() const { return left_; }
   void spend(uint64_t steps) { left_ -= steps; }
 
  private:
-  static constexpr uint64_t kBase = uint64_t{1} << 25, kTimes = 64;
+  static constexpr uint64_t kBase = uint64_t{1} << 25, kStepsPerByte = 64;
   uint64_t left_;
 };
 

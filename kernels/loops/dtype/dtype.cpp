@@ -280,10 +280,6 @@ Convert store_from(ScalarType to) {
   return store;
 }
 
-}  // namespace
-
-namespace {
-
 /// A complex number is true unless both of its parts are zero.
 template <class T>
 void convert_complex_to_truth(char* to, int64_t to_stride, const char* from, int64_t from_stride,
