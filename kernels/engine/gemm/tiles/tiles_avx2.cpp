@@ -127,7 +127,7 @@ class RowsOfPanels {
   void multiply_panel(size_t column, const float* bias, const float* w) {
     const size_t count = std::min(to_.count - column, kPanel);
     const bool is_half = count <= kVector, is_whole = count == (is_half ? kVector : kPanel);
-    begin_sums(column, count, is_whole, bias, w);
+    begin_sums(column, count, is_whole, bias);
     if (left_.parts == 0) return store_beginnings(column, count, w);
     const char* next = take_lines(operands_.prefetched, left_.parts, w, ahead_, weights_);
     float* const out = to_.out + column;
@@ -150,9 +150,9 @@ class RowsOfPanels {
     if (!is_whole) store_sums(left_.count, count, sums_, out, to_);
   }
 
-  /// Sets the beginnings of the sums. Those of rows that are shorter than the panel's are copied.
-  void begin_sums(size_t column, size_t count, bool is_whole, const float* bias, const float* w) {
-    operands_.has_bias = to_.is_first_block && to_.bias_stride == 0 && bias + kPanel == w;
+  /// Sets the initial values of the sums. Results of fewer columns than the panel has are copied.
+  void begin_sums(size_t column, size_t count, bool is_whole, const float* bias) {
+    operands_.has_bias = to_.is_first_block && to_.bias_stride == 0;  // just before the weights
     if (operands_.has_bias) return;
     if (to_.is_first_block) {
       set_rows(bias, to_.bias_stride, left_.count, operands_.from);
