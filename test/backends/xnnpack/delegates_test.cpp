@@ -27,16 +27,16 @@ TEST(Delegates, PackedWeightsExistOnce) {
   ASSERT_EQ(packed_bytes(), 0u);
   const std::unique_ptr<Module> first = two_sizes();
   const std::unique_ptr<Module> second = two_sizes();
-  EXPECT_TRUE(gives_eagers_numbers(*first, "small"));
+  EXPECT_TRUE(matches_eager(*first, "small"));
   const size_t once = packed_bytes();
   EXPECT_GT(once, 0u);
-  EXPECT_TRUE(gives_eagers_numbers(*first, "large"));
-  EXPECT_TRUE(gives_eagers_numbers(*second, "large"));
+  EXPECT_TRUE(matches_eager(*first, "large"));
+  EXPECT_TRUE(matches_eager(*second, "large"));
   EXPECT_EQ(packed_bytes(), once);
   EXPECT_TRUE(first->unload_method("small"));
   EXPECT_TRUE(first->unload_method("large"));
   EXPECT_EQ(packed_bytes(), once);
-  EXPECT_TRUE(gives_eagers_numbers(*second, "large"));
+  EXPECT_TRUE(matches_eager(*second, "large"));
   EXPECT_TRUE(second->unload_method("large"));
   EXPECT_EQ(packed_bytes(), 0u);
 }
@@ -48,7 +48,7 @@ TEST(Delegates, RunWithoutTheCacheOfWeights) {
   const std::unique_ptr<Module> module = two_sizes();
   ASSERT_EQ(module->load_method("small", nullptr, nullptr, without.map()), Error::Ok);
   EXPECT_EQ(packed_bytes(), 0u);
-  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_TRUE(matches_eager(*module, "small"));
 }
 
 TEST(Delegates, TheirScratchIsKnownAtLoadAndSharedByProgram) {
@@ -67,14 +67,14 @@ TEST(Delegates, TheirScratchIsKnownAtLoadAndSharedByProgram) {
   EXPECT_GT(large, small);
   // It has grown for both.
   EXPECT_EQ((*shared->method("small"))->delegate_scratch_size(), large);
-  EXPECT_TRUE(gives_eagers_numbers(*shared, "small"));
-  EXPECT_TRUE(gives_eagers_numbers(*shared, "large"));
+  EXPECT_TRUE(matches_eager(*shared, "small"));
+  EXPECT_TRUE(matches_eager(*shared, "large"));
   EXPECT_EQ((*shared->method("large"))->delegate_scratch_size(), large);
 
   const std::unique_ptr<Module> apart = two_sizes();
   EXPECT_EQ(scratch(*apart, "large", WorkspaceSharingMode::Disabled), large);
   EXPECT_EQ(scratch(*apart, "small", WorkspaceSharingMode::Disabled), small);
-  EXPECT_TRUE(gives_eagers_numbers(*apart, "small"));
+  EXPECT_TRUE(matches_eager(*apart, "small"));
 }
 
 TEST(Delegates, OptionsOfTheProcessAreChecked) {
@@ -100,7 +100,7 @@ TEST(Delegates, OneThatNeedsTooMuchScratchMemoryIsRefused) {
   EXPECT_EQ(module->load_method("small", nullptr, nullptr, limited.map()),
             Error::MemoryAllocationFailed);
   ASSERT_EQ(module->load_method("small"), Error::Ok);
-  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_TRUE(matches_eager(*module, "small"));
 }
 
 TEST(Delegates, TheLimitOfScratchMemoryIsAnIntOrDigits) {
@@ -144,7 +144,7 @@ void run_at_once(size_t threads, int rounds, const LoadOptions<1>* options, cons
         return;
       }
       for (int round = 0; round < rounds; ++round) {
-        right += gives_eagers_numbers(module, method) ? 1 : 0;
+        right += matches_eager(module, method) ? 1 : 0;
       }
     });
   }

@@ -35,7 +35,7 @@ TEST(OperatorTimes, AreReportedForEachOperatorOfEachRun) {
   const std::unique_ptr<extension::Module> module = two_sizes();
   ASSERT_EQ(module->load_method("small", nullptr, &listener), runtime::Error::Ok);
   EXPECT_TRUE(listener.names.empty());
-  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_TRUE(matches_eager(*module, "small"));
   EXPECT_GE(listener.names.size(), 5u);
   const std::string depthwise = "Convolution (NHWC, F32) DWConv #1 [";
   const auto name = listener.names.lower_bound(depthwise);
@@ -46,7 +46,7 @@ TEST(OperatorTimes, AreReportedForEachOperatorOfEachRun) {
   }
   EXPECT_TRUE(listener.in_order);
   const size_t once = listener.names.size();
-  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_TRUE(matches_eager(*module, "small"));
   EXPECT_EQ(listener.names.size(), 2 * once);
 }
 
@@ -56,7 +56,7 @@ TEST(OperatorTimes, AreNotReportedWhereOnlyMethodsAreProfiled) {
   listener.set_event_tracer_profiling_level(runtime::EventTracerProfilingLevel::kProfileMethodOnly);
   const std::unique_ptr<extension::Module> module = two_sizes();
   ASSERT_EQ(module->load_method("small", nullptr, &listener), runtime::Error::Ok);
-  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_TRUE(matches_eager(*module, "small"));
   EXPECT_TRUE(listener.names.empty());
 }
 

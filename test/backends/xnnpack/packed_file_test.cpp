@@ -55,8 +55,8 @@ class PackedFileTest : public testing::Test {
               runtime::Error::Ok);
     const std::unique_ptr<extension::Module> module = two_sizes();
     ASSERT_EQ(module->load_method(method, nullptr, nullptr, with.map()), runtime::Error::Ok);
-    EXPECT_TRUE(gives_eagers_numbers(*module, method));
-    EXPECT_TRUE(gives_eagers_numbers(*module, method));
+    EXPECT_TRUE(matches_eager(*module, method));
+    EXPECT_TRUE(matches_eager(*module, method));
   }
 
   std::string read() const {

@@ -25,7 +25,7 @@ inline std::unique_ptr<extension::Module> two_sizes() {
 
 /// Runs "small" or "large" on ones; false, with a test failure, if that fails or the result is
 /// another than eager torch's. Thread-safe for different modules.
-inline bool gives_eagers_numbers(extension::Module& module, const std::string& method) {
+inline bool matches_eager(extension::Module& module, const std::string& method) {
   constexpr float kExpected[] = {-0.2747683f, -0.0684255f, 0.0550953f, 0.1189409f, -0.2953824f};
   const int size = method == "small" ? 8 : 16;
   const extension::TensorPtr input = extension::ones({1, 3, size, size});

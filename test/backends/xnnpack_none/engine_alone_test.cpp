@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The backend of EXECUTORCH_XNNPACK_LIBRARY=NONE: this program has that build's source, whose
-// functions the linker takes before those of XNNPACK's operators.
+// The backend of EXECUTORCH_XNNPACK_LIBRARY=NONE. This program compiles that build's source, so the
+// linker prefers its functions to those of XNNPACK's operators.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ using runtime::Error;
 
 constexpr char kData[] = TEST_DATA_DIR "/xnnpack/";
 
-/// Runs a program of test/data/make_quantized_programs.py on numbers that go evenly from -1 to 1.
+/// Runs a program of test/data/make_quantized_programs.py on inputs spaced evenly from -1 to 1.
 void expect_results(const std::string& name, const std::vector<executorch::aten::SizesType>& sizes,
                     const std::vector<float>& expected, double bound) {
   runtime::runtime_init();
@@ -46,8 +46,8 @@ void expect_results(const std::string& name, const std::vector<executorch::aten:
 TEST(EngineAlone, RunsFloat32Models) {
   runtime::runtime_init();
   const std::unique_ptr<extension::Module> module = two_sizes();
-  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
-  EXPECT_TRUE(gives_eagers_numbers(*module, "large"));
+  EXPECT_TRUE(matches_eager(*module, "small"));
+  EXPECT_TRUE(matches_eager(*module, "large"));
 }
 
 TEST(EngineAlone, RunsInt8ModelsWithinOneQuantumOfXnnpack) {
@@ -56,7 +56,7 @@ TEST(EngineAlone, RunsInt8ModelsWithinOneQuantumOfXnnpack) {
                  tolerance::kOutputQuantum);
 }
 
-TEST(EngineAlone, RunsLayersQuantizedWhileRunning) {
+TEST(EngineAlone, RunsLayersQuantizedAtRunTime) {
   expect_results("quantized_rows.pte", {2, 12},
                  {0.0333730f, 0.3784531f, -0.2163984f, 0.2060784f, -0.2248327f, 0.3889067f,
                   -0.1068652f, 0.0316333f},
