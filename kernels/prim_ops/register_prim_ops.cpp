@@ -5,7 +5,7 @@ namespace executorch::kernels::prim_ops {
 
 // For hosts that register without global constructors.
 extern const Span<const Kernel> kernels;
-const Span<const Kernel> kernels(kKernels, sizeof(kKernels) / sizeof(kKernels[0]));
+const Span<const Kernel> kernels(kKernels);
 
 // Linking the library's target requires this symbol, and so this object file.
 extern "C" {
@@ -15,8 +15,7 @@ const int executorch_link_prim_ops = 0;
 
 #ifndef EXECUTORCH_NO_STATIC_REGISTRATION
 namespace {
-[[maybe_unused]] const runtime::Error registered =
-    runtime::register_kernel_table({kKernels, sizeof(kKernels) / sizeof(kKernels[0])});
+[[maybe_unused]] const runtime::Error registered = runtime::register_kernel_table(kKernels);
 }  // namespace
 #endif
 
