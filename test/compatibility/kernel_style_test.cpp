@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Kernels as users have them: in torch::executor::native, written with macros.
+// Kernels in the style of ExecuTorch's documentation: in torch::executor::native, with macros.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -47,7 +47,7 @@ Tensor& scale_out(KernelRuntimeContext& ctx, const Tensor& in, double factor, Te
   return out;
 }
 
-/// The size of an element of a few dtypes.
+/// The size of an element, by a switch that returns a value.
 size_t width(RuntimeContext& ctx, ScalarType dtype) {
   return ET_SWITCH_THREE_TYPES(Byte, Int, Double, dtype, ctx, "width", CTYPE,
                                [&]() { return sizeof(CTYPE); });
@@ -113,18 +113,18 @@ TEST(SwitchTest, ABodyMayReturnAValue) {
   EXPECT_EQ(ctx.failure_state(), Error::InvalidArgument);
 }
 
-// Counts the cases of every switch: one for each dtype that has its body run.
-#define EXPECT_CASES(count, ...)                                                                   \
-  do {                                                                                             \
-    int cases = 0;                                                                                 \
-    for (int t = 0; t < static_cast<int>(ScalarType::Undefined); ++t) {                            \
-      torch::executor::KernelRuntimeContext ctx;                                                   \
-      const auto dtype = static_cast<ScalarType>(t);                                               \
-      __VA_ARGS__(dtype, ctx, "cases", CTYPE, [&]() { cases += sizeof(CTYPE) > 0; });              \
-      EXPECT_EQ(ctx.failure_state() == Error::Ok || ctx.failure_state() == Error::InvalidArgument, \
-                true);                                                                             \
-    }                                                                                              \
-    EXPECT_EQ(cases, count);                                                                       \
+// Expects that a switch runs its body for `count` dtypes and fails for all others.
+#define EXPECT_CASES(count, ...)                                                      \
+  do {                                                                                \
+    int cases = 0;                                                                    \
+    for (int t = 0; t < static_cast<int>(ScalarType::Undefined); ++t) {               \
+      torch::executor::KernelRuntimeContext ctx;                                      \
+      const auto dtype = static_cast<ScalarType>(t);                                  \
+      __VA_ARGS__(dtype, ctx, "cases", CTYPE, [&]() { cases += sizeof(CTYPE) > 0; }); \
+      EXPECT_TRUE(ctx.failure_state() == Error::Ok ||                                 \
+                  ctx.failure_state() == Error::InvalidArgument);                     \
+    }                                                                                 \
+    EXPECT_EQ(cases, count);                                                          \
   } while (0)
 
 #define FLOAT_OR_BOOL(...) ET_SWITCH_FLOAT_TYPES_AND(Bool, __VA_ARGS__)
