@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Processor time of optimized kernels beside the XNNPACK delegate's, for the same models, both in this run.
+"""Processor time of models with optimized kernels and with the XNNPACK delegate, measured in one run.
 
-``python test/benchmark/undelegated.py [MODEL ...]``: undelegated, delegated, and their ratio. With two threads the time
-is the clock's, since threads add up their processor time. Undelegated programs are lowered with
-``tune_for_optimized_kernels``, unless ``--portable`` is given. ``--operators`` prints where their time goes.
-``--precision half bfloat16`` measures the undelegated model in float32 and in these dtypes instead.
+``python test/benchmark/undelegated.py [MODEL ...]`` prints the time undelegated, the time delegated, and their ratio.
+With several threads it measures elapsed time, because processor time is the sum over the threads. Undelegated programs
+are lowered with ``tune_for_optimized_kernels``, unless ``--portable`` is given. ``--operators`` prints the time of each
+operator. ``--precision half bfloat16`` instead measures the undelegated model in float32 and in these dtypes.
 """
 
 import argparse
@@ -31,7 +31,7 @@ TRANSFORMERS = ["vit_tiny", "minilm", "decoder_512", "decoder_512_token"]
 
 
 def programs(name: str, is_tuned: bool) -> tuple[bytes, bytes, list[Any]]:
-    """The model undelegated (as the option of that name makes it, if `is_tuned`) and delegated, and its inputs."""
+    """Return the undelegated program, the delegated one, and inputs. is_tuned: `tune_for_optimized_kernels`."""
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 
@@ -44,7 +44,7 @@ def programs(name: str, is_tuned: bool) -> tuple[bytes, bytes, list[Any]]:
 
 
 def in_precision(name: str, dtype: torch.dtype) -> tuple[bytes, list[Any]]:
-    """The model undelegated with parameters and inputs of a dtype, and its inputs."""
+    """Return the undelegated program with parameters and inputs of a dtype, and the inputs."""
     from executorch.exir import to_edge_transform_and_lower
 
     model, inputs = make(name)
@@ -64,7 +64,7 @@ def best(method: Any, inputs: list[Any], clock: Callable[[], float], seconds: fl
 
 
 def operators(plain: bytes, inputs: list[Any]) -> dict[str, float]:
-    """Milliseconds of each operator of the undelegated program: the minimum over ten executions."""
+    """Return the milliseconds of each operator of the undelegated program: the minimum over ten executions."""
     from executorch.devtools import Inspector
     from executorch.extension.pybindings import portable_lib
 
@@ -81,8 +81,16 @@ def operators(plain: bytes, inputs: list[Any]) -> dict[str, float]:
     return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
 
 
+def variants(name: str, precisions: list[str], is_tuned: bool) -> list[tuple[bytes, list[Any]]]:
+    """Return the programs to compare, each with its inputs: float32 and `precisions`, or undelegated and delegated."""
+    if precisions:
+        return [in_precision(name, dtype) for dtype in (torch.float32, *(PRECISIONS[name] for name in precisions))]
+    plain, delegated, inputs = programs(name, is_tuned)
+    return [(plain, inputs), (delegated, inputs)]
+
+
 def main() -> None:
-    """Print a line a model."""
+    """Print one line for each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=CONVOLUTIONAL + TRANSFORMERS)
     parser.add_argument("--threads", type=int, default=1)
@@ -101,20 +109,15 @@ def main() -> None:
     clock = time.thread_time if options.threads == 1 else time.perf_counter
     rows = []
     for name in tqdm(options.models, unit="model"):
-        if options.precision:
-            dtypes = [torch.float32, *(PRECISIONS[precision] for precision in options.precision)]
-            variants = [in_precision(name, dtype) for dtype in dtypes]
-        else:
-            *made, inputs = programs(name, not options.portable)
-            variants = [(program, inputs) for program in made]
-        loaded = [Runtime.get().load_program(program) for program, _ in variants]
-        calls = [(program.load_method("forward"), given) for program, (_, given) in zip(loaded, variants, strict=True)]
+        compared = variants(name, options.precision, not options.portable)
+        loaded = [Runtime.get().load_program(program) for program, _ in compared]
+        calls = [(program.load_method("forward"), given) for program, (_, given) in zip(loaded, compared, strict=True)]
         turns = [[best(*call, clock, options.seconds) for call in calls] for _ in range(options.turns)]
         times = [min(turn) * 1e3 for turn in zip(*turns, strict=True)]
         quotients = [other / times[0] for other in times[1:]] if options.precision else [times[0] / times[1]]
         rows.append([name, *times, *quotients])
         if options.operators:
-            for program, given in variants if options.precision else variants[:1]:
+            for program, given in compared if options.precision else compared[:1]:
                 for operator, milliseconds in operators(program, given).items():
                     print(f"{milliseconds:9.3f} ms  {operator}")
     names = ["float32", *options.precision] if options.precision else ["undelegated", "delegated"]

@@ -29,13 +29,12 @@ first = torch.export.export(layer, (torch.ones(1, 4),))
 to_edge_transform_and_lower(first, partitioner=[XnnpackPartitioner()]).to_executorch()
 exported, values = torch.export.load(program), torch.load(inputs)
 started = time.process_time()
-edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
-made = edge.to_executorch()
-lowered = time.process_time() - started
-plan = made.executorch_program.execution_plan[0]
-result = {"outcome": "lowered", "delegates": len(plan.delegates), "lower_cpu_seconds": round(lowered, 3)}
+lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+seconds = time.process_time() - started
+plan = lowered.executorch_program.execution_plan[0]
+result = {"outcome": "lowered", "delegates": len(plan.delegates), "lower_cpu_seconds": round(seconds, 3)}
 try:
-    torch.save(Runtime.get().load_program(made.buffer).load_method("forward").execute(values), outputs)
+    torch.save(Runtime.get().load_program(lowered.buffer).load_method("forward").execute(values), outputs)
     result["outcome"] = "ran"
 except Exception as error:
     result["message"] = " ".join(str(error).split())[:300]

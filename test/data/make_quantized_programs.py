@@ -6,7 +6,7 @@
 quantized.pte: convolution, depthwise convolution, sum, mean and linear layer in int8, (1, 3, 8, 8) → (1, 5).
 quantized_rows.pte: two linear layers quantized at run time, (2, 12) → (2, 4).
 quantized_images.pte: a convolution and a transposed one of images quantized at run time, (1, 3, 4, 5) → (1, 2, 5, 7).
-For inputs that go evenly from -1 to 1 they return the numbers that this prints.
+The command prints their outputs for inputs spaced evenly from -1 to 1.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Writes `test/data/speech/speech.pte`: a program of Whisper's form, small enough to compute by hand. `no_end.pte`
-beside it is the same without `get_eos_ids`.
+"""Write `test/data/speech/speech.pte`, a program with Whisper's methods, small enough to compute by hand, and
+`no_end.pte`, the same without `get_eos_ids`.
 
     python test/data/make_speech_program.py test/data/speech/speech.pte
 
@@ -25,9 +25,9 @@ class Encoder(torch.nn.Module):
 
 
 class Decoder(torch.nn.Module):
-    """The logit of token v is a = (5 token + 3 v) % 8 plus b = (7 position + 2 v v) % 5 plus parts of the sums.
+    """Logits that are sums of four terms. Term by term, the logit of token v is
 
-    They are 0.125 v times the sum of the states and 0.25 (v % 3) times the sum of the tokens so far.
+    (5 token + 3 v) % 8 + (7 position + 2 v v) % 5 + 0.125 v sum(states) + 0.25 (v % 3) sum(tokens so far).
     """
 
     def __init__(self) -> None:
