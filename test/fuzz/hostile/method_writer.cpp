@@ -55,9 +55,9 @@ int32_t MethodWriter::ints(const std::vector<int64_t>& numbers) {
 }
 
 void MethodWriter::call(const std::string& op, std::vector<int32_t> arguments) {
-  const size_t point = op.find('.');
+  const size_t dot = op.find('.');
   const std::pair<std::string, std::string> name(
-      op.substr(0, point), point == std::string::npos ? "" : op.substr(point + 1));
+      op.substr(0, dot), dot == std::string::npos ? "" : op.substr(dot + 1));
   auto& operators = plan().operators;
   auto entry = std::find(operators.begin(), operators.end(), name);
   if (entry == operators.end()) {

@@ -30,7 +30,13 @@ TestInstruction* any_call(ProgramEditor& e) {
   return nullptr;
 }
 
-// ---- which memory tensors have
+// ---- memory of tensors
+
+/// Moves a tensor to the place of another one.
+void move_to(TestTensor& moved, const TestTensor& other) {
+  moved.memory_id = other.memory_id;
+  moved.offset = other.offset;
+}
 
 void share_memory(ProgramEditor& e) {
   const std::vector<int32_t> planned = e.planned();
@@ -38,16 +44,14 @@ void share_memory(ProgramEditor& e) {
     return;
   }
   TestTensor& moved = e.tensor_at(e.random.pick(planned));
-  const TestTensor& other = e.tensor_at(e.random.pick(planned));
-  moved.memory_id = other.memory_id;
-  moved.offset = other.offset;
+  move_to(moved, e.tensor_at(e.random.pick(planned)));
   if (e.random.one_in(3)) {
     moved.offset += 8 * e.random.below(4);
   }
   e.fit(moved);
 }
 
-/// Two tensors of one call in the same memory, as an operand and the result.
+/// Puts two tensors of one call, such as an operand and the result, in the same memory.
 void share_in_call(ProgramEditor& e) {
   TestInstruction* const call = any_call(e);
   if (call == nullptr) {
@@ -61,9 +65,7 @@ void share_in_call(ProgramEditor& e) {
   }
   if (tensors.size() > 1) {
     TestTensor& moved = e.tensor_at(e.random.one_in(2) ? tensors.back() : e.random.pick(tensors));
-    const TestTensor& other = e.tensor_at(e.random.pick(tensors));
-    moved.memory_id = other.memory_id;
-    moved.offset = other.offset;
+    move_to(moved, e.tensor_at(e.random.pick(tensors)));
     e.fit(moved);
   }
 }
@@ -82,7 +84,7 @@ void change_memory(ProgramEditor& e) {
       e.make_constant(tensor);
       break;
     default: {
-      // The constant of another.
+      // The constant of another tensor.
       const TestTensor& other = e.tensor_at(e.any_tensor());
       tensor.data_buffer_idx = other.data_buffer_idx;
       tensor.memory_id = other.memory_id == 0 ? 0 : tensor.memory_id;
@@ -90,7 +92,7 @@ void change_memory(ProgramEditor& e) {
   }
 }
 
-/// A second tensor in a tensor's memory, of other sizes or another dtype.
+/// Adds a second tensor in a tensor's memory, of other sizes or another dtype.
 void add_twin(ProgramEditor& e) {
   const int32_t original = e.any_tensor();
   TestTensor twin = e.tensor_at(original);
@@ -198,14 +200,13 @@ void change_interface(ProgramEditor& e) {
 void change_argument(ProgramEditor& e) {
   if (TestInstruction* call = any_call(e)) {
     const size_t at = e.random.below(call->arguments.size());
-    const auto old = static_cast<size_t>(call->arguments[at]);
-    if (old < e.plan.values.size()) {
-      const int32_t other = e.any(e.plan.values[old].kind);
-      const int32_t before = call->arguments[at];
-      // A result is there twice.
+    const int32_t old = call->arguments[at];
+    if (static_cast<size_t>(old) < e.plan.values.size()) {
+      const int32_t other = e.any(e.plan.values[static_cast<size_t>(old)].kind);
+      // A call has its result as the last two arguments.
       const bool everywhere = e.random.one_in(2);
       for (size_t i = 0; i < call->arguments.size(); ++i) {
-        if (i == at || (everywhere && call->arguments[i] == before)) {
+        if (i == at || (everywhere && call->arguments[i] == old)) {
           call->arguments[i] = other;
         }
       }
@@ -274,7 +275,7 @@ void add_jump(ProgramEditor& e) {
   e.insert(jump_false(condition, static_cast<int32_t>(std::min(to, size + 1))), at);
 }
 
-/// A view of a tensor, used by a call in place of the tensor.
+/// Adds a view of a tensor, and lets calls use it in place of the tensor.
 void add_view(ProgramEditor& e) {
   const int32_t viewed = e.any_tensor();
   const TestTensor& original = e.tensor_at(viewed);
@@ -307,7 +308,7 @@ void add_view(ProgramEditor& e) {
 
 void add_free(ProgramEditor& e) { e.insert_anywhere(free_value(e.any_tensor())); }
 
-/// The same kernel by another split of its name.
+/// Names the same kernel by another split into name and overload.
 void split_operator_name(ProgramEditor& e) {
   if (e.plan.operators.empty()) return;
   auto& [name, overload] = e.random.pick(e.plan.operators);
