@@ -65,7 +65,7 @@ class OutputsBackend final : public runtime::BackendInterface {
 OutputsBackend backend;
 [[maybe_unused]] const Error registered = runtime::register_backend({"OutputsBackend", &backend});
 [[maybe_unused]] const Error registered_kernels =
-    runtime::register_kernels({kKernels, sizeof(kKernels) / sizeof(kKernels[0])});
+    runtime::register_kernels(kKernels);
 
 }  // namespace
 }  // namespace executorch::testing

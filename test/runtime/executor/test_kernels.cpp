@@ -73,10 +73,10 @@ constexpr Kernel kKernels[] = {
 };
 
 [[maybe_unused]] const Error registered =
-    runtime::register_kernels({kKernels, sizeof(kKernels) / sizeof(kKernels[0])});
+    runtime::register_kernels(kKernels);
 
 }  // namespace
 
-Span<const Kernel> test_kernels() { return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])}; }
+Span<const Kernel> test_kernels() { return kKernels; }
 
 }  // namespace executorch::testing

@@ -23,7 +23,7 @@ constexpr int kNames = 200;
 
 std::string name(int index) { return "weight" + std::to_string(index); }
 
-/// A program with as many names, all of the same four bytes.
+/// A program with kNames names, all of the same four bytes.
 class NamedDataWork : public ::testing::Test {
  protected:
   static TestProgram with_names() {
@@ -41,7 +41,7 @@ class NamedDataWork : public ::testing::Test {
   ProgramDataMap own_{&loader_, fb::GetProgram(file_.data()), file_.size() - 4};
 };
 
-TEST_F(NamedDataWork, NamesInTheirOrderCostOneEach) {
+TEST_F(NamedDataWork, NamesInTheirOrderCostOneComparisonEach) {
   // The limit is eight names for each byte of the program: this size allows exactly kNames.
   const MergedDataMap map(nullptr, own_, kNames / 8);
   for (int i = 0; i < kNames; ++i) {
