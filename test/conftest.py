@@ -6,7 +6,6 @@ With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Te
 
 import hashlib
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import hypothesis
 import pytest
 import torch
 from commit_part import part_of_commit
+from compilers import ccache_below, cmake_with_ccache
 
 hypothesis.settings.register_profile("repeat", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("search", deadline=None)
@@ -30,11 +30,9 @@ def pytest_runtest_setup() -> None:
 @pytest.fixture
 def compiler_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let CMake use ccache, if it is installed, such that builds in other temporary folders share its entries."""
-    if ccache := shutil.which("ccache"):
-        monkeypatch.setenv("CMAKE_CXX_COMPILER_LAUNCHER", ccache)
-        monkeypatch.setenv("CCACHE_BASEDIR", str(tmp_path_factory.getbasetemp()))
-        monkeypatch.setenv("CCACHE_NOHASHDIR", "1")
-        monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for name, value in {**cmake_with_ccache(), **ccache_below(tmp_path_factory.getbasetemp())}.items():
+        monkeypatch.setenv(name, value)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

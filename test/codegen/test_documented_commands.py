@@ -1,15 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The documented command lines of code generation."""
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from compilers import COMPILER
 
 from executorch.codegen import CodegenError, Library, bind_kernels
 from executorch.codegen.binding import PORTABLE_YAML, portable_rows
@@ -20,7 +19,6 @@ from executorch.codegen.tools import gen_all_oplist, gen_oplist, gen_ops_def, ge
 from executorch.exir import ExecutorchBackendConfig, to_edge
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 
 def test_a_list_of_operators_becomes_a_selection(tmp_path: Path) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from compilers import COMPILER, cached, ccache_below
 from docs.code_blocks import ROOT
 from oracle.kernels.tables.kernel_source_table import newest_build
-
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 # Python imports `executorch.FOLDER.FILE` from the tree if the file is there.
 _IMPORTS = """
@@ -63,9 +61,8 @@ class ChangedTree:
         objects = []
         for source in sources:
             objects.append(str(self.folder / f"{source.stem}.o"))
-            # ccache compares commands: relative to the tree, paths are the same in each temporary folder.
-            command = [*_cached(), str(COMPILER), *flags, "-c", str(source), "-o", objects[-1]]
-            run(command, self.folder.parent, CCACHE_BASEDIR=str(self.folder.parent), CCACHE_NOHASHDIR="1")
+            command = cached([str(COMPILER), *flags, "-c", str(source), "-o", objects[-1]])
+            run(command, self.folder.parent, **ccache_below(self.folder.parent))
         return objects
 
     def link(self, program: str, objects: Sequence[str], keep: bool = True) -> Path:
@@ -102,8 +99,3 @@ def run(command: Sequence[str], cwd: Path = ROOT, **environment: str) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env={**os.environ, **environment})
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout
-
-
-def _cached() -> list[str]:
-    ccache = shutil.which("ccache")
-    return [ccache] if ccache else []

@@ -5,16 +5,15 @@ import contextlib
 import io
 import linecache
 import os
-import shutil
 import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
+from compilers import COMPILER
 from docs.code_blocks import CODE, ROOT, Block, blocks_of, commands_of, missing_line, pages
 
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 RUN_MARKS = {"python": ("",), "console": ("run",), "cpp": ("compile",)}
 BLOCKS = [block for page in pages() for block in blocks_of(page)]
 WITH_CODE = [page for page in pages() if any(b.language in RUN_MARKS and not b.reason for b in blocks_of(page))]

@@ -8,7 +8,8 @@ from pathlib import Path
 import peer_programs
 import pytest
 import torch
-from docs.changed_tree import COMPILER, ChangedTree, run
+from compilers import COMPILER
+from docs.changed_tree import ChangedTree, run
 from docs.code_blocks import ROOT
 
 from executorch.codegen.binding import Library, bind_kernels

@@ -12,6 +12,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from compilers import cmake_with_ccache
 from oracle.tolerances import LAYER
 
 from executorch.extension.pybindings import _portable_lib
@@ -32,9 +33,8 @@ STACK = 12 * 1024
 """Maximum bytes of any image."""
 
 CLEAN = {**os.environ, "PYTHONPATH": ""}
-CCACHE = shutil.which("ccache")
-# The project's CMake uses ccache for its own targets; the kernels of the programs are targets of the example.
-BUILD_ENVIRONMENT = {**CLEAN, **({"CMAKE_CXX_COMPILER_LAUNCHER": CCACHE} if CCACHE else {})}
+# The project's CMake uses ccache for its own targets only. The kernels of the programs are targets of the example.
+BUILD_ENVIRONMENT = {**CLEAN, **cmake_with_ccache()}
 
 pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("arm-none-eabi-g++", "arm-none-eabi-size", "qemu-system-arm", "ninja"))),

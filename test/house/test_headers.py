@@ -1,16 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Every public header stands alone: a source that includes nothing else compiles without a warning."""
 
-import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from compilers import COMPILER
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 FLAGS = ("-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror")
 OWN = ("-DEXECUTORCH_OWN_SOURCES",)  # without the headers that only users' sources rely on
 

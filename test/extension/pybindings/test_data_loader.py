@@ -3,8 +3,6 @@
 
 import gc
 import importlib.util
-import os
-import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -13,14 +11,13 @@ from types import ModuleType
 import numpy as np
 import peer_programs
 import pytest
+from compilers import COMPILER, cached
 
 from executorch.extension.pybindings.data_loader import PyDataLoader
 from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_data_loader
 from executorch.runtime.errors import InvalidArgumentError, InvalidProgramError
 
 ROOT = Path(__file__).resolve().parents[3]
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
-CCACHE = shutil.which("ccache")
 PROGRAM = Path(peer_programs.path("add")).read_bytes()
 
 
@@ -37,9 +34,7 @@ def memory_loader(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     folder = tmp_path_factory.mktemp("memory_loader")
     (folder / "executorch").symlink_to(ROOT)
     source = str(Path(__file__).with_name("memory_loader.cpp"))
-    # ccache compares commands: with relative paths, they are the same in each temporary folder.
     compilation = [
-        *([] if CCACHE is None else [CCACHE]),
         *(str(COMPILER), "-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", "memory_loader.o"),
         *("-I.", f"-isystem{pybind11.get_include()}", f"-isystem{sysconfig.get_path('include')}"),
     ]
@@ -48,7 +43,7 @@ def memory_loader(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     linking = [str(COMPILER), "-shared", "memory_loader.o", "-o", "memory_loader.so", str(library)]
     if not library.is_file():
         pytest.skip("the libraries are not built")
-    for command in (compilation, linking):
+    for command in (cached(compilation), linking):
         built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert built.returncode == 0, built.stderr
     spec = importlib.util.spec_from_file_location("memory_loader", folder / "memory_loader.so")
