@@ -64,8 +64,7 @@ class OutputsBackend final : public runtime::BackendInterface {
 
 OutputsBackend backend;
 [[maybe_unused]] const Error registered = runtime::register_backend({"OutputsBackend", &backend});
-[[maybe_unused]] const Error registered_kernels =
-    runtime::register_kernels(kKernels);
+[[maybe_unused]] const Error registered_kernels = runtime::register_kernels(kKernels);
 
 }  // namespace
 }  // namespace executorch::testing

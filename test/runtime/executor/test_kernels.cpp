@@ -72,8 +72,7 @@ constexpr Kernel kKernels[] = {
     make_kernel<&temp_out>("test::temp.out"), Kernel("test::count.int", &count),
 };
 
-[[maybe_unused]] const Error registered =
-    runtime::register_kernels(kKernels);
+[[maybe_unused]] const Error registered = runtime::register_kernels(kKernels);
 
 }  // namespace
 
