@@ -27,8 +27,8 @@ struct JsonValue {
   const std::string* find_string(std::string_view name) const;
 };
 
-/// Reads a document. InvalidExternalData for invalid JSON, more than 32 levels of nesting, an object
-/// with two items of one name, or more than 1000 + bytes / 16 values.
+/// Reads a document. InvalidExternalData for invalid JSON, more than 32 levels of nesting, an
+/// object with two items of one name, or more than 1000 + bytes / 16 values.
 runtime::Result<JsonValue> parse_json(std::string_view document);
 
 }  // namespace executorch::extension::signature

@@ -38,7 +38,7 @@ def unary(
 
 
 def _plain_unary(kind: type) -> Rule:
-    # XNNPACK computes it on integers by a table of 256 results. A table has no NaN, which partial functions return.
+    # XNNPACK computes it on integers by a table of 256 results. Partial functions return NaN, so they lack one.
     table = None if kind in _PARTIAL_FUNCTIONS else if_scales(lambda operands, result: True)
     return unary(lambda node, source, output: kind(source, output), on_integers=table)
 
