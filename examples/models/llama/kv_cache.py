@@ -59,7 +59,7 @@ class KVCache(Caches):
 
 
 class CacheUpdateStrategy(Enum):
-    """How a cache chooses the slot of a position: a ring buffer overwrites the oldest."""
+    """The choice of the slot of a position in a cache: a ring buffer overwrites the oldest."""
 
     RING_BUFFER = "RingBuffer"
     INVALID = "Invalid"
