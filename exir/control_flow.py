@@ -8,7 +8,7 @@ and ranks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar, cast
 
 import torch
 from torch._higher_order_ops import while_loop as _while_loop
@@ -16,11 +16,12 @@ from torch._higher_order_ops.map import map as map
 from torch._higher_order_ops.scan import scan
 
 cond = torch.cond
+_Values = TypeVar("_Values")
 
 
-def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], init_val: Any) -> Any:
+def while_loop(cond_fn: Callable[..., torch.Tensor], body_fn: Callable[..., object], init_val: _Values) -> _Values:
     """Return the values after `body_fn` ran as long as `cond_fn` is true; `init_val` has the first values."""
-    return _while_loop(cond_fn, body_fn, init_val)
+    return cast(_Values, _while_loop(cond_fn, body_fn, init_val))
 
 
 __all__ = ["cond", "map", "scan", "while_loop"]
