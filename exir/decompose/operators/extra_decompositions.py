@@ -17,7 +17,7 @@ from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
 from torch._prims_common import type_to_dtype
 
-from executorch.exir.decompose.operators.complex_numbers import COMPLEX_DECOMPOSITIONS
+from executorch.exir.decompose.operators.complex_numbers import COMPLEX_DECOMPOSITIONS, nan_to_num
 from executorch.exir.decompose.operators.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
 from executorch.exir.decompose.operators.float_parts import frexp
 from executorch.exir.decompose.operators.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
@@ -235,6 +235,7 @@ REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     _aten.eye.default: _eye,
     _aten.eye.m: _eye,
     _aten.fill.Tensor: _fill,
+    _aten.nan_to_num.default: nan_to_num,
     _aten.take.default: _take,
     _aten.select_scatter.default: _select_scatter,
     **INTEGER_SCALAR_DECOMPOSITIONS,

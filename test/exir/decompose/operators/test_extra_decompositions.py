@@ -32,6 +32,28 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     ),
     "a product of int8 matrices": (lambda x: torch._int_mm(x.to(torch.int8), x.to(torch.int8).t()), X.reshape(4, 6)),
     "arithmetic with complex numbers": (lambda x: torch.view_as_real((x * 2j + (1 - 3j)) / (1 + 1j) - 1j), X),
+    "powers of complex numbers": (
+        lambda x: torch.view_as_real(
+            torch.complex(x, x.sin()) ** (0.5 + 1j) + (x / 4).abs() ** 1j + (1 + 2j) ** (x / 8)
+        ),
+        X,
+    ),
+    "complex scalars of other calls": (
+        lambda x: (
+            torch.view_as_real(torch.full_like(z := torch.complex(x, x.sin()), 2 - 1j).add(z, alpha=1j)),
+            torch.view_as_real(z.scatter(1, torch.tensor([[[1, 0]]]), 3j)),
+            (z == -7 + 1j) | (z != 2j),
+        ),
+        X,
+    ),
+    "sums of complex numbers at one index": (
+        lambda x: torch.view_as_real((z := torch.complex(x, x.sin())).index_add(1, torch.tensor([2, 2]), z[:, :2])),
+        X,
+    ),
+    "complex numbers that are not finite": (
+        lambda x: torch.view_as_real(torch.nan_to_num(torch.complex(x / x.relu(), 1 / x), nan=2.0, posinf=3.0)),
+        X,
+    ),
     "a complex convolution": (
         lambda x: torch.view_as_real(F.conv1d(torch.complex(x, x.sin()), torch.complex(x.cos(), x)[:, :, :2])),
         X,
