@@ -29,6 +29,7 @@ from executorch.exir.decompose.operators.extra_decompositions import REPLACED_DE
 from executorch.exir.decompose.operators.grouped_products import grouped_decompositions
 from executorch.exir.decompose.operators.linalg_checks import check_in_kernels
 from executorch.exir.decompose.operators.recurrent_layers import RECURRENT_DECOMPOSITIONS
+from executorch.exir.decompose.operators.vision import vision_decompositions
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.program_copy import copy_program
@@ -67,6 +68,7 @@ def _ours(unroll_recurrent: bool) -> dict[OpOverload, Callable[..., object]]:
             **affine_decompositions(),
             **grouped_decompositions(),
             **chunked_loss_decompositions(),
+            **vision_decompositions(),
         }.items()
         if op not in left_out
     }
