@@ -90,7 +90,7 @@ def _fake_deform_conv2d(images: torch.Tensor, weight: torch.Tensor, offset: torc
 
 
 def _define(name: str, fake: Callable[..., torch.Tensor], eager: Callable[..., torch.Tensor] | None) -> None:
-    if not hasattr(torch.ops.torchvision, name):  # torchvision is not imported
+    if not hasattr(torch.ops.torchvision, name):
         _LIBRARY.define(name + _SCHEMAS[name])
         torch.library.register_fake(f"torchvision::{name}", fake, lib=_LIBRARY)
         if eager is not None:
