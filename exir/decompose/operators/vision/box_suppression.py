@@ -13,7 +13,7 @@ import torch
 
 def nms(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
     """Return the positions of kept boxes by descending score. dets: [N, 4] corners x1, y1, x2, y2. scores: [N]."""
-    order = torch.ops.aten.sort.stable(scores, stable=True, dim=0, descending=True)[1]
+    order: torch.Tensor = torch.ops.aten.sort.stable(scores, stable=True, dim=0, descending=True)[1]
     overlapping = _overlaps(dets[order]) > iou_threshold
     ranks = torch.arange(dets.size(0))
     suppresses = overlapping & (ranks.unsqueeze(1) < ranks)

@@ -18,7 +18,9 @@ def _sample(images: torch.Tensor, y: torch.Tensor, x: torch.Tensor) -> torch.Ten
     return torch.ops.aten.grid_sampler(images, grid, _BILINEAR, _ZEROS, False)  # type: ignore[no-any-return]
 
 
-def _starts_and_bins(rois: torch.Tensor, axis: int, scale: float, bins: int, aligned: bool) -> tuple[torch.Tensor, ...]:
+def _starts_and_bins(
+    rois: torch.Tensor, axis: int, scale: float, bins: int, aligned: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the first coordinates of regions along an axis, their sizes, and the sizes of their bins: [K] each."""
     start = rois[:, 1 + axis] * scale - (0.5 if aligned else 0.0)
     size = rois[:, 3 + axis] * scale - (0.5 if aligned else 0.0) - start
@@ -36,6 +38,11 @@ def roi_align(
     sampling_ratio: int,
     aligned: bool,
 ) -> torch.Tensor:
+    """Return [K, C, pooled_height, pooled_width]: the mean of bilinear samples in each bin of each region.
+
+    input: [N, C, H, W]. rois: [K, 5], the number of an image and corners x1, y1, x2, y2. With a sampling_ratio of 0 or
+    less, a bin has as many samples along an axis as the pixels that it covers, rounded up, and at most H or W.
+    """
     pooled, extent = (pooled_height, pooled_width), input.shape[-2:]
     axes = [_starts_and_bins(rois, 1 - axis, spatial_scale, pooled[axis], aligned) for axis in (0, 1)]
     image = rois[:, 0].to(torch.int64)
@@ -96,6 +103,11 @@ def deform_conv2d(
     offset_groups: int,
     use_mask: bool,
 ) -> torch.Tensor:
+    """Return a convolution whose windows sample the image at positions that `offset` moves.
+
+    input: [N, C, H, W]. offset: [N, offset_groups * taps * 2, out_h, out_w], y and x for each tap. mask: a factor for
+    each sample, [N, offset_groups * taps, out_h, out_w].
+    """
     batch, channels = input.shape[:2]
     kernel_h, kernel_w = weight.shape[-2:]
     taps = kernel_h * kernel_w

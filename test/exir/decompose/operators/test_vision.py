@@ -147,6 +147,7 @@ def test_boxes_selected_by_their_scores_may_be_none() -> None:
     torch.testing.assert_close(none, torch.empty(0, 4))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("aligned", [True, False])
 @pytest.mark.parametrize("ratio", [2, -1])
 def test_roi_align_takes_regions_beyond_images_and_none(ratio: int, aligned: bool) -> None:
@@ -160,6 +161,7 @@ def test_roi_align_takes_regions_beyond_images_and_none(ratio: int, aligned: boo
         torch.testing.assert_close(pooled, _roi_align(*call, *options), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("groups", [1, 2])
 def test_deformable_convolution_samples_the_moved_image(groups: int) -> None:
     """Windows that all move by (1, -2) convolve the image moved so; a mask of 0.5 halves the samples."""
