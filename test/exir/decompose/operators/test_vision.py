@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from oracle.tolerances import LAYER
 from torch import nn
 from torch.export import Dim, export
 
@@ -158,7 +159,7 @@ def test_roi_align_takes_regions_beyond_images_and_none(ratio: int, aligned: boo
     dims = ({}, {0: Dim.AUTO(min=0, max=8)})
     found = _run(lambda images, rois: torch.ops.torchvision.roi_align(images, rois, *options), calls, dims)
     for call, pooled in zip(calls, found, strict=True):
-        torch.testing.assert_close(pooled, _roi_align(*call, *options), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(pooled, _roi_align(*call, *options), **LAYER)
 
 
 @pytest.mark.sampled
@@ -178,4 +179,4 @@ def test_deformable_convolution_samples_the_moved_image(groups: int) -> None:
     (found,) = _run(convolve, [(image, offset, mask)], None)
     padded = nn.functional.pad(image, (4, 0, 0, 2))  # the first window starts in row 0, column -4
     wanted = torch.conv2d(padded, weight * 0.5, bias, (2, 1), 0, (1, 2), groups)[:, :, : sizes[0], : sizes[1]]
-    torch.testing.assert_close(found[..., : wanted.shape[-1]], wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found[..., : wanted.shape[-1]], wanted, **LAYER)
