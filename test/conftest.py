@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         action="store_true",
-        help="run a quarter of the cases of tests marked `sampled`, which the commit chooses",
+        help="run an eighth of the cases of tests marked `sampled`, which the commit chooses",
     )
 
 
@@ -60,7 +60,7 @@ _LONG_FILES = (
     "test/runtime/test_execute_async.py",
     "test/end_to_end/test_control_flow_nests.py",
 )
-_PARTS = 4
+_PARTS = 8
 
 
 def _start(item: pytest.Item) -> int:
@@ -72,7 +72,7 @@ def _start(item: pytest.Item) -> int:
 def _cases_of_other_commits(family: Sequence[pytest.Item], part: int) -> set[pytest.Item]:
     """The cases of one test, or the tests of one file, that the commit does not run. It runs at least one.
 
-    A hash orders them: in the order of parameters, every second or fourth case often has the same dtype or option.
+    A hash orders them: in the order of parameters, every second, fourth or eighth case often has the same dtype or option.
     """
     parts = min(_PARTS, len(family))
     ordered = sorted(family, key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())

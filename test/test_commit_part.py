@@ -65,7 +65,7 @@ def test_a_family_with_few_cases_runs_one_for_every_commit(monkeypatch: pytest.M
 
 
 def test_the_tests_of_a_file_are_one_family_where_the_mark_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"test/a.py::test_{name}" for name in ("few[0]", "few[1]", *"abcdefghij")]
+    names = [f"test/a.py::test_{name}" for name in ("few[0]", "few[1]", *"abcdefghijklmn")]
     kept = [
         _kept(monkeypatch, part, [_Item(name, True, by="file") for name in names]) for part in range(conftest._PARTS)
     ]

@@ -18,6 +18,8 @@ from executorch.exir import to_edge
 from executorch.exir.error import ExportError
 from executorch.runtime import Runtime
 
+pytestmark = pytest.mark.sampled(by="file")
+
 SETTINGS = settings(
     max_examples=3,
     deadline=None,

@@ -20,6 +20,8 @@ from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import ExecuTorchError, InvalidStateError, NotSupportedError, Runtime
 from executorch.runtime.errors import CancelledError, InvalidArgumentError
 
+pytestmark = pytest.mark.sampled(by="file")
+
 
 class Branches(nn.Module):
     def __init__(self, depth=3, width=4):

@@ -22,6 +22,8 @@ from executorch.extension.llm.export.load import CheckpointFileError
 from executorch.extension.llm.export.quantize import QuantizedEmbedding
 from executorch.runtime import Runtime
 
+pytestmark = pytest.mark.sampled(by="file")
+
 SIZES = {
     "hidden_size": 64,
     "intermediate_size": 96,

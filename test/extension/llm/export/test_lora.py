@@ -18,6 +18,8 @@ from executorch.extension.llm.export.config.llm_config import LlmConfigError, Lo
 from executorch.extension.llm.export.export_llm import read_config
 from executorch.runtime import Runtime
 
+pytestmark = pytest.mark.sampled(by="file")
+
 SIZES = {
     "hidden_size": 64,
     "intermediate_size": 96,

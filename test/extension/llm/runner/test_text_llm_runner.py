@@ -30,6 +30,8 @@ from test.extension.llm.runner.small_models import (
     write_tokenizer,
 )
 
+pytestmark = pytest.mark.sampled(by="file")
+
 PROMPT = "The quick brown fox"
 LLAMA_MAIN = f"{next(iter(executorch.extension.__path__))}/../data/bin/llama_main"
 
