@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pickle import UnpicklingError
 from typing import Any
-from zipfile import ZipFile, is_zipfile
+from zipfile import ZipFile
 
 import torch
 from torch import fx
@@ -35,6 +35,7 @@ from executorch.exir.serde.lowered_modules import (
     restore_lowered_modules,
     write_lowered_module,
 )
+from executorch.exir.serialize.pickled_tensors import check_saved_tensors
 from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
@@ -273,9 +274,7 @@ def tensors_of(data: bytes) -> Any:
     """
     if not data:
         return {}
-    if is_zipfile(io.BytesIO(data)):
-        with ZipFile(io.BytesIO(data)) as archive:
-            check_unpacked_size(archive, len(data))
+    check_saved_tensors(io.BytesIO(data))
     try:
         # torch's operators trust the indices of a sparse tensor.
         with torch.sparse.check_sparse_tensor_invariants(True):

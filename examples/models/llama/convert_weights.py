@@ -81,8 +81,11 @@ def renamed(weights: Mapping[str, Weight], names: Mapping[str, str]) -> dict[str
         pattern = next((candidate for candidate in names if re.fullmatch(candidate, name)), None)
         if pattern is None:
             unknown.append(name)
-        else:
-            by_our_name[re.sub(pattern, names[pattern], name)] = weight
+            continue
+        our_name = re.sub(pattern, names[pattern], name)
+        if our_name in by_our_name:
+            raise CheckpointError(f"two weights are {our_name}, one of them {name}")
+        by_our_name[our_name] = weight
     if unknown:
         raise CheckpointError(f"weights that no decoder of this kind has: {', '.join(sorted(unknown)[:8])}")
     return by_our_name
@@ -112,12 +115,14 @@ def _split_fused(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]
             split[name] = weight
             continue
         prefix, kind, suffix = fused.groups()
+        if weight.dim() == 0:
+            raise CheckpointError(f"{name}: expected rows, found a number")
         parts: tuple[str, ...]
         if kind == "gate_up_proj":
             parts, sizes = ("gate", "up"), [len(weight) // 2] * 2
         else:
             output = weights.get(f"{prefix}.o_proj.weight")
-            queries = 0 if output is None else output.shape[-1]
+            queries = 0 if output is None or output.dim() == 0 else output.shape[-1]
             parts, sizes = ("q", "k", "v"), [queries, *[(len(weight) - queries) // 2] * 2]
         if sum(sizes) != len(weight) or min(sizes) < 1:
             raise CheckpointError(f"{name}: {len(weight)} rows cannot be divided into {', '.join(parts)}")
@@ -142,6 +147,10 @@ def _stack_experts(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tenso
         missing = [f"{w} of {i}" for w in ("w1", "w2", "w3") for i in indices if i not in matrices.get(w, {})]
         if missing:
             raise CheckpointError(f"{layer}: missing weights of experts: {', '.join(missing[:8])}")
+        shapes = [weight.shape for name in ("w1", "w3") for weight in matrices[name].values()]
+        columns = [weight.shape for weight in matrices["w2"].values()]
+        if len(set(shapes)) != 1 or len(set(columns)) != 1 or len(shapes[0]) != 2:
+            raise CheckpointError(f"{layer}: expected matrices of one shape for all experts")
         w1, w2, w3 = (torch.stack([matrices[name][i] for i in indices]) for name in ("w1", "w2", "w3"))
         stacked[f"{layer}.mlp.experts.gate_up_proj"] = torch.cat((w1, w3), dim=1)
         stacked[f"{layer}.mlp.experts.down_proj"] = w2

@@ -104,7 +104,7 @@ def read_adapter(config: LoraConfig) -> Adapter:
             raise LlmConfigError("lora_config: expected adapter_config, or lora_rank, lora_alpha and target_modules")
         sizes = _read_sizes(Path(config.adapter_config) if config.adapter_config else path / _CONFIG_NAME)
         rank, alpha, targets, divides_by_root = sizes
-    if rank < 1 or alpha <= 0:
+    if rank < 1 or not (math.isfinite(alpha) and alpha > 0):
         raise LlmConfigError(f"lora_config: expected a positive rank and alpha, found {rank} and {alpha:g}")
     scale = alpha / (math.sqrt(rank) if divides_by_root else rank)
     return Adapter(rank, scale, tuple(targets), _matrices(path, rank))

@@ -233,7 +233,7 @@ class ModelArgs:
 def _read(path: str | Path) -> dict[str, Any]:
     try:
         read = json.loads(Path(path).read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelArgsError(f"{path}: expected JSON: {error}") from error
     if not isinstance(read, dict):
         raise ModelArgsError(f"{path}: expected a JSON object, found {type(read).__name__}")

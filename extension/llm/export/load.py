@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from executorch.exir.serialize.pickled_tensors import check_saved_tensors
 from executorch.exir.serialize.regular_file import read_regular_file
 
 _INDEX = "model.safetensors.index.json"
@@ -29,7 +30,12 @@ def iter_checkpoint(path: str | Path) -> Iterator[tuple[str, torch.Tensor]]:
 
 def load_checkpoint(path: str | Path) -> dict[str, torch.Tensor]:
     """All tensors of a file or folder. Raises CheckpointFileError, OSError."""
-    return dict(iter_checkpoint(path))
+    tensors: dict[str, torch.Tensor] = {}
+    for name, tensor in iter_checkpoint(path):
+        if name in tensors:
+            raise CheckpointFileError(f"{path}: expected each tensor in one file, found {name!r} in several")
+        tensors[name] = tensor
+    return tensors
 
 
 def _files(path: Path) -> list[Path]:
@@ -73,6 +79,8 @@ def _read(file: Path) -> dict[str, torch.Tensor]:
 
 def _unpickle(file: Path) -> Any:
     try:
+        with file.open("rb") as opened:
+            check_saved_tensors(opened)
         try:
             return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
         except RuntimeError:  # the older format cannot be mapped
@@ -90,6 +98,8 @@ def _tensors(file: Path, read: Any) -> dict[str, torch.Tensor]:
     if not isinstance(read, dict):
         raise CheckpointFileError(f"{file}: expected a dictionary of tensors, found {type(read).__name__}")
     for name, value in read.items():
+        if not isinstance(name, str):
+            raise CheckpointFileError(f"{file}: expected texts as names of tensors, found {name!r}")
         if not isinstance(value, torch.Tensor):
             raise CheckpointFileError(f"{file}: {name!r}: expected a tensor, found {type(value).__name__}")
         # torch's operators trust the indices of a sparse tensor.
