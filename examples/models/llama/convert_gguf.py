@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -61,6 +62,8 @@ def args_of_gguf(file: GGUFFile, **options: Any) -> ModelArgs:
             raise ModelArgsError(
                 f"{file.path}: {architecture}.{key}: expected one {expected.__name__}, found {value!r}"
             )
+        if not (math.isfinite(value) and value > 0):
+            raise ModelArgsError(f"{file.path}: {architecture}.{key}: expected a positive number, found {value}")
         arguments[name] = value
     missing = [key for key in list(_SIZES)[:4] if _SIZES[key] not in arguments]
     if missing:
@@ -82,27 +85,30 @@ def args_of_gguf(file: GGUFFile, **options: Any) -> ModelArgs:
 def _check_sizes(file: GGUFFile, sizes: dict[str, Any]) -> None:
     """Check the sizes against tensors in the file, so that a model takes no more memory than the file accounts for."""
     dim, hidden = sizes["dim"], sizes["hidden_dim"]
-    expected = {"token_embd.weight": (sizes["vocab_size"], dim), "blk.0.ffn_gate.weight": (hidden, dim)}
-    if "head_dim" in sizes:
-        expected["blk.0.attn_q.weight"] = (sizes["n_heads"] * sizes["head_dim"], dim)
+    layers = len([name for name in file.tensors if re.fullmatch(r"blk\.\d+\.attn_norm\.weight", name)])
+    if sizes["n_layers"] != layers:
+        raise ModelArgsError(f"{file.path}: expected tensors of {sizes['n_layers']} layers, found {layers}")
+    expected = {"token_embd.weight": (sizes["vocab_size"], dim)}
+    for layer in range(layers):
+        expected[f"blk.{layer}.ffn_gate.weight"] = (hidden, dim)
+        if "head_dim" in sizes:
+            expected[f"blk.{layer}.attn_q.weight"] = (sizes["n_heads"] * sizes["head_dim"], dim)
     for name, shape in expected.items():
         found = file.tensors[name].shape if name in file.tensors else None
         if found != shape:
             raise ModelArgsError(f"{file.path}: {name}: expected {list(shape)} as the metadata says, found {found}")
-    layers = len([name for name in file.tensors if re.fullmatch(r"blk\.\d+\.attn_norm\.weight", name)])
-    if sizes["n_layers"] != layers:
-        raise ModelArgsError(f"{file.path}: expected tensors of {sizes['n_layers']} layers, found {layers}")
 
 
 def _architecture(file: GGUFFile) -> str:
     architecture = file.metadata.get("general.architecture")
-    if architecture not in _ARCHITECTURES:
+    if not isinstance(architecture, str) or architecture not in _ARCHITECTURES:
         known = ", ".join(_ARCHITECTURES)
         raise ModelArgsError(f"{file.path}: general.architecture: expected one of {known}, found {architecture!r}")
     kind = file.metadata.get(f"{architecture}.rope.scaling.type", "none")
-    if kind != "none":
+    if not isinstance(kind, str) or kind != "none":
         raise ModelArgsError(f"{file.path}: {architecture}.rope.scaling.type: expected none, found {kind!r}")
-    if file.metadata.get(f"{architecture}.expert_count", 0):
+    experts = file.metadata.get(f"{architecture}.expert_count", 0)
+    if not isinstance(experts, int) or experts:
         raise ModelArgsError(f"{file.path}: {architecture}.expert_count: mixtures of experts are not supported")
     return str(architecture)
 

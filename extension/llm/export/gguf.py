@@ -30,7 +30,10 @@ _MAX_ALIGNMENT = 1 << 20
 _MIN_TENSOR_BYTES = 8 + 4 + 8 + 4 + 8
 _MIN_PAIR_BYTES = 8 + 4 + 1
 _STRING, _ARRAY = 8, 9
-_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_BOOL = 7
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", _BOOL: "?", 10: "Q", 11: "q", 12: "d"}
+# The same in arrays: any byte is a bool.
+_ITEMS = {kind: numpy.dtype("u1" if kind == _BOOL else f"<{form}") for kind, form in _SCALARS.items()}
 
 
 class GGUFError(ValueError):
@@ -76,7 +79,10 @@ class GGUFTensor:
 
 @dataclass(frozen=True)
 class GGUFFile:
-    """Metadata and tensors of a file."""
+    """Metadata and tensors of a file.
+
+    Arrays of numbers and bools in the metadata are numpy arrays, all other arrays are lists.
+    """
 
     path: Path
     metadata: dict[str, Any]
@@ -88,6 +94,7 @@ class _Reader:
 
     def __init__(self, path: Path, data: NDArray[numpy.uint8]) -> None:
         self.path = path
+        self.bytes = data
         self.data: memoryview = data.data
         self.at = 0
 
@@ -130,14 +137,15 @@ class _Reader:
             raise self.error(f"expected a value of type 0 to 12, found type {kind}")
         return self.number(_SCALARS[kind])
 
-    def array(self, nesting: int) -> list[Any]:
+    def array(self, nesting: int) -> list[Any] | NDArray[Any]:
         if nesting >= _MAX_NESTING:
             raise self.error(f"expected at most {_MAX_NESTING} nested arrays, found more")
         kind: int = self.number("I")
-        if kind in _SCALARS:
-            size = struct.calcsize("<" + _SCALARS[kind])
-            count = self.count("values", size)
-            return list(struct.unpack(f"<{count}{_SCALARS[kind]}", self.take(count * size)))
+        if kind in _ITEMS:
+            size = _ITEMS[kind].itemsize * self.count("values", _ITEMS[kind].itemsize)
+            self.take(size)
+            items = numpy.array(self.bytes[self.at - size : self.at].view(_ITEMS[kind]))
+            return items != 0 if kind == _BOOL else items
         count = self.count("values", 12 if kind == _ARRAY else 8)
         return [self.value(kind, nesting + 1) for _ in range(count)]
 

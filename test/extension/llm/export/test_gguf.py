@@ -4,6 +4,7 @@
 import copy
 import random
 import struct
+import tracemalloc
 
 import gguf
 import numpy
@@ -12,6 +13,7 @@ import torch
 import transformers
 from oracle.tolerances import MODEL
 
+from executorch.examples.models.llama.convert_gguf import args_of_gguf
 from executorch.examples.models.llama.convert_weights import CheckpointError
 from executorch.examples.models.llama.export_llama_lib import build_model
 from executorch.examples.models.llama.model_args import ModelArgsError
@@ -262,6 +264,59 @@ def test_broken_files_are_refused(content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(GGUFError, match=r"model\.gguf"):
         read_gguf(path)
+
+
+def pair(key, kind, value):
+    return text(key) + struct.pack("<I", kind) + value
+
+
+def test_arrays_of_numbers_take_the_bytes_that_they_have(tmp_path):
+    path = tmp_path / "model.gguf"
+    arrays = [
+        pair(f"of type {kind}".encode(), 9, struct.pack("<IQ", kind, 1 << 20) + bytes([129]) * (size << 20))
+        for kind, size in ((0, 1), (1, 1), (3, 2), (5, 4), (6, 4), (7, 1), (11, 8))
+    ]
+    path.write_bytes(header(pairs=b"".join(arrays), num_pairs=len(arrays)) + bytes(64))
+    tracemalloc.start()
+    metadata = read_gguf(path).metadata
+    assert tracemalloc.get_traced_memory()[1] < 2 * path.stat().st_size
+    tracemalloc.stop()
+    assert [array.dtype for array in metadata.values()] == ["u1", "i1", "i2", "i4", "f4", "?", "i8"]
+    assert (metadata["of type 1"] == -127).all() and (metadata["of type 7"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"general.architecture": ["llama"]}, "expected one of llama"),
+        ({"general.architecture": numpy.ones(3)}, "expected one of llama"),
+        ({"llama.rope.scaling.type": numpy.ones(3)}, "expected none"),
+        ({"llama.expert_count": numpy.ones(3)}, "mixtures of experts"),
+        ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "expected a positive number, found nan"),
+        ({"llama.rope.freq_base": float("inf")}, "expected a positive number, found inf"),
+        ({"llama.attention.head_count": 0}, "expected a positive number, found 0"),
+        ({"llama.block_count": 2**60}, "expected tensors of 1152921504606846976 layers"),
+    ],
+)
+def test_metadata_of_other_types_and_values_are_a_typed_error(change, says, tmp_path):
+    reference = transformers.AutoModelForCausalLM.from_config(KINDS["llama"]()).eval()
+    write(tmp_path / "model.gguf", "llama", reference)
+    file = read_gguf(tmp_path / "model.gguf")
+    file.metadata.update(change)
+    with pytest.raises(ModelArgsError, match=says):
+        args_of_gguf(file)
+
+
+def test_every_layer_has_the_matrices_that_it_takes(tmp_path):
+    reference = transformers.AutoModelForCausalLM.from_config(KINDS["llama"]()).eval()
+    write(
+        tmp_path / "model.gguf",
+        "llama",
+        reference,
+        change=lambda name, value: value[:1] if "layers.1.mlp.gate_proj" in name else value,
+    )
+    with pytest.raises(ModelArgsError, match=r"blk\.1\.ffn_gate\.weight: expected \[96, 64\]"):
+        args_of_gguf(read_gguf(tmp_path / "model.gguf"))
 
 
 def test_damaged_files_give_typed_errors_alone(model, tmp_path):
