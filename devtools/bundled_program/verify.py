@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +12,7 @@ from executorch.devtools.bundled_program import schema
 from executorch.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
 from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import BytesLike
+from executorch.exir.serialize import MalformedProgramError
 from executorch.runtime import Runtime
 
 
@@ -55,13 +57,22 @@ def value_of(value: schema.Value) -> torch.Tensor | int | float | bool:
     """Convert a bundled value to a tensor or Python scalar."""
     content = value.val
     if isinstance(content, schema.Tensor):
-        dtype = to_dtype(content.scalar_type)
-        dense = torch.frombuffer(bytearray(content.data), dtype=dtype) if content.data else torch.empty(0, dtype=dtype)
-        sizes = [content.sizes[dim] for dim in content.dim_order]
-        return dense.reshape(sizes).permute([content.dim_order.index(dim) for dim in range(len(sizes))])
+        return _tensor_of(content)
     if isinstance(content, schema.Int):
         return content.int_val
     return content.bool_val if isinstance(content, schema.Bool) else content.double_val
+
+
+def _tensor_of(content: schema.Tensor) -> torch.Tensor:
+    dtype = to_dtype(content.scalar_type)
+    order, sizes = content.dim_order, content.sizes
+    if sorted(order) != list(range(len(sizes))) or any(size < 0 for size in sizes):
+        raise MalformedProgramError(f"a tensor of sizes {sizes} has the dim order {order}")
+    nbytes = math.prod(sizes) * dtype.itemsize
+    if nbytes != len(content.data):
+        raise MalformedProgramError(f"a tensor of sizes {sizes}: expected {nbytes} bytes, found {len(content.data)}")
+    dense = torch.frombuffer(bytearray(content.data), dtype=dtype) if content.data else torch.empty(0, dtype=dtype)
+    return dense.reshape([sizes[dim] for dim in order]).permute([order.index(dim) for dim in range(len(sizes))])
 
 
 def _check(expected: object, found: object, rtol: float, atol: float) -> tuple[float | None, bool]:
@@ -69,6 +80,8 @@ def _check(expected: object, found: object, rtol: float, atol: float) -> tuple[f
         return (0.0, True) if expected == found else (None, False)
     if expected.shape != found.shape or expected.dtype != found.dtype:
         return None, False
+    if expected.is_complex():
+        expected, found = torch.view_as_real(expected), torch.view_as_real(found)
     a, b = expected.to(torch.float64), found.to(torch.float64)
     difference = (a - b).abs().nan_to_num()
     return float(difference.max()) if a.numel() else 0.0, torch.allclose(b, a, rtol, atol, equal_nan=True)

@@ -2,10 +2,17 @@
 """Verifying a bundle compares outputs within the tolerances."""
 
 import pytest
+import torch
 from bundles import RIGHT, X, bundle, wrong
 
-from executorch.devtools.bundled_program.config import MethodTestCase
-from executorch.devtools.bundled_program.verify import verify_bundled_program
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program import schema
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from executorch.devtools.bundled_program.verify import value_of, verify_bundled_program
+from executorch.exir import to_edge
+from executorch.exir.schema import ScalarType
+from executorch.exir.serialize import MalformedProgramError
 
 
 def test_cases_pass_within_the_tolerances() -> None:
@@ -22,3 +29,25 @@ def test_cases_pass_within_the_tolerances() -> None:
 def test_an_output_of_other_sizes_does_not_pass() -> None:
     (result,) = verify_bundled_program(bundle(MethodTestCase((X,), RIGHT.flatten())))
     assert (result.passed, result.largest) == (False, [None])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order", "nbytes"),
+    [([2], [5], 8), ([2, 3], [0, 0], 24), ([-1], [0], 8), ([2], [0], 4), ([2], [], 8), ([2, 2**31], [0, 1], 0)],
+)
+def test_a_tensor_that_contradicts_itself_is_malformed(sizes: list[int], order: list[int], nbytes: int) -> None:
+    with pytest.raises(MalformedProgramError, match="a tensor of sizes"):
+        value_of(schema.Value(schema.Tensor(ScalarType.FLOAT, sizes, bytes(nbytes), order)))
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + x
+
+
+def test_both_parts_of_complex_outputs_are_compared() -> None:
+    x = torch.tensor([1 + 2j, 3 + 4j])
+    cases = [MethodTestCase((x,), 2 * x), MethodTestCase((x,), (2 * x).conj().resolve_conj())]
+    program = to_edge(torch.export.export(Twice(), (x,))).to_executorch()
+    data = serialize_from_bundled_program_to_flatbuffer(BundledProgram(program, [MethodTestSuite("forward", cases)]))
+    assert [case.passed for case in verify_bundled_program(data)] == [True, False]
