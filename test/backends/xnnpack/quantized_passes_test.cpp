@@ -71,6 +71,17 @@ TEST(GraphPasses, QuantizingDequantizedValuesWithEqualParametersIsACopy) {
   EXPECT_EQ(b.graph.nodes.back().operand(0), x);
 }
 
+TEST(GraphPasses, AClampThatChangesTheScaleStays) {
+  for (const float scale : {0.1f, 0.2f}) {
+    Builder b;
+    const uint32_t product = bytes(b, 0.1f);
+    b.product(bytes(b, 0.1f), product);
+    b.node(NodeKind::Clamp, {product}, bytes(b, scale)).clamp = {0, 6};
+    fuse_clamps(&b.graph);
+    EXPECT_EQ(b.graph.nodes.size(), scale == 0.1f ? 1u : 2u);
+  }
+}
+
 TEST(GraphPasses, ALongChainOfFunctionsIsNoLookup) {
   Builder b;
   uint32_t at = b.value();

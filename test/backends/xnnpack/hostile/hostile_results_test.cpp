@@ -93,6 +93,35 @@ TEST_P(RotationByItself, ReadsTheTableBeforeItWritesTheResult) {
 INSTANTIATE_TEST_SUITE_P(Tables, RotationByItself,
                          ::testing::Values(Table::Cosines, Table::Sines, Table::Both));
 
+TEST(HostileResults, AFusedClampDoesNotChangeTheWeightsOfALayerLikeIt) {
+  // x of 32 ones, times a matrix of ones. One result is quantized again, with a larger scale.
+  TestPayload p;
+  const auto byte = [](TestValue value, float scale) {
+    TestValue typed = quantized(std::move(value), scale);
+    typed.zero_point = 0;
+    return typed;
+  };
+  p.constant_fill = 1;
+  const uint32_t x = add(p, byte(input(0, {1, 32}), 1));
+  const uint32_t weights = hostile_constant(p, {4, 32}, Datatype::QInt8);
+  p.values[weights] = byte(p.values[weights], 1);
+  const uint32_t product = add(p, byte(constant(0, {1, 4}), 1));
+  const uint32_t clamped = add(p, byte(output(1, {1, 4}), 4));
+  const uint32_t plain = add(p, byte(output(2, {1, 4}), 1));
+  p.nodes = {{Kind::FullyConnected, {x, weights, kNoId, product}},
+             {Kind::Clamp, {product, clamped}, {}, /*is_limited=*/true, -100, 100},
+             {Kind::FullyConnected, {x, weights, kNoId, plain}}};
+  Loaded module(p);
+  std::vector<int8_t> ones(32, 1);
+  const auto outputs =
+      module->forward(extension::from_blob(ones.data(), {1, 32}, aten::ScalarType::Char));
+  ASSERT_EQ(outputs.error(), Error::Ok);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ((*outputs)[0].toTensor().const_data_ptr<int8_t>()[i], 8) << i;
+    EXPECT_EQ((*outputs)[1].toTensor().const_data_ptr<int8_t>()[i], 32) << i;
+  }
+}
+
 struct Padding {
   const char* name;
   Datatype datatype;

@@ -1,9 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Fuses clamps into the node before them, and paddings into the node after them.
+// Fuses clamps into the node before them, and paddings into the node after them, where both sides
+// of the clamp or padding have one quantization: packed weights contain the quantization of a
+// node's operand and result, and their key (WeightKeys) has it as the payload does.
 #include <algorithm>
 #include <cmath>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
@@ -122,7 +125,7 @@ void fuse_clamps(Graph* graph) {
     }
     const uint32_t in = node.operand(0), out = node.result();
     if (uses[in] != 1 || !graph->values[in].is_internal() || producers[in] == SIZE_MAX ||
-        graph->values[in].datatype != graph->values[out].datatype) {
+        !have_same_elements(graph->values[in], graph->values[out])) {
       continue;
     }
     Node& producer = graph->nodes[producers[in]];
@@ -151,6 +154,8 @@ void fuse_paddings(Graph* graph) {
     Window2d padding;
     if (uses[in] != 1 || !graph->values[in].is_internal() || producers[in] == SIZE_MAX ||
         !read_image_padding(graph->nodes[producers[in]], &padding) ||
+        !have_same_elements(graph->values[graph->nodes[producers[in]].operand(0)],
+                            graph->values[in]) ||
         !add_padding(padding, &node.window)) {
       continue;
     }
