@@ -190,6 +190,35 @@ TEST_P(HostileBundleTest, IsRefusedOrItsErrorsAreValues) {
   EXPECT_EQ(verify_method_outputs(*method, file.data(), 0), GetParam().outputs) << log.text();
 }
 
+// Copies of the inputs would take a hundred times the file's bytes.
+TEST(HostileBundle, WhoseInputsShareBytesIsRefused) {
+  executorch::runtime::runtime_init();
+  for (const size_t inputs : {size_t{1}, size_t{1000}}) {
+    Builder b;
+    HostileValue large;
+    large.sizes = {10000};
+    large.dim_order = {0};
+    large.data_bytes = 40000;
+    const auto values = b.CreateVector(std::vector<Value>(inputs, add(b, large)));
+    const std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> cases = {
+        fb::CreateBundledMethodTestCase(b, values, b.CreateVector(std::vector<Value>()))};
+    const auto case_vector = b.CreateVector(cases);
+    const std::vector<flatbuffers::Offset<fb::BundledMethodTestSuite>> suites = {
+        fb::CreateBundledMethodTestSuite(b, b.CreateString("forward"), case_vector)};
+    const auto suite_vector = b.CreateVector(suites);
+    const std::vector<uint8_t> program = executorch::testing::add_program();
+    b.ForceVectorAlignment(program.size(), 1, 32);
+    const auto program_vector = b.CreateVector(program);
+    fb::FinishBundledProgramBuffer(b, fb::CreateBundledProgram(b, 2, suite_vector, program_vector));
+    executorch::testing::AlignedBundle file(
+        {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()});
+    const LogCapture log;
+    const auto bundle = Bundle::open({file.data(), file.size});
+    EXPECT_EQ(bundle.error(), inputs == 1 ? Error::Ok : Error::InvalidProgram) << log.text();
+    EXPECT_EQ(log.contains("tensors have more bytes than the file"), inputs != 1) << log.text();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, HostileBundleTest, testing::ValuesIn(rows()),
                          [](const auto& info) { return info.param.name; });
 
