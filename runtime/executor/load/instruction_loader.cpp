@@ -27,6 +27,13 @@ namespace {
 /// In the list of kernels, marks an operator that has already been reported as missing.
 constexpr Kernel kMissing;
 
+/// Larger for a kernel that allows operands in fewer of the places that it writes to.
+int strictness(const Kernel& kernel) {
+  return (kernel.written_ & Kernel::kDisjoint) == 0           ? 0
+         : (kernel.written_ & Kernel::kDisjointButFirst) != 0 ? 1
+                                                              : 2;
+}
+
 /// A kernel key has at most 16 tensors, and the operator's result after them.
 constexpr size_t kMaxKeyTensors = 16 + 1;
 
@@ -172,14 +179,17 @@ ET_INLINE_UNLESS_SMALL Result<const Kernel*> InstructionLoader::find(
   }
   char name[kOperatorTextSize];
   ET_CHECK_OK_OR_RETURN_ERROR(write_operator_text(*plan_.operators()->Get(op), name));
-  known = keyed_kernels_ ? look_up_keyed(name, arguments, kernels_) : look_up(name, {}, kernels_);
-  if (known == nullptr) {
+  const Kernel* found =
+      keyed_kernels_ ? look_up_keyed(name, arguments, kernels_) : look_up(name, {}, kernels_);
+  if (found == nullptr) {
     ET_LOG(Error, "method '%s', instruction %zu: no kernel for operator %s", text(plan_.name()),
            index_, name);
     any_missing_ = true;
-    known = &kMissing;
+    known = found = &kMissing;
+  } else if (known == nullptr || strictness(*known) < strictness(*found)) {
+    known = found;
   }
-  return known;
+  return found;
 }
 
 ET_INLINE_UNLESS_SMALL Span<EValue*> InstructionLoader::point_at(Indices indices) {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/execute/parametric_plan.h>
+#include <executorch/runtime/kernel/boxing.h>
 
 #include "runtime/executor/loaded_program.h"
 #include "runtime/executor/program_builder.h"
@@ -156,6 +158,55 @@ TEST(ParametricPlan, RefusesSizesForWhichAResultIsWhereAnOperandIs) {
     if (is_apart) {
       EXPECT_EQ(floats(method->get_output(0)), Floats({6}));
     }
+  }
+}
+
+aten::Tensor& keep_out(runtime::KernelRuntimeContext& context, const aten::Tensor& a,
+                       aten::Tensor& out) {
+  ET_KERNEL_CHECK(context, runtime::resize_tensor(out, a.sizes()) == Error::Ok, InvalidArgument,
+                  out);
+  return out;
+}
+
+/// Kernels of one operator: operands and results of floats must lie apart, those of bytes need not.
+constexpr runtime::Kernel keyed(const char* key, uint64_t options) {
+  runtime::Kernel kernel = runtime::make_kernel<&keep_out>("test::keyed.out").with(options);
+  kernel.kernel_key_ = runtime::KernelKey(key);
+  return kernel;
+}
+constexpr runtime::Kernel kKeyed[] = {keyed("v1/6;0|6;0", runtime::Kernel::kDisjoint),
+                                      keyed("v1/0;0|0;0", 0)};
+[[maybe_unused]] const Error registered = runtime::register_kernels(kKeyed);
+
+TEST(ParametricPlan, AppliesTheRulesOfEachCallsKernel) {
+  for (const bool floats_are_last : {false, true}) {
+    Words words = kPlan;
+    words[kTensors + 5] = 3;  // value 2 where value 1 is
+    TestProgram program = doubling(words);
+    TestPlan& plan = program.plans[0];
+    TestTensor byte;
+    byte.type = fb::ScalarType::BYTE;
+    plan.values.insert(plan.values.end(), {tensor(byte), tensor(byte)});
+    plan.inputs.push_back(3);
+    plan.outputs.push_back(4);
+    plan.operators.emplace_back("test::keyed", "out");
+    std::vector<TestInstruction>& calls = plan.chains[0];
+    calls = {kernel(0, {0, 0, 1, 1}), kernel(1, {1, 2, 2}), kernel(1, {3, 4, 4})};
+    if (floats_are_last) std::swap(calls[1], calls[2]);
+    Parametric method(program);
+    ASSERT_EQ(method.error(), Error::Ok);
+    std::vector<uint64_t> memory(8);
+    method.give(memory, 64);
+    FloatTensor x({1, 2, 3});
+    uint8_t bytes[2] = {}, results[2] = {};
+    aten::SizesType size = 2;
+    aten::TensorImpl impl(aten::ScalarType::Byte, 1, &size, bytes);
+    ASSERT_EQ(method->set_input(x.value(), 0), Error::Ok);
+    ASSERT_EQ(method->set_input(runtime::EValue(aten::Tensor(&impl)), 1), Error::Ok);
+    ASSERT_EQ(method->set_output_data_ptr(results, sizeof(results), 1), Error::Ok);
+    const LogCapture log;
+    EXPECT_EQ(method->execute(), Error::InvalidProgram) << floats_are_last;
+    EXPECT_TRUE(log.contains("shares bytes with value")) << log.text();
   }
 }
 
