@@ -383,7 +383,11 @@ et_error et_method_output(const et_method* method, size_t index, et_value* value
     const Method& source = *ET_UNWRAP(loaded(method));
     ET_CHECK_OR_RETURN_ERROR(index < source.outputs_size(), InvalidArgument, "output %zu of %zu",
                              index, source.outputs_size());
-    *value = value_of(source.get_output(index));
+    const EValue& output = source.get_output(index);
+    ET_CHECK_OR_RETURN_ERROR(!output.isTensor() || output.toTensor().numel() == 0 ||
+                                 output.toTensor().const_data_ptr() != nullptr,
+                             InvalidState, "output %zu has no memory", index);
+    *value = value_of(output);
     return Error::Ok;
   });
 }

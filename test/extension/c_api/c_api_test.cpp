@@ -278,22 +278,43 @@ TEST_F(CApiTest, NamesTheErrorOfCallsInAnotherOrder) {
   et_method_unload(&method_);
 }
 
-TEST_F(CApiTest, DoesNotWriteToConstMemory) {
-  std::vector<uint8_t> bytes = executorch::testing::program_that_writes_to_its_input();
-  et_program program;
-  ASSERT_EQ(et_program_load(&program, bytes.data(), bytes.size()), ET_OK);
-  size_t size = 0;
-  ASSERT_EQ(et_program_method_memory(&program, "forward", &size), ET_OK);
-  method_memory_.resize(size / 8 + 1);
-  planned_.size = planned_memory_.size() * sizeof(planned_memory_[0]);
-  memory_.method = {method_memory_.data(), size};
-  ASSERT_EQ(et_method_load(&method_, &program, "forward", &memory_), ET_OK);
+/// The method of a program whose inputs and output have no planned memory.
+class UnplannedCApiTest : public CApiTest {
+ protected:
+  void SetUp() override {
+    CApiTest::SetUp();
+    ASSERT_EQ(et_program_load(&unplanned_, bytes_.data(), bytes_.size()), ET_OK);
+    size_t size = 0;
+    ASSERT_EQ(et_program_method_memory(&unplanned_, "forward", &size), ET_OK);
+    method_memory_.resize(size / 8 + 1);
+    planned_.size = planned_memory_.size() * sizeof(planned_memory_[0]);
+    memory_.method = {method_memory_.data(), size};
+    ASSERT_EQ(et_method_load(&method_, &unplanned_, "forward", &memory_), ET_OK);
+  }
+  void TearDown() override {
+    et_method_unload(&method_);
+    et_program_unload(&unplanned_);
+    CApiTest::TearDown();
+  }
+
+  std::vector<uint8_t> bytes_ = executorch::testing::program_that_writes_to_its_input();
+  et_program unplanned_;
+};
+
+TEST_F(UnplannedCApiTest, RefusesAnOutputWithoutMemory) {
+  et_value value;
+  EXPECT_EQ(et_method_output(&method_, 0, &value), static_cast<et_error>(Error::InvalidState));
+  float data[6] = {};
+  ASSERT_EQ(et_method_set_output_data(&method_, 0, data, sizeof(data)), ET_OK);
+  ASSERT_EQ(et_method_output(&method_, 0, &value), ET_OK);
+  EXPECT_EQ(value.of.tensor.data, data);
+}
+
+TEST_F(UnplannedCApiTest, DoesNotWriteToConstMemory) {
   const float data[6] = {1, 2, 3, 4, 5, 6};
   EXPECT_EQ(et_method_set_input_data(&method_, 0, data, sizeof(data)), ET_OK);
   EXPECT_EQ(et_method_set_input_data(&method_, 1, data, sizeof(data)),
             static_cast<et_error>(Error::NotSupported));
-  et_method_unload(&method_);
-  et_program_unload(&program);
 }
 
 }  // namespace
