@@ -194,16 +194,16 @@ TEST(TypeInformation, AllocatorsThatTheCoreMakesAreRecognised) {
 }
 
 TEST(TypeInformation, TheDataMapOfAProgramHasAType) {
-  Result<FileDataLoader> loader = FileDataLoader::from(path_of("external.pte").c_str());
+  const std::string path = std::string(TEST_DATA_DIR) + "/int8/rows.pte";
+  Result<FileDataLoader> loader = FileDataLoader::from(path.c_str());
   ASSERT_TRUE(loader.ok());
   Result<Program> program = Program::load(&*loader);
   ASSERT_TRUE(program.ok());
   Result<const NamedDataMap*> map = program->get_named_data_map();
-  if (map.ok()) {
-    const NamedDataMap& named = **map;
-    EXPECT_STRNE(typeid(named).name(), "");
-    EXPECT_EQ(dynamic_cast<const UsersMap*>(&named), nullptr);
-  }
+  ASSERT_TRUE(map.ok());
+  const NamedDataMap& named = **map;
+  EXPECT_STRNE(typeid(named).name(), "");
+  EXPECT_EQ(dynamic_cast<const UsersMap*>(&named), nullptr);
 }
 
 TEST(TypeInformation, TracersAndSinksAreRecognised) {
