@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,9 @@ class DenseTensor final {
   }
   template <typename T>
   std::vector<T> elements() const {
-    std::vector<T> copied(static_cast<size_t>(view_.count()));
+    const std::optional<size_t> bytes = view_.checked_bytes();
+    if (!bytes) refuse("a tensor with fewer elements");
+    std::vector<T> copied(*bytes / sizeof(T));
     std::array<uint8_t, kMaxRank> order;
     std::iota(order.begin(), order.end(), uint8_t(0));
     copy_dense(view_, order.data(), reinterpret_cast<uint8_t*>(copied.data()));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include <executorch/extension/pybindings/interpreter/raise.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
@@ -83,18 +82,6 @@ bool truth_of(py::handle object, const ArgumentPlace& place) {
     raise_from_python(place.text() + " is not a bool");
   }
   return truth != 0;
-}
-
-/// Returns the number of elements, or nullopt if a tensor cannot have as many.
-std::optional<int64_t> checked_count(const StridedView& view) {
-  int64_t count = 1;
-  for (size_t i = 0; i < view.rank; ++i) {
-    if (view.sizes[i] < 0 || view.sizes[i] > std::numeric_limits<int32_t>::max() ||
-        __builtin_mul_overflow(count, view.sizes[i], &count)) {
-      return std::nullopt;
-    }
-  }
-  return count;
 }
 
 /// True if the bytes after the memory are readable: delegates may load whole vectors.
@@ -247,8 +234,9 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
   if (type_ != view_.type || view_.rank != rank_) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
-  const std::optional<int64_t> count = checked_count(view_);
-  if (!count || (*count > largest_count_ && !is_unbounded_)) {
+  const std::optional<size_t> counted = view_.checked_bytes();
+  if (!counted ||
+      (static_cast<int64_t>(*counted / type_->size) > largest_count_ && !is_unbounded_)) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
   for (size_t i = 0; i < rank_; ++i) {
@@ -258,7 +246,7 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
                                             strides_.data())) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
-  const size_t bytes = static_cast<size_t>(*count) * type_->size;
+  const size_t bytes = *counted;
   // A program may update its inputs in place, so it must not use read-only memory.
   is_lent_ = (!is_planned_ || (lends_planned && may_be_read_beyond(view_.data, bytes))) &&
              !view_.read_only && is_dense(view_, dim_order_.data());

@@ -2,6 +2,7 @@
 #include <executorch/extension/pybindings/tensor/strided_view.h>
 
 #include <cstring>
+#include <limits>
 
 namespace executorch::extension::pybindings {
 namespace {
@@ -56,6 +57,18 @@ int64_t StridedView::count() const {
     count *= sizes[i];
   }
   return count;
+}
+
+std::optional<size_t> StridedView::checked_bytes() const {
+  int64_t bytes = type->size;
+  bool is_empty = false;
+  bool fits = true;
+  for (size_t i = 0; i < rank; ++i) {
+    is_empty |= sizes[i] == 0;
+    fits = fits && sizes[i] >= 0 && sizes[i] <= std::numeric_limits<int32_t>::max() &&
+           !__builtin_mul_overflow(bytes, sizes[i] == 0 ? 1 : sizes[i], &bytes);
+  }
+  return fits ? std::optional<size_t>(is_empty ? 0 : static_cast<size_t>(bytes)) : std::nullopt;
 }
 
 std::string StridedView::describe() const {

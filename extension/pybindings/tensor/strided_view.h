@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <executorch/extension/pybindings/tensor/element_types.h>
@@ -26,6 +27,9 @@ struct StridedView {
 
   /// The number of elements.
   int64_t count() const;
+  /// Bytes of the elements; none if their number overflows, or a size is negative or above 2^31
+  /// - 1. An expanded tensor may have any sizes.
+  std::optional<size_t> checked_bytes() const;
   /// For messages: "float32 tensor [2, 3]".
   std::string describe() const;
 };

@@ -3,7 +3,7 @@
 
 import ctypes
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch.export import Dim
 from executorch.exir import to_edge
 from executorch.exir.schema import ScalarType, Tensor
 from executorch.exir.serialize import deserialize_pte, serialize_pte
+from executorch.extension.llm.runner import make_audio_input, make_raw_audio_input
 from executorch.runtime import InvalidArgumentError, InvalidTypeError, Method, Runtime
 
 
@@ -117,6 +118,15 @@ class DlpackTensor(ctypes.Structure):
     ]
 
 
+def producer_of(tensor: DlpackTensor) -> object:
+    """An object whose capsule has this description."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    capsule = new(ctypes.addressof(tensor), b"dltensor", None)
+    own = {"__dlpack_device__": lambda self: (1, 0), "__dlpack__": lambda self, **_: capsule}
+    return type("Tensor", (), own)()
+
+
 @pytest.mark.parametrize(
     ("lie", "message"),
     [
@@ -135,10 +145,27 @@ def test_a_dlpack_capsule_with_inconsistent_fields_is_refused(lie: dict[str, int
     sizes = (ctypes.c_int64 * 1)(2)
     fields = {"data": data.ctypes.data, "device_type": 1, "ndim": 1, "code": 1, "bits": 8, "lanes": 1}
     tensor = DlpackTensor(**{**fields, "shape": ctypes.addressof(sizes), **lie})
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    capsule = new(ctypes.addressof(tensor), b"dltensor", None)
-    own = {"__dlpack_device__": lambda self: (1, 0), "__dlpack__": lambda self, **_: capsule}
     method = method_of(Double(), (torch.ones(2, dtype=torch.uint8),))
     with pytest.raises(InvalidArgumentError, match=message):
-        method.execute([type("Tensor", (), own)()])
+        method.execute([producer_of(tensor)])
+
+
+@pytest.mark.filterwarnings("ignore:no memory is planned for:UserWarning")
+def test_an_expanded_input_has_too_many_bytes_to_count() -> None:
+    method = method_of(Double(), (torch.ones(4, 4, dtype=torch.float64),), dynamic_shapes=({0: Dim("n")},))
+    # 2^61 + 8 elements: their bytes wrap around to 64.
+    huge = torch.ones(1, dtype=torch.float64).expand(2147352580, 1073807362)
+    with pytest.raises(InvalidArgumentError, match="expected a float64 tensor"):
+        method.execute([huge])
+    assert method.execute([torch.ones(2, 4, dtype=torch.float64)])[0].shape == (2, 4)
+
+
+@pytest.mark.parametrize("make", [make_audio_input, make_raw_audio_input])
+def test_expanded_audio_has_too_many_bytes_to_count(make: Callable[[Any], Any]) -> None:
+    # 2^64 + 4 elements.
+    data, sizes = np.ones(1, np.uint8), (ctypes.c_int64 * 3)(769546, 494770, 48448661)
+    strides = (ctypes.c_int64 * 3)()
+    fields = {"data": data.ctypes.data, "device_type": 1, "ndim": 3, "code": 1, "bits": 8, "lanes": 1}
+    tensor = DlpackTensor(**fields, shape=ctypes.addressof(sizes), strides=ctypes.addressof(strides))
+    with pytest.raises(InvalidArgumentError, match="expected a tensor with fewer elements"):
+        make(producer_of(tensor))
