@@ -146,12 +146,12 @@ def check_saved_tensors(file: IO[bytes]) -> None:
 def _check_archive(file: IO[bytes], size: int) -> None:
     with ZipFile(file) as archive:
         entries = archive.infolist()
-        # torch.load ignores case, and takes one of several entries with a name.
+        # torch.load ignores case, and reads one entry for each name.
         if len({entry.filename.lower() for entry in entries}) != len(entries):
             raise ValueError("expected entries with different names")
         for entry in entries:
             if entry.compress_type != ZIP_STORED or entry.file_size != entry.compress_size:
-                raise ValueError(f"expected entries that are not compressed, found {entry.filename}")
+                raise ValueError(f"expected stored entries, found the compressed {entry.filename}")
         if sum(entry.file_size for entry in entries) > size:
             raise ValueError(f"expected entries of at most {size} bytes")
     pickles = [entry for entry in entries if entry.filename.endswith("/data.pkl")]
@@ -167,7 +167,7 @@ def _check_archive(file: IO[bytes], size: int) -> None:
 
 
 def _contents(file: IO[bytes], entry: ZipInfo) -> bytes:
-    """The bytes of an entry that is not compressed; torch may write another checksum than ZipFile expects."""
+    """Return the bytes of a stored entry. ZipFile would refuse the checksums of some files of torch."""
     file.seek(entry.header_offset + 26)
     name, extra = struct.unpack("<HH", file.read(4))
     file.seek(name + extra, os.SEEK_CUR)
@@ -185,4 +185,4 @@ def _check_older_format(file: IO[bytes], size: int) -> None:
         raise ValueError("expected contents of each storage")
     nbytes = sum(checker.storages.values())
     if nbytes > size - file.tell():
-        raise ValueError(f"expected {nbytes} bytes of storages in the last {size - file.tell()}")
+        raise ValueError(f"expected {nbytes} bytes of storages at the end, found {size - file.tell()}")

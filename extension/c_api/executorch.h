@@ -156,8 +156,8 @@ et_error et_method_set_input_data(et_method* method, size_t index, const void* d
 /* Sets the memory of an output that the plan does not allocate. */
 et_error et_method_set_output_data(et_method* method, size_t index, void* data, size_t nbytes);
 et_error et_method_execute(et_method* method);
-/* A tensor's data are the method's: valid until it is executed again. ET_OK means that they exist:
- * a tensor that has no memory is Error::InvalidState. */
+/* A tensor's data are the method's: valid until it is executed again. Error::InvalidState for a
+ * tensor without memory. */
 et_error et_method_output(const et_method* method, size_t index, et_value* value);
 
 /* ---- programs that a build has embedded (executorch_embed_program) */

@@ -84,7 +84,7 @@ def renamed(weights: Mapping[str, Weight], names: Mapping[str, str]) -> dict[str
             continue
         our_name = re.sub(pattern, names[pattern], name)
         if our_name in by_our_name:
-            raise CheckpointError(f"two weights are {our_name}, one of them {name}")
+            raise CheckpointError(f"{name}: another weight becomes {our_name} too")
         by_our_name[our_name] = weight
     if unknown:
         raise CheckpointError(f"weights that no decoder of this kind has: {', '.join(sorted(unknown)[:8])}")

@@ -120,7 +120,7 @@ class AliasModel final {
   }
   bool makes_view(const Kernel& kernel) const;
   bool is_view_call(const Instruction& loaded) const;
-  /// After loading, the kernel that was last found for the operator.
+  /// After loading, the strictest kernel that was found for the operator.
   const Kernel& kernel_of(const Instruction& call) const {
     return is_loaded_ ? *block_.kernels[call.op] : *call.source;
   }

@@ -139,7 +139,7 @@ struct MethodBlock {
   Span<FreeableBuffer> external;
   Span<TensorSlot> tensors;
   Span<CompileSpec> compile_specs;
-  /// The kernel that was last found for each operator.
+  /// The kernel found for each operator; of several for dtypes, the strictest one.
   Span<const Kernel*> kernels;
 
   // Lists; their items as pointers to values, and memory into which the items are read.

@@ -207,8 +207,29 @@ std::vector<HostilePayload> moves() {
   };
 }
 
+/// A convolution of int8 whose padding is a node with a result of this scale.
+HostilePayload padding(std::string name, float scale, std::string refused) {
+  P p;
+  p.values = {quantized(input(0, {1, 1, 1, 2})), quantized(output(1, {1, 2, 1, 3}))};
+  const uint32_t filter = hostile_constant(p, {3, 1, 1, 2}, Datatype::QInt8);
+  p.values[filter] = quantized(p.values[filter]);
+  p.values[filter].zero_point = 0;
+  p.values.push_back(quantized(inner({1, 2, 1, 2}), scale));
+  p.nodes = {{Kind::StaticConstantPad, {0, 0, 3}, {{0, 1, 0, 0}, {0, 0, 0, 0}}},
+             {Kind::Conv2d, {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 3, 1, 0, 0, 3, filter, kNoId, 1}}};
+  return row(std::move(name), p, std::move(refused));
+}
+
+std::vector<HostilePayload> paddings() {
+  return {padding("APaddingOfAConvolution", 0.5f, ""),
+          padding("APaddingOfAConvolutionChangesTheScale", 2,
+                  "no operator runs node StaticConstantPad")};
+}
+
 }  // namespace
 
-std::vector<HostilePayload> hostile_fusions() { return joined({attentions(), bytes(), moves()}); }
+std::vector<HostilePayload> hostile_fusions() {
+  return joined({attentions(), bytes(), moves(), paddings()});
+}
 
 }  // namespace executorch::backends::xnnpack

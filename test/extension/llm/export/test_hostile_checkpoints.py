@@ -78,7 +78,7 @@ def repacked(change: Callable[[zipfile.ZipInfo, bytes], list[tuple[str, bytes]]]
 
 FILES = {
     "a storage without contents": (older_format(tensor(2 * GB), []), "expected contents of each storage"),
-    "a storage with few contents": (older_format(tensor(2 * GB), ["0"], bytes(64)), "bytes of storages in the last"),
+    "a storage with few contents": (older_format(tensor(2 * GB), ["0"], bytes(64)), "bytes of storages at the end, found"),
     "a call of bytearray": (
         older_format(call(name("builtins", "bytearray"), number(4 * GB)), []),
         "builtins.bytearray",
@@ -91,7 +91,7 @@ FILES = {
     "a call of a type": (older_format(call(name("torch", "FloatStorage"), number(4 * GB)), []), "expected a call"),
     "compressed entries": (
         repacked(lambda entry, data: [(entry.filename, data)], zipfile.ZIP_DEFLATED),
-        "expected entries that are not compressed",
+        "expected stored entries, found the compressed",
     ),
     "entries of one name but for case": (
         repacked(lambda entry, data: [(entry.filename, data), (entry.filename.upper(), data)], zipfile.ZIP_STORED),
@@ -157,7 +157,7 @@ EXPERT = "model.layers.0.mlp.experts.{}.{}.weight"
 @pytest.mark.parametrize(
     ("shapes", "says"),
     [
-        ({"model.norm.weight": (2,), "model.embedding_norm.weight": (2,)}, "two weights are norm.weight"),
+        ({"model.norm.weight": (2,), "model.embedding_norm.weight": (2,)}, "another weight becomes norm.weight too"),
         ({"model.layers.0.self_attn.qkv_proj.weight": ()}, "expected rows, found a number"),
         (
             {"model.layers.0.self_attn.qkv_proj.weight": (6, 2), "model.layers.0.self_attn.o_proj.weight": ()},
