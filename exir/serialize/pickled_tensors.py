@@ -36,12 +36,20 @@ _FUNCTIONS = {
     "_rebuild_nested_tensor",
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
+    "_rebuild_qtensor",
     "_rebuild_sparse_tensor",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_rebuild_tensor_v3",
 }
-_NAMES = {("collections", "OrderedDict"), ("torch", "Size"), ("torch.serialization", "_get_layout")}
+_NAMES = {
+    ("__builtin__", "complex"),
+    ("builtins", "complex"),
+    ("collections", "OrderedDict"),
+    ("torch", "Size"),
+    ("torch", "device"),
+    ("torch.serialization", "_get_layout"),
+}
 _MAX_RANK = 64
 # Instructions that take time and memory in proportion to their own bytes.
 _INSTRUCTIONS = [
@@ -73,9 +81,9 @@ class _Checker(pickle._Unpickler):
         self.storages: dict[str, int] = {}
 
     def find_class(self, module: str, name: str) -> object:
-        is_dtype = module == "torch" and isinstance(getattr(torch, name, None), torch.dtype)
+        is_constant = module == "torch" and isinstance(getattr(torch, name, None), (torch.dtype, torch.qscheme))
         if (
-            is_dtype
+            is_constant
             or (module in ("torch", "torch.storage") and name in _ELEMENT_BYTES)
             or (module == "torch._utils" and name in _FUNCTIONS)
             or (module, name) in _NAMES

@@ -21,6 +21,7 @@ from executorch.extension.llm.export.config.llm_config import LlmConfigError, Lo
 from executorch.extension.llm.export.load import CheckpointFileError, load_checkpoint
 
 GB = 1 << 30
+ONES = torch.ones(2, 2)
 
 
 def name(module: str, function: str) -> bytes:
@@ -78,7 +79,10 @@ def repacked(change: Callable[[zipfile.ZipInfo, bytes], list[tuple[str, bytes]]]
 
 FILES = {
     "a storage without contents": (older_format(tensor(2 * GB), []), "expected contents of each storage"),
-    "a storage with few contents": (older_format(tensor(2 * GB), ["0"], bytes(64)), "bytes of storages at the end, found"),
+    "a storage with few contents": (
+        older_format(tensor(2 * GB), ["0"], bytes(64)),
+        "bytes of storages at the end, found",
+    ),
     "a call of bytearray": (
         older_format(call(name("builtins", "bytearray"), number(4 * GB)), []),
         "builtins.bytearray",
@@ -149,6 +153,25 @@ def test_state_dicts_of_every_dtype_are_read(dtype: torch.dtype, tmp_path: Path)
         torch.save(module.state_dict(keep_vars=True), tmp_path / "a.pth", _use_new_zipfile_serialization=zipped)
         read = load_checkpoint(tmp_path / "a.pth")
         assert read["a"].dtype == dtype and read["a"].shape == (3, 4) and read["weight"].shape == (2,)
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
+def test_records_hold_containers_of_every_kind_of_tensor() -> None:
+    kinds = {
+        "quantized": torch.quantize_per_tensor(torch.ones(4), 0.5, 0, torch.qint8),
+        "by channel": torch.quantize_per_channel(
+            torch.ones(2, 2), torch.ones(2), torch.zeros(2).int(), 0, torch.quint8
+        ),
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "sparse": ONES.to_sparse(),
+        "others": [(torch.Size([1, 2]), torch.float16, 1 + 2j, None, True), {"a": 2**80, 3: -1.5}],
+    }
+    for zipped in (True, False):
+        file = io.BytesIO()
+        torch.save(kinds, file, _use_new_zipfile_serialization=zipped)
+        read = tensors_of(file.getvalue())
+        assert read.keys() == kinds.keys() and read["others"] == kinds["others"]
+        assert torch.equal(read["by channel"].dequantize(), ONES)
 
 
 EXPERT = "model.layers.0.mlp.experts.{}.{}.weight"
