@@ -23,6 +23,7 @@ from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPr
 from executorch.exir.error import Rejection
 
 _NEWER_DTYPES = (torch.bool, torch.bfloat16)
+_LAYERS = ("aten.linear.default", "aten.convolution.default")
 _DEQUANTIZES = (DEQUANTIZE, PER_CHANNEL, PER_GROUP)
 _PART_OF_DYNAMIC = {*DYNAMIC, *(name for names in DYNAMIC.values() for name in names)}
 
@@ -40,8 +41,11 @@ class Selection:
         precisions: Collection[ConfigPrecisionType] | None,
         for_executorch_1_4: bool,
     ) -> None:
-        self._program, self._precisions = program, precisions
-        self._is_float_only = precisions is not None and set(precisions) == {ConfigPrecisionType.FP32}
+        self._program = program
+        self._precisions = None if precisions is None else set(precisions)
+        self._is_float_only = self._precisions == {ConfigPrecisionType.FP32}
+        if self._precisions is not None and ConfigPrecisionType.STATIC_QUANT in self._precisions:
+            self._precisions.add(ConfigPrecisionType.DYNAMIC_QUANT)  # as in ExecuTorch 1.4
         self._configs = None if configs is None else _by_name(configs)
         self._for_executorch_1_4 = for_executorch_1_4
 
@@ -57,6 +61,9 @@ class Selection:
 
     @cached_property
     def _in_integers(self) -> set[Node]:
+        """Nodes computed on integers; for float partitions only the layers, whose weights are integers."""
+        if self._is_float_only:
+            return {node for node in self._on_integers if operator_of(node) in _LAYERS}
         return {node for nodes in self._on_integers.values() for node in nodes}
 
     @cached_property

@@ -78,7 +78,7 @@ class XnnpackPartitioner(Partitioner):
     and bfloat16, and within one quantum in quantized graphs.
 
     configs: the operators to delegate, as classes of `partition.config`; None: all. Their quantize and dequantize nodes
-    go with them. config_precisions: the precisions to delegate; None: all.
+    go with them. config_precisions: the precisions to delegate, where STATIC_QUANT includes DYNAMIC_QUANT; None: all.
     per_op_mode: each operator is a separate delegate with its quantize and dequantize nodes, to compare results node by
     node.
     verbose: log the reason of every refusal, at debug level and to a logger that emits this level.
@@ -203,14 +203,16 @@ class XnnpackPartitioner(Partitioner):
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
-    """Delegates float operators only."""
+    """Delegates only in float, also operators between dequantize and quantize nodes and quantized linear layers."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.FP32)
 
 
 class XnnpackQuantizedPartitioner(XnnpackPartitioner):
-    """Delegates only operators whose quantization parameters are constant."""
+    """Delegates only quantized operators: those with constant quantization parameters, and dynamically quantized
+    layers.
+    """
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.STATIC_QUANT)

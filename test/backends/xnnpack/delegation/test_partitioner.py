@@ -2,6 +2,7 @@
 """User configuration of the partitioner: operators, precisions, one delegate for each operator."""
 
 import importlib
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -49,6 +50,20 @@ class _Mixed(nn.Module):
         return ops.dequantize_per_tensor(ops.quantize_per_tensor(torch.tanh(y), 0.02, 0, *limits), 0.02, 0, *limits)
 
 
+class _WeightOnly(nn.Module):
+    """A linear layer in float with quantized weights, and a statically quantized tanh."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mixed = _Mixed()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        limits = (-128, 127, torch.int8)
+        weight = ops.dequantize_per_channel(self.mixed.integers, self.mixed.scales, self.mixed.zeros, 0, *limits)
+        y = ops.dequantize_per_tensor(ops.quantize_per_tensor(F.linear(x, weight), 0.03, 0, *limits), 0.03, 0, *limits)
+        return ops.dequantize_per_tensor(ops.quantize_per_tensor(torch.tanh(y), 0.02, 0, *limits), 0.02, 0, *limits)
+
+
 def _lowered(partitioner: XnnpackPartitioner, module: nn.Module, *inputs: torch.Tensor) -> EdgeProgramManager:
     exported = torch.export.export(module.eval(), inputs)
     return to_edge_transform_and_lower(exported, partitioner=[partitioner])
@@ -64,8 +79,8 @@ def _left(lowered: EdgeProgramManager) -> list[str]:
 # Precision → undelegated operators: undelegated linear layers are decomposed.
 MIXED: dict[ConfigPrecisionType | None, set[str]] = {
     None: set(),
-    ConfigPrecisionType.FP32: {"choose", "tanh", "per_tensor.tensor", "per_tensor.default"},
-    ConfigPrecisionType.STATIC_QUANT: {"choose", "addmm", "exp", "per_tensor.tensor"},
+    ConfigPrecisionType.FP32: {"choose", "per_tensor.tensor", "per_tensor.default"},
+    ConfigPrecisionType.STATIC_QUANT: {"exp"},
     ConfigPrecisionType.DYNAMIC_QUANT: {"exp", "tanh", "per_tensor.default"},
 }
 
@@ -80,8 +95,8 @@ def test_only_nodes_of_the_configured_precisions_are_delegated(precision: Config
 
 def test_a_partitioner_of_one_precision_delegates_only_that_precision() -> None:
     floats = _lowered(XnnpackFloatingPointPartitioner(), _Mixed(), torch.randn(2, 6))
-    assert "exp" not in "".join(_left(floats))
-    assert "tanh" in "".join(_left(floats))
+    assert not any(name in "".join(_left(floats)) for name in ("exp", "tanh", "linear", "mm"))
+    assert "per_tensor" in "".join(_left(floats))
     dynamic = _lowered(XnnpackDynamicallyQuantizedPartitioner(), _Mixed(), torch.randn(2, 6))
     assert "linear" not in "".join(_left(dynamic))
     assert "exp" in "".join(_left(dynamic))
@@ -90,7 +105,7 @@ def test_a_partitioner_of_one_precision_delegates_only_that_precision() -> None:
 
 def test_a_quantized_weight_is_delegated_only_with_its_layer() -> None:
     lowered = _lowered(
-        XnnpackPartitioner(config_precisions=ConfigPrecisionType.STATIC_QUANT), _Mixed(), torch.ones(2, 6)
+        XnnpackPartitioner(config_precisions=ConfigPrecisionType.STATIC_QUANT), _WeightOnly(), torch.ones(2, 6)
     )
     assert "per_channel" in "".join(_left(lowered))
     assert all(
@@ -115,19 +130,54 @@ class _StaticLayer(nn.Module):
 
 
 @needs_xnnpack
-@pytest.mark.parametrize("module", [_Mixed, _StaticLayer])
-def test_a_partitioner_of_floats_computes_a_quantized_linear_layer_in_float(module: type[nn.Module]) -> None:
+@pytest.mark.parametrize(("module", "delegates"), [(_Mixed, 2), (_StaticLayer, 1)])
+def test_a_partitioner_of_floats_computes_a_quantized_linear_layer_in_float(
+    module: type[nn.Module], delegates: int
+) -> None:
     torch.manual_seed(0)
     layer, x = module().eval(), torch.randn(3, 6)
     lowered = _lowered(XnnpackFloatingPointPartitioner(), layer, x)
     left = "".join(_left(lowered))
     assert not any(name in left for name in ("linear", "mm", "relu", "per_channel"))
-    assert len(get_delegates(lowered.exported_program().graph)) == 1
     program = lowered.to_executorch()
-    (delegate,) = program.verdict.methods[0].delegates
-    assert not any("int8" in precisions for precisions in delegate.precisions.values())
+    precisions = [delegate.precisions.values() for delegate in program.verdict.methods[0].delegates]
+    assert len(precisions) == delegates
+    assert not any("int8" in found for each in precisions for found in each)
     method = Runtime.get().load_program(program.buffer).load_method("forward")
     torch.testing.assert_close(method.execute([x])[0], layer(x), **quanta(0.05))
+
+
+def _requantized(operator: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> torch.Tensor:
+    limits = (-128, 127, torch.int8)
+    integers = [ops.quantize_per_tensor(x, 0.03, 3, *limits) for x in inputs]
+    y = operator(*(ops.dequantize_per_tensor(x, 0.03, 3, *limits) for x in integers))
+    return ops.dequantize_per_tensor(ops.quantize_per_tensor(y, 0.05, 0, *limits), 0.05, 0, *limits)
+
+
+class _Between(nn.Module):
+    """An operator between dequantize and quantize nodes."""
+
+    def __init__(self, operator: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.operator = operator
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return _requantized(self.operator, *inputs)
+
+
+@needs_xnnpack
+@pytest.mark.parametrize("operator", [torch.tanh, torch.relu, torch.add, nn.MaxPool2d(2), nn.Conv2d(2, 3, 2)])
+def test_a_partitioner_of_floats_takes_operators_between_dequantize_and_quantize(
+    operator: Callable[..., torch.Tensor],
+) -> None:
+    inputs = tuple(torch.randn(1, 2, 4, 4) for _ in range(2 if operator is torch.add else 1))
+    module = _Between(operator).eval()
+    lowered = _lowered(XnnpackFloatingPointPartitioner(), module, *inputs)
+    left = _left(lowered)
+    assert left and all("quantize" in name for name in left)
+    assert len(get_delegates(lowered.exported_program().graph)) == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    torch.testing.assert_close(method.execute(inputs)[0], module(*inputs), **quanta(0.05))
 
 
 def test_only_configured_operators_are_delegated() -> None:
