@@ -83,6 +83,16 @@ def test_inputs_of_other_sizes_than_captured_are_explained(is_qat: bool) -> None
 
 
 @pytest.mark.parametrize("strict", [False, True])
+def test_an_export_may_have_other_sizes_than_the_capture(strict: bool) -> None:
+    config = get_symmetric_quantization_config()
+    prepared = prepare_pt2e(_captured(nn.Linear(4, 2), torch.ones(3, 4)), XNNPACKQuantizer().set_global(config))
+    prepared(torch.ones(3, 4))
+    converted = convert_pt2e(prepared)
+    exported = torch.export.export(converted, (torch.ones(7, 4),), strict=strict)
+    torch.testing.assert_close(exported.module()(torch.ones(7, 4)), converted(torch.ones(3, 4))[:1].expand(7, 2))
+
+
+@pytest.mark.parametrize("strict", [False, True])
 def test_a_size_that_the_capture_fixed_may_be_dynamic_in_the_export(strict: bool) -> None:
     config = get_symmetric_quantization_config()
     prepared = prepare_pt2e(_captured(nn.Linear(4, 2), torch.ones(3, 4)), XNNPACKQuantizer().set_global(config))

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule
-from torch.fx.experimental.symbolic_shapes import has_static_value
 
 _GUARDS = "_guards_fn"
 """The module in which `ExportedProgram.module()` keeps its checks of inputs."""
@@ -25,8 +24,8 @@ class _Explained(torch.nn.Module):
         self.guards = guards
 
     def forward(self, *inputs: Any) -> Any:
-        if torch.compiler.is_exporting() and _has_dynamic_size(inputs):
-            return None  # an export may make sizes dynamic that the capture fixed, as in ExecuTorch 1.4
+        if torch.compiler.is_exporting():
+            return None  # an export may have other or dynamic sizes, as in ExecuTorch 1.4
         try:
             return self.guards(*inputs)
         except AssertionError as error:
@@ -35,11 +34,6 @@ class _Explained(torch.nn.Module):
                 f"{error}, found inputs of {shapes}: the model was captured for other sizes. Calibrate, train and run "
                 "it with inputs of the same sizes as at torch.export.export, or pass it dynamic_shapes"
             ) from error
-
-
-def _has_dynamic_size(inputs: tuple[Any, ...]) -> bool:
-    tensors = [tensor for tensor in inputs if isinstance(tensor, torch.Tensor)]
-    return not all(has_static_value(size) for tensor in tensors for size in tensor.shape)
 
 
 def explain_sizes(model: GraphModule) -> None:
