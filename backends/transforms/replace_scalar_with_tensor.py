@@ -35,6 +35,10 @@ class ReplaceScalarWithTensorArgPass(ExportPass):
     def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> Any:
         if op not in self.scalar_to_tensor_ops or "alpha" in kwargs:
             return super().call_operator(op, args, kwargs, meta)
+        return self.get_replacement(op, args, kwargs, meta)
+
+    def get_replacement(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> Any:
+        """The call of the tensor overload that replaces a call; derived classes may override it."""
         # The scalar overload takes `alpha` as third argument, the tensor overload as keyword.
         named = {"alpha": args[2]} if len(args) > 2 else {}
         value = args[0].to_tensor()

@@ -33,13 +33,21 @@ def _may_be_merged(node: fx.Node) -> bool:
     return is_repeatable(node) and "empty" not in node.target._schema.name
 
 
+def _schema_name(node: fx.Node) -> str | None:
+    return node.target._schema.name if isinstance(node.target, (OpOverload, EdgeOpOverload)) else None
+
+
 class CSEPass(GraphPass):
     """Merges equal calls of deterministic operators.
 
-    A call whose result the graph returns stays, so that outputs do not share memory.
+    A call whose result the graph returns stays, so that outputs do not share memory. So do calls of the operators that
+    UNSAFE_OPS names ("aten::add"), to which a derived class adds its own; those that draw random numbers or write to
+    arguments are found without it.
 
     Helps: masks, sizes, shared projections.
     """
+
+    UNSAFE_OPS: frozenset[str] = frozenset()
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
@@ -47,7 +55,7 @@ class CSEPass(GraphPass):
             returned = set(module.graph.output_node().all_input_nodes)
             seen: dict[object, fx.Node] = {}
             for node in list(module.graph.nodes):
-                if not _may_be_merged(node):
+                if not _may_be_merged(node) or _schema_name(node) in self.UNSAFE_OPS:
                     continue
                 key = (node.op, node.target, _key(node.args), _key(node.kwargs))
                 try:

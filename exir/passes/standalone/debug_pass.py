@@ -6,6 +6,8 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch.fx import GraphModule, Node
@@ -18,8 +20,25 @@ _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<where>[
 _logger = logging.getLogger(__name__)
 
 
+@contextmanager
+def _shown_debug_messages() -> Iterator[None]:
+    """Let this module's debug messages pass; without any handler, send them to standard error."""
+    level, handler = _logger.level, None if _logger.hasHandlers() else logging.StreamHandler()
+    _logger.setLevel(logging.DEBUG)
+    if handler is not None:
+        _logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        _logger.setLevel(level)
+        if handler is not None:
+            _logger.removeHandler(handler)
+
+
 class DebugPass(PassBase):
-    """Logs code and nodes of a graph at debug level, and changes nothing.
+    """Logs code and nodes of a graph at debug level, whatever level is configured, and changes nothing.
+
+    Without any handler, the text goes to standard error.
 
     msg: comes first. enable_debug_pass: False logs nothing. show_src: the source line that made each node.
     show_full_path: paths instead of file names. show_all_frames: all lines of the trace instead of the last.
@@ -38,36 +57,37 @@ class DebugPass(PassBase):
         show_spec: bool = False,
         log_filename: str | None = None,
     ) -> None:
-        self._msg, self._enabled = msg, enable_debug_pass
-        self._show_src, self._show_full_path, self._show_all_frames = show_src, show_full_path, show_all_frames
-        self._path_filter = re.compile(path_filter) if path_filter else None
-        self._show_spec, self._log_filename = show_spec, log_filename
+        self.msg, self.enable_debug_pass = msg, enable_debug_pass
+        self.show_src, self.show_full_path, self.show_all_frames = show_src, show_full_path, show_all_frames
+        self.path_filter_re = re.compile(path_filter) if path_filter else None
+        self.show_spec, self.log_filename = show_spec, log_filename
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        if self._enabled:
-            lines = [*([self._msg] if self._msg else []), f"Code is:\n{graph_module.code}", "Nodes:"]
+        if self.enable_debug_pass:
+            lines = [*([self.msg] if self.msg else []), f"Code is:\n{graph_module.code}", "Nodes:"]
             for index, node in enumerate(graph_module.graph.nodes):
                 lines += [f"{index:4}: {node.format_node()}", *self._details(node)]
-            if self._log_filename:
-                Path(self._log_filename).write_text("\n".join(lines) + "\n")
-            for line in lines:
-                _logger.debug("%s", line)
+            if self.log_filename:
+                Path(self.log_filename).write_text("\n".join(lines) + "\n")
+            with _shown_debug_messages():
+                for line in lines:
+                    _logger.debug("%s", line)
         return PassResult(graph_module, False)
 
     def _details(self, node: Node) -> list[str]:
         lines = []
-        if self._show_spec:
+        if self.show_spec:
             specs = pytree.tree_leaves(node.meta.get("spec"))
             lines += [f"      {spec.debug()}" for spec in specs if isinstance(spec, TensorSpec)]
             lines.append(f"      val: {node.meta.get('val')}")
-        if self._show_src:
+        if self.show_src:
             frames = [self._frame(match) for match in _FRAME.finditer(str(node.meta.get("stack_trace") or ""))]
             shown = [frame for frame in frames if frame is not None]
-            lines += shown if self._show_all_frames else shown[-1:]
+            lines += shown if self.show_all_frames else shown[-1:]
         return lines
 
     def _frame(self, match: re.Match[str]) -> str | None:
-        path = match["path"] if self._show_full_path else os.path.basename(match["path"])
-        if self._path_filter is not None and not self._path_filter.search(path):
+        path = match["path"] if self.show_full_path else os.path.basename(match["path"])
+        if self.path_filter_re is not None and not self.path_filter_re.search(path):
             return None
         return f"      > {path}:{match['line']} in {match['where']}: {match['text'] or ''}"

@@ -34,7 +34,7 @@ from executorch.backends.transforms.replace_nop_transpose_or_permute_with_view i
 from executorch.backends.transforms.replace_scalar_with_tensor import ReplaceScalarWithTensorArgPass
 from executorch.backends.transforms.view_copy_to_squeeze_unsqueeze import ViewCopyToSqueezeUnsqueezePass
 from executorch.exir import EdgeCompileConfig, to_edge
-from executorch.exir.pass_base import ExportPass
+from executorch.exir.pass_base import ExportPass, NodeMetadata
 
 _aten: Any = torch.ops.aten
 _last: Any = torch.ops.channels_last
@@ -70,6 +70,14 @@ def _quantized(value: torch.Tensor) -> torch.Tensor:
 
 _IMAGE = torch.randn(2, 3, 4, 5)
 
+
+class _OnlyAdditions(ReplaceScalarWithTensorArgPass):
+    def get_replacement(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> Any:
+        if "add" not in str(op):
+            return ExportPass.call_operator(self, op, args, kwargs, meta)
+        return super().get_replacement(op, args, kwargs, meta)
+
+
 CASES: list[tuple[str, ExportPass, _Computation, list[str]]] = [
     ("two permutes are one", FuseCascadedTransposeOrPermuteOps(),
      lambda x: _permute(_permute(x, 0, 2, 3, 1), 1, 0, 2, 3), ["permute_copy"]),
@@ -98,6 +106,8 @@ CASES: list[tuple[str, ExportPass, _Computation, list[str]]] = [
      lambda x: torch.relu(_permute(x, 0, 2, 3, 1)), ["permute_copy", "relu"]),
     ("numbers are tensors", ReplaceScalarWithTensorArgPass(),
      lambda x: _aten.sub.Scalar(_aten.add.Scalar(x, 2.5), 3, 2), ["full", "add", "full", "sub"]),
+    ("a derived class decides which numbers are tensors", _OnlyAdditions(),
+     lambda x: _aten.sub.Scalar(_aten.add.Scalar(x, 2.5), 3, 2), ["full", "add", "sub"]),
     ("a view that adds a size of 1 is unsqueeze", ViewCopyToSqueezeUnsqueezePass(),
      lambda x: _aten.view_copy(x, [1, 2, 3, 4, 5]), ["unsqueeze_copy"]),
     ("a view that removes sizes of 1 is squeeze", ViewCopyToSqueezeUnsqueezePass(),

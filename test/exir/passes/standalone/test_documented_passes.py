@@ -1,8 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Documented passes that the pipeline does not need."""
 
+import logging
 from pathlib import Path
 
+import pytest
 import torch
 from torch.export import ExportedProgram, export
 
@@ -88,6 +90,21 @@ def test_a_graph_is_written_with_specs_and_source_lines(tmp_path: Path) -> None:
     assert text.startswith("after planning")
     for expected in ("relu", "TensorSpec(", "      > "):
         assert expected in text
+
+
+def test_a_graph_is_logged_whatever_level_is_configured(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph_module = export(torch.nn.ReLU(), (torch.ones(2),)).graph_module
+    show = DebugPass("to the handler")
+    show(graph_module)
+    show.enable_debug_pass = False
+    show(graph_module)
+    assert caplog.text.count("to the handler") == 1
+    monkeypatch.setattr(logging.root, "handlers", [])
+    show.msg, show.enable_debug_pass = "to standard error", True
+    show(graph_module)
+    assert capsys.readouterr().err.startswith("to standard error\nCode is:")
 
 
 def test_out_variants_are_made_of_a_graph_without_specs() -> None:
