@@ -11,8 +11,8 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.decompose.call_body import aten_operator
 from executorch.exir.decompose.constant_scalars import states_of
-from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.passes.simplify.fold_constants import fold_for_backends
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
@@ -33,8 +33,13 @@ def _partitioners_of(
 
 
 def _is_wanted(node: fx.Node, keeps: list[Keep]) -> bool:
-    op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
-    return any(op in operators and (accepts is None or accepts(node)) for operators, accepts in keeps)
+    """Return whether a partitioner keeps a call. As in ExecuTorch 1.4, filters see the ATen operator as its target."""
+    target = node.target
+    node.target = aten_operator(node)
+    try:
+        return any(node.target in operators and (accepts is None or accepts(node)) for operators, accepts in keeps)
+    finally:
+        node.target = target
 
 
 def _lower_method(

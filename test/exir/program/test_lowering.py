@@ -40,7 +40,7 @@ class KeepsLinears(Partitioner):
         return [
             LINEAR,
             ATTENTION,
-        ], lambda node: node.target != exir_ops.edge.aten.linear.default or (node.meta["val"].shape[-1] == self.width)
+        ], lambda node: node.target != LINEAR or node.meta["val"].shape[-1] == self.width
 
     def partition(self, exported_program):
         self.seen = [str(node.target) for node in exported_program.graph.nodes if node.op == "call_function"]
