@@ -66,7 +66,7 @@ class Partitioner(ABC):
     ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
         """Return ATen operators that lowering must not decompose, and an optional filter of their nodes.
 
-        `to_edge_transform_and_lower` keeps these operators. Without a filter, it keeps all of their nodes. The target of
-        a node that it gives to the filter is the ATen operator.
+        `to_edge_transform_and_lower` keeps these operators. Without a filter, it keeps all of their nodes. The filter
+        gets nodes whose target is the ATen operator.
         """
         return ([], None)
