@@ -9,9 +9,18 @@ from torch._ops import OpOverload
 
 from executorch.exir.decompose.operators.package_operators import rules_of_package
 from executorch.exir.decompose.operators.vision.box_suppression import nms
+from executorch.exir.decompose.operators.vision.pooled_regions import ps_roi_align, ps_roi_pool, roi_pool
 from executorch.exir.decompose.operators.vision.sampled_regions import deform_conv2d, roi_align
 
 
 def vision_decompositions() -> dict[OpOverload, Callable[..., object]]:
     """Return decompositions by operator, which are none unless torchvision is imported."""
-    return rules_of_package("torchvision", {"nms": nms, "roi_align": roi_align, "deform_conv2d": deform_conv2d})
+    rules = {
+        "nms": nms,
+        "roi_align": roi_align,
+        "roi_pool": roi_pool,
+        "ps_roi_align": ps_roi_align,
+        "ps_roi_pool": ps_roi_pool,
+        "deform_conv2d": deform_conv2d,
+    }
+    return rules_of_package("torchvision", rules)

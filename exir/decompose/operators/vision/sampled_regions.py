@@ -18,7 +18,7 @@ def _sample(images: torch.Tensor, y: torch.Tensor, x: torch.Tensor) -> torch.Ten
     return torch.ops.aten.grid_sampler(images, grid, _BILINEAR, _ZEROS, False)  # type: ignore[no-any-return]
 
 
-def _starts_and_bins(
+def starts_and_bins(
     rois: torch.Tensor, axis: int, scale: float, bins: int, aligned: bool
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the first coordinates of regions along an axis, their sizes, and the sizes of their bins: [K] each."""
@@ -41,13 +41,13 @@ def roi_align(
     """Return [K, C, pooled_height, pooled_width]: the mean of bilinear samples in each bin of each region.
 
     input: [N, C, H, W]. rois: [K, 5], the number of an image and corners x1, y1, x2, y2. With a sampling_ratio of 0 or
-    less, a bin has as many samples along an axis as the pixels that it covers, rounded up, and at most H or W.
+    less, a bin has as many samples along an axis as the pixels that it covers, rounded up.
     """
     pooled, extent = (pooled_height, pooled_width), input.shape[-2:]
-    axes = [_starts_and_bins(rois, 1 - axis, spatial_scale, pooled[axis], aligned) for axis in (0, 1)]
+    axes = [starts_and_bins(rois, 1 - axis, spatial_scale, pooled[axis], aligned) for axis in (0, 1)]
     image = rois[:, 0].to(torch.int64)
     if sampling_ratio <= 0:
-        y, x = (_interpolation(*axes[axis], pooled[axis], extent[axis]) for axis in (0, 1))
+        y, x = (_weights(*axes[axis], pooled[axis], extent[axis]) for axis in (0, 1))
         return y.unsqueeze(1) @ input[image] @ x.unsqueeze(1).transpose(-2, -1)
     places = []
     for (start, _, bin_size), bins in zip(axes, pooled, strict=True):
@@ -70,21 +70,30 @@ def _inside(place: torch.Tensor, size: int) -> torch.Tensor:
     return (place >= -1.0) & (place <= size)
 
 
-def _interpolation(
-    start: torch.Tensor, size: torch.Tensor, bin_size: torch.Tensor, bins: int, extent: int
+def pixel_weights(
+    start: torch.Tensor, bin_size: torch.Tensor, bins: int, extent: int, count: torch.Tensor, fixed_count: int = 0
 ) -> torch.Tensor:
-    """Return the weight of each pixel in each bin, [K, bins, extent], for one sample a pixel of the region.
+    """Return the sum of the bilinear weights of a bin's samples for each pixel, [K, bins, extent].
 
-    A bin has at most `extent` samples, more than any region inside the image needs.
+    count: of samples in a bin, [K]: the same number in all, fixed_count, or one for each pixel that the bin covers.
     """
-    count = torch.ceil(size / bins).view(-1, 1, 1)
-    samples = torch.arange(extent, dtype=start.dtype)
-    steps = torch.arange(bins, dtype=start.dtype).view(-1, 1) + (samples + 0.5) / count.clamp(min=1.0)
-    place = start.view(-1, 1, 1) + steps * bin_size.view(-1, 1, 1)
+    most = fixed_count or extent + 5
+    count = count.view(-1, 1, 1)
+    distance = bin_size.view(-1, 1, 1) / count.clamp(min=1.0)  # of samples
+    first_place = start.view(-1, 1, 1) + torch.arange(bins, dtype=start.dtype).view(-1, 1) * bin_size.view(-1, 1, 1)
+    # More than `most` samples are almost a pixel apart. Without those before the image, `most` contain all inside.
+    outside = torch.where(count > most, ((-1.0 - first_place) / distance - 0.5).floor().clamp(min=0), 0.0)
+    samples = outside + torch.arange(most, dtype=start.dtype)
+    place = first_place + (samples + 0.5) * distance
     counted = _inside(place, extent) & (samples < count)
-    distance = (place.clamp(0, extent - 1).unsqueeze(-1) - samples).abs()
-    weights = (1 - distance).clamp(min=0) * counted.unsqueeze(-1)
-    return weights.sum(2) / count.clamp(min=1.0)
+    pixels = torch.arange(extent, dtype=start.dtype)
+    weights = (1 - (place.clamp(0, extent - 1).unsqueeze(-1) - pixels).abs()).clamp(min=0) * counted.unsqueeze(-1)
+    return weights.sum(2)
+
+
+def _weights(start: torch.Tensor, size: torch.Tensor, bin_size: torch.Tensor, bins: int, extent: int) -> torch.Tensor:
+    count = torch.ceil(size / bins)
+    return pixel_weights(start, bin_size, bins, extent, count) / count.clamp(min=1.0).view(-1, 1, 1)
 
 
 def deform_conv2d(

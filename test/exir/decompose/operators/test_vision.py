@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
 from oracle.tolerances import LAYER
+from oracle.torchvision_operators import boxes, define, pixel, run
 from torch import nn
-from torch.export import Dim, export
+from torch.export import Dim
 
-from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.exir import to_edge_transform_and_lower
-from executorch.runtime import Runtime
-
-_LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
 _SCHEMAS = {
     "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "roi_align": "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
@@ -45,18 +40,6 @@ def _fake_nms(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) ->
     return dets.new_empty(torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64)
 
 
-def _pixel(image: torch.Tensor, y: float, x: float) -> torch.Tensor:
-    """Interpolate in the manner of roi_align."""
-    height, width = image.shape[-2:]
-    if not (-1 <= y <= height and -1 <= x <= width):
-        return torch.zeros(image.shape[0])
-    y, x = min(max(y, 0.0), height - 1), min(max(x, 0.0), width - 1)
-    low_y, low_x = int(y), int(x)
-    high_y, high_x = min(low_y + 1, height - 1), min(low_x + 1, width - 1)
-    top = torch.lerp(image[:, low_y, low_x], image[:, low_y, high_x], x - low_x)
-    return torch.lerp(top, torch.lerp(image[:, high_y, low_x], image[:, high_y, high_x], x - low_x), y - low_y)
-
-
 def _roi_align(
     images: torch.Tensor, rois: torch.Tensor, scale: float, height: int, width: int, ratio: int, aligned: bool
 ) -> torch.Tensor:
@@ -68,7 +51,7 @@ def _roi_align(
         for at in range(height * width):
             i, j = divmod(at, width)
             samples = [
-                _pixel(
+                pixel(
                     images[int(image)],
                     y1 + (i + (row + 0.5) / rows) * high / height,
                     x1 + (j + (column + 0.5) / columns) * wide / width,
@@ -90,46 +73,16 @@ def _fake_deform_conv2d(images: torch.Tensor, weight: torch.Tensor, offset: torc
     return images.new_empty(images.size(0), weight.size(0), *offset.shape[-2:])
 
 
-def _define(name: str, fake: Callable[..., torch.Tensor], eager: Callable[..., torch.Tensor] | None) -> None:
-    if not hasattr(torch.ops.torchvision, name):
-        _LIBRARY.define(name + _SCHEMAS[name])
-        torch.library.register_fake(f"torchvision::{name}", fake, lib=_LIBRARY)
-        if eager is not None:
-            _LIBRARY.impl(name, eager, "CPU")
+define("nms", _SCHEMAS["nms"], _fake_nms, _nms)
+define("roi_align", _SCHEMAS["roi_align"], _fake_roi_align, _roi_align)
+define("deform_conv2d", _SCHEMAS["deform_conv2d"], _fake_deform_conv2d, None)
 
 
-_define("nms", _fake_nms, _nms)
-_define("roi_align", _fake_roi_align, _roi_align)
-_define("deform_conv2d", _fake_deform_conv2d, None)
-
-
-class _Call(nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: torch.Tensor) -> torch.Tensor:
-        return self.function(*args)
-
-
-def _run(function: Callable[..., torch.Tensor], calls: list[tuple[torch.Tensor, ...]], dims: object) -> list[object]:
-    shapes = None if dims is None else {"args": dims}
-    program = export(_Call(function), calls[0], dynamic_shapes=shapes, strict=False)
-    file = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
-    method = Runtime.get().load_program(file).load_method("forward")
-    return [method.execute(list(call))[0] for call in calls]
-
-
-def _boxes(count: int) -> torch.Tensor:
-    corner = torch.rand(count, 2) * 40
-    return torch.cat([corner, corner + 1 + torch.rand(count, 2) * 30], 1)
-
-
-def test_nms_keeps_the_boxes_of_a_greedy_search_with_equal_scores_and_without_boxes() -> None:
+def test_nms_keeps_the_boxes_of_a_greedy_search_with_equal_scores_and_withoutboxes() -> None:
     torch.manual_seed(0)
-    calls = [(_boxes(count), (torch.rand(count) * 9).round()) for count in (7, 0, 1, 60)]
+    calls = [(boxes(count), (torch.rand(count) * 9).round()) for count in (7, 0, 1, 60)]
     dims = {0: Dim.AUTO(min=0, max=64)}
-    found = _run(lambda boxes, scores: torch.ops.torchvision.nms(boxes, scores, 0.4), calls, (dims, dims))
+    found = run(lambda boxes, scores: torch.ops.torchvision.nms(boxes, scores, 0.4), calls, (dims, dims))
     for call, kept in zip(calls, found, strict=True):
         torch.testing.assert_close(kept, _nms(*call, 0.4))
 
@@ -141,9 +94,9 @@ def test_boxes_selected_by_their_scores_may_be_none() -> None:
         return boxes[torch.ops.torchvision.nms(boxes, scores, 0.4)]
 
     torch.manual_seed(0)
-    boxes = _boxes(20)
-    calls = [(boxes, torch.rand(20)), (boxes, torch.zeros(20))]
-    some, none = _run(select, calls, None)
+    found = boxes(20)
+    calls = [(found, torch.rand(20)), (found, torch.zeros(20))]
+    some, none = run(select, calls, None)
     torch.testing.assert_close(some, select(*calls[0]))
     torch.testing.assert_close(none, torch.empty(0, 4))
 
@@ -154,10 +107,11 @@ def test_boxes_selected_by_their_scores_may_be_none() -> None:
 def test_roi_align_takes_regions_beyond_images_and_none(ratio: int, aligned: bool) -> None:
     torch.manual_seed(0)
     images = torch.randn(2, 3, 15, 20)
-    calls = [(images, torch.cat([torch.randint(2, (n, 1)).float(), _boxes(n) - 8], 1)) for n in (3, 0, 1)]
+    calls = [(images, torch.cat([torch.randint(2, (n, 1)).float(), boxes(n) - 8], 1)) for n in (3, 0, 1)]
     options = (0.5, 3, 4, ratio, aligned)
+    calls.append((images, torch.tensor([[1.0, -40.0, -9.0, 70.0, 300.0]])))
     dims = ({}, {0: Dim.AUTO(min=0, max=8)})
-    found = _run(lambda images, rois: torch.ops.torchvision.roi_align(images, rois, *options), calls, dims)
+    found = run(lambda images, rois: torch.ops.torchvision.roi_align(images, rois, *options), calls, dims)
     for call, pooled in zip(calls, found, strict=True):
         torch.testing.assert_close(pooled, _roi_align(*call, *options), **LAYER)
 
@@ -176,7 +130,7 @@ def test_deformable_convolution_samples_the_moved_image(groups: int) -> None:
         options = (2, 1, 1, 2, 1, 2, groups, 2, True)
         return torch.ops.torchvision.deform_conv2d(image, weight, offset, mask, bias, *options)
 
-    (found,) = _run(convolve, [(image, offset, mask)], None)
+    (found,) = run(convolve, [(image, offset, mask)], None)
     padded = nn.functional.pad(image, (4, 0, 0, 2))  # the first window starts in row 0, column -4
     wanted = torch.conv2d(padded, weight * 0.5, bias, (2, 1), 0, (1, 2), groups)[:, :, : sizes[0], : sizes[1]]
     torch.testing.assert_close(found[..., : wanted.shape[-1]], wanted, **LAYER)
