@@ -15,6 +15,7 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
+from torch.fx.experimental.symbolic_shapes import compute_unbacked_bindings
 
 from executorch.exir.decompose.free_layouts import is_written
 from executorch.exir.error import ExportError
@@ -119,6 +120,10 @@ class _Scalars:
             self._graph.erase_node(node)
             return False
         node.meta["val"] = value
+        # A size that depends on data has a new symbol. Torch records where it comes from, and refuses later traces else.
+        node.meta.pop("unbacked_bindings", None)
+        if bindings := compute_unbacked_bindings(self._mode.shape_env, value):
+            node.meta["unbacked_bindings"] = bindings
         self._stale.update(node.users)
         return True
 

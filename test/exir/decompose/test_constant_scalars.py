@@ -48,6 +48,16 @@ class Growing(nn.Module):
         return x.expand(size, 3) * 2
 
 
+class SelectsRows(CausalConvolution):
+    """Takes rows from a constant on, as many as another input says: torch does not know the size of the result."""
+
+    def forward(self, x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        first, rows = self.stride.item(), count.item()
+        torch._check(rows >= 0)
+        torch._check(rows <= 4)
+        return x[first : first + rows] * 2
+
+
 class ReturnsScalar(CausalConvolution):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
         stride = self.stride.item()
@@ -100,3 +110,12 @@ def test_scalars_that_are_returned_and_sizes_of_control_flow_are_right(model: nn
         expected = model(given)
         found = method.execute([given])
         torch.testing.assert_close(tuple(found), expected if isinstance(expected, tuple) else (expected,))
+
+
+def test_sizes_that_depend_on_a_constant_and_on_data_are_lowered() -> None:
+    x = torch.randn(8, 3)
+    program = export(SelectsRows().eval(), (x, torch.tensor(2)), strict=False)
+    file = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
+    method = Runtime.get().load_program(file).load_method("forward")
+    for rows in (2, 0, 4):
+        torch.testing.assert_close(method.execute([x, torch.tensor(rows)])[0], x[3 : 3 + rows] * 2)
