@@ -120,7 +120,7 @@ class _Scalars:
             self._graph.erase_node(node)
             return False
         node.meta["val"] = value
-        # A size that depends on data has a new symbol. Torch records where it comes from, and refuses later traces else.
+        # Sizes that depend on data have new symbols, whose origin torch needs in later traces.
         node.meta.pop("unbacked_bindings", None)
         if bindings := compute_unbacked_bindings(self._mode.shape_env, value):
             node.meta["unbacked_bindings"] = bindings
