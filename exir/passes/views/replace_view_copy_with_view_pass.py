@@ -140,8 +140,8 @@ def _slice_offset(node: fx.Node) -> int | None:
     start, step = argument(node, "start") or 0, argument(node, "step")
     if not _is_base(node.args[0]) or not isinstance(start, int) or step != 1:
         return None
-    if any(isinstance(length, int) and length == 0 for length in node.meta["val"].shape):
-        return None
+    if not all(isinstance(length, int) and length > 0 for length in node.meta["val"].shape):
+        return None  # a view of a part has fixed sizes
     size = node.args[0].meta["val"].shape[argument(node, "dim")]  # type: ignore[union-attr]
     if not isinstance(size, int):
         return None

@@ -3,10 +3,11 @@
 
 import torch
 from oracle.models.planned_graph import call_targets, plan, run_planned
-from torch.export import export
+from torch.export import Dim, export
 
 from executorch.exir import ExecutorchBackendConfig, memory, to_edge
 from executorch.exir.tensor import ViewSpec
+from executorch.runtime import Runtime
 
 
 def test_views_cost_nothing():
@@ -43,3 +44,16 @@ def test_views_can_be_left_as_copies():
     edge = to_edge(export(Flat(), (torch.randn(2, 4),)))
     program = edge.to_executorch(ExecutorchBackendConfig(remove_view_copy=False, check_target=False))
     assert not [node for node in program.exported_program().graph.nodes if node.target is memory.view]
+
+
+def test_a_slice_whose_length_varies_is_copied() -> None:
+    class Rows(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return x.sin()[: y.shape[0]] + y
+
+    x = torch.randn(8, 4)
+    program = export(Rows(), (x, torch.randn(3, 4)), dynamic_shapes=({}, {0: Dim("rows", max=8)}))
+    method = Runtime.get().load_program(to_edge(program).to_executorch().buffer).load_method("forward")
+    for rows in (3, 2, 8):
+        y = torch.randn(rows, 4)
+        torch.testing.assert_close(method.execute([x, y])[0], Rows()(x, y))
