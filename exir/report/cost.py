@@ -33,8 +33,9 @@ _MOVES = frozenset(
         *("where", "zeros", "zeros_like"),
     }
 )
-# Products without a formula in torch → index of the operand whose last dimension is the reduced one.
-_PRODUCTS = {"linear": 0, "mv": 0, "dot": 0, "addmv": 1}
+# Products → index of the operand whose last dimension is the reduced one. torch has no formula for some, and those for
+# others refuse operands whose reduced sizes have different bounds.
+_PRODUCTS = {"linear": 0, "mv": 0, "dot": 0, "addmv": 1, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
 
 
 _Sized = tuple[tuple[int, ...], torch.dtype]
@@ -84,11 +85,11 @@ def _known(size: int | torch.SymInt) -> int:
 
 def _flops(node: fx.Node, op: OpOverload, read: list[_Sized], written: list[_Sized]) -> int:
     name = op._schema.name.split("::")[1]
+    if name in _PRODUCTS:
+        return 2 * math.prod(written[0][0]) * read[_PRODUCTS[name]][0][-1]
     counted = flop_registry.get(op.overloadpacket)
     if counted is not None:
         return int(counted(*(_shape(value) for value in node.args), out_val=written[0][0]))
-    if name in _PRODUCTS:
-        return 2 * math.prod(written[0][0]) * read[_PRODUCTS[name]][0][-1]
     if op.namespace == "grouped":  # each row is in one group
         return 2 * math.prod(read[0][0]) * written[0][0][-1]
     if op.namespace == "recurrent":  # one multiply-add for each weight, step and sequence

@@ -19,6 +19,7 @@ from executorch.backends.xnnpack.operators.integers import if_weights, integer_o
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
+from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 
 _NIBBLE = 4  # bits
 _NIBBLE_ZERO = 8  # zero point of XNNPACK's 4-bit weights
@@ -33,7 +34,7 @@ def _refuse_linear(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("it is a product of two computed vectors")
     if rank(weight) < 2:
         return Rejection("its constant weight is a vector, expected a matrix")
-    return None
+    return _refuse_bounds(source, weight, transposed=True) if weight in computed else None
 
 
 def _bias(node: Node) -> Node | None:
@@ -164,10 +165,23 @@ def _row(low: Lowering, bias: Node, columns: int) -> g.ValueId:
 
 
 def _refuse_product(node: Node, program: ExportedProgram) -> Rejection | None:
-    ranks = [rank(cast(Node, operand)) for operand in node.args[:2]]
+    left, right = (cast(Node, operand) for operand in node.args[:2])
+    ranks = rank(left), rank(right)
     if min(ranks) > 1:
-        return None
+        return _refuse_bounds(left, right)
     return Rejection(f"its operands have {ranks[0]} and {ranks[1]} dimensions, expected at least 2")
+
+
+def _refuse_bounds(left: Node, right: Node, transposed: bool = False) -> Rejection | None:
+    """Return why matrices do not fit at the upper bounds of their sizes, for which the delegate is built; None if they
+    do.
+    """
+    one, other = left.meta["val"].shape, right.meta["val"].shape
+    batches = zip(reversed(one[:-2]), reversed(other[:-2]), strict=False)
+    for sizes in ((one[-1], other[-1 if transposed else -2]), *batches):
+        if len({upper_bound(size) for size in sizes} - {1, None}) > 1:
+            return Rejection(f"its operands' sizes {sizes[0]} and {sizes[1]} are equal only at run time")
+    return None
 
 
 def _product(low: Lowering, node: Node) -> None:
@@ -209,7 +223,7 @@ RULES: dict[str, Rule] = {
         _linear, _refuse_linear, fuses_activation=True, on_integers=if_weights(lambda node: 0), takes_empty=True
     ),
     "addmm.default": Rule(_addmm, _refuse_addmm, fuses_activation=True, takes_empty=True),
-    "bmm.default": Rule(_product, takes_empty=True),
-    "mm.default": Rule(_product, takes_empty=True),
+    "bmm.default": Rule(_product, _refuse_product, takes_empty=True),
+    "mm.default": Rule(_product, _refuse_product, takes_empty=True),
     "matmul.default": Rule(_product, _refuse_product, takes_empty=True),
 }

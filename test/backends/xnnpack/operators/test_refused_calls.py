@@ -134,3 +134,24 @@ def test_a_dilated_window_inside_the_padding_is_a_run_time_error() -> None:
         torch.testing.assert_close(method.execute([x])[0], F.max_pool2d(x, 2, 1, 1, 2))
     with pytest.raises(RuntimeError, match="MaxPooling2d"):
         method.execute([images[:, :, :1].clone()])
+
+
+def test_products_whose_sizes_are_equal_only_at_run_time_are_not_delegated() -> None:
+    def multiply(x: torch.Tensor, *counts: torch.Tensor) -> torch.Tensor:
+        n, a, b = (count.item() for count in counts)
+        for size, largest in ((n, 5), (a, 5), (b, 4)):
+            torch._check(size >= 0)
+            torch._check(size <= largest)
+        torch._check(2 * n == a + b)
+        left, right = x[:, :n].repeat(1, 2), torch.cat([x.t()[:a], x.t()[:b] * 2])
+        return left.sin() @ right.cos()
+
+    def call(n: int, a: int) -> tuple[torch.Tensor, ...]:
+        return (_r(4, 8), *map(torch.tensor, (n, a, 2 * n - a)))
+
+    exported = torch.export.export(Function(multiply), call(2, 1), strict=False)
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+    assert "are equal only at run time" in str(program.verdict)
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    for args in (call(2, 1), call(3, 3), call(1, 0)):
+        torch.testing.assert_close(method.execute(args)[0], multiply(*args))
