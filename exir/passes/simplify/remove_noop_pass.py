@@ -9,6 +9,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
+from executorch.exir.passes.views.normalize_views_pass import is_contiguous
 from executorch.exir.rewrite.node_rewrite import argument, replace_by, same_layout, with_values
 
 # A call of these operators is a no-op if its first argument and its result have equal layouts.
@@ -97,9 +98,10 @@ def _without_empty(node: fx.Node, name: str) -> list[fx.Node] | None:
     filled = [operand for operand in given if not _is_empty(operand)]
     if len(filled) in (0, len(given)):
         return None
-    values = [operand.meta["val"] for operand in given]
-    same = len({value.dtype for value in values}) == 1 and all(value.is_contiguous() for value in values)
-    return filled if same and node.meta["val"].is_contiguous() else None
+    has_one_dtype = len({operand.meta["val"].dtype for operand in given}) == 1
+    # Not torch's is_contiguous(), which compares sizes that depend on data.
+    in_order = all(is_contiguous(one.meta["val"]) for one in (*filled, node))
+    return filled if has_one_dtype and in_order else None
 
 
 class RemoveNoopPass(GraphPass):
