@@ -18,8 +18,6 @@ def test_rows_of_half_a_tensor_whose_number_depends_on_data_follow_an_empty_oper
     class Rows(torch.nn.Module):
         def forward(self, x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
             rows = count.item()
-            torch._check(rows >= 0)
-            torch._check(rows <= 4)
             return torch.cat([torch.zeros(0, 1, 3), x.split(3, -1)[0][:rows]]) * 2
 
     x = torch.randn(8, 1, 6)
