@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.decomp_utils import CustomDecompTable
 from torch.export.graph_signature import InputKind
+from torch.fx import Node
 
 from executorch.exir.debug_handle_utils import FROM_NODE_KEY, node_source
 from executorch.exir.decompose.aliased_buffers import use_one_input_for_each_buffer
@@ -37,6 +38,8 @@ from executorch.exir.rewrite.written_state import use_buffers_for_written_parame
 
 _NON_STRICT_ERROR = "expected compiled_fn to be GraphModule"
 """torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""
+_ALIAS_ERROR = "operator whose output has alias annotations"
+"""torch's error for operators of packages such as torchaudio's filters, which write to an argument and return it."""
 _UNTRACEABLE_ERRORS = ("FunctionalTensor on its own", "is not in the state dict", _NON_STRICT_ERROR)
 """torch's errors for subgraphs that read a value of another trace, and for constants in nested subgraphs."""
 
@@ -95,6 +98,12 @@ def _decomposed(program: ExportedProgram, kept: list[OpOverload], unroll_recurre
     try:
         return _traced(program, kept, unroll_recurrent)
     except (RuntimeError, SpecViolationError, AssertionError) as error:
+        if _ALIAS_ERROR in str(error):
+            why = (
+                "torch cannot make a program functional that calls an operator whose result is an argument that it "
+                "writes; define an operator that returns new tensors, or compute the result with ATen operators"
+            )
+            raise ExportError("decomposition", _first_returning_argument(program), why) from error
         if not any(words in str(error) for words in _UNTRACEABLE_ERRORS):
             raise
         # With dynamic sizes, torch's trace comes first, because it shares the arithmetic on sizes.
@@ -110,6 +119,20 @@ def _decomposed(program: ExportedProgram, kept: list[OpOverload], unroll_recurre
         first = next((node for node in control if isinstance(node.target, HigherOrderOperator)), None)
         why = "torch cannot trace this nest of control flow; write to no view of state beside it, or nest less deeply"
         raise ExportError("decomposition", first, why) from error
+
+
+def _first_returning_argument(program: ExportedProgram) -> Node | None:
+    """Return the first call of an operator that is not ATen's and whose result is one of its arguments."""
+    for module in all_graph_modules(program.graph_module):
+        for node in module.graph.nodes:
+            op = node.target
+            if (
+                isinstance(op, OpOverload)
+                and op.namespace != "aten"
+                and any(one.alias_info for one in op._schema.returns)
+            ):
+                return node
+    return None
 
 
 def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -> ExportedProgram | None:

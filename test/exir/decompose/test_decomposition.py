@@ -16,6 +16,7 @@ from executorch.exir import to_edge
 from executorch.exir.decompose import decomposition
 from executorch.exir.decompose.decomposition import decompose, decomposition_table
 from executorch.exir.decompose.graph_decomposition import decompose_graph
+from executorch.exir.error import ExportError
 from executorch.exir.rewrite.program_copy import copy_program
 from executorch.runtime import Runtime
 
@@ -236,3 +237,13 @@ def test_nodes_of_a_decomposed_call_keep_its_line_and_module() -> None:
         assert node.meta["nn_module_stack"] == linear.meta["nn_module_stack"]
         assert node.meta["stack_trace"] == linear.meta["stack_trace"]
         assert node.meta["from_node"][-1].name == linear.name
+
+
+def test_an_operator_that_returns_its_argument_is_named() -> None:
+    library = torch.library.Library("test_decomposition", "FRAGMENT")
+    library.define("accumulate(Tensor x, Tensor(a!) out) -> Tensor(a!)")
+    library.impl("accumulate", lambda x, out: out.add_(x), "CompositeExplicitAutograd")
+    accumulate = torch.ops.test_decomposition.accumulate
+    program = export(Function(lambda x: accumulate(x, torch.zeros(3)) * 2), (torch.ones(3),), strict=False)
+    with pytest.raises(ExportError, match=r"accumulate.*result is an argument"):
+        to_edge(program)
