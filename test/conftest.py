@@ -72,7 +72,7 @@ def _start(item: pytest.Item) -> int:
 def _cases_of_other_commits(family: Sequence[pytest.Item], part: int) -> set[pytest.Item]:
     """The cases of one test, or the tests of one file, that the commit does not run. It runs at least one.
 
-    A hash orders them: in the order of parameters, every second, fourth or eighth case often has the same dtype or option.
+    A hash orders them: in the order of parameters, every eighth case often has the same dtype or option.
     """
     parts = min(_PARTS, len(family))
     ordered = sorted(family, key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
