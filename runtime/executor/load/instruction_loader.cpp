@@ -27,11 +27,11 @@ namespace {
 /// In the list of kernels, marks an operator that has already been reported as missing.
 constexpr Kernel kMissing;
 
-/// Larger for a kernel that allows operands in fewer of the places that it writes to.
-int strictness(const Kernel& kernel) {
-  return (kernel.written_ & Kernel::kDisjoint) == 0           ? 0
-         : (kernel.written_ & Kernel::kDisjointButFirst) != 0 ? 1
-                                                              : 2;
+/// Larger for a kernel that allows operands in fewer of the places that it writes to: kDisjoint
+/// alone (2), then kDisjoint with kDisjointButFirst (3), then no option.
+uint64_t strictness(const Kernel& kernel) {
+  const uint64_t options = kernel.written_ >> Kernel::kMaxWritten;
+  return options ^ options >> 1;
 }
 
 /// A kernel key has at most 16 tensors, and the operator's result after them.
