@@ -27,12 +27,9 @@ namespace {
 /// In the list of kernels, marks an operator that has already been reported as missing.
 constexpr Kernel kMissing;
 
-/// Larger for a kernel that allows operands in fewer of the places that it writes to: kDisjoint
-/// alone (2), then kDisjoint with kDisjointButFirst (3), then no option.
-uint64_t strictness(const Kernel& kernel) {
-  const uint64_t options = kernel.written_ >> Kernel::kMaxWritten;
-  return options ^ options >> 1;
-}
+/// Larger for a kernel that allows operands in fewer of the places that it writes to. The highest
+/// two bits decide: kDisjoint alone, then kDisjoint with kDisjointButFirst, then neither.
+uint64_t strictness(const Kernel& kernel) { return kernel.written_ ^ Kernel::kDisjointButFirst; }
 
 /// A kernel key has at most 16 tensors, and the operator's result after them.
 constexpr size_t kMaxKeyTensors = 16 + 1;
@@ -185,8 +182,9 @@ ET_INLINE_UNLESS_SMALL Result<const Kernel*> InstructionLoader::find(
     ET_LOG(Error, "method '%s', instruction %zu: no kernel for operator %s", text(plan_.name()),
            index_, name);
     any_missing_ = true;
-    known = found = &kMissing;
-  } else if (known == nullptr || strictness(*known) < strictness(*found)) {
+    found = &kMissing;
+  }
+  if (known == nullptr || strictness(*known) < strictness(*found)) {
     known = found;
   }
   return found;
