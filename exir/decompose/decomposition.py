@@ -123,15 +123,11 @@ def _decomposed(program: ExportedProgram, kept: list[OpOverload], unroll_recurre
 
 def _first_returning_argument(program: ExportedProgram) -> Node | None:
     """Return the first call of an operator that is not ATen's and whose result is one of its arguments."""
-    for module in all_graph_modules(program.graph_module):
-        for node in module.graph.nodes:
-            op = node.target
-            if (
-                isinstance(op, OpOverload)
-                and op.namespace != "aten"
-                and any(one.alias_info for one in op._schema.returns)
-            ):
-                return node
+    nodes: list[Node] = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
+    for node in nodes:
+        op = node.target
+        if isinstance(op, OpOverload) and op.namespace != "aten" and any(one.alias_info for one in op._schema.returns):
+            return node
     return None
 
 

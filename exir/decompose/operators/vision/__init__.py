@@ -15,7 +15,7 @@ from executorch.exir.decompose.operators.vision.sampled_regions import deform_co
 
 def vision_decompositions() -> dict[OpOverload, Callable[..., object]]:
     """Return decompositions by operator, which are none unless torchvision is imported."""
-    rules = {
+    rules: dict[str, Callable[..., object]] = {
         "nms": nms,
         "roi_align": roi_align,
         "roi_pool": roi_pool,

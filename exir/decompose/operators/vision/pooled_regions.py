@@ -29,9 +29,7 @@ def _rounded(value: torch.Tensor) -> torch.Tensor:
     return whole + (2 * (value - whole)).trunc()
 
 
-def _pixel_spans(
-    rois: torch.Tensor, axis: int, scale: float, bins: int, end_pixels: int, last: int | torch.SymInt
-) -> Span:
+def _pixel_spans(rois: torch.Tensor, axis: int, scale: float, bins: int, end_pixels: int, last: int) -> Span:
     """Return the pixels of bins along an axis, from 0 to `last`. end_pixels: 1 if regions contain their last pixel."""
     start, end = (_rounded(rois[:, corner + axis] * scale).unsqueeze(1) for corner in (1, 3))
     size = (end - start + end_pixels).clamp(min=1) / bins
@@ -41,9 +39,9 @@ def _pixel_spans(
     return first.to(torch.int64), torch.maximum(first, after).to(torch.int64)
 
 
-def _levels(extent: int | torch.SymInt) -> int | None:
-    """Return the number of powers of 2 up to the largest extent; None for a size without a bound."""
-    bound = extent if isinstance(extent, int) else value_range(extent).upper
+def _levels(extent: int) -> int | None:
+    """Return the number of powers of 2 up to the largest extent, which a symbol may stand for; None without a bound."""
+    bound = value_range(extent).upper if isinstance(extent, torch.SymInt) else extent
     return int(bound).bit_length() if bound <= _MOST_PIXELS else None
 
 
@@ -68,7 +66,7 @@ def _maxima(pixels: Maxima, dim: int, levels: int) -> list[Maxima]:
     return found
 
 
-def _two_runs(span: Span, levels: int, size: int | torch.SymInt) -> tuple[torch.Tensor, Span]:
+def _two_runs(span: Span, levels: int, size: int) -> tuple[torch.Tensor, Span]:
     """Return the level of two runs of pixels that together cover each span, and the first pixels of the runs."""
     first, after = span
     length = after - first
