@@ -65,7 +65,7 @@ def _decoder(config: Any) -> Any:
 
 
 def _lowered(model: Any, count: int) -> Method:
-    """Return the method that takes `count` tokens, or, for more than one, any number of them."""
+    """Return the method for calls of one token, or, with a larger count, of a dynamic number of tokens."""
     exportable = TorchExportableModuleForDecoderOnlyLM(model, batch_size=1, max_cache_len=POSITIONS)
     length = torch.export.Dim("length", max=POSITIONS - 1)
     sizes = {"input_ids": {1: length}, "cache_position": {0: length}} if count > 1 else None
