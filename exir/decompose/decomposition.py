@@ -122,7 +122,7 @@ def _decomposed(program: ExportedProgram, kept: list[OpOverload], unroll_recurre
 
 
 def _first_returning_argument(program: ExportedProgram) -> Node | None:
-    """Return the first call of an operator that is not ATen's and whose result is one of its arguments."""
+    """Return the first call of an operator outside ATen that returns one of its arguments."""
     nodes: list[Node] = [node for module in all_graph_modules(program.graph_module) for node in module.graph.nodes]
     for node in nodes:
         op = node.target

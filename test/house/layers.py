@@ -23,7 +23,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     | {"exir/graph_module", "exir/pass_base", "exir/tensor", "exir/schema", "exir/scalar_type", "exir/delegate"}
     | {"exir/debug_handle_utils", "exir/dim_order_utils", "exir/sym_util"},
     "exir/decompose": {"exir/decompose", "exir/rewrite", "exir/dialects", "exir/operator", "exir/error"}
-    | {"exir/graph_module", "exir/pass_base", "exir/debug_handle_utils"},
+    | {"exir/graph_module", "exir/pass_base", "exir/debug_handle_utils", "exir/sym_util"},
     "exir/emit": {"exir/emit", "exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"}
     | {"exir/tensor", "exir/format", "exir/scalar_type", "exir/delegate"},
     "exir/backend": {"exir/backend", "exir/rewrite", "exir/dialects", "exir/graph_module", "exir/error", "exir/schema"}

@@ -52,7 +52,7 @@ def _shifted(images: torch.Tensor, dim: int, by: int) -> torch.Tensor:
 
 
 def _larger(one: Maxima, other: Maxima) -> Maxima:
-    """Return the larger of two values each, of equal values the one at the earlier place."""
+    """Return the larger value of each pair, and its place. If both are equal, the earlier place."""
     is_other = (other[0] > one[0]) | ((other[0] == one[0]) & (other[1] < one[1]))
     return torch.maximum(one[0], other[0]), torch.where(is_other, other[1], one[1])
 
@@ -67,7 +67,7 @@ def _maxima(pixels: Maxima, dim: int, levels: int) -> list[Maxima]:
 
 
 def _two_runs(span: Span, levels: int, size: int) -> tuple[torch.Tensor, Span]:
-    """Return the level of two runs of pixels that together cover each span, and the first pixels of the runs."""
+    """Cover each span by two runs of pixels. Return their level and the first pixel of each run."""
     first, after = span
     length = after - first
     level = sum(((length >= 2**one).to(torch.int64) for one in range(1, levels)), torch.zeros_like(length))
@@ -171,7 +171,7 @@ def ps_roi_align(
         start, size, bin_size = starts_and_bins(rois, 1 - axis, spatial_scale, bins, True)
         extent = input.size(2 + axis)
         count = torch.full_like(size, sampling_ratio) if sampling_ratio > 0 else torch.ceil(size / bins)
-        # Regions without an area have no samples, whose mean is NaN.
+        # Regions without an area have no samples: their mean is NaN, as in torchvision.
         sums = pixel_weights(start, bin_size, bins, extent, count, max(sampling_ratio, 0))
         weights.append(sums / count.view(-1, 1, 1))
     return _pooled_channels(input, rois, *weights)
