@@ -15,7 +15,6 @@ from typing import Any, Union
 
 import torch
 from torch import fx
-from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import OpOverload, OpOverloadPacket
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export import ExportedProgram
@@ -27,6 +26,7 @@ from executorch.exir import memory
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.rewrite.fake_call import call_on_fakes
 from executorch.exir.rewrite.proxy_value import ExportPassBaseError as ExportPassBaseError
 from executorch.exir.rewrite.proxy_value import ProxyValue as ProxyValue
 
@@ -290,8 +290,7 @@ class ExportPass(PassBase):
         mode = self.tracer.fake_tensor_mode
         assert mode is not None
         # Hooks run outside the fake mode: they create real tensors, which become constants.
-        with enable_python_dispatcher(), mode, torch.no_grad():
-            data = target(*fake_args, **fake_kwargs)
+        data = call_on_fakes(mode, target, fake_args, fake_kwargs)
         return self._emit(kind, target, args, kwargs, meta, data)
 
     def inputs(self, graph_module: fx.GraphModule) -> list[Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -20,6 +19,7 @@ from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules, get_control_flow_submodules
 from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.rewrite.fake_call import call_on_fakes
 from executorch.exir.rewrite.node_rewrite import same_layout, with_values
 
 
@@ -44,8 +44,7 @@ def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
     was_disabled = logger.disabled
     logger.disabled = True  # torch logs the error that is handled here
     try:
-        with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
-            return target(*with_values(node.args), **with_values(node.kwargs))
+        return call_on_fakes(mode, target, with_values(node.args), with_values(node.kwargs))
     except GuardOnDataDependentSymNode as error:
         known = node.meta.get("val")
         if not isinstance(known, torch.Tensor):
