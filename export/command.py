@@ -10,7 +10,7 @@ import json
 import logging
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.memory_plan and Path(options.memory_plan).suffix not in (".svg", ".html"):
         parser.error(f"--memory-plan {options.memory_plan}: expected a file that ends in .svg or .html")
-    _be_quiet(options.verbose)
 
     def message(error: Exception) -> str:
         if not options.verbose:
@@ -70,8 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return _one_line(error)
 
-    # Any exception: the user's model, partitioner and quantizer run here.
-    return exit_code("export", lambda: print(_run(options)), (Exception,), message)
+    with contextlib.nullcontext() if options.verbose else _quiet():
+        # Any exception: the user's model, partitioner and quantizer run here.
+        return exit_code("export", lambda: print(_run(options)), (Exception,), message)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -283,11 +283,17 @@ def _write(manager: ExecutorchProgramManager, path: Path) -> None:
         manager.write_to_file(file)
 
 
-def _be_quiet(verbose: bool) -> None:
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
     """Silence torch's warnings and logs; problems that concern the user are raised as errors."""
-    if not verbose:
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _one_line(error: BaseException) -> str:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -158,6 +160,13 @@ def test_a_wrong_argument_is_one_line_and_an_exit_code(
     assert out == "" and why in err
     assert err.startswith("export: ") and "Traceback" not in err
     assert len(err.strip().splitlines()) == 2, "the error, and how to see more"
+
+
+def test_logs_and_warnings_are_as_before_when_the_command_ends(script: Path, tmp_path: Path) -> None:
+    disabled, filters = logging.root.manager.disable, list(warnings.filters)
+    assert run(f"{script}:make", "-o", str(tmp_path / "net.pte")) == 0
+    assert logging.root.manager.disable == disabled
+    assert list(warnings.filters) == filters
 
 
 def test_verbose_shows_where_it_happened(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
