@@ -28,7 +28,7 @@ from executorch.backends.xnnpack.quantizer.annotation import (
     pass_on,
     refusal,
 )
-from executorch.backends.xnnpack.quantizer.captured_sizes import explain_sizes
+from executorch.backends.xnnpack.quantizer.captured_sizes import warn_of_other_sizes
 from executorch.backends.xnnpack.quantizer.choice import Choices, described
 from executorch.backends.xnnpack.quantizer.masks import Masks
 from executorch.backends.xnnpack.quantizer.normalizations import calls_of_normalizations
@@ -122,7 +122,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         if self._choices.for_training():
             check_factors(model)
         self._reasons = []
-        explain_sizes(model)
+        warn_of_other_sizes(model)
         self._constants = constants_of(model.graph)
         self._normalizations = calls_of_normalizations(model.graph, self._constants)
         self._masks = Masks(self._constants)
