@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from oracle.models.listing import operators_of
 from oracle.tolerances import quanta
 from quantization.flow import lowered_on_xnnpack, quantized
 from torch import nn
@@ -61,6 +63,7 @@ def _kinds() -> dict[str, Kind]:
         "sigmoid": nn.Sigmoid(),
         "tanh": nn.Tanh(),
         "hardswish": nn.Hardswish(),
+        "silu": nn.SiLU(),
         "gelu": nn.GELU(),
         "gelu by tanh": nn.GELU("tanh"),
         "leaky relu": nn.LeakyReLU(0.1),
@@ -110,3 +113,27 @@ def test_every_kind_of_operator_is_quantized_and_delegated(is_per_channel: bool,
             quantum = scale if scale is not None else float(expected.detach().abs().max()) / 100
             message = f"{name}: off by {float((one - expected).detach().abs().max())}, a quantum is {quantum}"
             torch.testing.assert_close(one, expected, **quanta(quantum, 2), msg=message)
+
+
+class GatedChannels(nn.Module):
+    """A squeeze-and-excitation block, as in EfficientNet: the mean of each channel decides its factor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.squeeze, self.excite = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 2, 1), nn.Conv2d(2, 8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = F.silu(self.first(x))
+        factors = self.excite(F.silu(self.squeeze(y.mean((2, 3), keepdim=True)))).sigmoid()
+        return (y * factors).mean((2, 3))
+
+
+def test_channels_gated_by_silu_are_computed_in_int8(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model, inputs = GatedChannels(), (torch.randn(1, 3, 8, 8),)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    lowered = lowered_on_xnnpack(quantized(model, quantizer, [inputs]), inputs)
+    path = tmp_path / "gated.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+    conversions = [line for line in operators_of(path) if "float32" in line]
+    assert len(conversions) == 2, conversions  # of the program's input and output

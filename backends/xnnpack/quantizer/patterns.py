@@ -72,6 +72,7 @@ PATTERNS = (
             *(aten.sigmoid.default, aten.sigmoid_.default, aten.tanh.default, aten.tanh_.default),
             *(aten.hardswish.default, aten.hardswish_.default, aten.elu.default, aten.elu_.default),
             *(aten.leaky_relu.default, aten.leaky_relu_.default, aten.gelu.default, aten.gelu_.default),
+            *(aten.silu.default, aten.silu_.default),
         ),
     ),
     Pattern(Kind.SHARED, (aten.adaptive_avg_pool2d.default, aten.cat.default)),
