@@ -7,6 +7,7 @@ import json
 import pytest
 import torch
 import transformers
+from oracle.models.decoder_sizes import SMALL_DECODER
 from oracle.tolerances import INT4_LOGITS, INT8_MODEL, INT8_WEIGHTS, LAYER, MODEL, of_largest
 
 from executorch.devtools.etrecord import parse_etrecord
@@ -24,15 +25,7 @@ from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.sampled(by="file")
 
-SIZES = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 256,
-    "max_position_embeddings": 256,
-}
+SIZES = {**SMALL_DECODER, "max_position_embeddings": 256}
 SCALED = {
     "rope_type": "llama3",
     "rope_theta": 5e5,

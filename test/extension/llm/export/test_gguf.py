@@ -11,6 +11,7 @@ import numpy
 import pytest
 import torch
 import transformers
+from oracle.models.decoder_sizes import SMALL_DECODER
 from oracle.tolerances import MODEL
 
 from executorch.examples.models.llama.convert_gguf import args_of_gguf
@@ -24,14 +25,6 @@ from executorch.extension.llm.export.gguf_blocks import BLOCKS, dequantize, grou
 from executorch.extension.llm.export.quantize import quantize_embeddings
 from executorch.runtime import Runtime
 
-SIZES = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 256,
-}
 SCALED = {
     "rope_type": "llama3",
     "rope_theta": 5e5,
@@ -41,9 +34,9 @@ SCALED = {
     "original_max_position_embeddings": 8192,
 }
 KINDS = {
-    "llama": lambda: transformers.LlamaConfig(**SIZES, rope_parameters=SCALED, tie_word_embeddings=True),
-    "qwen2": lambda: transformers.Qwen2Config(**SIZES),
-    "qwen3": lambda: transformers.Qwen3Config(**SIZES, head_dim=32),
+    "llama": lambda: transformers.LlamaConfig(**SMALL_DECODER, rope_parameters=SCALED, tie_word_embeddings=True),
+    "qwen2": lambda: transformers.Qwen2Config(**SMALL_DECODER),
+    "qwen3": lambda: transformers.Qwen3Config(**SMALL_DECODER, head_dim=32),
 }
 ARCHITECTURES = {
     "llama": gguf.MODEL_ARCH.LLAMA,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
+from oracle.models.decoder_sizes import SMALL_DECODER
 from oracle.tolerances import INT8_MODEL, of_largest
 from safetensors.torch import load_file, save_file
 
@@ -20,15 +21,7 @@ from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.sampled(by="file")
 
-SIZES = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 256,
-    "max_position_embeddings": 64,
-}
+SIZES = {**SMALL_DECODER, "max_position_embeddings": 64}
 RANK, ALPHA = 4, 6
 TARGETS = ["q_proj", "v_proj", "down_proj"]
 OPTIONS = [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from oracle.models.decoder_sizes import SMALL_DECODER
 from oracle.tolerances import LAYERS
 from torchao.quantization import quantize_
 from torchao.quantization.granularity import PerAxis
@@ -22,12 +23,7 @@ from executorch.runtime import Method, Runtime
 
 WINDOW, POSITIONS, PROMPT = 8, 24, 5
 SIZES: dict[str, Any] = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 256,
+    **SMALL_DECODER,
     "max_position_embeddings": 128,
     "sliding_window": WINDOW,
     "pad_token_id": 0,

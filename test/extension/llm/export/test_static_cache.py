@@ -4,6 +4,7 @@
 import pytest
 import torch
 import transformers
+from oracle.models.decoder_sizes import SMALL_DECODER
 from oracle.tolerances import INT8_MODEL, LAYERS, of_largest
 from torchao.quantization import quantize_
 from torchao.quantization.granularity import PerGroup
@@ -15,15 +16,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
-SIZES = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 256,
-    "max_position_embeddings": 128,
-}
+SIZES = {**SMALL_DECODER, "max_position_embeddings": 128}
 CONFIGS = {
     "llama": transformers.LlamaConfig,
     "qwen2": transformers.Qwen2Config,
