@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -17,6 +16,7 @@ from torch.fx.node import Argument, Target, map_arg
 
 from executorch.exir.debug_handle_utils import FROM_NODE_KEY, node_source
 from executorch.exir.dialects._ops import EdgeOpOverload
+from executorch.exir.rewrite.fake_call import computing_on_fakes
 from executorch.exir.rewrite.node_rewrite import origin_of
 
 Table = dict[OpOverload, Callable[..., object]]
@@ -80,7 +80,7 @@ def traced_body(node: fx.Node, table: Table, mode: FakeTensorMode) -> fx.GraphMo
         result = op(*args, **kwargs) if result is NotImplemented else result
         return tuple(result) if isinstance(result, tuple) else result  # a named tuple would add a call to the graph
 
-    with _no_processor_libraries(), enable_python_dispatcher(), mode, torch.no_grad():
+    with _no_processor_libraries(), computing_on_fakes(mode, op):
         traced: fx.GraphModule = make_fx(compute, decomposition_table=table)(*_distinct(inputs))
     return traced
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._dispatch.python import enable_python_dispatcher
 from torch._higher_order_ops.flex_attention import math_attention
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
@@ -22,6 +21,7 @@ from torch.fx.node import map_arg
 from executorch.exir.decompose.call_body import inline_body, own_value
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.rewrite.fake_call import computing_on_fakes
 from executorch.exir.rewrite.program_copy import copy_program
 
 _FLEX = torch.ops.higher_order.flex_attention
@@ -64,7 +64,7 @@ def _traced(module: fx.GraphModule, call: fx.Node, mode: FakeTensorMode) -> fx.G
         kwargs: Any = map_arg(dict(call.kwargs), given.__getitem__)
         return math_attention(*args, **kwargs)
 
-    with enable_python_dispatcher(), mode, torch.no_grad():
+    with computing_on_fakes(mode, _FLEX):
         placeholders = [torch.empty(()) if node in graphs else own_value(node.meta["val"]) for node in inputs]
         traced: fx.GraphModule = make_fx(compute)(*placeholders)
     return traced

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Call an operator on fake tensors."""
+"""Call or trace an operator on fake tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 import torch
@@ -28,12 +28,19 @@ def call_on_fakes(
     mode: FakeTensorMode, target: Callable[..., _T], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> _T:
     """Return the result of `target` on fake tensors of `mode`, computed without gradients."""
-    # The Python dispatcher keeps symbolic sizes symbolic.
-    with enable_python_dispatcher(), mode, torch.no_grad(), _guards(mode, target):
+    with computing_on_fakes(mode, target):
         return target(*args, **kwargs)
 
 
-def _guards(mode: FakeTensorMode, target: Callable[..., object]) -> AbstractContextManager[object]:
+@contextmanager
+def computing_on_fakes(mode: FakeTensorMode, target: object) -> Iterator[None]:
+    """Compute `target`, or trace its decomposition, on fake tensors of `mode`, without gradients."""
+    # The Python dispatcher keeps symbolic sizes symbolic.
+    with enable_python_dispatcher(), mode, torch.no_grad(), _guards(mode, target):
+        yield
+
+
+def _guards(mode: FakeTensorMode, target: object) -> AbstractContextManager[object]:
     """Let no convolution narrow the bounds of sizes.
 
     To choose a kernel, torch compares the batch with a number ("4 * batch < 16"). The result for the example's batch
