@@ -25,7 +25,8 @@ from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PR
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.rewrite.fake_values import computed_value
-from executorch.exir.rewrite.node_rewrite import replace_by, same_layout
+from executorch.exir.rewrite.layouts import same_layout
+from executorch.exir.rewrite.node_rewrite import replace_by
 from executorch.exir.rewrite.program_signature import sync_signature
 from executorch.exir.rewrite.shared_sizes import share_sizes
 from executorch.exir.rewrite.written_state import return_written_state, writable_state

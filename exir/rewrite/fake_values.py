@@ -20,7 +20,8 @@ from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules, get_control_flow_submodules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.rewrite.fake_call import call_on_fakes
-from executorch.exir.rewrite.node_rewrite import same_layout, with_values
+from executorch.exir.rewrite.layouts import same_layout
+from executorch.exir.rewrite.node_rewrite import with_values
 
 
 def _is_recomputable(node: fx.Node) -> bool:

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import fx
 from torch.fx.node import Argument, Target, map_arg
 
@@ -83,25 +82,3 @@ def argument(node: fx.Node, name: str) -> Any:
 def with_values(arguments: Argument) -> Any:
     """Replace every node in `arguments` by its `val`."""
     return map_arg(arguments, lambda node: node.meta["val"])
-
-
-def same_layout(one: object, other: object) -> bool:
-    """Return whether two values have equal dtypes, sizes, strides, conjugate and negative bits.
-
-    Symbols are compared by their expressions.
-    """
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return (
-            one.dtype == other.dtype
-            and one.dim() == other.dim()
-            and _texts(one.shape) == _texts(other.shape)
-            and _texts(one.stride()) == _texts(other.stride())
-            and (one.is_conj(), one.is_neg()) == (other.is_conj(), other.is_neg())
-        )
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(same_layout(a, b) for a, b in zip(one, other, strict=True))
-    return not isinstance(one, torch.Tensor) and not isinstance(other, torch.Tensor)
-
-
-def _texts(sizes: Sequence[object]) -> list[object]:
-    return [size if isinstance(size, int) else str(size) for size in sizes]

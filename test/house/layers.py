@@ -17,7 +17,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "exir/format": {"exir/format", "exir/schema", "exir/scalar_type", "exir/tensor", "exir/tensor_layout"},
     "exir/serialize": {"exir/schema", "exir/error", "exir/scalar_type", "exir/tensor_layout"},
     "exir/rewrite": {"exir/rewrite", "exir/dialects", "exir/operator", "exir/graph_module", "exir/error"}
-    | {"exir/pass_base"},
+    | {"exir/pass_base", "exir/tensor"},
     "exir/memory": {"exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/tensor"},
     "exir/passes": {"exir/passes", "exir/rewrite", "exir/memory", "exir/dialects", "exir/operator", "exir/error"}
     | {"exir/graph_module", "exir/pass_base", "exir/tensor", "exir/schema", "exir/scalar_type", "exir/delegate"}

@@ -12,7 +12,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
-from executorch.exir.passes.views.normalize_views_pass import is_contiguous
+from executorch.exir.rewrite.layouts import is_contiguous
 from executorch.exir.rewrite.node_rewrite import argument, retarget
 
 _DIM_ORDER_COPIES = ("dim_order_ops::_to_dim_order_copy", "dim_order_ops::_clone_dim_order")

@@ -16,7 +16,7 @@ from torch.fx.node import map_arg
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.operator.call_effects import is_repeatable
 from executorch.exir.passes.state.external_constants_pass import delegate_file
-from executorch.exir.rewrite.node_rewrite import same_layout
+from executorch.exir.rewrite.layouts import same_layout
 from executorch.exir.rewrite.program_constants import (
     NewConstant,
     add_constants,

@@ -9,8 +9,8 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
-from executorch.exir.passes.views.normalize_views_pass import is_contiguous
-from executorch.exir.rewrite.node_rewrite import argument, replace_by, same_layout, with_values
+from executorch.exir.rewrite.layouts import is_contiguous, same_layout
+from executorch.exir.rewrite.node_rewrite import argument, replace_by, with_values
 
 # A call of these operators is a no-op if its first argument and its result have equal layouts.
 _COPIES = frozenset(

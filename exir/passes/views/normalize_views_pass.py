@@ -10,8 +10,8 @@ from torch.fx.passes.infra.pass_base import PassResult
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
+from executorch.exir.rewrite.layouts import is_contiguous
 from executorch.exir.rewrite.node_rewrite import retarget
-from executorch.exir.tensor import contiguous_stride_from_shape
 
 _VIEW = exir_ops.edge.aten.view_copy.default
 _RESHAPING = frozenset(
@@ -23,17 +23,6 @@ _RESHAPING = frozenset(
         "aten::_unsafe_view",
     }
 )
-
-
-def is_contiguous(value: object) -> bool:
-    """Return whether a fake tensor is row-major, ignoring dimensions of size 1."""
-    if not isinstance(value, torch.Tensor):
-        return False
-    expected = contiguous_stride_from_shape(list(value.shape))
-    return all(
-        (isinstance(size, int) and size == 1) or str(found) == str(wanted)
-        for size, found, wanted in zip(value.shape, value.stride(), expected, strict=True)
-    )
 
 
 def _moves_nothing(source: torch.Tensor, dims: list[int]) -> bool:

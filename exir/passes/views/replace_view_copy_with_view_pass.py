@@ -16,7 +16,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.passes.graph_pass import GraphPass
 from executorch.exir.passes.state.reinplace import WRITES_ITS_FIRST_ARGUMENT, written_placeholder
-from executorch.exir.passes.views.normalize_views_pass import is_contiguous
+from executorch.exir.rewrite.layouts import is_contiguous
 from executorch.exir.rewrite.node_rewrite import argument
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
