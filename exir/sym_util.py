@@ -18,6 +18,8 @@ __all__ = [
     "eval_shape",
     "eval_shape_upper_bound",
     "eval_upper_bound",
+    "may_be_zero",
+    "upper_bound",
     "value_range",
 ]
 
@@ -34,6 +36,27 @@ def _range_of(
 ) -> ValueRanges[sympy.Expr]:
     """Cached, because every step of a lowering needs the ranges of all sizes, and torch keeps none."""
     return bound_sympy(expr, dict(ranges))
+
+
+def upper_bound(size: int | torch.SymInt) -> int | None:
+    """Return the largest value of a size by the ranges of its symbols, or None if it is unbounded."""
+    if isinstance(size, int):
+        return size
+    node = size.node
+    if node.expr.is_number:
+        return int(node.expr)
+    largest = value_range(size).upper
+    # Where the model states no bound, torch.export gives one near the largest int64.
+    if largest is int_oo or not largest.is_finite or int(largest) >= torch.iinfo(torch.int64).max // 2:
+        return None
+    return int(largest)
+
+
+def may_be_zero(size: int | torch.SymInt) -> bool:
+    """Return whether the ranges of the symbols allow 0. torch.export assumes at least 2 for sizes of inputs."""
+    if isinstance(size, int) or size.node.expr.is_number:
+        return False
+    return bool(value_range(size).lower <= 0)
 
 
 def eval_expr(symint: int | torch.SymInt) -> int | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import cast
 
@@ -14,8 +14,8 @@ from torch.fx import Node, map_arg
 from torch.fx.node import Target
 
 from executorch.exir.error import operator_name
-from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 from executorch.exir.rewrite.program_constants import constant_spec_of, tensor_of
+from executorch.exir.sym_util import upper_bound
 
 # Operators that are evaluated ahead of time if all operands are constants.
 _FOLDED = ("quantized_decomposed.dequantize_per_", "aten.repeat.")
@@ -85,6 +85,11 @@ def upper_bounds(node: Node) -> list[int]:
     if any(bound is None for bound in bounds):
         raise ValueError(f"{node.name} has a size without an upper bound: {tuple(node.meta['val'].shape)}")
     return [int(bound) for bound in bounds if bound is not None]
+
+
+def broadcast_at_bounds(sizes: Iterable[int | torch.SymInt]) -> bool:
+    """Return whether sizes broadcast at their upper bounds, for which delegates are built. Sizes without a bound do."""
+    return len({upper_bound(size) for size in sizes} - {1, None}) <= 1
 
 
 def rank(node: Node) -> int:

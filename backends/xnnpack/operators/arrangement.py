@@ -20,7 +20,7 @@ from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import MAX_RANK, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
-from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
+from executorch.exir.sym_util import upper_bound
 
 _CONCATENATES = {2: g.Concatenate2, 3: g.Concatenate3, 4: g.Concatenate4, 5: g.Concatenate5}
 _MAX_CONCATENATED = max(_CONCATENATES)

@@ -11,7 +11,13 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.converted_weights import converted_weights, product_of
 from executorch.backends.xnnpack.lowering.elements import Elements, per_channel
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, operator_of, rank
+from executorch.backends.xnnpack.lowering.facts import (
+    broadcast_at_bounds,
+    constant_tensor,
+    is_constant,
+    operator_of,
+    rank,
+)
 from executorch.backends.xnnpack.lowering.layout import Order, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_source, weights_of
@@ -19,7 +25,6 @@ from executorch.backends.xnnpack.operators.integers import if_weights, integer_o
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
-from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 
 _NIBBLE = 4  # bits
 _NIBBLE_ZERO = 8  # zero point of XNNPACK's 4-bit weights
@@ -173,13 +178,11 @@ def _refuse_product(node: Node, program: ExportedProgram) -> Rejection | None:
 
 
 def _refuse_bounds(left: Node, right: Node, transposed: bool = False) -> Rejection | None:
-    """Return why matrices do not fit at the upper bounds of their sizes, for which the delegate is built; None if they
-    do.
-    """
+    """Return why matrices cannot be multiplied at the upper bounds of their sizes. None if they can."""
     one, other = left.meta["val"].shape, right.meta["val"].shape
     batches = zip(reversed(one[:-2]), reversed(other[:-2]), strict=False)
     for sizes in ((one[-1], other[-1 if transposed else -2]), *batches):
-        if len({upper_bound(size) for size in sizes} - {1, None}) > 1:
+        if not broadcast_at_bounds(sizes):
             return Rejection(f"its operands' sizes {sizes[0]} and {sizes[1]} are equal only at run time")
     return None
 

@@ -13,12 +13,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import is_reshapable, rank, tensors_of
+from executorch.backends.xnnpack.lowering.facts import broadcast_at_bounds, is_reshapable, rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.exir.decompose.call_body import aten_operator
 from executorch.exir.error import Rejection
-from executorch.exir.passes.memory.sym_shape_eval_pass import may_be_zero, upper_bound
+from executorch.exir.sym_util import may_be_zero, upper_bound
 
 MAX_RANK = 6
 """Most dimensions of an XNNPACK tensor (XNN_MAX_TENSOR_DIMS)."""
@@ -106,7 +106,7 @@ def refusal_of_broadcast(node: Node) -> Rejection | None:
         return None
     shapes = [source.meta["val"].shape for source in tensors_of(node)]
     for sizes in zip_longest(*map(reversed, shapes), fillvalue=1):
-        if len({upper_bound(size) for size in sizes} - {1, None}) > 1:
+        if not broadcast_at_bounds(sizes):
             return Rejection(f"its operands' sizes {', '.join(map(str, sizes))} are equal only at run time")
     return None
 

@@ -12,34 +12,12 @@ import torch
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torch.utils import _pytree as pytree
-from torch.utils._sympy.numbers import int_oo
 
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.schema import TensorShapeDynamism
-from executorch.exir.sym_util import value_range
+from executorch.exir.sym_util import upper_bound
 from executorch.exir.tensor import TensorSpec, stride_from_dim_order
-
-
-def upper_bound(size: int | torch.SymInt) -> int | None:
-    """Return the largest value of a size by the ranges of its symbols, or None if it is unbounded."""
-    if isinstance(size, int):
-        return size
-    node = size.node
-    if node.expr.is_number:
-        return int(node.expr)
-    largest = value_range(size).upper
-    # Where the model states no bound, torch.export gives one near the largest int64.
-    if largest is int_oo or not largest.is_finite or int(largest) >= torch.iinfo(torch.int64).max // 2:
-        return None
-    return int(largest)
-
-
-def may_be_zero(size: int | torch.SymInt) -> bool:
-    """Return whether the ranges of the symbols allow 0. torch.export assumes at least 2 for sizes of inputs."""
-    if isinstance(size, int) or size.node.expr.is_number:
-        return False
-    return bool(value_range(size).lower <= 0)
 
 
 def hint(size: int | torch.SymInt) -> int | None:

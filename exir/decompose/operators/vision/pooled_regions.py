@@ -12,7 +12,7 @@ from functools import reduce
 import torch
 
 from executorch.exir.decompose.operators.vision.sampled_regions import pixel_weights, starts_and_bins
-from executorch.exir.sym_util import value_range
+from executorch.exir.sym_util import upper_bound
 
 Span = tuple[torch.Tensor, torch.Tensor]
 """The first pixel of each bin and the pixel after its last, [K, bins]. Both are equal in a bin without pixels."""
@@ -41,8 +41,8 @@ def _pixel_spans(rois: torch.Tensor, axis: int, scale: float, bins: int, end_pix
 
 def _levels(extent: int) -> int | None:
     """Return the number of powers of 2 up to the largest extent, which a symbol may stand for; None without a bound."""
-    bound = value_range(extent).upper if isinstance(extent, torch.SymInt) else extent
-    return int(bound).bit_length() if bound <= _MOST_PIXELS else None
+    bound = upper_bound(extent)
+    return None if bound is None or bound > _MOST_PIXELS else bound.bit_length()
 
 
 def _shifted(images: torch.Tensor, dim: int, by: int) -> torch.Tensor:
