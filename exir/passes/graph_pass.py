@@ -3,25 +3,21 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import ExportPass
 
-_HOOKS = (
-    "call_cond",
-    "call_delegate",
-    "call_getitem",
-    "call_map",
-    "call_operator",
-    "call_scan",
-    "call_sym",
-    "call_while",
-    "on_attr",
-    "output",
-    "placeholder",
-)
+# Methods of ExportPass that run the interpretation. Overriding one of them does not ask for it.
+_NOT_HOOKS = frozenset({"call", "call_submodule", "inputs", "should_preserve_symbolic_input_metadata"})
+_HOOKS = [
+    name
+    for name, member in vars(ExportPass).items()
+    if isinstance(member, FunctionType) and not name.startswith("_") and name not in _NOT_HOOKS
+]
 
 
 class GraphPass(ExportPass):

@@ -1,6 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Users' classes that derive from the shipped passes, and override the hooks of `ExportPass`."""
 
+from inspect import signature
+from types import FunctionType
+
 import pytest
 import torch
 from torch.export import export
@@ -104,3 +107,23 @@ def test_a_pass_can_interpret_a_graph_with_the_hooks_of_export_pass(one):
     graph_module = _graph("edge")
     interpreted = ExportPass.call(one(), graph_module).graph_module
     assert _calls(interpreted) == _calls(graph_module)
+
+
+def _hooks():
+    methods = {name: signature(method) for name, method in vars(ExportPass).items() if isinstance(method, FunctionType)}
+    return ["on_attr", *(name for name, given in methods.items() if name[0] != "_" and "meta" in given.parameters)]
+
+
+@pytest.mark.parametrize("hook", _hooks())
+def test_overriding_any_hook_makes_a_pass_interpret_the_graph(hook):
+    def override(self, *args):
+        return getattr(ExportPass, hook)(self, *args)
+
+    graph_module = _graph("edge")
+    derived = type("Derived", (DimOrderOpsRevertPass,), {hook: override})
+    assert derived()(graph_module).graph_module is not graph_module
+
+
+def test_a_pass_without_hooks_rewrites_the_graph_in_place():
+    graph_module = _graph("edge")
+    assert DimOrderOpsRevertPass()(graph_module).graph_module is graph_module
