@@ -67,52 +67,58 @@ Result<const TensorLayout> layout_of(const fb::Tensor& tensor) {
                               static_cast<executorch::aten::ScalarType>(tensor.scalar_type()));
 }
 
-/// Checks a value for errors that a well-formed flatbuffer may still contain. `left`: bytes that
-/// tensors may still have.
-Error verify_value(const fb::Value& value, size_t* left) {
-  const fb::Tensor* tensor = value.val_as_Tensor();
-  if (tensor == nullptr) {
-    return Error::Ok;
-  }
-  const Result<const TensorLayout> layout = layout_of(*tensor);
-  ET_CHECK_OR_RETURN_ERROR(layout.ok(), InvalidProgram,
-                           "its dtype and sizes do not describe a tensor");
-  ET_CHECK_OR_RETURN_ERROR(layout->nbytes() == count(tensor->data()), InvalidProgram,
-                           "%zu bytes of data, expected %zu", count(tensor->data()),
-                           layout->nbytes());
-  const size_t element = runtime::elementSize(layout->scalar_type());
-  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(items(tensor->data()).data()) % element == 0,
-                           InvalidProgram, "its data is not aligned to its elements of %zu bytes",
-                           element);
-  // A test case's inputs are copied: if tensors shared bytes, a small file would take all memory.
-  ET_CHECK_OR_RETURN_ERROR(layout->nbytes() <= *left, InvalidProgram,
-                           "with it, tensors have more bytes than the file");
-  *left -= layout->nbytes();
-  return Error::Ok;
-}
-
 using Values = flatbuffers::Vector<flatbuffers::Offset<fb::Value>>;
 
-Error verify_values(const Values* values, const char* what, const char* method, uint32_t number,
-                    size_t* left) {
-  for (uint32_t i = 0; i < count(values); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_value(*values->Get(i), left),
-                                "bundled program: '%s', case %u, %s %u is damaged", method, number,
-                                what, i);
-  }
-  return Error::Ok;
-}
+/// Finds the errors in test cases that a well-formed flatbuffer may still contain.
+class CaseVerifier {
+ public:
+  explicit CaseVerifier(size_t file_nbytes) : tensor_bytes_left_(file_nbytes) {}
 
-Error verify_suite(const fb::BundledMethodTestSuite& suite, size_t* left) {
-  for (uint32_t i = 0; i < count(suite.test_cases()); ++i) {
-    const fb::BundledMethodTestCase& test_case = *suite.test_cases()->Get(i);
+  Error verify(const fb::BundledMethodTestSuite& suite) {
     const char* method = suite.method_name()->c_str();
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_values(test_case.inputs(), "input", method, i, left));
-    ET_CHECK_OK_OR_RETURN_ERROR(
-        verify_values(test_case.expected_outputs(), "expected output", method, i, left));
+    for (uint32_t i = 0; i < count(suite.test_cases()); ++i) {
+      const fb::BundledMethodTestCase& test_case = *suite.test_cases()->Get(i);
+      ET_CHECK_OK_OR_RETURN_ERROR(verify(test_case.inputs(), "input", method, i));
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          verify(test_case.expected_outputs(), "expected output", method, i));
+    }
+    return Error::Ok;
   }
-  return Error::Ok;
-}
+
+ private:
+  Error verify(const Values* values, const char* role, const char* method, uint32_t number) {
+    for (uint32_t i = 0; i < count(values); ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(verify(*values->Get(i)),
+                                  "bundled program: '%s', case %u, %s %u is damaged", method,
+                                  number, role, i);
+    }
+    return Error::Ok;
+  }
+
+  Error verify(const fb::Value& value) {
+    const fb::Tensor* tensor = value.val_as_Tensor();
+    if (tensor == nullptr) {
+      return Error::Ok;
+    }
+    const Result<const TensorLayout> layout = layout_of(*tensor);
+    ET_CHECK_OR_RETURN_ERROR(layout.ok(), InvalidProgram,
+                             "its dtype and sizes do not describe a tensor");
+    ET_CHECK_OR_RETURN_ERROR(layout->nbytes() == count(tensor->data()), InvalidProgram,
+                             "%zu bytes of data, expected %zu", count(tensor->data()),
+                             layout->nbytes());
+    const size_t element = runtime::elementSize(layout->scalar_type());
+    ET_CHECK_OR_RETURN_ERROR(
+        reinterpret_cast<uintptr_t>(items(tensor->data()).data()) % element == 0, InvalidProgram,
+        "its data is not aligned to its elements of %zu bytes", element);
+    ET_CHECK_OR_RETURN_ERROR(layout->nbytes() <= tensor_bytes_left_, InvalidProgram,
+                             "with it, tensors have more bytes than the file");
+    tensor_bytes_left_ -= layout->nbytes();
+    return Error::Ok;
+  }
+
+  // A test case's inputs are copied: if tensors shared bytes, a small file would take all memory.
+  size_t tensor_bytes_left_;
+};
 
 CaseValue value_of(const fb::Value& value) {
   if (const fb::Tensor* tensor = value.val_as_Tensor()) {
@@ -176,9 +182,9 @@ Result<Bundle> Bundle::open(Span<const uint8_t> file) {
   ET_CHECK_OR_RETURN_ERROR(bundle.table_->version() <= kNewestVersion, NotSupported,
                            "bundled program: version %u, expected at most %u",
                            bundle.table_->version(), kNewestVersion);
-  size_t left = file.size();
+  CaseVerifier verifier(file.size());
   for (uint32_t i = 0; i < bundle.suites_size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_suite(*bundle.table_->method_test_suites()->Get(i), &left));
+    ET_CHECK_OK_OR_RETURN_ERROR(verifier.verify(*bundle.table_->method_test_suites()->Get(i)));
   }
   return bundle;
 }
