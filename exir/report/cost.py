@@ -33,8 +33,8 @@ _MOVES = frozenset(
         *("where", "zeros", "zeros_like"),
     }
 )
-# Products → index of the operand whose last dimension is the reduced one. torch lacks formulas for some of them. Its
-# formulas for the others refuse operands whose reduced sizes have different bounds.
+# Products → index of the operand that is reduced along its last dimension. torch lacks formulas for some products. Its
+# formulas for the others refuse operands with different bounds of the reduced size.
 _PRODUCTS = {"linear": 0, "mv": 0, "dot": 0, "addmv": 1, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
 
 

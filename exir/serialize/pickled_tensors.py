@@ -89,7 +89,7 @@ class _Checker(pickle._Unpickler):
             or (module, name) in _NAMES
         ):
             return _Name(name)
-        raise ValueError(f"expected tensors and containers of them, found {module}.{name}")
+        raise ValueError(f"expected only tensors and their containers, found {module}.{name}")
 
     def persistent_load(self, pid: object) -> object:
         _, kind, key, _, count = pid[:5] if isinstance(pid, tuple) else ()
@@ -192,5 +192,6 @@ def _check_older_format(file: IO[bytes], size: int) -> None:
     if not isinstance(keys, list) or set(keys) != set(checker.storages):
         raise ValueError("expected contents of each storage")
     nbytes = sum(checker.storages.values())
-    if nbytes > size - file.tell():
-        raise ValueError(f"expected {nbytes} bytes of storages at the end, found {size - file.tell()}")
+    rest = size - file.tell()
+    if nbytes > rest:
+        raise ValueError(f"expected {nbytes} bytes of storages at the end, found {rest}")

@@ -59,8 +59,8 @@ def takes_quantized_rows(node: Node, program: ExportedProgram) -> bool:
 
 
 def keeps_weights_in_float(node: Node, program: ExportedProgram) -> bool:
-    """Return whether a node is a float32 linear layer that multiplies its constant integer weights without a float copy
-    of them.
+    """Return whether a node is a float32 linear layer that multiplies its constant integer weights directly, without a
+    float copy.
     """
     if operator_of(node) != "aten.linear.default" or node.meta["val"].dtype != torch.float32:
         return False

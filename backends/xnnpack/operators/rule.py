@@ -99,8 +99,8 @@ def refusal_of_emptiness(node: Node) -> Rejection | None:
 
 
 def refusal_of_broadcast(node: Node) -> Rejection | None:
-    """Return why the operands of a pointwise call do not broadcast at the upper bounds of their sizes, for which the
-    delegate is built; None if they do.
+    """Return why the operands of a pointwise call do not broadcast at the upper bounds of their sizes, as the delegate
+    requires. None if they do.
     """
     if torch.Tag.pointwise not in getattr(aten_operator(node), "tags", ()):
         return None

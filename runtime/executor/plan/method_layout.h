@@ -139,7 +139,7 @@ struct MethodBlock {
   Span<FreeableBuffer> external;
   Span<TensorSlot> tensors;
   Span<CompileSpec> compile_specs;
-  /// The kernel found for each operator; of several for dtypes, the strictest one.
+  /// The kernel found for each operator: the strictest one if several accept its dtypes.
   Span<const Kernel*> kernels;
 
   // Lists; their items as pointers to values, and memory into which the items are read.

@@ -278,7 +278,7 @@ TEST_F(CApiTest, NamesTheErrorOfCallsInAnotherOrder) {
   et_method_unload(&method_);
 }
 
-/// The method of a program whose inputs and output have no planned memory.
+/// The method of a program without planned memory for its inputs and its output.
 class UnplannedCApiTest : public CApiTest {
  protected:
   void SetUp() override {
