@@ -18,7 +18,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.editable_wheel import editable_wheel
 
 ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT / "cmake"))
+sys.path[:0] = [str(ROOT / "cmake"), str(ROOT / "cmake" / "xnnpack")]
 from bill_of_materials import bill_of_materials  # noqa: E402
 
 FIRST_ZIP_DATE = 315532800  # 1980-01-01, the earliest date of a zip archive

@@ -13,7 +13,7 @@ from tables import code, plain, table
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = ROOT / "tools" / "cmake" / "preset" / "default.cmake"
 # Other files that declare options of the build.
-FILES = ("cmake/selected_kernels.cmake", "cmake/xnnpack.cmake", "cmake/toolchains/arm-none-eabi.cmake")
+FILES = ("cmake/selected_kernels.cmake", "cmake/xnnpack/xnnpack.cmake", "cmake/toolchains/arm-none-eabi.cmake")
 _DECLARED = re.compile(r'define_overridable_option\(\s*(\w+)\s+"([^"]*)"\s+(\w+)\s+("[^"]*"|\w+)\s*\)')
 _CACHED = re.compile(r'^\s*set\((\w+) ("[^"]*"|\S+) CACHE (\w+) "([^"]*)"\)', re.M)
 _OPTION = re.compile(r'^option\((\w+) "([^"]*)" (\w+)\)', re.M)

@@ -13,7 +13,8 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "cmake"))
+CMAKE = Path(__file__).parents[2] / "cmake"
+sys.path[:0] = [str(CMAKE), str(CMAKE / "xnnpack")]
 from bill_of_materials import bill_of_materials
 from xnnpack_sources import ARCHIVES
 

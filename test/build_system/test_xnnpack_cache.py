@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "cmake"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "cmake" / "xnnpack"))
 from build_xnnpack import build_key
 from xnnpack_sources import Archive, SourceUnavailable, check_private, unpack
 
@@ -61,7 +61,7 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_chooses_
         "file": (tmp_path / "file/deps", "file/deps", "Not a directory"),
         "xnnpack.lock/folder": (tmp_path, "xnnpack.lock", "Is a directory"),
     }[kept]
-    script = Path(__file__).parents[2] / "cmake" / "build_xnnpack.py"
+    script = Path(__file__).parents[2] / "cmake" / "xnnpack" / "build_xnnpack.py"
     environment = {**os.environ, "EXECUTORCH_DEPS_DIR": str(cache)}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
     expected = f"cannot create {tmp_path}/{path}: {reason}; EXECUTORCH_DEPS_DIR names another folder for the cache\n"
@@ -89,7 +89,7 @@ def test_a_library_in_the_cache_does_not_wait_for_the_build_of_another(tmp_path:
     tmp_path.chmod(0o700)
     library = tmp_path / f"xnnpack-{build_key('')}"
     library.mkdir(mode=0o700)
-    script = Path(__file__).parents[2] / "cmake" / "build_xnnpack.py"
+    script = Path(__file__).parents[2] / "cmake" / "xnnpack" / "build_xnnpack.py"
     environment = {**os.environ, "EXECUTORCH_DEPS_DIR": str(tmp_path)}
     with (tmp_path / "xnnpack.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# The target `xnnpack` with everything it needs, as EXECUTORCH_XNNPACK_LIBRARY chooses: the system's or the one below XNNPACK_ROOT,
-# with the functions of 2024-11 (SYSTEM); the pinned sources, built once per machine by cmake/build_xnnpack.py (PINNED); whichever of these
-# is available (AUTO); no target (NONE): the backend then runs on the CPU engine alone.
+# The target `xnnpack` with everything it needs. EXECUTORCH_XNNPACK_LIBRARY chooses where it comes from:
+#   SYSTEM  the system, or the prefix XNNPACK_ROOT, with the functions of 2024-11
+#   PINNED  the pinned sources, which build_xnnpack.py builds once per machine
+#   AUTO    the first of these that is available
+#   NONE    nowhere: there is no target, and the backend runs on the CPU engine alone
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 
 function(executorch_find_xnnpack prefix)
@@ -68,7 +70,7 @@ function(executorch_build_xnnpack prefix)
   message(STATUS "XNNPACK: building it, once (minutes)")
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} ${Python3_EXECUTABLE}
-            ${PROJECT_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND} --generator ${CMAKE_GENERATOR} --make-program
+            ${PROJECT_SOURCE_DIR}/cmake/xnnpack/build_xnnpack.py --cmake ${CMAKE_COMMAND} --generator ${CMAKE_GENERATOR} --make-program
             ${CMAKE_MAKE_PROGRAM} "--launcher=${CMAKE_CXX_COMPILER_LAUNCHER}" "--sanitize=${EXECUTORCH_SANITIZE}"
     OUTPUT_VARIABLE built OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE failed)
