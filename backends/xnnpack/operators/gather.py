@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch.export import ExportedProgram
@@ -20,7 +20,15 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
 
 _MAX_PLACES = 1 << 16
-"""The places are numbers of the payload."""
+"""Limit of the places that a gather reads: the payload stores each of them."""
+
+
+class _Gather(NamedTuple):
+    """A gather of `places` along `dims` neighboring dimensions from `first` on, which are read as one."""
+
+    first: int
+    dims: int
+    places: list[int]
 
 
 def gather(low: Lowering, node: Node, source: Node, dim: int, places: list[int]) -> None:
@@ -63,8 +71,8 @@ def _refuse_index(node: Node, program: ExportedProgram) -> Rejection | None:
     return refusal_of_places(node, places.numel())
 
 
-def _steps(low: Lowering, node: Node) -> list[tuple[int, int, list[int]]]:
-    """(first dimension, number of dimensions that are read as one, places) of each gather, the last dimension first.
+def _gathers(low: Lowering, node: Node) -> list[_Gather]:
+    """Return the gathers that compute an index operator, the last dimension first.
 
     Indices that vary along different dimensions, as for windows, are gathered one after the other.
     """
@@ -76,11 +84,11 @@ def _steps(low: Lowering, node: Node) -> list[tuple[int, int, list[int]]]:
     varying = [_varying(tensor, len(result)) for tensor in wrapped.values()]
     varying_dims = [dim for dims in varying for dim in dims]
     if varying_dims == sorted(set(varying_dims)):
-        return [(dim, 1, tensor.flatten().tolist()) for dim, tensor in reversed(wrapped.items())]
+        return [_Gather(dim, 1, tensor.flatten().tolist()) for dim, tensor in reversed(wrapped.items())]
     places = torch.zeros((), dtype=torch.int64)
     for dim, tensor in wrapped.items():
         places = places * sizes[dim] + tensor
-    return [(min(indexed), len(indexed), places.expand(result).flatten().tolist())]
+    return [_Gather(min(indexed), len(indexed), places.expand(result).flatten().tolist())]
 
 
 def _varying(tensor: torch.Tensor, ranks: int) -> list[int]:
@@ -90,15 +98,15 @@ def _varying(tensor: torch.Tensor, ranks: int) -> list[int]:
 
 def _index(low: Lowering, node: Node) -> None:
     source = cast(Node, node.args[0])
-    steps, result = _steps(low, node), node.meta["val"].shape
-    if len(steps) == 1 and steps[0][1] == 1 and rank(node) == rank(source):
-        gather(low, node, source, steps[0][0], steps[0][2])
+    gathers, result = _gathers(low, node), node.meta["val"].shape
+    if len(gathers) == 1 and gathers[0].dims == 1 and rank(node) == rank(source):
+        gather(low, node, source, gathers[0].first, gathers[0].places)
         return
     value, sizes, bounds = low.read(source, plain(rank(source))), list(source.meta["val"].shape), low.shape(source)
-    for first, count, places in steps:
-        if count > 1:
+    for first, dims, places in gathers:
+        if dims > 1:
             for values in (sizes, bounds):
-                values[first : first + count] = [math.prod(cast("list[int]", values[first : first + count]))]
+                values[first : first + dims] = [math.prod(cast("list[int]", values[first : first + dims]))]
             value = low.reshaped(node, value, sizes, bounds)
         sizes[first] = bounds[first] = len(places)
         value = low.step(node, partial(g.StaticGather, first, places), value, shape=bounds)

@@ -52,8 +52,8 @@ def _ceil_padding(node: Node, dilation: list[int]) -> list[int] | None:
     size is dynamic.
     """
     kernel, stride, padding = _window(node)
-    place = 4 if "avg" in str(node.target) else 5
-    if not argument(node, place, "ceil_mode", False):
+    position = 4 if "avg" in str(node.target) else 5
+    if not argument(node, position, "ceil_mode", False):
         return [0, 0]
     sizes, results = (value.shape[-2:] for value in (cast(Node, node.args[0]).meta["val"], _first(node)))
     if not is_static([*sizes, *results]):
@@ -106,7 +106,7 @@ def _max(low: Lowering, node: Node) -> None:
 
 
 def _takes_single_elements(node: Node) -> bool:
-    """Return true for an average pool whose windows have one element and skip others."""
+    """Return whether the windows of an average pool have one element each and skip others."""
     kernel, stride, padding = _window(node)
     return kernel == [1, 1] and stride != [1, 1] and not any(padding) and argument(node, 6, "divisor_override") is None
 
