@@ -122,34 +122,46 @@ def _factor(node: fx.Node, name: str) -> object:
     return argument(node, name) if name in {item.name for item in node.target._schema.arguments} else 1  # type: ignore[union-attr]
 
 
-def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor]) -> None:
-    source: Any = node.args[0]
-    layer = _LAYERS[_name(source)]
-    bias_node = None if layer.bias is None else source.args[layer.bias]
+def _folded_values(
+    layer: _Layer, source: fx.Node, node: fx.Node, known: dict[str, torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Return weight and bias of the layer `source` with the batch norm `node`; None if their dtype cannot hold them."""
 
-    def value(source: Any, default: float) -> torch.Tensor:
-        return torch.tensor(default, dtype=torch.float64) if source is None else known[source.name].detach().double()
+    def value(constant: Any, default: float) -> torch.Tensor:
+        if constant is None:
+            return torch.tensor(default, dtype=torch.float64)
+        return known[constant.name].detach().double()
 
     gamma, beta = value(node.args[1], 1.0), value(node.args[2], 0.0)
     mean, variance = value(node.args[3], 0.0), value(node.args[4], 1.0)
     epsilon: Any = node.args[6]
-    weight_node = source.args[layer.weight]
-    weight = _weight_of(weight_node, known)
+    weight = _weight_of(source.args[layer.weight], known)
     assert weight is not None
-    channels = layer.channels(source, weight)
-    factor = (gamma / torch.sqrt(variance + epsilon)).expand(channels)
-    computed = torch.float64 if weight.dtype in _REDUCED else weight.dtype
-    exact_weight = weight.detach().to(computed) * layer.factors(source, weight, factor.to(computed))
-    exact_bias = (value(bias_node, 0.0) - mean) * factor + beta
+    factor = (gamma / torch.sqrt(variance + epsilon)).expand(layer.channels(source, weight))
+    wide = torch.float64 if weight.dtype in _REDUCED else weight.dtype
+    exact_weight = weight.detach().to(wide) * layer.factors(source, weight, factor.to(wide))
+    old_bias = None if layer.bias is None else source.args[layer.bias]
+    exact_bias = (value(old_bias, 0.0) - mean) * factor + beta
     new_weight, new_bias = exact_weight.to(weight.dtype), exact_bias.to(weight.dtype).contiguous()
     if weight.dtype in _REDUCED and not (_is_close(new_weight, exact_weight) and _is_close(new_bias, exact_bias)):
+        return None
+    return new_weight, new_bias
+
+
+def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor]) -> None:
+    source: Any = node.args[0]
+    layer = _LAYERS[_name(source)]
+    values = _folded_values(layer, source, node, known)
+    if values is None:
         return
+    weight, bias = values
+    weight_node = source.args[layer.weight]
     fake = weight_node.meta["val"]
     with fake.fake_mode:
-        fake_bias = torch.empty(channels, dtype=weight.dtype)
-    new_weight_node = add_constant(program, "_folded_weight", _as_value(new_weight, fake), fake, source)
-    bias = add_constant(program, "_folded_bias", new_bias, fake_bias, source)
-    _give_weights(source, layer, new_weight_node, bias)
+        fake_bias = torch.empty(bias.shape, dtype=bias.dtype)
+    new_weight_node = add_constant(program, "_folded_weight", _as_value(weight, fake), fake, source)
+    new_bias_node = add_constant(program, "_folded_bias", bias, fake_bias, source)
+    _give_weights(source, layer, new_weight_node, new_bias_node)
     for user in list(node.users):
         replace_by(user, source)
     program.graph.erase_node(node)
