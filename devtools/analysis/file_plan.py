@@ -33,19 +33,19 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
     end = len(instructions) + 1
     uses: dict[int, _Use] = {}
 
-    def use(values: list[int], step: int) -> None:
+    def note_use(values: list[int], step: int) -> None:
         for index, _ in tensors_of(plan, values):
             known = uses.setdefault(index, _Use(step, step))
             known.last = max(known.last, step)
 
-    use(list(plan.inputs), 0)
+    note_use(list(plan.inputs), 0)
     for number, instruction in enumerate(instructions):
-        use(arguments_of(instruction.instr_args), number + 1)
+        note_use(arguments_of(instruction.instr_args), number + 1)
     for number, instruction in enumerate(instructions):
         call = instruction.instr_args
         if isinstance(call, JumpFalseCall) and call.destination_instruction <= number:
             _extend(uses, call.destination_instruction + 1, number + 1)
-    use(list(plan.outputs), end)
+    note_use(list(plan.outputs), end)
     uses |= {index: _Use(0, end) for index in uses if _is_state(plan, index)}
     tensors = [_planned(plan, index, use, modules) for index, use in uses.items() if _is_planned(plan, index)]
     kept = _without_aliases(sorted(tensors, key=lambda tensor: (tensor.first, -tensor.size)))
@@ -55,6 +55,7 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
 
 
 def _extend(uses: dict[int, _Use], first: int, last: int) -> None:
+    """Let values that are alive during the loop of steps `first` to `last` live during the whole loop."""
     for use in uses.values():
         if use.first <= last and use.last >= first:
             use.first, use.last = min(use.first, first), max(use.last, last)
@@ -100,6 +101,7 @@ def _operator(plan: ExecutionPlan, instruction: int) -> str:
 
 
 def _without_aliases(tensors: list[PlannedTensor]) -> list[PlannedTensor]:
+    """Merge views into the tensors that they share bytes with, and mark tensors that are computed in place."""
     kept: list[PlannedTensor] = []
     for tensor in tensors:
         others = [(place, other) for place, other in enumerate(kept) if _meet(other, tensor)]

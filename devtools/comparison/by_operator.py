@@ -40,7 +40,7 @@ from executorch.exir.error import module_path, source_line
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.serialize.regular_file import read_regular_file
 
-_ROUNDING = 1.01  # quantized values may differ by one step: both sides round
+_MAX_STEPS = 1.01  # tolerated difference of quantized values: both sides round, so one step; the rest is for floats
 Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 
 
@@ -133,10 +133,11 @@ def _only_tensors(values: Iterable[object]) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class _ComparedValue:
-    """A value that the program computed for `node` in its `turn`-th run.
+    """A value that the program computed for `node` in its `turn`-th run (-1: the last one).
 
     nodes: all fused nodes, the operator's own first. part: index of the result, for a node with several. step: scale of
-    a quantized value, else 0. inside: computed by an operator inside a delegate.
+    a quantized value, else 0. ran: the kernel or delegate that computed it. inside: computed by an operator inside a
+    delegate.
     """
 
     node: fx.Node
@@ -154,16 +155,32 @@ class _ComparedValue:
     def of(pair: Pair, part: int | None) -> _ComparedValue:
         ran = pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_")
         is_quantized = pair.found.dtype in (torch.int8, torch.uint8) and "quantize_per" in str(pair.node.target)
-        instruction = pair.event._instruction_id or 0
-        step = 1.0 if is_quantized else 0.0
         return _ComparedValue(
-            pair.node, pair.turn, pair.nodes, pair.expected, pair.found, step, ran, instruction, False, part
+            node=pair.node,
+            turn=pair.turn,
+            nodes=pair.nodes,
+            expected=pair.expected,
+            found=pair.found,
+            step=1.0 if is_quantized else 0.0,
+            ran=ran,
+            instruction=pair.event._instruction_id or 0,
+            inside=False,
+            part=part,
         )
 
     @staticmethod
     def of_part(part: Part, node: fx.Node) -> _ComparedValue:
-        ran = f"{part.backend}: recompiled up to this node"
-        return _ComparedValue(node, -1, (node,), part.expected, part.found, 0.0, ran, part.instruction, True)
+        return _ComparedValue(
+            node=node,
+            turn=-1,
+            nodes=(node,),
+            expected=part.expected,
+            found=part.found,
+            step=0.0,
+            ran=f"{part.backend}: recompiled up to this node",
+            instruction=part.instruction,
+            inside=True,
+        )
 
 
 def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
@@ -183,10 +200,17 @@ def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[f
             continue
         handles = set(handles_of(event))
         for inside in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
-            ran = f"{backend}: {inside.kind}"
             inner_values.append(
                 _ComparedValue(
-                    inside.node, -1, inside.nodes, inside.expected, inside.found, inside.step, ran, instruction, True
+                    node=inside.node,
+                    turn=-1,
+                    nodes=inside.nodes,
+                    expected=inside.expected,
+                    found=inside.found,
+                    step=inside.step,
+                    ran=f"{backend}: {inside.kind}",
+                    instruction=instruction,
+                    inside=True,
                 )
             )
     return inner_values
@@ -208,7 +232,7 @@ def _gaps(
     alone = reference.run_with(inputs, computed, _known_once(values, computed)).values
     gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, int, bool], OperatorGap]] = {}
     for compared in values:
-        tolerance = atol + _ROUNDING * compared.step
+        tolerance = atol + _MAX_STEPS * compared.step
         gap = replace(
             _measured(compared.nodes, compared.expected, compared.found, rtol, tolerance),
             ran=compared.ran,

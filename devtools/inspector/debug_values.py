@@ -17,11 +17,9 @@ _NUMBERS = {
     ValueType.FLOAT: ("float_value", "float_val"),
     ValueType.DOUBLE: ("double_value", "double_val"),
 }
-
-
-_MAX_ELEMENTS = 2**31 - 1
+_MAX_SIZE = 2**31 - 1  # of a dimension of the runtime's tensors
 _MAX_READS = 16
-"""Limit of bytes that a trace's values copy, in sizes of the debug buffer. Valid traces copy each byte about once."""
+"""Limit of the bytes that a trace's values copy, as a multiple of the debug buffer. Valid traces copy it about once."""
 
 
 class DebugBuffer:
@@ -54,8 +52,8 @@ class DebugBuffer:
         dtype = to_dtype(tensor.scalar_type)
         if len(tensor.strides) != len(tensor.sizes) or min([*tensor.sizes, *tensor.strides], default=0) < 0:
             raise ValueError(f"recorded tensor: sizes {tensor.sizes} do not match strides {tensor.strides}")
-        if max(tensor.sizes, default=0) > _MAX_ELEMENTS:
-            raise ValueError(f"recorded tensor: sizes {tensor.sizes} are larger than a tensor of the runtime has")
+        if max(tensor.sizes, default=0) > _MAX_SIZE:
+            raise ValueError(f"recorded tensor: expected sizes up to {_MAX_SIZE}, found {tensor.sizes}")
         if 0 in tensor.sizes:
             return torch.empty(0, dtype=dtype).as_strided(tensor.sizes, [0] * len(tensor.sizes))
         # Recorded tensors are dense: elements do not overlap.
