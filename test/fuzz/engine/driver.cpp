@@ -44,8 +44,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = 1u << 20;
 constexpr unsigned kSecondsPerRun = 25;
-/// Leak checks take time for each living block; they begin when they have taken less of the time
-/// than this share.
+/// Share of the time that leak checks may take: each of them visits all living blocks.
 constexpr double kLeakCheckShare = 0.03;
 constexpr size_t kMaxKept = 4000;
 
@@ -203,10 +202,10 @@ class Child final {
   }
 
   void run(Bytes bytes, bool is_kept) {
-    // Not memcpy, which takes no null: an empty vector may have it.
+    // Not memcpy(): the data of an empty vector may be null.
     std::copy(bytes.begin(), bytes.end(), shared_.input);
     shared_.size = bytes.size();
-    // A system call: not for each of many short runs.
+    // Short runs share an alarm, because setting one is a system call.
     const double start = now();
     if (start >= next_alarm_) {
       alarm(kSecondsPerRun);
@@ -266,9 +265,28 @@ std::string summary_of(const std::string& report, int status) {
     }
   }
   const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  const std::string last = report.substr(0, report.find('\n'));
+  const std::string first_line = report.substr(0, report.find('\n'));
   return (number == SIGALRM ? std::string("hang") : "signal " + std::to_string(number)) + " " +
-         last;
+         first_line;
+}
+
+/// Runs a child that writes its messages to `log`. Returns its status, as of waitpid().
+int run_child(const Options& options, Shared& shared, const std::vector<Bytes>& corpus, double end,
+              const fs::path& log) {
+  fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (freopen(log.c_str(), "w", stderr) == nullptr) {
+      _exit(2);
+    }
+    setvbuf(stderr, nullptr, _IONBF, 0);
+    Child(options, shared, corpus, end).work();
+    fflush(nullptr);
+    exit(0);  // not _exit(): builds that measure coverage write their data at exit
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status;
 }
 
 int run_all(const char* name, const Options& options) {
@@ -284,22 +302,9 @@ int run_all(const char* name, const Options& options) {
   const double end = start + options.seconds;
   const fs::path log = fs::temp_directory_path() / ("fuzz-" + std::to_string(getpid()) + ".log");
   std::set<std::string> seen;
-  for (bool is_over = false; !is_over;) {
-    fflush(nullptr);
-    const pid_t pid = fork();
-    if (pid == 0) {
-      if (freopen(log.c_str(), "w", stderr) == nullptr) {
-        _exit(2);
-      }
-      setvbuf(stderr, nullptr, _IONBF, 0);
-      Child(options, shared, corpus, end).work();
-      fflush(nullptr);
-      exit(0);  // not _exit(): builds that measure coverage write their data at exit
-    }
-    int status = 0;
-    waitpid(pid, &status, 0);
-    is_over = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (is_over) {
+  do {
+    const int status = run_child(options, shared, corpus, end, log);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
       break;
     }
     const Bytes text = read(log);
@@ -315,8 +320,7 @@ int run_all(const char* name, const Options& options) {
              summary.c_str(), name, options.findings.c_str(), id.c_str());
       fflush(stdout);
     }
-    is_over = now() >= end || shared.executions >= options.runs;
-  }
+  } while (now() < end && shared.executions < options.runs);
   std::error_code ignored;
   fs::remove(log, ignored);
   printf("%s: %llu executions in %.1f s, seed %llu, %llu features, %zu findings\n", name,
