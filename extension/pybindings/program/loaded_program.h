@@ -81,7 +81,7 @@ class LoadedProgram final {
   void use_backend_options(const std::map<std::string, OptionValues>& choices) {
     choices_ = std::make_shared<const BackendChoices>(choices);
   }
-  /// Loading a method keeps them alive, because another thread may set others meanwhile.
+  /// Loading a method keeps the result alive: another thread may set other options meanwhile.
   const std::shared_ptr<const BackendChoices>& backend_choices() const { return choices_; }
   /// Sets the limits of methods that are loaded later without limits of their own.
   void set_limits(const Limits& limits) { limits_ = limits; }

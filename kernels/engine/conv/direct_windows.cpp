@@ -15,14 +15,14 @@ namespace {
 /// With more channels, finding a window's place is a negligible part of the time.
 constexpr size_t kMaxChannels = 16;
 /// Maximum number of floats of a padded copy.
-constexpr size_t kCopied = 4096;
+constexpr size_t kMaxPaddedFloats = 4096;
 /// Minimum number of windows of a thread's item: several tiles, so that finding their place costs
 /// little.
-constexpr size_t kPointsOfItem = 64;
+constexpr size_t kMinItemWindows = 64;
 
-/// Maximum number of neighboring windows whose padded copy fits kCopied floats.
+/// Maximum number of neighboring windows whose padded copy fits kMaxPaddedFloats.
 size_t max_windows(const Conv2dParams& p) {
-  const size_t across = kCopied / (p.kernel_height * p.group_inputs);
+  const size_t across = kMaxPaddedFloats / (p.kernel_height * p.group_inputs);
   return across < p.kernel_width ? 0 : (across - p.kernel_width) / p.stride_width + 1;
 }
 
@@ -44,10 +44,11 @@ Span span_of(size_t window, size_t windows, size_t stride, size_t extent, size_t
   return {begin + before - padding, count, before, after};
 }
 
-class Line {
+/// Multiplies neighboring windows of one line of the output by the packed filters.
+class WindowProduct {
  public:
-  Line(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call, ImageSize output,
-       MapFunction activate)
+  WindowProduct(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call,
+                ImageSize output, MapFunction activate)
       : tiles_(tiles), p_(params), call_(call), output_(output), activate_(activate) {}
 
   /// Computes `columns` columns of the output for `count` windows of a line.
@@ -61,7 +62,7 @@ class Line {
     const Span across =
         span_of(x, count, p_.stride_width, p_.kernel_width, p_.pad_left, size.width);
     const float* const from = call_.input + image * size.height * size.width * pixel;
-    float padded[kCopied];
+    float padded[kMaxPaddedFloats];
     Product product;
     if (down.is_inside() && across.is_inside()) {
       product.left = from + (down.first * size.width + across.first) * pixel;
@@ -135,10 +136,11 @@ void convolve_direct_windows(const GemmTiles& tiles, const Conv2dParams& p, cons
   divided.columns = p.group_outputs;
   divided.depth = p.kernel_height * p.kernel_width * p.group_inputs;
   divided.row_step = output.width;
-  divided.max_rows = round_up(kPointsOfItem, output.width);
+  divided.max_rows = round_up(kMinItemWindows, output.width);
   divided.activation = call.epilogue.activation;
   const Division division = divide(tiles, divided, threads.count());
-  const Line line(tiles, p, call, output, activation_function(call.epilogue.activation, tiles.set));
+  const WindowProduct windows(tiles, p, call, output,
+                              activation_function(call.epilogue.activation, tiles.set));
   for_each_item(threads, division.items() * call.batch, [&](size_t item, size_t) {
     size_t row = item % division.row_items * division.rows;
     item /= division.row_items;
@@ -147,8 +149,8 @@ void convolve_direct_windows(const GemmTiles& tiles, const Conv2dParams& p, cons
     const size_t end = std::min(row + division.rows, divided.rows);
     for (size_t count = 0; row < end; row += count) {
       const size_t y = row / output.width, x = row % output.width;
-      count = line.windows_at_once(x, std::min(output.width - x, end - row));
-      line.multiply(item / division.column_items, y, x, count, column, columns);
+      count = windows.windows_at_once(x, std::min(output.width - x, end - row));
+      windows.multiply(item / division.column_items, y, x, count, column, columns);
     }
   });
 }

@@ -10,6 +10,8 @@
 #endif
 
 #include <ostream>
+#include <string>
+#include <utility>
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>

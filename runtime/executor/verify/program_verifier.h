@@ -24,7 +24,7 @@ constexpr uint32_t kProgramVersion = 0;
 
 /// @param program Has passed verify_program_structure().
 /// @retval Error::InvalidProgram After a log message.
-/// @retval Error::NotSupported The same, for what is legal but not for this runtime.
+/// @retval Error::NotSupported After a log message: legal, but this runtime does not support it.
 Error verify_program(const executorch_flatbuffer::Program& program, const ProgramHeader& header);
 
 /// Limit of list items that all methods together may visit. Lists that thousands of tables share

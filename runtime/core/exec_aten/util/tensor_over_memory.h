@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// How a method keeps its tensors, of either kind.
+// Storage of a method's tensors: at::Tensor in ATen mode, TensorImpl in lean mode.
 #pragma once
 
 #include <stddef.h>
