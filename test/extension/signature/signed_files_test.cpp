@@ -100,7 +100,7 @@ Envelope envelope(const std::string& statement,
   return {type, statement, ""};
 }
 
-const std::string kFile = std::string(64, 'a');
+const std::string kFileDigest = std::string(64, 'a');
 
 std::string statement(const std::string& resources, const std::string& subject_digest,
                       const std::string& method = "files") {
@@ -122,7 +122,7 @@ TEST_F(Signature, PayloadsOfOtherKindsAreRefused) {
   Sha256 digest;
   digest.fill(0xaa);
   const std::string right = subject_of(digest);
-  const std::string one = R"([{"name": "m", "algorithm": "sha256", "digest": ")" + kFile + "\"}]";
+  const std::string one = R"([{"name": "m", "algorithm": "sha256", "digest": ")" + kFileDigest + "\"}]";
   ASSERT_TRUE(read_signed_files(envelope(statement(one, right))).ok()) << log_.text();
   const std::string blake = R"([{"name": "m", "algorithm": "blake3", "digest": "00"}])";
   EXPECT_EQ(read_signed_files(envelope(statement(blake, right))).error(), Error::NotSupported);
@@ -130,7 +130,7 @@ TEST_F(Signature, PayloadsOfOtherKindsAreRefused) {
             Error::NotSupported);
   const std::string short_digest = R"([{"name": "m", "algorithm": "sha256", "digest": "aa"}])";
   for (const Envelope& wrong :
-       {envelope(statement(one, kFile)), envelope(statement("{}", right)),
+       {envelope(statement(one, kFileDigest)), envelope(statement("{}", right)),
         envelope(statement("[{}]", right)), envelope(statement("[1]", right)),
         envelope(statement(short_digest, right)), envelope("[]"), envelope("{}"),
         envelope(statement(one, right), "text/plain")}) {

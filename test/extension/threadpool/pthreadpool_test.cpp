@@ -22,6 +22,9 @@ namespace {
 // The arguments of one call, except the context.
 using Place = std::vector<size_t>;
 
+/// Arguments that a task receives before its place.
+enum Leading { kNothing, kThread, kProcessor, kProcessorAndThread };
+
 /// The arguments that the tasks of one call received.
 struct Calls {
   std::mutex mutex;
@@ -72,19 +75,18 @@ class Pthreadpool : public testing::TestWithParam<size_t> {
     }
   }
 
-  /// Runs `call(pool, context)` and expects each place of the loops once. Tasks may receive the
-  /// processor's kind and a thread number, below the count of threads, before their place.
+  /// Runs `call(pool, context)` and expects each place of the loops once. A thread number is below
+  /// the count of threads; the kind of an unknown processor is the default that the calls give, 3.
   template <typename Call>
-  void expect(const Place& range, const Place& tile, bool with_uarch, bool with_thread,
-              const Call& call) {
+  void expect(const Place& range, const Place& tile, Leading leading, const Call& call) {
     Calls calls;
     call(pool_, &calls);
     for (Place& place : calls.places) {
-      if (with_uarch) {
+      if (leading == kProcessor || leading == kProcessorAndThread) {
         EXPECT_EQ(place.front(), 3u);
         place.erase(place.begin());
       }
-      if (with_thread) {
+      if (leading == kThread || leading == kProcessorAndThread) {
         EXPECT_LT(place.front(), pthreadpool_get_threads_count(pool_));
         place.erase(place.begin());
       }
@@ -99,70 +101,70 @@ class Pthreadpool : public testing::TestWithParam<size_t> {
 INSTANTIATE_TEST_SUITE_P(Threads, Pthreadpool, testing::Values(0, 1, 2, 5));
 
 TEST_P(Pthreadpool, CoversEachPointOfAGridOnce) {
-  expect({7}, {}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({7}, {}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_1d(pool, record<size_t>, calls, 7, 0);
   });
-  expect({3, 5}, {}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 5}, {}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d(pool, record<size_t, size_t>, calls, 3, 5, 0);
   });
-  expect({3, 2, 4}, {}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 2, 4}, {}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d(pool, record<size_t, size_t, size_t>, calls, 3, 2, 4, 0);
   });
-  expect({3, 2, 1, 4}, {}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 2, 1, 4}, {}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_4d(pool, record<size_t, size_t, size_t, size_t>, calls, 3, 2, 1, 4, 0);
   });
-  expect({2, 3, 2, 1, 4}, {}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 2, 1, 4}, {}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_5d(pool, record<size_t, size_t, size_t, size_t, size_t>, calls, 2, 3, 2,
                                1, 4, 0);
   });
-  expect({2, 3, 2, 1, 2, 3}, {}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 2, 1, 2, 3}, {}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_6d(pool, record<size_t, size_t, size_t, size_t, size_t, size_t>, calls,
                                2, 3, 2, 1, 2, 3, 0);
   });
 }
 
 TEST_P(Pthreadpool, CutsTheLastAxesIntoTilesThatMayEndEarly) {
-  expect({7}, {3}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({7}, {3}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_1d_tile_1d(pool, record<size_t, size_t>, calls, 7, 3, 0);
   });
-  expect({3, 5}, {2}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 5}, {2}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_tile_1d(pool, record<size_t, size_t, size_t>, calls, 3, 5, 2, 0);
   });
-  expect({3, 5}, {2, 9}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 5}, {2, 9}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_tile_2d(pool, record<size_t, size_t, size_t, size_t>, calls, 3, 5, 2,
                                        9, 0);
   });
-  expect({3, 2, 5}, {2}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 2, 5}, {2}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d_tile_1d(pool, record<size_t, size_t, size_t, size_t>, calls, 3, 2, 5,
                                        2, 0);
   });
-  expect({3, 4, 5}, {3, 2}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({3, 4, 5}, {3, 2}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d_tile_2d(pool, record<size_t, size_t, size_t, size_t, size_t>, calls,
                                        3, 4, 5, 3, 2, 0);
   });
-  expect({2, 3, 4, 5}, {3}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 4, 5}, {3}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_4d_tile_1d(pool, record<size_t, size_t, size_t, size_t, size_t>, calls,
                                        2, 3, 4, 5, 3, 0);
   });
-  expect({2, 3, 4, 5}, {3, 2}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 4, 5}, {3, 2}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_4d_tile_2d(pool, record<size_t, size_t, size_t, size_t, size_t, size_t>,
                                        calls, 2, 3, 4, 5, 3, 2, 0);
   });
-  expect({2, 1, 2, 3, 5}, {3}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 1, 2, 3, 5}, {3}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_5d_tile_1d(pool, record<size_t, size_t, size_t, size_t, size_t, size_t>,
                                        calls, 2, 1, 2, 3, 5, 3, 0);
   });
-  expect({2, 1, 2, 3, 5}, {2, 3}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 1, 2, 3, 5}, {2, 3}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_5d_tile_2d(
         pool, record<size_t, size_t, size_t, size_t, size_t, size_t, size_t>, calls, 2, 1, 2, 3, 5,
         2, 3, 0);
   });
-  expect({2, 1, 2, 2, 3, 5}, {3}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 1, 2, 2, 3, 5}, {3}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_6d_tile_1d(
         pool, record<size_t, size_t, size_t, size_t, size_t, size_t, size_t>, calls, 2, 1, 2, 2, 3,
         5, 3, 0);
   });
-  expect({2, 1, 2, 2, 3, 5}, {2, 3}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 1, 2, 2, 3, 5}, {2, 3}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_6d_tile_2d(
         pool, record<size_t, size_t, size_t, size_t, size_t, size_t, size_t, size_t>, calls, 2, 1,
         2, 2, 3, 5, 2, 3, 0);
@@ -170,45 +172,45 @@ TEST_P(Pthreadpool, CutsTheLastAxesIntoTilesThatMayEndEarly) {
 }
 
 TEST_P(Pthreadpool, ReportsTheThreadAndProcessorOfATask) {
-  expect({9}, {}, false, true, [](pthreadpool_t pool, void* calls) {
+  expect({9}, {}, kThread, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_1d_with_thread(pool, record<size_t, size_t>, calls, 9, 0);
   });
-  expect({9}, {}, true, false, [](pthreadpool_t pool, void* calls) {
+  expect({9}, {}, kProcessor, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_1d_with_uarch(pool, record<uint32_t, size_t>, calls, 3, 7, 9, 0);
   });
-  expect({2, 5}, {}, false, true, [](pthreadpool_t pool, void* calls) {
+  expect({2, 5}, {}, kThread, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_with_thread(pool, record<size_t, size_t, size_t>, calls, 2, 5, 0);
   });
-  expect({2, 5}, {2}, true, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 5}, {2}, kProcessor, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_tile_1d_with_uarch(pool, record<uint32_t, size_t, size_t, size_t>,
                                                   calls, 3, 7, 2, 5, 2, 0);
   });
-  expect({2, 5}, {2}, true, true, [](pthreadpool_t pool, void* calls) {
+  expect({2, 5}, {2}, kProcessorAndThread, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_tile_1d_with_uarch_with_thread(
         pool, record<uint32_t, size_t, size_t, size_t, size_t>, calls, 3, 7, 2, 5, 2, 0);
   });
-  expect({4, 5}, {3, 2}, true, false, [](pthreadpool_t pool, void* calls) {
+  expect({4, 5}, {3, 2}, kProcessor, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_tile_2d_with_uarch(
         pool, record<uint32_t, size_t, size_t, size_t, size_t>, calls, 3, 7, 4, 5, 3, 2, 0);
   });
-  expect({2, 3, 5}, {2}, false, true, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 5}, {2}, kThread, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d_tile_1d_with_thread(
         pool, record<size_t, size_t, size_t, size_t, size_t>, calls, 2, 3, 5, 2, 0);
   });
-  expect({2, 3, 5}, {2}, true, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 5}, {2}, kProcessor, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d_tile_1d_with_uarch(
         pool, record<uint32_t, size_t, size_t, size_t, size_t>, calls, 3, 7, 2, 3, 5, 2, 0);
   });
-  expect({2, 3, 5}, {2}, true, true, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 5}, {2}, kProcessorAndThread, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d_tile_1d_with_uarch_with_thread(
         pool, record<uint32_t, size_t, size_t, size_t, size_t, size_t>, calls, 3, 7, 2, 3, 5, 2, 0);
   });
-  expect({2, 3, 5}, {2, 2}, true, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 3, 5}, {2, 2}, kProcessor, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_3d_tile_2d_with_uarch(
         pool, record<uint32_t, size_t, size_t, size_t, size_t, size_t>, calls, 3, 7, 2, 3, 5, 2, 2,
         0);
   });
-  expect({2, 2, 3, 5}, {2, 2}, true, false, [](pthreadpool_t pool, void* calls) {
+  expect({2, 2, 3, 5}, {2, 2}, kProcessor, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_4d_tile_2d_with_uarch(
         pool, record<uint32_t, size_t, size_t, size_t, size_t, size_t, size_t>, calls, 3, 7, 2, 2,
         3, 5, 2, 2, 0);
@@ -216,7 +218,7 @@ TEST_P(Pthreadpool, ReportsTheThreadAndProcessorOfATask) {
 }
 
 TEST_P(Pthreadpool, AnEmptyAxisHasNoTasks) {
-  expect({4, 0}, {3, 2}, false, false, [](pthreadpool_t pool, void* calls) {
+  expect({4, 0}, {3, 2}, kNothing, [](pthreadpool_t pool, void* calls) {
     pthreadpool_parallelize_2d_tile_2d(pool, record<size_t, size_t, size_t, size_t>, calls, 4, 0, 3,
                                        2, 0);
   });

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// With and without temporary memory, against a plain triple loop.
+// Matrix products with and without temporary memory, against a plain triple loop.
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/runtime/platform/runtime.h>
 
@@ -58,7 +58,7 @@ void check_all(const GemmTiles& tiles, KernelRuntimeContext& ctx, MemoryAllocato
   }
 }
 
-TEST(GemmTest, multiplies_exactly) {
+TEST(GemmTest, MultipliesExactly) {
   executorch::runtime::runtime_init();
   std::vector<unsigned char> memory(8 << 20);
   MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());
@@ -66,7 +66,7 @@ TEST(GemmTest, multiplies_exactly) {
   check_all(plain_gemm_tiles(), ctx, &allocator);
 }
 
-TEST(GemmTest, multiplies_without_temporary_memory) {
+TEST(GemmTest, MultipliesWithoutTemporaryMemory) {
   executorch::runtime::runtime_init();
   KernelRuntimeContext ctx;
   check_all(plain_gemm_tiles(), ctx, nullptr);

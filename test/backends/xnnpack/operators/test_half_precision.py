@@ -24,7 +24,7 @@ SPECIAL = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1.
 
 
 class _Convolutional(nn.Module):
-    """All kinds of convolutions, pooling, resizing and a classifier, sizes no multiples of tiles."""
+    """All kinds of convolutions, pooling, resizing and a classifier, with sizes that are not multiples of tiles."""
 
     def __init__(self) -> None:
         super().__init__()

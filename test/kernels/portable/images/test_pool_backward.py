@@ -12,7 +12,7 @@ from oracle.kernels.against_eager import assert_kernel_refuses, assert_matches, 
 from oracle.kernels.kernel_entry import call_kernel
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-# name, spatial dimensions, input sizes, (kernel, stride, padding, dilation) of the fixed windows or the output size
+# (spatial dimensions, input sizes, (kernel, stride, padding, dilation))
 FIXED = [
     (2, (2, 3, 9, 10), ([2], [2], [0], [1])),
     (2, (3, 9, 10), ([3, 2], [2, 1], [1, 1], [1])),
@@ -20,6 +20,7 @@ FIXED = [
     (3, (2, 3, 6, 7, 5), ([2], [2], [0], [1])),
     (3, (3, 6, 7, 5), ([3, 2, 3], [1], [1], [1])),
 ]
+# (spatial dimensions, input sizes, output sizes), for adaptive pools
 FITTED = [
     (2, (2, 3, 7, 12), (3, 5)),
     (2, (3, 7, 12), (7, 13)),
