@@ -216,6 +216,57 @@ def test_a_family_of_decoders_is_a_row(tmp_path: Path, monkeypatch: pytest.Monke
     assert args["dim"] == 32 and args["use_qk_norm"]
 
 
+CAPPED_LOGITS = """
+import torch
+from torch import nn
+
+class Capped(nn.Module):
+    def __init__(self, layer, cap):
+        super().__init__()
+        self.layer, self.cap = layer, cap
+
+    def forward(self, x):
+        return torch.tanh(self.layer(x) / self.cap) * self.cap
+
+def cap_logits(model, cap):
+    model.output = Capped(model.output, cap)
+    return model
+"""
+EXPORT_CAPPED = """
+import torch
+from executorch.examples.models.llama.export_llama_lib import build_args_parser, build_model, lower_llama
+from executorch.extension.llm.export.config.llm_config import LlmConfig
+from executorch.extension.llm.export.export_llm import read_config
+from executorch.runtime import Runtime
+
+config = read_config(["base.params=params.json", "model.logit_cap=0.01"])
+older = LlmConfig.from_args(build_args_parser().parse_args(["-p", "params.json", "--logit_cap", "0.01"]))
+program = lower_llama(build_model(config), config).buffer
+(logits,) = Runtime.get().load_program(program).load_method("forward").execute((torch.tensor([[1, 2, 3]]),))
+print(older == config, 0 < float(logits.abs().max()) <= 0.01)
+"""
+
+
+def test_a_source_transformation_is_a_function_an_option_and_a_call(tmp_path: Path) -> None:
+    tree = ChangedTree(tmp_path)
+    llama, configuration = "examples/models/llama", "extension/llm/export/config"
+    tree.add(f"{llama}/source_transformation/capped_logits.py", CAPPED_LOGITS)
+    field = "    kv_cache_dtype: DtypeOverride | None = None\n"
+    tree.change(f"{configuration}/llm_config.py", (field, f"{field}    logit_cap: float | None = None\n"))
+    row = "--expand_rope_table | model.expand_rope_table |"
+    tree.change(f"{configuration}/older_options.py", (row, f"--logit_cap | model.logit_cap | largest logit\n{row}"))
+    quantize = "    return quantize_linear_layers(model, quantization, others)\n"
+    imported = f"from executorch.{llama.replace('/', '.')}.source_transformation.shared_embedding"
+    tree.change(
+        f"{llama}/export_llama_lib.py",
+        (imported, f"{imported.replace('shared_embedding', 'capped_logits')} import cap_logits\n{imported}"),
+        (quantize, f"    if config.model.logit_cap:\n        cap_logits(model, config.model.logit_cap)\n{quantize}"),
+    )
+    sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "vocab_size": 30, "hidden_dim": 24}
+    (tmp_path / "params.json").write_text(json.dumps(sizes))
+    assert tree.run_python(EXPORT_CAPPED, tmp_path) == "True True\n"
+
+
 @pytest.fixture(scope="module")
 def words() -> frozenset[str]:
     """All words of source files, and of their paths."""
